@@ -1,10 +1,36 @@
-"""``python -m galley``: the same as the console script ``galley``."""
+"""``python -m galley``, and the entry of the console script ``galley``."""
 
 from __future__ import annotations
 
-if __name__ == "__main__":
+import os
+import signal
+from types import FrameType
+from typing import NoReturn
+
+
+def main() -> int:
+    """Run the command line, whose Ctrl-C is one line and status 130 while it is imported too."""
+    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not by nohup
+    if interruptible:
+        # Imports may swallow an exception, or turn it into another one.
+        signal.signal(signal.SIGINT, _leave)
     try:
-        from galley.cli import main
+        from galley.cli import main as run
+
+        if interruptible:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return run()
     except KeyboardInterrupt:
-        raise SystemExit(130) from None
+        _leave()
+    finally:
+        if interruptible:
+            signal.signal(signal.SIGINT, _leave)  # while the interpreter shuts down
+
+
+def _leave(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoReturn:
+    os.write(2, b"interrupted\n")
+    os._exit(130)
+
+
+if __name__ == "__main__":
     raise SystemExit(main())

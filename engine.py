@@ -9,10 +9,8 @@ from __future__ import annotations
 
 if __name__ == "__main__":
     # First of all: the command decides what is imported, and ``plan`` needs nothing heavy.
-    try:
-        from galley.cli import main
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
+    from galley.__main__ import main
+
     raise SystemExit(main())
 
 import time

@@ -130,10 +130,12 @@ def command(arguments: argparse.Namespace) -> int:
         }
         _print_json(data | figures)
         return 0
+    from galley.planning.operators import cost_text
+
     for action in plan.actions:
         print(action)
     print(
-        f"; cost {plan.cost:g}, {plural(plan.expanded, 'state')} expanded, "
+        f"; cost {cost_text(plan.cost)}, {plural(plan.expanded, 'state')} expanded, "
         f"{plan.generated} generated, {1e3 * plan.seconds:.1f} ms "
         f"({plural(len(task.operators), 'operator')} grounded in "
         f"{1e3 * figures['ground_s']:.1f} ms)"
@@ -150,6 +152,7 @@ def _top_k(
 ) -> int:
     """Print up to ``--top-k`` plans by increasing cost, each as soon as it is found."""
     from galley.planning import plans
+    from galley.planning.operators import cost_text
 
     began = time.perf_counter()
     iterator = plans(task, limits)
@@ -158,7 +161,8 @@ def _top_k(
         progress.end()
         found.append(plan)
         if not arguments.json:
-            print(f"; plan {len(found)}: cost {plan.cost:g}, {plural(len(plan.actions), 'action')}")
+            cost = cost_text(plan.cost)
+            print(f"; plan {len(found)}: cost {cost}, {plural(len(plan.actions), 'action')}")
             for action in plan.actions:
                 print(action)
     progress.end()

@@ -43,7 +43,14 @@ class InputError:
             place += f":{self.line}"
             if self.column is not None:
                 place += f":{self.column}"
-        return f"{place}: {self.what}"
+        return printable(f"{place}: {self.what}")
+
+
+def printable(text: str) -> str:
+    """``text`` with escapes for what a terminal would obey: control characters, line breaks."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class BadInput(ValueError):

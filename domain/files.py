@@ -27,11 +27,19 @@ def read_text(path: Path | str, largest: int = MAX_FILE_BYTES) -> str:
     Raises:
         BadInput: as ``read_bytes``, or the file is not UTF-8.
     """
+    data = read_bytes(path, largest)
     try:
-        text = read_bytes(path, largest).decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadInput.one(path, "is not UTF-8 text") from None
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise not_utf8(path, data, error.start) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def not_utf8(path: Path | str, data: bytes, at: int) -> BadInput:
+    """The refusal of a text file for its byte at index ``at``."""
+    before = data[:at]
+    line, column = before.count(b"\n") + 1, at - before.rfind(b"\n")
+    return BadInput.one(path, "is not UTF-8 text", line, column)
 
 
 def read_bytes(path: Path | str, largest: int = MAX_FILE_BYTES) -> bytes:

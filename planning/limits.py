@@ -137,14 +137,15 @@ class GroundingBudget:
             return
         self._next_check = self._spent + _CHECK_EVERY
         reached = self._budget.out_of_time_or_memory()
+        why = f" after {self._spent:,} combinations of objects; a plan may exist"
         if self._spent >= _MAX_COMBINATIONS:
             reached = f"limit of {_MAX_COMBINATIONS:,} combinations of objects"
+            why = ": actions or quantifiers have too many parameters or objects"
         if reached is not None:
             raise LimitReached(
                 Failure(
                     FailureKind.BUDGET,
-                    f"grounding stopped at the {reached}: actions or quantifiers have too many "
-                    "parameters or objects",
+                    f"grounding stopped at the {reached}{why}",
                     numbers={"combinations": self._spent, "seconds": self._budget.seconds},
                 )
             )

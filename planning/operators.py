@@ -49,6 +49,12 @@ class Condition:
 
 COST_DECIMALS = 9  # of a sum of costs, to drop binary rounding errors
 
+
+def cost_text(cost: float) -> str:
+    """A sum of costs, written out exactly: ``1000001``, ``2.5``."""
+    return f"{cost:.{COST_DECIMALS}f}".rstrip("0").rstrip(".")
+
+
 NEVER = Condition(any_of=((),))  # holds in no state
 
 

@@ -169,7 +169,7 @@ def _note_undeclared(word: Atom, scope: Scope) -> None:
         scope.faults.add(word, f"variable '{name}' is not {owner}", word.text, scope.variables)
 
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII)
 _ARITHMETIC = ("+", "-", "*", "/")
 
 # Keywords of unsupported PDDL, unless they are declared as predicates.
@@ -348,9 +348,11 @@ def _read_action(
         faults.add(section.node, "an action needs a name")
         return None
     title = section.body[0]
-    name = read_name(title, "an action's name", faults)
     # If the name is missing, the first keyword stands in its place.
-    unnamed = name is None and isinstance(title, Atom) and title.text.startswith(":")
+    unnamed = isinstance(title, Atom) and title.text in _ACTION_KEYS
+    if unnamed:
+        faults.add(section.node, "an action needs a name")
+    name = None if unnamed else read_name(title, "an action's name", faults)
     fields = _read_fields(section.body[0 if unnamed else 1 :], faults)
     parameters: tuple[Variable, ...] | None = ()
     if ":parameters" in fields:
@@ -503,7 +505,8 @@ def _read_cost(node: SList, scope: Scope) -> float | FunctionTerm | None:
     if scope.domain.function(TOTAL_COST) is None:
         what = f"function '{TOTAL_COST}' is not declared; add (:functions ({TOTAL_COST}) - number)"
         scope.faults.add_once(target, what)
-    number = read_number(amount)
+    declared = isinstance(amount, Atom) and scope.domain.function(amount.text) is not None
+    number = None if declared else read_number(amount)
     if number is not None:
         return number if check_amount(number, amount, scope.faults) else None
     return read_term(amount, scope)

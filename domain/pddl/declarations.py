@@ -110,8 +110,10 @@ def _read_typed_list(
         node = nodes[index]
         index += 1
         if isinstance(node, Atom) and node.text == "-":
-            if not untyped:
+            if not untyped and variables:
                 faults.add(node, f"'-' must follow {role}")
+            elif not untyped:  # generators of benchmarks write it where there are no such objects
+                faults.warn(node, "no name stands before this '-', so it declares nothing")
             if index == len(nodes):
                 faults.add(node, "'-' must be followed by a type")
                 return entries + [_Typed(atom, (), either=True) for atom in untyped]

@@ -143,7 +143,7 @@ def _read_problem(path: str | Path, domain: Domain, *, syntax_only: bool) -> Pro
     scope = Scope(domain, object_types(objects), {}, ":init", faults, syntax_only)
     facts, values = _read_init(parts, scope)
     goal = _read_goal(parts, replace(scope, place="the goal"))
-    metric = _read_metric(parts, values, scope)
+    metric = _read_metric(parts, scope)
     faults.raise_if_any()
     return Problem(
         parts.name,
@@ -164,7 +164,7 @@ def _check_domain_name(
     section = parts.one(":domain")
     if section is None:
         name = "NAME" if syntax_only else domain.name
-        faults.add(parts.node, f"the problem names no domain; add (:domain {name})")
+        parts.note_missing(f"the problem names no domain; add (:domain {name})", faults)
         return
     if len(section.body) != 1:
         faults.add(section.node, f"expected (:domain NAME), got '{short(section.node)}'")
@@ -183,7 +183,7 @@ def _read_init(
     section = parts.one(":init")
     if section is None:
         what = "the problem has no :init; write (:init) if no fact holds initially"
-        scope.faults.add(parts.node, what)
+        parts.note_missing(what, scope.faults)
         return {}, values
     negative: dict[Fact, Literal] = {}
     positive: dict[Fact, Literal] = {}
@@ -292,7 +292,7 @@ def _cost_functions(scope: Scope) -> dict[str, str]:
 def _read_goal(parts: Definition, scope: Scope) -> tuple[Formula, ...]:
     section = parts.one(":goal")
     if section is None:
-        scope.faults.add(parts.node, "the problem has no goal; add (:goal (and ...))")
+        parts.note_missing("the problem has no goal; add (:goal (and ...))", scope.faults)
         return ()
     if len(section.body) != 1:
         what = "the goal must be one condition; join several by (and ...)"
@@ -322,7 +322,7 @@ def _note_contradiction(
     faults.add(where, f"{who} {later} and, at line {first.line}, {first}")
 
 
-def _read_metric(parts: Definition, values: Mapping[Fact, float], scope: Scope) -> bool:
+def _read_metric(parts: Definition, scope: Scope) -> bool:
     """Whether to minimise ``total-cost``; any other metric is an error."""
     section = parts.one(":metric")
     if section is None:
@@ -346,17 +346,20 @@ def _read_metric(parts: Definition, values: Mapping[Fact, float], scope: Scope) 
         return False
     init = parts.one(":init")
     if init is not None:
-        _check_values(init, values, scope)
+        _check_values(init, scope)
     return True
 
 
-def _check_values(init: Section, values: Mapping[Fact, float], scope: Scope) -> None:
+def _check_values(init: Section, scope: Scope) -> None:
     """Reports functions that costs use and that have no value at all.
 
     Values missing for some objects are reported by the grounder, since actions that are never
     applicable need none.
     """
-    defined = {key.predicate for key in values}
+    # Malformed values count too: they have been reported.
+    pairs = (each.items for each in init.body if isinstance(each, SList) and len(each.items) > 1)
+    targets = (target for head, target, *_ in pairs if str(head) == EQUALITY)
+    defined = {each.head if isinstance(each, SList) else each.text for each in targets}
     for name, action in _cost_functions(scope).items():
         function = scope.domain.function(name)
         if name in defined or function is None:

@@ -2,41 +2,27 @@
 
 Atoms and lists have a line and a column. Parsing is one pass without recursion. Names are folded to
 lower case because PDDL ignores case; columns count characters, so a tab is one column.
-
-If parentheses don't balance, the culprit must be guessed. A missing ``)`` leaves the first ``(`` of
-the file open, far from the mistake. The contents of a list tell more: sections don't contain
-sections, facts don't contain lists, and files are indented.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from galley.domain.errors import BadInput, InputError, closest_match, did_you_mean
-from galley.domain.files import read_bytes
+from galley.domain.files import not_utf8, read_bytes
+from galley.domain.pddl.parentheses import unbalanced
+
+_log = logging.getLogger(__name__)
 
 # The readers recurse. Real PDDL nests about ten deep.
 MAX_DEPTH = 100
 
 _TOKEN = re.compile(r";.*|[()]|[^\s();]+")
-
-# Lists with these heads may contain lists; facts contain none.
-_MAY_NEST = frozenset(
-    (
-        *("define", "domain", "problem", "either"),
-        *("and", "or", "not", "imply", "forall", "exists", "when", "preference", "="),
-        *("<", ">", "<=", ">=", "+", "-", "*", "/", "increase", "decrease", "assign"),
-        *("scale-up", "scale-down", "probabilistic", "oneof", "always", "sometime", "within"),
-    )
-)
-# Keywords of fields within a section.
-_FIELDS = frozenset((":parameters", ":precondition", ":effect", ":vars", ":duration", ":condition"))
-
-_SECTION, _FACT, _INDENT = range(3)  # kinds of evidence, most reliable first
 
 
 # Named tuples, not dataclasses: a large problem has a million atoms.
@@ -90,7 +76,7 @@ def parse_sexprs(text: str, file: str) -> tuple[Node, ...]:
             token = match.group()
             if token == ")":
                 if not stack:
-                    raise BadInput([_unbalanced(_tokens(text), file)])
+                    raise BadInput([unbalanced(_tokens(text), file)])
                 done = tuple(items)
                 items, *place = stack.pop()
                 items.append(new(SList, (done, *place)))
@@ -103,148 +89,22 @@ def parse_sexprs(text: str, file: str) -> tuple[Node, ...]:
             elif token[0] != ";":
                 items.append(new(Atom, (token.lower(), number, match.start() + 1)))
     if stack:
-        raise BadInput([_unbalanced(_tokens(text), file)])
+        raise BadInput([unbalanced(_tokens(text), file)])
     return tuple(items)
 
 
-def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    """Words and parentheses with 1-based line and column; comments are dropped."""
-    for number, line in enumerate(_lines(text), start=1):
-        for match in _TOKEN.finditer(line):
-            if not match.group().startswith(";"):
-                yield match.group(), number, match.start() + 1
+def _tokens(text: str) -> list[tuple[str, int, int]]:
+    """Words, in lower case, and parentheses with 1-based line and column, without comments."""
+    return [
+        (match.group().lower(), number, match.start() + 1)
+        for number, line in enumerate(_lines(text), start=1)
+        for match in _TOKEN.finditer(line)
+        if not match.group().startswith(";")
+    ]
 
 
 def _lines(text: str) -> list[str]:
     return text.removeprefix("\ufeff").split("\n")
-
-
-class _Open:
-    """A list that is not closed yet."""
-
-    def __init__(self, line: int, column: int, first_in_line: bool) -> None:
-        self.line = line
-        self.column = column
-        self.first_in_line = first_in_line
-        self.head: str | None = None  # its first word; "" if that is a list
-
-
-class _Suspect(NamedTuple):
-    """A list that contains something which belongs after it."""
-
-    open: _Open
-    kind: int
-    order: int  # index of the token that shows it
-
-
-def _unbalanced(tokens: Iterable[tuple[str, int, int]], file: str) -> InputError:
-    """The likely culprit in a file whose parentheses don't balance."""
-    stack: list[_Open] = []
-    suspects: list[_Suspect] = []
-    first_end: tuple[int, int] | None = None  # where the file's first list ends
-    stray: tuple[str, int] | None = None  # the first section after it, and its line
-    last_line = 0
-    for order, (token, line, column) in enumerate(tokens):
-        starts_line, last_line = line != last_line, line
-        if token == ")":
-            if not stack:
-                return _extra(file, line, column, first_end, stray)
-            stack.pop()
-            if not stack and first_end is None:
-                first_end = (line, column)
-            continue
-        if token == "(":
-            if starts_line:
-                suspects += _outdented(stack, column, order)
-            if stack and stack[-1].head is None:
-                stack[-1].head = ""
-            stack.append(_Open(line, column, starts_line))
-            continue
-        word = token.lower()
-        if not stack:
-            continue
-        opens = stack[-1].head is None
-        if opens:
-            stack[-1].head = word
-            if len(stack) == 1 and first_end is not None and word.startswith(":"):
-                stray = stray or (word, line)
-        suspects += _out_of_place(stack, word, opens, order)
-    return _unclosed(stack, suspects, file)
-
-
-def _outdented(stack: list[_Open], column: int, order: int) -> list[_Suspect]:
-    """The outermost open list whose contents a line starting with ``(`` is not indented into."""
-    for each in stack[1:]:
-        if each.first_in_line and each.column >= column:
-            return [_Suspect(each, _INDENT, order)]
-    return []
-
-
-def _out_of_place(stack: list[_Open], word: str, opens: bool, order: int) -> list[_Suspect]:
-    if word in _FIELDS and not opens:
-        inner = stack[-1]
-        astray = not (inner.head or "").startswith((":action", ":durative-action"))
-        return [_Suspect(inner, _SECTION, order)] if astray else []
-    if not opens or len(stack) < 2:
-        return []
-    if word.startswith(":"):
-        outer = [each for each in stack[:-1] if (each.head or "").startswith(":")]
-        # Only :length contains lists that start with a colon, such as (:serial 9).
-        if outer and outer[-1].head != ":length":
-            return [_Suspect(outer[-1], _SECTION, order)]
-        # Sections belong in the define, not in the `(domain name)` before them.
-        astray = not outer and stack[-2].head not in ("define", "")
-        return [_Suspect(stack[-2], _SECTION, order)] if astray else []
-    parent = stack[-2]
-    head = parent.head or ":"
-    if word != "either" and head[0] != ":" and head not in _MAY_NEST:
-        return [_Suspect(parent, _FACT, order)]
-    return []
-
-
-def _unclosed(stack: list[_Open], suspects: list[_Suspect], file: str) -> InputError:
-    sure = next((each for each in suspects if each.kind == _SECTION), None)
-    culprit = stack[-1]
-    count = f"{len(stack)} ')' are" if len(stack) > 1 else "one ')' is"
-    what = f"this '(' is never closed: {count} missing at the end of the file"
-    if sure is not None:
-        culprit = sure.open
-        what = f"this '(' of {culprit.head} is not closed before what follows it; add a ')'"
-        if (culprit.head or "").startswith(":"):
-            what = f"this '(' of {culprit.head} is not closed before the next section; add a ')'"
-        # The mistake is within that section, before the token that shows it.
-        start = (culprit.line, culprit.column)
-        suspects = [
-            each
-            for each in suspects
-            if (each.open.line, each.open.column) >= start and each.order < sure.order
-        ]
-    for kind in (_FACT, _INDENT):
-        suspect = next((each for each in suspects if each.kind == kind), None)
-        if suspect is not None:
-            culprit = suspect.open
-            what = f"this '(' of {culprit.head or 'a list'} is not closed where it should be"
-            what += "; add a ')'"
-            break
-    return InputError(file, culprit.line, culprit.column, what)
-
-
-def _extra(
-    file: str,
-    line: int,
-    column: int,
-    first_end: tuple[int, int] | None,
-    stray: tuple[str, int] | None,
-) -> InputError:
-    if first_end is not None and stray is not None:
-        word, at = stray
-        what = (
-            f"this ')' closes the whole definition, but {word} follows at line {at}; "
-            "remove a ')' here or before"
-        )
-        return InputError(file, *first_end, what)
-    what = "this ')' closes nothing; remove it, or add the missing '('"
-    return InputError(file, line, column, what)
 
 
 # A file in another language gives thousands.
@@ -271,6 +131,10 @@ class SyntaxFaults:
             known: the valid names, from which a suggestion is made.
         """
         self._errors.setdefault((where.line, where.column, what), (name, known))
+
+    def warn(self, where: Node, what: str) -> None:
+        """Logs a warning: what is written is allowed, but may be a mistake."""
+        _log.warning("%s", InputError(self.file, where.line, where.column, what))
 
     def add_once(self, where: Node, what: str) -> None:
         """Adds an error that shows in many places, at the first of them only."""
@@ -328,7 +192,7 @@ NAME = re.compile(r"[\w#@.+!$%&~][\w\-#@.+!$%&~*/'|<>=:^]*\??")
 # A section's counterpart in the other file.
 _COUNTERPARTS = {":objects": ":constants", ":constants": ":objects"}
 
-_COMMENT = re.compile(r";[^\n]*")
+_COMMENT = re.compile(rb";[^\r\n]*")
 
 
 class Section(NamedTuple):
@@ -340,15 +204,24 @@ class Section(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """The sections of a file: ``(define (kind NAME) section ...)``."""
+    """The sections of a file: ``(define (kind NAME) section ...)``.
+
+    ``whole`` is False if something that may be a section could not be read as one.
+    """
 
     node: SList
     name: str
     sections: tuple[Section, ...]
+    whole: bool
 
     def one(self, keyword: str) -> Section | None:
         """The section ``keyword``, or None."""
         return next((each for each in self.sections if each.keyword == keyword), None)
+
+    def note_missing(self, what: str, faults: SyntaxFaults) -> None:
+        """Adds the error of a missing section, unless what could not be read may be it."""
+        if self.whole:
+            faults.add(self.node, what)
 
     def body(self, keyword: str) -> tuple[Node, ...]:
         """The contents of the section ``keyword``; empty if there is none."""
@@ -388,13 +261,17 @@ def read_definition(
     name = _read_header(define, kind, shape, faults)
     sections: dict[str, Section] = {}
     actions: list[Section] = []
+    whole = True
     for node in define.items[2:]:
         section = _read_section(node, sections, known, refused, faults)
+        whole &= section is not None or (
+            isinstance(node, SList) and node.head in (*known, *refused)
+        )
         if section is not None and section.keyword == ":action":
             actions.append(section)
         elif section is not None:
             sections[section.keyword] = section
-    return Definition(define, name, (*sections.values(), *actions))
+    return Definition(define, name, (*sections.values(), *actions), whole)
 
 
 def _read(path: str | Path) -> str:
@@ -402,12 +279,11 @@ def _read(path: str | Path) -> str:
     data = read_bytes(path)
     try:
         text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        text = data.decode("latin-1")
-        if not _COMMENT.sub("", text).isascii() or "\0" in text:
-            before = data[: error.start]
-            line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
-            raise BadInput.one(path, "is not UTF-8 text", line, column) from None
+    except UnicodeDecodeError:
+        try:
+            text = _COMMENT.sub(lambda comment: b" " * len(comment.group()), data).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise not_utf8(path, data, error.start) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -21,7 +21,7 @@ from galley.domain.scene.model import (
     Shape,
 )
 from galley.domain.scene.shapes import read_direction, read_pose, read_shape
-from galley.domain.scene.yaml_reader import Entry, Reader, is_null, read_linked_file
+from galley.domain.scene.yaml_reader import Entry, Names, Reader, is_null, read_linked_file
 
 _CLOSED = 0.005  # m or rad; see ``predicates``
 _MIN_SIDE = 0.001  # m, of an item: a thinner one can't be grasped or simulated
@@ -68,23 +68,21 @@ def _surface(f: dict[str, Entry], default: Physics) -> tuple[float, float]:
 
 
 def check_body_tree(
-    top: dict[str, Entry], bodies: tuple[Body, ...], joints: tuple[Joint, ...]
+    top: dict[str, Entry], bodies: tuple[Body, ...], names: Names, joints: Names
 ) -> None:
     """Checks that parents and joints exist, parents form a tree, and each joint moves one body."""
-    names = tuple(b.name for b in bodies)
-    joint_names = tuple(j.name for j in joints)
     parents = {b.name: b.parent for b in bodies}
     used: dict[str, str] = {}
     entries = top["bodies"].named() if "bodies" in top else {}
     for body in bodies:
         entry = entries[body.name].fields()
-        if body.parent != WORLD and body.parent not in names:
+        if names is not None and body.parent != WORLD and body.parent not in names:
             entry["parent"].fault(
                 f"unknown parent body '{body.parent}'{did_you_mean(body.parent, names)}"
             )
-        if body.joint is not None:
-            if body.joint not in joint_names:
-                hint = did_you_mean(body.joint, joint_names)
+        if body.joint is not None and joints is not None:
+            if body.joint not in joints:
+                hint = did_you_mean(body.joint, joints)
                 entry["joint"].fault(f"unknown joint '{body.joint}'{hint}")
             elif body.joint in used:
                 entry["joint"].fault(f"joint '{body.joint}' already moves '{used[body.joint]}'")
@@ -95,9 +93,11 @@ def check_body_tree(
             at = parents[at]
         if at in visited:
             entry["parent"].fault("is its own ancestor: the parents form a cycle")
-    for joint in joints:
-        if joint.name not in used:
-            top["joints"].named()[joint.name].fault("moves no body: give one body the key 'joint'")
+    if "bodies" not in top or not top["bodies"].sound:
+        return
+    for name in joints or ():
+        if name not in used:
+            top["joints"].named()[name].fault("moves no body: give one body the key 'joint'")
 
 
 def read_joint(name: str, entry: Entry) -> Joint:
@@ -106,7 +106,7 @@ def read_joint(name: str, entry: Entry) -> Joint:
     kind = f["type"].text() if "type" in f else "prismatic"
     lower, upper = f["limits"].interval(wide=True) if "limits" in f else (0.0, 1.0)
     start = f["start"].number() if "start" in f else 0.0
-    if not lower <= start <= upper:
+    if not lower <= start <= upper and entry.sound:
         (f.get("start") or entry).fault(f"start {start:g} lies outside [{lower:g}, {upper:g}]")
     if kind == "revolute" and "pivot" not in f:
         entry.fault("a revolute joint needs a pivot: a point on its axis")
@@ -123,7 +123,7 @@ def read_joint(name: str, entry: Entry) -> Joint:
     )
 
 
-def read_region(name: str, entry: Entry, bodies: tuple[str, ...]) -> Region:
+def read_region(name: str, entry: Entry, bodies: Names) -> Region:
     """A region: rectangles of a surface, or the box of a volume."""
     f = entry.fields()
     body = f["body"].text(bodies) if "body" in f else ""
@@ -149,9 +149,7 @@ def read_region(name: str, entry: Entry, bodies: tuple[str, ...]) -> Region:
     return Region(name, body, "surface", frozen(boxes))
 
 
-def read_handle(
-    name: str, entry: Entry, bodies: tuple[str, ...], joints: tuple[str, ...]
-) -> Handle:
+def read_handle(name: str, entry: Entry, bodies: Names, joints: Names) -> Handle:
     """A handle with its grasp point and directions."""
     f = entry.fields()
     approach = read_direction(f["approach"]) if "approach" in f else frozen((1.0, 0.0, 0.0))
@@ -194,20 +192,18 @@ def check_handles(reader: Reader, scene: Scene) -> None:
 
 
 def read_item(
-    name: str, entry: Entry, physics: Physics, regions: tuple[Region, ...]
+    name: str, entry: Entry, physics: Physics, regions: tuple[Region, ...], region_names: Names
 ) -> tuple[str, Item]:
     """The body whose frame the item's pose is given in, and the item with that pose as X_WI."""
     f = entry.fields()
-    faults = len(entry.reader.errors)
     shapes = _shapes(f)
-    valid = len(entry.reader.errors) == faults
     solid = [s for s in shapes if s.collision]
     if shapes and not solid:
         f["shapes"].fault("needs at least one shape with collision")
-    size = _size(f, solid) if solid and valid else np.ones(3)
+    size = _size(f, solid) if solid and f["shapes"].sound else np.ones(3)
     body, X_BI = WORLD, frozen(np.eye(4))
     if "pose" in f:
-        body, X_BI = _item_pose(f["pose"], float(size[2]), regions)
+        body, X_BI = _item_pose(f["pose"], float(size[2]), regions, region_names)
     friction, restitution = _surface(f, physics)
     return body, Item(
         name=name,
@@ -222,15 +218,17 @@ def read_item(
     )
 
 
-def _item_pose(entry: Entry, height: float, regions: tuple[Region, ...]) -> tuple[str, Array]:
+def _item_pose(
+    entry: Entry, height: float, regions: tuple[Region, ...], names: Names
+) -> tuple[str, Array]:
     """The body whose frame the pose is given in (the region's, or world), and the pose (4, 4)."""
     f = entry.fields()
     if "on" not in f:
         if "xyz" not in f:
             entry.fault("needs either {on: REGION, xy: [x, y], yaw: ANGLE} or {xyz: ..., rpy: ...}")
         return WORLD, read_pose(f)
-    names = tuple(r.name for r in regions)
-    region = next((r for r in regions if r.name == f["on"].text(names)), None)
+    name = f["on"].text(names)
+    region = next((r for r in regions if r.name == name), None)
     xy = f["xy"].vector(2) if "xy" in f else np.zeros(2)
     if "xy" not in f:
         entry.fault("needs the key 'xy'")
@@ -240,7 +238,7 @@ def _item_pose(entry: Entry, height: float, regions: tuple[Region, ...]) -> tupl
     floors = [
         float(b[0, 2]) for b in region.boxes if (xy >= b[0, :2]).all() and (xy <= b[1, :2]).all()
     ]
-    if not floors and "xy" in f:
+    if not floors and "xy" in f and entry.reader.sound(f"regions.{region.name}"):
         f["xy"].fault(f"lies outside the region '{region.name}'")
     z = (floors[0] if floors else 0.0) + height / 2.0
     return region.body, frozen(transform(rotation_z(yaw), (*xy, z)))

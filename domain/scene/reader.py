@@ -7,9 +7,10 @@ merged as YAML nodes before anything is read. Each node keeps its file and line 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
@@ -33,8 +34,10 @@ from galley.domain.scene.model import (
     HAND,
     WORLD,
     Binding,
+    Body,
     Handle,
     Item,
+    Joint,
     Physics,
     Region,
     RobotSpec,
@@ -43,7 +46,7 @@ from galley.domain.scene.model import (
     Stance,
 )
 from galley.domain.scene.stances import check_stances
-from galley.domain.scene.yaml_reader import Entry, Reader, is_null, read_linked_file
+from galley.domain.scene.yaml_reader import Entry, Names, Reader, is_null, read_linked_file
 from galley.domain.shipped import shipped_file
 
 _NAME = re.compile(NAME)
@@ -63,21 +66,26 @@ def load_scene(path: str | Path) -> Scene:
     physics = _physics(top.get("physics"))
     joints = tuple(read_joint(n, e) for n, e in _section(top, "joints"))
     bodies = tuple(read_body(n, e, physics) for n, e in _section(top, "bodies"))
-    check_body_tree(top, bodies, joints)
-    body_names = tuple(b.name for b in bodies)
+    joint_names = _names(root, top, "joints", joints)
+    body_names = _names(root, top, "bodies", bodies)
+    check_body_tree(top, bodies, body_names, joint_names)
     regions = tuple(read_region(n, e, body_names) for n, e in _section(top, "regions"))
-    handles = tuple(
-        read_handle(n, e, body_names, tuple(j.name for j in joints))
-        for n, e in _section(top, "handles")
-    )
-    placed = [read_item(n, e, physics, regions) for n, e in _section(top, "items")]
+    handles = tuple(read_handle(n, e, body_names, joint_names) for n, e in _section(top, "handles"))
+    region_names = _names(root, top, "regions", regions)
+    placed = [read_item(n, e, physics, regions, region_names) for n, e in _section(top, "items")]
     items = tuple(item for _, item in placed)
     for item in items:
-        if item.name in body_names:
+        if item.name in (body_names or ()):
             reader.fault(f"items.{item.name}", "a body has this name too")
     stances = tuple(_stance(n, e) for n, e in _section(top, "stances"))
     entries = dict(_section(top, "objects"))
-    bindings = tuple(_binding(n, e, regions, handles, items, stances) for n, e in entries.items())
+    named = _Named(
+        items=_names(root, top, "items", items),
+        regions=region_names,
+        handles=_names(root, top, "handles", handles),
+        stances=_names(root, top, "stances", stances),
+    )
+    bindings = tuple(_binding(n, e, regions, named) for n, e in entries.items())
     for binding, entry in zip(bindings, entries.values(), strict=True):
         for item in items:
             if binding.kind == "item" and binding.target == item.name and not reader.errors:
@@ -130,6 +138,26 @@ def _section(top: dict[str, Entry], name: str) -> list[tuple[str, Entry]]:
     return entries
 
 
+def _names(
+    root: Entry,
+    top: Mapping[str, Entry],
+    section: str,
+    values: Sequence[Body | Joint | Region | Handle | Item | Stance],
+) -> Names:
+    """The names in a section; None if it is missing or no mapping by a fault of the file."""
+    read = section in top and isinstance(top[section].node, yaml.MappingNode)
+    return tuple(each.name for each in values) if read or root.sound else None
+
+
+class _Named(NamedTuple):
+    """What the entries of ``objects`` may refer to."""
+
+    items: Names
+    regions: Names
+    handles: Names
+    stances: Names
+
+
 def _physics(entry: Entry | None) -> Physics:
     f = entry.fields() if entry is not None else {}
     return Physics(
@@ -158,9 +186,8 @@ def _robot(entry: Entry) -> RobotSpec:
         g = f["start"].fields()
         if "base" in g:
             q[:3] = g["base"].vector(3)
-            if (q[:3] < np.array(base.lower) - 1e-9).any() or (
-                q[:3] > np.array(base.upper) + 1e-9
-            ).any():
+            outside = (q[:3] < np.array(base.lower) - 1e-9) | (q[:3] > np.array(base.upper) + 1e-9)
+            if outside.any() and ("base" not in f or f["base"].sound):
                 g["base"].fault("lies outside the base's limits")
         if "arm" in g:
             q[3:10] = g["arm"].vector(7)
@@ -189,9 +216,7 @@ def _binding(
     name: str,
     entry: Entry,
     regions: tuple[Region, ...],
-    handles: tuple[Handle, ...],
-    items: tuple[Item, ...],
-    stances: tuple[Stance, ...],
+    named: _Named,
 ) -> Binding:
     """The binding of the PDDL object ``name``."""
     f = entry.fields()
@@ -204,20 +229,20 @@ def _binding(
             if key != kinds[0]:
                 f[key].fault(f"is only for furniture; '{name}' is {_ARTICLES[kinds[0]]}")
     if kinds[0] == "item":
-        return Binding(name, "item", f["item"].text(tuple(i.name for i in items)))
+        return Binding(name, "item", f["item"].text(named.items))
     if kinds[0] == "hand":
         return Binding(name, "hand", f["hand"].text())
     surfaces = tuple(r.name for r in regions if r.kind == "surface")
-    region = f["region"].text(tuple(r.name for r in regions)) if "region" in f else None
-    handle = f["handle"].text(tuple(h.name for h in handles)) if "handle" in f else None
+    region = f["region"].text(named.regions) if "region" in f else None
+    handle = f["handle"].text(named.handles) if "handle" in f else None
     return Binding(
         object=name,
         kind="furniture",
-        target=f["stance"].text(tuple(s.name for s in stances)),
+        target=f["stance"].text(named.stances),
         region=region,
         handle=handle,
         opening=f["opening"].number() if "opening" in f else 0.3,
-        staging=f["staging"].text(surfaces) if "staging" in f else None,
+        staging=f["staging"].text(named.regions and surfaces) if "staging" in f else None,
         spot=_spot(f["at"], region, regions) if "at" in f else None,
         label=f["label"].text() if "label" in f else "",
     )
@@ -231,10 +256,9 @@ def _spot(entry: Entry, region_name: str | None, regions: tuple[Region, ...]) ->
     yaw = f["yaw"].number() if "yaw" in f else None
     if "xy" not in f:
         return None
-    faults = len(entry.reader.errors)
     xy = f["xy"].vector(2)
     region = next((r for r in regions if r.name == region_name), None)
-    if region is not None and len(entry.reader.errors) == faults:
+    if region is not None and entry.reader.sound(f"regions.{region_name}"):
         within = (xy >= region.boxes[:, 0, :2]) & (xy <= region.boxes[:, 1, :2])
         if not np.any(within.all(axis=1)):
             f["xy"].fault(f"[{xy[0]:g}, {xy[1]:g}] lies outside the region '{region.name}'")

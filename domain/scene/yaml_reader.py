@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import yaml
 
-from galley.domain.errors import BadInput, InputError, SourceLocation, did_you_mean
+from galley.domain.errors import BadInput, InputError, SourceLocation, closest_match, did_you_mean
 from galley.domain.files import read_text
 from galley.domain.frames import Array
 from galley.domain.scene.kinds import LARGEST, Fields, Items, Kind, Named, Number, Text
 
 _log = logging.getLogger(__name__)
 LARGEST_SCENE = 2**21  # bytes: some 20,000 shapes; YAML is read at 100 kB/s
+# Names that a value may have; None if the section that declares them could not be read.
+Names = tuple[str, ...] | None
 
 
 class Reader:
@@ -37,6 +40,7 @@ class Reader:
         self.path = Path(path)
         self.errors: list[InputError] = [] if errors is None else errors
         self.places: dict[str, SourceLocation] = {}
+        self._faulty: set[str] = set()
 
     def root(self, marks: tuple[str, ...] = (), kind: Kind | None = None) -> Entry:
         """The document's root.
@@ -57,9 +61,16 @@ class Reader:
             node = loader.get_single_node()
         except RecursionError:
             raise BadInput.one(self.path, "is nested too deeply to be a scene") from None
+        except yaml.reader.ReaderError as error:
+            before = text[: error.position]
+            column = error.position - before.rfind("\n")
+            what = f"not valid YAML: the character U+{error.character:04X} is not allowed"
+            raise BadInput.one(self.path, what, before.count("\n") + 1, column) from None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             why = " ".join(part for part in (error.context, error.problem) if part)
+            if mark and error.context_mark and error.context_mark.line != mark.line:
+                why = f"{error.context} at line {error.context_mark.line + 1} {error.problem}"
             what = "not valid YAML" if unrelated else f"not valid YAML: {why}"
             line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
             raise BadInput.one(self.path, what, line, column) from None
@@ -78,9 +89,14 @@ class Reader:
         ``place`` overrides the location of ``key``.
         """
         file, line = self.places[key] if place is None else place
+        self._faulty |= {"", key, *(key[: each.start()] for each in re.finditer(r"[.\[]", key))}
         error = InputError(file, line, None, f"{key}: {what}" if key else what)
         if error not in self.errors:
             self.errors.append(error)
+
+    def sound(self, key: str) -> bool:
+        """Whether no error was recorded in the value at ``key`` or in a part of it."""
+        return key not in self._faulty
 
     def bad_input(self) -> BadInput:
         """The errors as an exception: this file's first, in the order of lines."""
@@ -115,9 +131,18 @@ class Entry:
         """The file that contains the value."""
         return Path(self.reader.places[self.key].file)
 
+    @property
+    def sound(self) -> bool:
+        """Whether no error was recorded in this value or in a part of it.
+
+        What is concluded from a value that is not sound may be wrong: don't report it.
+        """
+        return self.reader.sound(self.key)
+
     def fault(self, what: str) -> None:
-        """Record an error in this value."""
-        self.reader.fault(self.key, what)
+        """Record an error in this value, unless it isn't sound: one mistake, one message."""
+        if self.sound:
+            self.reader.fault(self.key, what)
 
     def warn(self, what: str) -> None:
         """Log a warning about this value: it is allowed, but may be a mistake."""
@@ -156,7 +181,10 @@ class Entry:
     def fields(
         self, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()
     ) -> dict[str, Entry]:
-        """The entries of a mapping with fixed keys; unknown and missing keys are errors."""
+        """The entries of a mapping with fixed keys; unknown and missing keys are errors.
+
+        A misspelt key is read as the one that was meant, which is then not reported as missing.
+        """
         kinds: dict[str, Kind] = {}
         if self.kind is not None:
             assert isinstance(self.kind, Fields), f"{self.key} is declared as {self.kind}"
@@ -164,18 +192,23 @@ class Entry:
             kinds = self.kind.kinds
         known = (*required, *optional)
         entries: dict[str, Entry] = {}
+        misspelt: dict[str, Entry] = {}
         for name, _, node in self.pairs():
+            entry = Entry(self.reader, node, self.below(name), kinds.get(name))
             if name in known:
-                entries[name] = Entry(self.reader, node, self.below(name), kinds.get(name))
-            else:
-                self.reader.fault(
-                    self.below(name),
-                    f"unknown key{did_you_mean(name, known) or '; known are ' + ', '.join(known)}",
-                )
+                entries[name] = entry
+                continue
+            match = closest_match(name, known)
+            hint = f"did you mean '{match}'?" if match else f"known are {', '.join(known)}"
+            entry.fault(f"unknown key; {hint}")
+            if match:
+                entry.kind = kinds.get(match)
+                misspelt.setdefault(match, entry)
+        entries = {**misspelt, **entries}
         if isinstance(self.node, yaml.MappingNode):
             for name in required:
                 if name not in entries:
-                    self.fault(f"needs the key '{name}'")
+                    self.reader.fault(self.key, f"needs the key '{name}'")
         return entries
 
     def elements(self) -> list[Entry]:
@@ -189,7 +222,7 @@ class Entry:
             for i, node in enumerate(self.node.value)
         ]
 
-    def text(self, choices: tuple[str, ...] | None = None) -> str:
+    def text(self, choices: Names = None) -> str:
         """A string; one of ``choices`` if given, or of those that its kind declares."""
         if isinstance(self.kind, Text):
             choices = self.kind.choices or choices
@@ -198,6 +231,9 @@ class Entry:
             self.fault(f"expected a word, got {'nothing' if absent else _kind(self.node)}")
             return choices[0] if choices else ""
         value = str(self.node.value)
+        if not value.isprintable():
+            self.fault(f"has a character that can't be printed: '{value}'")
+            return choices[0] if choices else ""
         if choices is not None and value not in choices:
             hint = did_you_mean(value, choices) or f"; known are {', '.join(choices) or 'none'}"
             self.fault(f"unknown value '{value}'{hint}")
@@ -263,9 +299,8 @@ class Entry:
 
     def interval(self, *, wide: bool = False) -> tuple[float, float]:
         """[low, high] with low <= high, or low < high if it must be ``wide``."""
-        faults = len(self.reader.errors)
         low, high = self.vector(2)
-        if wide and low == high and len(self.reader.errors) == faults:
+        if wide and low == high:
             self.fault(f"must be wider than 0, got [{low:g}, {high:g}]")
         if low > high:
             self.fault(f"the lower bound {low:g} is above the upper bound {high:g}")

@@ -30,7 +30,7 @@ from galley.domain.pddl import formula as pddl
 from galley.domain.pddl.formula import EQUALITY, OBJECT, Effect, Fact, Formula, Literal
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
 from galley.planning.checks.semantics import State
-from galley.planning.checks.validation import validate_actions
+from galley.planning.checks.validation import Validation, validate_actions
 from galley.planning.operators import GroundAction
 
 _ENVIRONMENT = "GalleyReplay-v0"
@@ -40,7 +40,7 @@ _NEEDS = "not installed: it needs Pillow below 10, which has no wheels for Pytho
 class ReplayStatus(StrEnum):
     """The result of a replay."""
 
-    AGREES = "agrees"  # all actions are applicable, all states equal ours, the goal is reached
+    AGREES = "agrees"  # all states equal ours, and the plan is valid, or fails at the same step
     DISAGREES = "disagrees"
     UNREADABLE = "unreadable"  # PDDLGym does not support the files; says nothing about the plan
     MISSING = "missing"  # PDDLGym is not installed
@@ -79,7 +79,7 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
     reason = unsupported_by_pddlgym(domain, problem, actions)
     if reason:
         return Replay(ReplayStatus.UNREADABLE, reason, 0)
-    ours = validate_actions(domain, problem, actions).states
+    ours = validate_actions(domain, problem, actions)
     with _silence():
         try:
             with _environment(domain, problem) as environment:
@@ -164,40 +164,49 @@ def _run(
     domain: Domain,
     problem: Problem,
     actions: Sequence[GroundAction],
-    ours: Sequence[State],
+    ours: Validation,
 ) -> Replay:
     from pddlgym.core import InvalidAction
 
     _check_reading(environment, domain, problem)
     objects = {each.name: each for each in environment.get_state().objects}
     predicates = {each.name: each for each in environment.action_predicates}
-    difference = _difference(environment, ours[0])
+    states = ours.states
+    difference = _difference(environment, states[0])
     if difference:
         return Replay(ReplayStatus.DISAGREES, f"initial state: {difference}", 0)
     for step, action in enumerate(actions):
         where = f"step {step + 1}, {action}"
         known = action.name in predicates and all(arg in objects for arg in action.args)
         if not known or len(action.args) != predicates[action.name].arity:
-            message = f"{where}: PDDLGym has no such action"
-            return Replay(ReplayStatus.DISAGREES, message, step)
+            return _refused(ours, step, f"{where}: PDDLGym has no such action")
         move = predicates[action.name](*(objects[arg] for arg in action.args))
         with _translated(f"{where}: PDDLGym fails"):
             try:
                 environment.step(move)
             except InvalidAction:
-                message = f"{where}: PDDLGym finds the action not applicable"
-                return Replay(ReplayStatus.DISAGREES, message, step)
-        if step + 1 >= len(ours):
+                return _refused(ours, step, f"{where}: PDDLGym finds the action not applicable")
+        if step + 1 >= len(states):
             message = f"{where}: PDDLGym executes an action that is not applicable"
             return Replay(ReplayStatus.DISAGREES, message, step)
-        difference = _difference(environment, ours[step + 1])
+        difference = _difference(environment, states[step + 1])
         if difference:
             return Replay(ReplayStatus.DISAGREES, f"{where}: {difference}", step)
     if not _goal_reached(environment):
         message = "PDDLGym does not find the goal reached at the end"
+        return _refused(ours, None, message, len(actions))
+    if not ours.valid:
+        message = "PDDLGym finds the goal reached at the end"
         return Replay(ReplayStatus.DISAGREES, message, len(actions))
     message = f"PDDLGym executes all {len(actions)} actions and reaches the goal"
     return Replay(ReplayStatus.AGREES, message, len(actions))
+
+
+def _refused(ours: Validation, step: int | None, message: str, steps: int = 0) -> Replay:
+    """PDDLGym refuses the plan at ``step``, or at its end; so may we, at the same."""
+    agrees = not ours.valid and ours.step == step
+    status = ReplayStatus.AGREES if agrees else ReplayStatus.DISAGREES
+    return Replay(status, message, steps if step is None else step)
 
 
 def _check_reading(environment: Any, domain: Domain, problem: Problem) -> None:

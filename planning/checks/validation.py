@@ -5,6 +5,7 @@ It shares no code with grounding and search, so it can't repeat their mistakes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from galley.planning.checks.semantics import (
     describe_types,
     instantiate,
 )
-from galley.planning.operators import COST_DECIMALS, GroundAction
+from galley.planning.operators import COST_DECIMALS, GroundAction, cost_text
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def validate_actions(
         message = f"{head}, but at the end {failing.names} is not achieved{failing.why}"
         return Validation(False, message, None, None, failing.missing, tuple(states), cost)
     length = f"{count} action{'' if count == 1 else 's'}"
-    price = f" of cost {cost:g}" if problem.metric else ""
+    price = f" of cost {cost_text(cost)}" if problem.metric else ""
     message = f"valid: {length}{price}, and the goal holds at the end"
     return Validation(True, message, None, None, (), tuple(states), cost)
 
@@ -178,14 +179,24 @@ def _cost(schema: ActionSchema, binding: Binding, problem: Problem) -> float:
 def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
     """The actions of a plan file: one ``(pick sugar burner h1)`` per line, ``;`` starts a comment.
 
+    Also as other planners write them: ``0: (pick a b)``, and ``0.000: (pick a b) [1.000]`` as for
+    VAL; then the actions are in the order of their times. Parentheses may be left out where each
+    line is one action. Case is ignored.
+
     Only the syntax is checked; ``validate_actions`` checks names. An empty file is the empty plan.
 
     Raises:
         BadInput: every error of the file, with line and column.
     """
     faults = SyntaxFaults(str(path))
-    actions: list[GroundAction] = []
-    for node in parse_sexprs(read_text(path), faults.file):
+    lines = [_TIME.sub(_blank, line) for line in read_text(path).splitlines()]
+    times = [_TIME.match(line) for line in read_text(path).splitlines()]
+    if not any(re.match(r"[^;]*[()]", line) for line in lines):
+        lines = [_bare_action(line) for line in lines]
+    steps: list[tuple[float, GroundAction]] = []
+    for node in parse_sexprs("\n".join(_DURATION.sub(_blank, each) for each in lines), faults.file):
+        time = times[node.line - 1]
+        start = float(time.group(1)) if time else (steps[-1][0] if steps else 0.0)
         if not isinstance(node, SList):
             faults.add(node, f"expected an action such as (name object ...), got '{node}'")
         elif not node.items:
@@ -193,6 +204,21 @@ def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
         else:
             name = read_name(node.items[0], "an action's name", faults)
             args = [read_name(each, "an object", faults) for each in node.items[1:]]
-            actions.append(GroundAction(name or "", tuple(each or "" for each in args)))
+            steps.append((start, GroundAction(name or "", tuple(each or "" for each in args))))
     faults.raise_if_any()
-    return tuple(actions)
+    return tuple(action for _, action in sorted(steps, key=lambda step: step[0]))
+
+
+_TIME = re.compile(r"\s*(\d+(?:\.\d*)?)\s*:")  # or number, before an action
+_DURATION = re.compile(r"\[\s*(?:D:)?\d+(?:\.\d*)?\s*(?:;[^\]]*)?\]", re.IGNORECASE)
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Spaces in place of a match, so that columns stay."""
+    return " " * len(match.group())
+
+
+def _bare_action(line: str) -> str:
+    """A line ``pick sugar burner`` with parentheses."""
+    words = _DURATION.sub(_blank, line).split(";")[0].strip()
+    return f"({words})" if words else ""

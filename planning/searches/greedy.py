@@ -22,7 +22,7 @@ from galley.planning.states.space import state_space
 from galley.planning.task import Task
 
 _BOOST = 1000  # extra turns of the preferred open list for each progress
-_CHECK_EVERY = 16  # expansions between two checks of the limits
+_CHECK_EVERY = 1  # expansions between two checks of the limits
 _MAX_ELIMINATION = 1000  # actions of a plan, for which elimination takes well under a second
 
 _Entry = tuple[int, int, int, int, int]  # h-value, serial number, state, parent, operator

@@ -15,7 +15,7 @@ from galley.planning.operators import Operator, path_to
 from galley.planning.searches.relaxed import AUXILIARY, RelaxedOperator, RelaxedTask
 from galley.planning.states.space import StateSpace
 
-_CHECK_EVERY = 16  # expansions between two checks of the limits
+_CHECK_EVERY = 1  # expansions between two checks of the limits
 _MAX_COST = 1 << 20  # costs are scaled down to this range, rounded down; sums then fit 64 bits
 
 

@@ -27,8 +27,8 @@ from galley.planning.task import Task
 # Costs are multiplied by this and increased by 1: of plans of equal cost the shorter comes first,
 # and no action is free.
 _SCALE = 1 << 32
-_CHECK_EVERY_PATHS = 64  # popped between two checks of the limits
-_CHECK_EVERY_STATES = 1024
+_CHECK_EVERY_PATHS = 16  # popped between two checks of the limits
+_CHECK_EVERY_STATES = 16
 _GROWTH = 1.2  # least growth of the region before costs to the goal are computed again
 
 _Step = tuple[int, int, int]  # increase of a plan's least cost, operator, state

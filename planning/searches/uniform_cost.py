@@ -16,6 +16,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import product
 from math import lcm
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from galley.domain.failure import Failure
@@ -28,7 +29,9 @@ from galley.planning.states.space import Layer, StateSpace
 if TYPE_CHECKING:  # imports NumPy, which small searches don't need
     from galley.planning.searches.arrays import ArrayFrontier
 
-_CHUNK = 4096  # states expanded between two checks of the limits
+_CHUNK = 4096  # states expanded between two checks of the limits, at most
+_FIRST_CHUNK = 32  # before it is known how long a state takes
+_CHECK_S = 0.05  # between two checks, if there is a limit of time
 _LARGE = 4000  # layer size per distinct cost, from which arrays are faster than sets
 _COPY_MIB = 16e-6  # temporary memory for merging sorted arrays, per state
 _MAX_CANDIDATES = 5000  # predecessors of a state, up to which they are enumerated
@@ -88,6 +91,7 @@ class UniformCostSearch:
         self._order = [0]  # heap of the costs of open states
         self._layers: list[_CostLayer] = []
         self._done_in_layer = 0  # states of the last layer that have been expanded
+        self._chunk = _FIRST_CHUNK  # states that take about ``_CHECK_S``
 
     @property
     def generated(self) -> int:
@@ -121,17 +125,27 @@ class UniformCostSearch:
                         return over
                 self._next_layer()
                 continue
-            over = budget.exceeded(self.expanded + others, _CHUNK)
+            frontier = self._frontier
+            size = frontier.chunk if budget.limits.seconds is None else self._chunk
+            over = budget.exceeded(self.expanded + others, size)
             if over is not None:
                 return over
             layer = self._layers[-1]
-            size = min(self._frontier.chunk, budget.nodes - self.expanded - others)
+            # Exactly the effort asked for, so that chunks measured in seconds change no result.
+            size = min(
+                size,
+                budget.nodes - self.expanded - others,
+                -(-(stop - self.effort) // frontier.effort),
+            )
             chunk = layer.states[self._done_in_layer : self._done_in_layer + size]
+            began = perf_counter()
             for cost in self._frontier.expand(chunk, layer.cost):
                 heappush(self._order, cost)
+            rate = len(chunk) / max(perf_counter() - began, 1e-6)  # states a second
+            self._chunk = int(min(frontier.chunk, 4 * self._chunk, max(1.0, rate * _CHECK_S)))
             self._done_in_layer += len(chunk)
             self.expanded += len(chunk)
-            self.effort += len(chunk) * self._frontier.effort
+            self.effort += len(chunk) * frontier.effort
         return None
 
     def _next_layer(self) -> None:

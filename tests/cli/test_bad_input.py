@@ -49,7 +49,7 @@ def test_a_file_for_a_folder(refused):
 def test_not_text(refused, tmp_path):
     file = tmp_path / "scene.yaml"
     file.write_bytes(b"\xff\xfe\x00")
-    assert refused("run", "--scene", file) == [f"{file}: is not UTF-8 text"]
+    assert refused("run", "--scene", file) == [f"{file}:1:1: is not UTF-8 text"]
 
 
 @pytest.mark.parametrize("command", ["plan", "validate"])

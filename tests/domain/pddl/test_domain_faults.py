@@ -100,7 +100,7 @@ UNKNOWN = {
     "keyword": (":effect", ":efect", "@:efect", "did you mean ':effect'"),
     "requirement": ("(:types", "(:requirements :strip) (:types", "@:strip)", "':strips'"),
     "no section": ("(:constants", "hello (:constants", "@hello", "expected a section"),
-    "no name": ("(:action move", "(:action", "@:parameters", "expected an action's name"),
+    "no name": ("(:action move", "(:action", "@(:action", "an action needs a name"),
     "variable as a name": ("(:action move", "(:action ?m", "@?m", "a variable can't stand here"),
 }
 

@@ -115,7 +115,7 @@ def test_one_too_many_before_a_section_is_blamed_there():
     text = PROBLEM.replace("- item)", "- item))")
     fault = fault_of(text)
     assert (fault.line, fault.column) == place_of(text, "- item)@)")
-    assert ":init follows at line 4" in fault.what
+    assert "':init' follows at line 4" in fault.what
 
 
 def test_nesting_has_a_limit():

@@ -9,7 +9,7 @@ from galley.domain.scene.reader import load_scene
 # words that the message must have.
 FAULTS = {
     "unknown section": ("stances:", "stancez:", "stancez:", "stancez", "mean 'stances'"),
-    "missing section": ("stances:", "stancez:", "galley_scene", "", "needs the key 'stances'"),
+    "missing section": ("stances:", "where:", "galley_scene", "", "needs the key 'stances'"),
     "unknown key": (
         "    mass: 2.0",
         "    mas: 2.0",
@@ -220,7 +220,7 @@ FAULTS = {
         '{box: [0.05, 0.06, 0.10], texture: "a\\0.png"}',
         "- {box: [0.05",
         "items.block.shapes[0].texture",
-        "no such file",
+        "has a character that can't be printed",
     ),
     "item outside its region": (
         "xy: [0.1, -0.2]",
@@ -378,7 +378,7 @@ def test_all_faults_are_reported_at_once_in_the_order_of_the_file(small_text, tm
         ("a: [1, 2\nb: 3\n", "not valid YAML", 2),
         ("a: 1\n\tb: 2\n", "not valid YAML", 2),
         ("a: 1\n---\nb: 2\n", "not valid YAML", 2),
-        ("a: \x01", "not valid YAML", None),
+        ("a: \x01", r"not valid YAML: the character U.0001 is not allowed", 1),
         ("- 1\n- 2\n", "expected a mapping", 1),
         ("just words\n", "expected a mapping", 1),
         ("[" * 4000, "nested too deeply", None),

@@ -54,7 +54,6 @@ def test_a_file_is_looked_for_beside_the_scene_that_names_it(small_text, tmp_pat
             GRASPS.replace("0.06", "0.09").replace("name: top", "nam: top"),
             [
                 "block.yaml:1: [0].nam: unknown key; did you mean 'name'?",
-                "block.yaml:1: [0]: needs the key 'name'",
                 "block.yaml:4: [1].width: must be at most 0.08, got 0.09",
             ],
         ),

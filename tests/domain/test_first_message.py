@@ -1,0 +1,191 @@
+"""One fault is put into a sound scene or PDDL file: the first message names its place.
+
+The faults are put in by the positions of YAML's own parser and of a tokenizer, so the place that is
+expected owes nothing to the readers.
+"""
+
+import random
+import re
+
+import pytest
+import yaml
+
+from galley.domain.errors import BadInput
+from galley.domain.pddl.reader import read_task
+from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
+from galley.tests.conftest import SMALL
+from galley.tests.domain.pddl.test_fuzz import ADL_DOMAIN, ADL_PROBLEM
+from galley.tests.effort import quick_first
+
+NO_NUMBERS = (".nan", ".inf", "-.inf", "1e400", "1e7", "word", "[1]", "{a: 1}", "''", '"\\e[31m"')
+NO_NAMES = ("nowhere", "[a]", '"a\\e[31mb"', "''")
+DECLARED = ("bodies", "joints", "regions", "handles", "items", "stances", "objects")
+
+
+def values(node, key=""):
+    """Dotted key, YAML node of the key (None in a list) and of the value, of each value."""
+    if isinstance(node, yaml.MappingNode):
+        for name, value in node.value:
+            below = f"{key}.{name.value}".lstrip(".")
+            yield below, name, value
+            yield from values(value, below)
+    elif isinstance(node, yaml.SequenceNode):
+        for i, value in enumerate(node.value):
+            yield f"{key}[{i}]", None, value
+            yield from values(value, f"{key}[{i}]")
+
+
+def is_number(text):
+    return re.fullmatch(r"-?[\d.]+", text) is not None
+
+
+def scene_faults(text):
+    """The text with one fault, and the line and key that must be named, each way."""
+    for key, name, value in values(yaml.compose(text, yaml.SafeLoader)):
+        start, end = value.start_mark.index, value.end_mark.index
+        end = start + len(text[start:end].rstrip())
+        line = (name or value).start_mark.line + 1
+        if not isinstance(value, yaml.ScalarNode):
+            wrong = ("word",) if isinstance(value, yaml.MappingNode) else ("word", "[]")
+        else:
+            wrong = NO_NUMBERS if is_number(value.value) else NO_NAMES
+        for new in wrong:
+            if key != "name":  # any word will do
+                yield text[:start] + new + text[end:], line, key
+        if name is not None and not (key.count(".") == 1 and key.split(".")[0] in DECLARED):
+            at = name.end_mark.index
+            yield text[:at] + "zz" + text[at:], line, key + "zz"
+
+
+@pytest.mark.parametrize("part", quick_first(1, range(12)))
+def test_the_first_message_names_the_line_and_the_key_of_a_scenes_fault(part, tmp_path):
+    faults = list(scene_faults(SMALL))
+    random.Random(0).shuffle(faults)
+    file = tmp_path / "scene.yaml"
+    for text, line, key in faults[part::12]:
+        file.write_text(text)
+        with pytest.raises(BadInput) as caught:
+            load_scene(file)
+        first = str(caught.value.errors[0])
+        assert first.startswith(f"{file}:{line}: {key}: "), first
+        assert "\x1b" not in str(caught.value)
+
+
+def test_a_bound_that_is_no_number_is_the_only_fault(tmp_path):
+    file = tmp_path / "scene.yaml"
+    file.write_text(SMALL.replace("limits: [0, 1.5]", "limits: [.nan, 1.5], start: 0.2"))
+    with pytest.raises(BadInput) as caught:
+        load_scene(file)
+    (fault,) = caught.value.errors
+    assert fault.what == "joints.hinge.limits[0]: must be a finite number, got .nan"
+
+
+TOKEN = re.compile(r";[^\n]*|[()]|[^\s();]+")
+NO_COSTS = ("-1", "-inf", "inf", "nan", "1e999", "(a)")
+
+
+def place(text, at):
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def words(text):
+    return [each for each in TOKEN.finditer(text) if not each.group().startswith(";")]
+
+
+def openings(text):
+    """For each ``)`` the places that may be named if it is missing.
+
+    Those are the opening parentheses of its whole run of ``)``: which of a run is missing can't be
+    told.
+    """
+    found, stack, run = {}, [], []
+    for each in [*words(text), None]:
+        if each is not None and each.group() == ")":
+            run.append((each.start(), stack.pop()))
+            continue
+        for at, _ in run:
+            found[at] = {place(text, opening) for _, opening in run}
+        run = []
+        if each is not None and each.group() == "(":
+            stack.append(each.start())
+    return found
+
+
+def pddl_faults(text):
+    """The text with one fault, its index, and other places that may be named, each way."""
+    opened = openings(text)
+    for each in words(text):
+        word, (start, end) = each.group(), each.span()
+        if word == "(":
+            yield text[:start] + text[end:], start, ()
+        elif word == ")":
+            yield text[:start] + text[end:], start, opened[start]
+            rest = text[end:]
+            last = [place(text, len(text.rstrip()))] if not rest.strip(") \n") else []
+            yield text[:end] + ")" + rest, start, last
+        else:
+            yield text[:end] + "\udce9" + text[end:], start, ()  # a byte of Latin-1
+            yield text[:start] + word[0] + "\x1b" + text[start + 1 :], start, ()
+            yield text[:start] + "(" + text[start:], start, ()
+            if is_number(word) and word != "-":
+                for new in NO_COSTS:
+                    yield text[:start] + new + text[end:], start, ()
+
+
+SOURCES = {
+    "adl": (ADL_DOMAIN, ADL_PROBLEM),
+    "kitchen": ((KITCHEN / "kitchen.pddl").read_text(), (KITCHEN / "task.pddl").read_text()),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("part", quick_first(1, range(4)))
+def test_the_first_message_names_the_line_of_a_pddl_files_fault(source, part, tmp_path):
+    """Which of two parentheses is wrong can't always be told: 1 in 50 may be misplaced."""
+    sound = dict(zip(("d.pddl", "p.pddl"), SOURCES[source], strict=True))
+    faults = [(name, *each) for name, text in sound.items() for each in pddl_faults(text)]
+    random.Random(0).shuffle(faults)
+    misplaced = []
+    for name, text, at, others in faults[part::4]:
+        for each, whole in sound.items():
+            data = text if each == name else "; caf\udce9\n" + whole
+            (tmp_path / each).write_bytes(data.encode(errors="surrogateescape"))
+        with pytest.raises(BadInput) as caught:
+            read_task(tmp_path / "d.pddl", tmp_path / "p.pddl")
+        first = caught.value.errors[0]
+        assert first.file.endswith(name), str(first)
+        assert "\x1b" not in str(caught.value)
+        line, _ = place(sound[name], at)
+        if first.line != line and (first.line, first.column) not in others:
+            assert "(" in text or ")" in text
+            misplaced.append(f"{sound[name].splitlines()[line - 1]} -> {first}")
+    assert len(misplaced) <= len(faults[part::4]) / 50, "\n".join(misplaced)
+
+
+def test_latin_1_in_a_name_is_found_behind_a_comment_that_has_some_too(tmp_path):
+    text = "; caf\xe9\n(define (domain k\xfcche))\n".encode("latin-1")
+    (tmp_path / "d.pddl").write_bytes(text)
+    with pytest.raises(BadInput, match=r"d\.pddl:2:18: is not UTF-8 text"):
+        read_task(tmp_path / "d.pddl", tmp_path / "d.pddl")
+
+
+def test_a_bad_value_is_not_a_missing_one(tmp_path):
+    (tmp_path / "d.pddl").write_text(ADL_DOMAIN)
+    problem = ADL_PROBLEM.replace("(= (way a b) 4.5) (= (way b hub) 2)", "")
+    for bad in ("-3", "inf", "nan", "three"):
+        (tmp_path / "p.pddl").write_text(problem.replace("(way hub a) 3", f"(way hub a) {bad}"))
+        with pytest.raises(BadInput) as caught:
+            read_task(tmp_path / "d.pddl", tmp_path / "p.pddl")
+        (fault,) = caught.value.errors
+        assert fault.line == 4
+        assert "number" in fault.what
+        assert f"got '{bad}'" in fault.what
+
+
+def test_a_type_of_no_objects_is_a_warning(tmp_path, caplog):
+    (tmp_path / "d.pddl").write_text(ADL_DOMAIN)
+    (tmp_path / "p.pddl").write_text(ADL_PROBLEM.replace("x y - parcel", "x y - parcel - depot"))
+    _, problem = read_task(tmp_path / "d.pddl", tmp_path / "p.pddl")
+    assert [each.name for each in problem.objects] == ["hub", "a", "b", "v", "x", "y"]
+    assert "p.pddl:2:46: no name stands before this '-', so it declares nothing" in caplog.text

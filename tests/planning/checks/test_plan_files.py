@@ -1,0 +1,50 @@
+"""Plans as other planners write them, and costs that are printed exactly."""
+
+import pytest
+
+from galley.cli import main
+from galley.domain.shipped import KITCHEN
+from galley.planning import GroundAction, read_plan
+from galley.planning.operators import cost_text
+
+ACTIONS = (
+    GroundAction("navigate", ("center", "burner")),
+    GroundAction("pick", ("sugar", "burner", "h1")),
+)
+FORMS = {
+    "ours": "(navigate center burner)\n(pick sugar burner h1)\n; cost 2\n",
+    "numbered": "0: (navigate center burner)\n1: (pick sugar burner h1)\n",
+    "VAL": "0.000: (navigate center burner) [1.000]\n1.001: (pick sugar burner h1) [1.000]\n",
+    "out of order": "2.0: (pick sugar burner h1) [1]\n1: (navigate center burner) [1]\n",
+    "upper case": "; Time 0.01\n\n0: (NAVIGATE CENTER BURNER) [1]\n1: (PICK SUGAR BURNER H1) [1]",
+    "LPG": "0: (NAVIGATE CENTER BURNER) [D:1.0; C:0.1]\n1: (PICK SUGAR BURNER H1) [D:1; C:0]",
+    "bare": "navigate center burner\npick sugar burner h1\n; cost = 2\n",
+    "numbered and bare": "0: NAVIGATE CENTER BURNER\n1: PICK SUGAR BURNER H1\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_plans_of_other_planners_are_read(form, tmp_path):
+    (tmp_path / "plan").write_text(FORMS[form])
+    assert read_plan(tmp_path / "plan") == ACTIONS
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [(1e6, "1000000"), (1234567.5, "1234567.5"), (0.0, "0"), (0.1, "0.1"), (10, "10")],
+)
+def test_costs_are_written_out(cost, text):
+    assert cost_text(cost) == text
+
+
+def test_pddlgym_is_asked_about_an_invalid_plan_too(tmp_path, capsys):
+    pytest.importorskip("pddlgym")
+    files = [str(KITCHEN / "kitchen.pddl"), str(KITCHEN / "task.pddl"), str(tmp_path / "plan")]
+    (tmp_path / "plan").write_text("0: (pick sugar burner h1)\n")
+    assert main(["validate", *files, "--pddlgym"]) == 1
+    assert (
+        "PDDLGym agrees: step 1, (pick sugar burner h1): PDDLGym finds" in capsys.readouterr().out
+    )
+    (tmp_path / "plan").write_text("0: (navigate center burner)\n")
+    assert main(["validate", *files, "--pddlgym"]) == 1
+    assert "PDDLGym agrees: PDDLGym does not find the goal" in capsys.readouterr().out
