@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from galley import Failure
 from galley.motion import CollisionWorld, box, cylinder, plan
 from galley.motion import Path as Waypoints
 from galley.motion.trajectory.export import write_csv, write_ros
@@ -48,6 +49,7 @@ goal = start * [-1, 1, 1, 1, 1, 1, 1]
 path = plan(world, start, goal, seed=0)
 assert isinstance(path, Waypoints), path
 result = smooth(world.view("arm"), path, arm)
+assert not isinstance(result, Failure), result
 trajectory = result.trajectory
 print(
     f"{len(path)} waypoints, {path.length:.2f} rad; {trajectory.duration:.2f} s ({result.method})"

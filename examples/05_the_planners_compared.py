@@ -8,7 +8,8 @@
 # %%
 from statistics import median
 
-from galley.comparison.measures import measure
+from galley import Failure
+from galley.comparison.measures import Measurements, measure
 from galley.comparison.methods import run_methods
 from galley.comparison.queries import turnaround_query
 from galley.domain.scene.reader import load_scene
@@ -24,11 +25,12 @@ scene = load_scene("kitchen.yaml")
 # from it (m), or take `random_queries` from the same module.
 
 # %%
-found: dict[str, list] = {}
+found: dict[str, list[Measurements | None]] = {}
 with PyBulletWorld(scene, robot_of(scene.robot)) as world:
     kernel = SceneKernel(scene, world.robot)
     for seed in SEEDS:
         query = turnaround_query(kernel, distance=0.6, seed=seed)
+        assert not isinstance(query, Failure), query
         for attempt in run_methods(kernel, world, query, seed=seed):
             found.setdefault(attempt.method, []).append(measure(kernel, world, query, attempt))
 

@@ -135,7 +135,8 @@ def _colored(scene: Scene, names: Sequence[str]) -> Scene:
     def painted(thing: _Thing) -> _Thing:
         if thing.name not in names:
             return thing
-        color = (*(part / 255.0 for part in _MARKED), 1.0)
+        red, green, blue = (part / 255.0 for part in _MARKED)
+        color = (red, green, blue, 1.0)
         shapes = (replace(shape, color=color, texture=None) for shape in thing.shapes)
         return replace(thing, shapes=tuple(shapes))
 
