@@ -16,7 +16,7 @@ class Design:
     Attributes:
         method: ``diffusion``, or ``cloning``: the same network gives the actions at once.
         observation: as of the environment: ``state`` or ``keypoints``.
-        frame: ``body``: points are seen from the body, as it lies at the last observation.
+        frame: ``body``: the body's axes at the last observation, else the world's; see ``views``.
         observation_horizon: observations that it sees, the last ones.
         prediction_horizon: actions that it predicts; the first is that of the first observation.
         action_horizon: actions that are done, from the last observation's on, before it sees anew.

@@ -181,7 +181,8 @@ def load_policy(path: Path | str) -> Policy:
         config, design = config_of_record(settings["table"]), Design(**settings["design"])
         network = empty_network(config, design)
         inputs = network.read.in_size - 32
-        shapes = {"middle": (inputs,), "spread": (inputs,), "low": (2,), "high": (2,)}
+        said = design.prediction_horizon, ACTION
+        shapes = {"middle": (inputs,), "spread": (inputs,), "low": said, "high": said}
         parts = {name: arrays[f"scale.{name}"] for name in shapes}
         for name, wanted in shapes.items():
             if parts[name].shape != wanted or not np.isfinite(parts[name]).all():

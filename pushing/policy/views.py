@@ -1,8 +1,9 @@
 """What a policy's network sees and says: numbers from observations, and targets from numbers.
 
 A policy that works in the frame of the body sees the pusher, the earlier poses and the goal from
-the body, as it lies at the last observation, and gives its targets there: the place of a contact
-is then the same wherever the body lies.
+the body, as it lies at the last observation: the place of a contact is then the same wherever the
+body lies. Its targets are seen from the pusher, along the body's axes. Of earlier pushers it sees
+how far they are from the last one, which is the velocity.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Views:
         return np.column_stack([points.reshape(len(states), -1), states[:, :2]])
 
     def features(self, observations: Array) -> tuple[Array, Array]:
-        """Numbers (n, f) that the network sees, and the pose (n, 3) of its frame.
+        """Numbers (n, f) that the network sees, and the pose (n, 3) of the frame of its targets.
 
         Args:
             observations: (n, observation_horizon, size), the last one last.
@@ -58,14 +59,17 @@ class Views:
         body = self.design.frame == "body"
         frame = poses.reshape(n, horizon, 3)[:, -1] if body else np.zeros((n, 3))
         frames = np.repeat(frame, horizon, axis=0)
-        columns = [self.seen(pushers[:, None], frames).reshape(n, -1)]
+        seen = self.seen(pushers[:, None], frames).reshape(n, horizon, 2)
+        seen[:, :-1] -= seen[:, -1:]
+        columns = [seen.reshape(n, -1)]
         shown = self._shown(poses, frames).reshape(n, horizon, -1)
         if body:  # the last pose is that of the frame
             goal = np.tile(self.config.goal, (n, 1))
             columns += [shown[:, :-1].reshape(n, -1), self._shown(goal, frame)]
         else:
             columns.append(shown.reshape(n, -1))
-        return np.concatenate(columns, axis=1), frame
+        last = pushers.reshape(n, horizon, 2)[:, -1]
+        return np.concatenate(columns, axis=1), np.column_stack([last, frame[:, 2]])
 
     @staticmethod
     def seen(points: Array, frame: Array) -> Array:

@@ -31,7 +31,8 @@ class Scale:
 
     Attributes:
         middle, spread: (f,) mean and standard deviation of each feature.
-        low, high: (2,) range of the targets, which becomes -1 to 1.
+        low, high: (prediction_horizon, 2) range of each target, which becomes -1 to 1: the next
+            ones are nearer, and so more exact.
     """
 
     middle: Array
@@ -44,7 +45,7 @@ class Scale:
         """Of features (n, f) and targets (n, T, 2)."""
         spread = features.std(axis=0)
         spread[spread < _NARROWEST] = 1.0
-        low, high = targets.min(axis=(0, 1)) - _MARGIN, targets.max(axis=(0, 1)) + _MARGIN
+        low, high = targets.min(axis=0) - _MARGIN, targets.max(axis=0) + _MARGIN
         return cls(features.mean(axis=0), spread, low, high)
 
     def features(self, features: Array) -> NDArray[np.float32]:
