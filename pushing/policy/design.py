@@ -50,7 +50,7 @@ class Design:
         ahead = self.prediction_horizon - self.observation_horizon + 1
         for name, low, high in (
             ("observation_horizon", 1, 16),
-            ("prediction_horizon", 4, 64),
+            ("prediction_horizon", 8, 64),
             ("action_horizon", 1, ahead),
             ("channels", 8, 512),
             ("width", 8, 2048),
@@ -60,8 +60,8 @@ class Design:
             value = getattr(self, name)
             if not isinstance(value, int) or not low <= value <= high:
                 raise ValueError(f"{name} = {value}: must be a whole number from {low} to {high}")
-        if self.prediction_horizon % 4:
-            raise ValueError(f"prediction_horizon = {self.prediction_horizon}: must divide by 4")
+        if self.prediction_horizon % 8:
+            raise ValueError(f"prediction_horizon = {self.prediction_horizon}: must divide by 8")
         if self.channels % 8:
             raise ValueError(f"channels = {self.channels}: must divide by 8")
 
