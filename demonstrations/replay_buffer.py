@@ -170,7 +170,7 @@ def buffer_collection(folder: Path) -> Collection | None:
     import zarr
 
     try:
-        about = zarr.open_group(folder, mode="r").attrs.get(_KEY)
+        about: Any = zarr.open_group(folder, mode="r").attrs.get(_KEY)
         return None if about is None else collection_of(about)
     except Exception as error:  # of zarr, of JSON
         raise unreadable(folder, "a replay buffer", error, _REMEDY) from None

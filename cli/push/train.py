@@ -134,7 +134,7 @@ def _tracks(arguments: argparse.Namespace) -> tuple[list[Track], PushConfig]:
     from galley.pushing.policy.data import STATE, tracks_of
 
     tracks: list[Track] = []
-    tables = []
+    tables: list[PushConfig] = []
     for folder in arguments.folders:
         episodes, collection = open_demonstrations(folder)
         if collection is None:

@@ -15,6 +15,7 @@ _KERNEL = 3  # steps that a convolution sees
 _GROUPS = 8  # of channels, normalised together
 PATCH = 2  # steps of the sequence that are one of the network's
 _FREQUENCIES = 16  # of the noise step's embedding
+EMBEDDED = 2 * _FREQUENCIES  # numbers that stand for the noise step
 _SLOWEST = 1e4  # noise steps, of these
 
 
@@ -76,7 +77,7 @@ class UNet(eqx.Module):
         keys = jax.random.split(jax.random.key(0), 9)
         c, known = channels, width
         self.read = eqx.nn.MLP(
-            features + 2 * _FREQUENCIES, known, width, 2, jax.nn.silu, jax.nn.silu, key=keys[0]
+            features + EMBEDDED, known, width, 2, jax.nn.silu, jax.nn.silu, key=keys[0]
         )
         self.begin = _Convolution(PATCH * actions, c, keys[1])
         self.down = _Block(c, c, known, keys[2]), _Block(c, 2 * c, known, keys[3])

@@ -21,7 +21,7 @@ from galley.learning.weights import filled_by_name, named_arrays
 from galley.pushing.config import PushConfig, config_of_record, config_record
 from galley.pushing.policy.design import Design
 from galley.pushing.policy.diffusion import cosine_schedule, ddim, sampling_levels
-from galley.pushing.policy.network import UNet
+from galley.pushing.policy.network import EMBEDDED, UNet
 from galley.pushing.policy.views import Views
 from galley.pushing.policy.windows import Scale
 from galley.pushing.simulation import State
@@ -77,11 +77,14 @@ class Policy:
         seen = np.asarray(observation, dtype=np.float64)
         if seen.shape != (self._views.size,) or not np.isfinite(seen).all():
             kind, size = self.design.observation, self._views.size
-            raise ValueError(f"observation = {observation}: must be {size} finite numbers, {kind}")
+            raise ValueError(
+                f"observation = {seen.tolist()}: must be {size} finite numbers, {kind}"
+            )
         self._seen.append(seen)
         if not self._left:
             self._plan()
-        return self._left.pop(0)
+        target: Array = self._left.pop(0)
+        return target
 
     def _plan(self) -> None:
         """Predict anew, from the last observations."""
@@ -180,7 +183,7 @@ def load_policy(path: Path | str) -> Policy:
     try:
         config, design = config_of_record(settings["table"]), Design(**settings["design"])
         network = empty_network(config, design)
-        inputs = network.read.in_size - 32
+        inputs = int(network.read.layers[0].weight.shape[1]) - EMBEDDED
         said = design.prediction_horizon, ACTION
         shapes = {"middle": (inputs,), "spread": (inputs,), "low": said, "high": said}
         parts = {name: arrays[f"scale.{name}"] for name in shapes}
