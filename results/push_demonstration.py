@@ -101,7 +101,7 @@ class PushDemonstrator:
             "angles": rollout.angles[:-1],
             "coverage": rows[:, 10:11],
         }
-        if isinstance(self._who, _Relay):
+        if self.after is not None and isinstance(self._who, _Relay):
             observations["learner"] = (np.arange(steps) < self._who.last)[:, None]
         if self.pixels is not None:
             observations["img"] = Painter(sim, table_view(config, self.pixels)).observe(state)

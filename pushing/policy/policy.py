@@ -104,7 +104,8 @@ class Policy:
         """What it is to see (size,) of a state of one table."""
         x, y, theta = state.body[:, 0]
         row = np.array([[*state.pusher[:, 0], x, y, np.remainder(theta, 2.0 * np.pi)]])
-        return self._views.observed(row)[0]
+        found: Array = self._views.observed(row)[0]
+        return found
 
 
 class Driver:
