@@ -3,7 +3,8 @@
     python bench/policy.py --out runs/policies [--only NAME ...] [--steps N]
 
 Every training is of ``Design()`` and ``Training()`` but for what its row says. What is there is not
-done again: a killed study goes on, within a training too. Times are of the processor.
+done again: a killed study goes on, within a training too. Each policy acts for 8 steps a prediction,
+with DDIM in 10, and for 2 with DDIM in 5. Times are of the processor.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _run(name: str, row: Row, arguments: argparse.Namespace, result: Path) -> No
     config = PushConfig(shape=shape(row.body))
     folders = [_collected(out / f"{row.body}-{row.who}", row.episodes, row.who, config, arguments)]
     if row.corrected:
-        earlier = out / f"{row.corrected}.safetensors"
+        earlier = out / f"{row.corrected}-act2.safetensors"
         folder = out / f"{row.corrected}-corrections"
         _collected(folder, CORRECTIONS, row.who, config, arguments, earlier)
         folders.append(folder)
@@ -105,9 +106,10 @@ def _run(name: str, row: Row, arguments: argparse.Namespace, result: Path) -> No
     save_policy(checkpoint, policy)
     draw_losses(checkpoint.with_suffix(".png"), policy.history["losses"], row.method)
     found = {}
-    for horizon in (8, 2):
+    for horizon, sampling in ((8, 10), (2, 5)):
         other = out / f"{name}-act{horizon}.safetensors"
-        save_policy(other, replace(policy, design=replace(design, action_horizon=horizon)))
+        acting = replace(design, action_horizon=horizon, sampling_steps=sampling)
+        save_policy(other, replace(policy, design=acting))
         run = PolicyRunner(other)
         found[f"act {horizon}"] = evaluate(run, SEEDS, arguments.workers).record()
     key = "demonstrator"

@@ -49,6 +49,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         ("observation_horizon", "observations that it sees"),
         ("prediction_horizon", "actions that it predicts"),
         ("action_horizon", "of these that it does before it sees anew"),
+        ("sampling_steps", "of DDIM"),
         ("channels", "of the U-Net"),
         ("steps", "of the training"),
         ("batch", "windows in a step"),
