@@ -3,8 +3,8 @@
     python bench/policy.py --out runs/policies [--only NAME ...] [--steps N]
 
 Every training is of ``Design()`` and ``Training()`` but for what its row says. What is there is not
-done again: a killed study goes on, within a training too. Each policy acts for 8 steps a prediction,
-with DDIM in 10, and for 2 with DDIM in 5. Times are of the processor.
+done again: a killed study goes on, within a training too. Each policy acts for 8 steps a
+prediction, with DDIM in 10, and for 2 with DDIM in 5. Times are of the processor.
 """
 
 from __future__ import annotations
