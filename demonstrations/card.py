@@ -94,15 +94,19 @@ def read_collection(folder: Path) -> Collection:
     """
     record = read_record(folder)
     try:
-        return Collection(
-            record["title"],
-            record["settings"],
-            record["licence"],
-            record["description"],
-            record["arrays"],
-        )
+        return collection_of(record)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadInput.one(folder / INFO, f"is not of demonstrations: {error}") from None
+
+
+def collection_of(record: Mapping[str, Any]) -> Collection:
+    """The collection of a record of ours.
+
+    Raises:
+        AttributeError, KeyError, TypeError, ValueError: it is none.
+    """
+    names = ("title", "settings", "licence", "description", "arrays")
+    return Collection(*(record[name] for name in names))
 
 
 def text_of(record: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.demonstrations.card import Collection
+from galley.demonstrations.card import Collection, collection_of
 from galley.demonstrations.columns import unreadable
 from galley.demonstrations.episode import ACTION, Episode, EpisodeInfo
 from galley.demonstrations.selection import Demonstrations, alike
@@ -110,13 +110,17 @@ class _Column:
 
 
 def read_replay_buffer(
-    folder: Path, rate: float = 10.0, images: tuple[str, ...] = ()
+    folder: Path,
+    rate: float = 10.0,
+    images: tuple[str, ...] = (),
+    arrays: tuple[str, ...] | None = None,
 ) -> Demonstrations:
     """The episodes of a replay buffer, ours or another's, as the public one of Push-T.
 
     Args:
         rate: steps per second, where the buffer has no times.
         images: arrays to convert to uint8: that of Push-T has its images, 0 to 255, as float32.
+        arrays: observations to read; None: all.
 
     Raises:
         BadInput: it is no replay buffer, or a file of it is missing or damaged.
@@ -125,7 +129,8 @@ def read_replay_buffer(
 
     try:
         root: Any = zarr.open_group(folder, mode="r")
-        arrays = {name: root["data"][name] for name in sorted(root["data"].array_keys())}
+        names = sorted(root["data"].array_keys())
+        stored = {name: root["data"][name] for name in names}
         meta = {name: root["meta"][name][:] for name in root["meta"].array_keys()}
         about = root.attrs.get(_KEY)
         ends = meta["episode_ends"].tolist()
@@ -135,10 +140,12 @@ def read_replay_buffer(
         raise unreadable(folder, "a replay buffer", error, _REMEDY) from None
     if any(span.stop <= span.start for span in spans):
         raise BadInput.one(folder, "meta/episode_ends must increase from above 0")
-    for name in (ACTION, *images):
-        if name not in arrays:
-            raise BadInput.one(folder, f"has no data/{name}; it has {', '.join(arrays)}")
-    for name, array in arrays.items():
+    for name in (ACTION, *images, *(arrays or ())):
+        if name not in stored:
+            raise BadInput.one(folder, f"has no data/{name}; it has {', '.join(stored)}")
+    if arrays is not None:
+        stored = {name: stored[name] for name in (ACTION, *arrays)}
+    for name, array in stored.items():
         steps, total = array.shape[0], spans[-1].stop if spans else 0
         if steps != total:
             what = f"data/{name} has {steps} steps, meta/episode_ends says {total}"
@@ -148,10 +155,25 @@ def read_replay_buffer(
             what = f"data/{name} has {array.nchunks_initialized} of its {array.nchunks} chunks"
             raise BadInput.one(folder, f"{what}; {_REMEDY}")
     loaders = (
-        partial(_load, folder, arrays, images, *each)
+        partial(_load, folder, stored, images, *each)
         for each in zip(spans, times, infos, strict=True)
     )
     return Demonstrations(tuple(infos), tuple(loaders))
+
+
+def buffer_collection(folder: Path) -> Collection | None:
+    """The collection of a replay buffer of ours; None of another's.
+
+    Raises:
+        BadInput: it is no replay buffer.
+    """
+    import zarr
+
+    try:
+        about: Any = zarr.open_group(folder, mode="r").attrs.get(_KEY)
+        return None if about is None else collection_of(about)
+    except Exception as error:  # of zarr, of JSON
+        raise unreadable(folder, "a replay buffer", error, _REMEDY) from None
 
 
 def _own(

@@ -9,11 +9,13 @@ arm:              # optional: every parameter of ArmConfig
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field
-from math import pi
+from math import isfinite, pi
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from galley.contact.parameters import (
     DURATION,
@@ -149,6 +151,30 @@ def load_config(path: str | Path) -> PushConfig:
         key = str(error).split(" = ")[0]
         (found.get(key) or found.get("arm") or next(iter(found.values()))).fault(str(error))
         raise reader.bad_input() from None
+
+
+def config_record(config: PushConfig) -> dict[str, Any]:
+    """A config as data of JSON, which has no infinity: that is text."""
+
+    def numbers(model: PushConfig | ArmConfig) -> dict[str, Any]:
+        values = {each.name: getattr(model, each.name) for each in parameters(type(model))}
+        return {name: v if isfinite(v) else str(v) for name, v in values.items()}
+
+    arm = {**numbers(config.arm), "links": list(config.arm.links)}
+    return {**numbers(config), "vertices": config.shape.vertices.tolist(), "arm": arm}
+
+
+def config_of_record(record: Mapping[str, Any]) -> PushConfig:
+    """The config of what ``config_record`` has made.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is no such record.
+    """
+    values = {each.name: float(record[each.name]) for each in parameters(PushConfig)}
+    arm = {each.name: float(record["arm"][each.name]) for each in parameters(ArmConfig)}
+    links = tuple(float(each) for each in record["arm"]["links"])
+    outline = Polygon(np.array(record["vertices"], dtype=np.float64))
+    return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), **values)
 
 
 def _numbers(found: dict[str, Entry], schema: Iterable[Field[Any]]) -> dict[str, Any]:

@@ -146,6 +146,13 @@ class Painter:
                 self._stroke(picture, ends, TARGET, width=1.5 * _LINE * self.view.scale)
         return picture
 
+    def dot(
+        self, picture: Picture, point: ArrayLike, radius: float, color: Picture, opacity: float
+    ) -> None:
+        """Paint a disc at a point (2,) m, of a radius (m), over a picture."""
+        points = self.view.pixels(np.asarray(point) + _disc(radius))
+        self._kernel.fill(picture, np.ascontiguousarray(points), color, opacity)
+
     def _hang(self, picture: Picture, points: Array) -> None:
         """Links and joints of the arm, the links see-through."""
         p, scale = self.view.pixels(points), self.view.scale

@@ -10,17 +10,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from galley.contact.parameters import parameters
-from galley.contact.polygon import Polygon
 from galley.demonstrations import Collection, Episode, NoEpisode
 from galley.domain.errors import BadInput
 from galley.domain.frames import Array
 from galley.pushing.arm import PushArm
-from galley.pushing.config import ArmConfig, PushConfig
+from galley.pushing.config import PushConfig, config_of_record, config_record
 from galley.pushing.demonstrators import Demonstrator, demonstrator
 from galley.pushing.picture import Painter, table_view
 from galley.pushing.rollout import Rollout, held, roll_out
@@ -28,6 +27,7 @@ from galley.pushing.simulation import Simulation, State
 from galley.sweeps import digest
 
 SIZES = (96, 480)  # pixels a side, of pictures
+_LATEST = 120  # control steps at most that a policy acts before the demonstrator
 _TASK = "push the body onto the goal"
 _TABLE = "table"  # key of the settings: the config
 _MEANINGS = {
@@ -35,6 +35,7 @@ _MEANINGS = {
     "keypoint": "the outline's vertices in order, x and y, m",
     "angles": "of the joints of the arm that holds the pusher, rad",
     "coverage": "share of the goal that the body covers",
+    "learner": "whether the action is a policy's, whose errors the demonstrator then corrects",
     "img": "the table from above: goal, body, pusher",
     "action": "where the pusher is driven to, x and y, m",
 }
@@ -48,6 +49,8 @@ class PushDemonstrator:
         config: of the simulation.
         name: of ``pushing.demonstrators.DEMONSTRATORS``, or ``mouse``.
         pixels: a side of the pictures, or None for none.
+        after: the checkpoint of a policy that acts first in each episode, for a number of steps
+            that is drawn from 0 to 120; then the demonstrator corrects what it has done.
 
     Raises:
         BadInput: pictures of that size aren't made.
@@ -56,6 +59,7 @@ class PushDemonstrator:
     config: PushConfig
     name: str
     pixels: int | None = None
+    after: Path | None = None
 
     def __post_init__(self) -> None:
         if self.pixels is not None and not SIZES[0] <= self.pixels <= SIZES[1]:
@@ -64,7 +68,7 @@ class PushDemonstrator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without what is cached: compiled code isn't pickled."""
-        return PushDemonstrator, (self.config, self.name, self.pixels)
+        return PushDemonstrator, (self.config, self.name, self.pixels, self.after)
 
     def __call__(self, seed: int) -> Episode:
         """The episode of a seed.
@@ -81,7 +85,8 @@ class PushDemonstrator:
 
     @cached_property
     def _who(self) -> Demonstrator:
-        return demonstrator(self.name, self.config)
+        who = demonstrator(self.name, self.config)
+        return who if self.after is None else _Relay(self.after, who)
 
     def episode(self, rollout: Rollout) -> Episode:
         """A rollout as an episode: T states and what was done in each; the last isn't in it."""
@@ -96,6 +101,8 @@ class PushDemonstrator:
             "angles": rollout.angles[:-1],
             "coverage": rows[:, 10:11],
         }
+        if self.after is not None and isinstance(self._who, _Relay):
+            observations["learner"] = (np.arange(steps) < self._who.last)[:, None]
         if self.pixels is not None:
             observations["img"] = Painter(sim, table_view(config, self.pixels)).observe(state)
         return Episode(
@@ -110,21 +117,50 @@ class PushDemonstrator:
     @property
     def collection(self) -> Collection:
         """What its episodes have in common."""
-        names = {"img"} if self.pixels is None else set()
+        wanted = {"img": self.pixels, "learner": self.after}
+        names = {name for name, value in wanted.items() if value is None}
         settings: dict[str, Any] = {
             "demonstrator": self.name,
             "robot": "planar arm",
-            _TABLE: _plain(self.config),
+            _TABLE: config_record(self.config),
             "digest of code": digest(()),
         }
         if self.pixels is not None:
             settings["pixels"] = self.pixels
+        if self.after is not None:
+            settings["after"] = digest((self.after,))
         return Collection(
             f"Pushing on a table, {self.name} demonstrator",
             settings,
             description="A body is pushed onto its goal by a round pusher that an arm holds.",
             arrays={name: text for name, text in _MEANINGS.items() if name not in names},
         )
+
+
+class _Relay:
+    """A policy acts first, then a demonstrator.
+
+    Attributes:
+        last: the number of steps in which the policy acts, of this episode.
+    """
+
+    def __init__(self, checkpoint: Path, then: Demonstrator) -> None:
+        from galley.pushing.policy.policy import Driver, load_policy
+
+        self._first, self._then = Driver(load_policy(checkpoint)), then
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Begin an episode."""
+        self._first.reset(seed)
+        self._then.reset(seed)
+        self._steps, self.last = 0, int(np.random.default_rng([seed, 3]).integers(0, _LATEST + 1))
+
+    def act(self, state: State) -> Array:
+        """The next target."""
+        self._steps += 1
+        who = self._first if self._steps <= self.last else self._then
+        return who.act(state)
 
 
 def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
@@ -161,22 +197,7 @@ def table_of(collection: Collection) -> PushConfig | None:
     given = collection.settings.get(_TABLE)
     if not isinstance(given, Mapping):
         return None
-    values = {each.name: float(given[each.name]) for each in parameters(PushConfig)}
-    arm = {each.name: float(given["arm"][each.name]) for each in parameters(ArmConfig)}
-    links = tuple(float(each) for each in given["arm"]["links"])
-    outline = Polygon(np.array(given["vertices"], dtype=np.float64))
-    return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), **values)
-
-
-def _plain(config: PushConfig) -> dict[str, Any]:
-    """As data of JSON, which has no infinity: that is text."""
-
-    def numbers(model: PushConfig | ArmConfig) -> dict[str, Any]:
-        values = {each.name: getattr(model, each.name) for each in parameters(type(model))}
-        return {name: v if math.isfinite(v) else str(v) for name, v in values.items()}
-
-    arm = {**numbers(config.arm), "links": list(config.arm.links)}
-    return {**numbers(config), "vertices": config.shape.vertices.tolist(), "arm": arm}
+    return config_of_record(given)
 
 
 def _observed(rows: Array) -> Array:

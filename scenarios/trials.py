@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 import time
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from galley.domain.errors import BadInput
 from galley.sweeps import LostJob
+from galley.sweeps.intervals import wilson
 
 if TYPE_CHECKING:  # the pipeline is imported when a trial runs
     from galley.execution.disturbance.noise import Noise
@@ -162,12 +162,7 @@ class SuccessCount:
 
     def interval(self, z: float = 1.96) -> tuple[float, float]:
         """Wilson's score interval (1927) of the rate; 95 % confidence by default."""
-        n, p = self.runs, self.rate
-        if n == 0:
-            return 0.0, 1.0
-        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return max(0.0, middle - half), min(1.0, middle + half)
+        return wilson(self.success, self.runs, z)
 
     def __str__(self) -> str:
         return f"{self.success}/{self.runs}"

@@ -24,14 +24,19 @@ MAY_IMPORT = {
     "contact": {"compiled", "domain"},
     "demonstrations": {"domain", "sweeps"},
     "domain": set(),
+    "learning": {"domain"},
     "sweeps": {"domain"},
     "planning": {"domain", "compiled"},
     "robots": {"domain", "compiled"},
     "worlds": {"domain", "robots", "compiled"},
     "motion": {"domain", "robots", "worlds", "compiled"},
     "optimization": {"domain", "robots", "worlds", "motion", "compiled"},
-    "pushing": {"compiled", "contact", "domain", "robots"},
-    "reachability": {"compiled", "contact", "domain", "robots", "sweeps", "worlds"},
+    "pushing": {
+        *("compiled", "contact", "demonstrations", "domain", "learning", "robots", "sweeps"),
+    },
+    "reachability": {
+        *("compiled", "contact", "domain", "learning", "robots", "sweeps", "worlds"),
+    },
     "skills": BELOW_SKILLS | {"contact"},
     "tamp": {"planning", "skills"} | BELOW_SKILLS,
     # What they import of worlds is the name under which PyBullet is imported, and no more: see
@@ -68,8 +73,10 @@ CONFINED = {
     "pymunk": {"pushing"},
     "pyarrow": {"contact", "demonstrations", "reachability"},
     **{each: {"demonstrations"} for each in ("zarr", "numcodecs")},
-    **{each: {"contact", "reachability"} for each in ("jax", "equinox")},
-    **{each: {"reachability"} for each in ("flowjax", "optax", "safetensors")},
+    **{each: {"contact", "learning", "pushing", "reachability"} for each in ("jax", "equinox")},
+    "flowjax": {"reachability"},
+    "optax": {"pushing", "reachability"},
+    "safetensors": {"learning"},
 }
 HEAVY = (
     "pybullet",

@@ -22,6 +22,9 @@ from galley.viz.render.tags import Color, font
 
 _INK: Color = (40, 46, 54)
 _GREEN: Color = (34, 120, 60)
+_SOON, _LATE = np.array([40.0, 80.0, 230.0]), np.array([230.0, 60.0, 50.0])
+_STAGES = 4  # of a prediction that are shown
+_DOT = 0.004  # m, radius
 _MARGIN = 0.03  # m, around the table and the arm
 _BAND = 0.06  # of the height, below the table: the caption
 _HOLD = 1.0  # s on the last picture of each episode
@@ -35,6 +38,7 @@ class Moment:
         values: (11,) of the table, see ``pushing.simulation_kernel``.
         angles: (N,) rad of the arm. target: (2,) m; None: there is none.
         clock: s since the episode began. coverage: of the goal.
+        stages: (k, T, 2) m of a policy's prediction, see ``pushing.policy.policy.Policy``.
     """
 
     values: Array
@@ -42,6 +46,7 @@ class Moment:
     target: ArrayLike | None
     clock: float
     coverage: float
+    stages: Array | None = None
 
 
 class Stage:
@@ -76,6 +81,8 @@ class Stage:
     def draw(self, moment: Moment, title: str) -> Picture:
         """The picture (h, w, 3) of a moment."""
         found = self._painter.draw(moment.values, moment.angles, moment.target)
+        if moment.stages is not None:
+            self._show(found, moment.stages)
         share = min(int(100.0 * moment.coverage), 100)  # 95 only where it is reached
         facts = f"{moment.clock:.1f} s   coverage {share} %"
         texts = title, facts, "   success" if moment.coverage > SUCCESS else ""
@@ -84,6 +91,16 @@ class Stage:
         strip = self._captioned[1]
         found[-len(strip) :] = strip
         return found
+
+    def _show(self, picture: Picture, stages: Array) -> None:
+        """A prediction: dots from the first target to the last, and pale its last stages."""
+        for k, points in enumerate(stages[-_STAGES:], _STAGES - len(stages[-_STAGES:]) + 1):
+            for at, point in zip(np.linspace(0.0, 1.0, len(points)), points, strict=True):
+                color = np.rint((1.0 - at) * _SOON + at * _LATE).astype(np.uint8)
+                share = k / _STAGES
+                self._painter.dot(
+                    picture, point, _DOT * share, color, 0.9 if share == 1.0 else 0.25
+                )
 
     def _caption(self, title: str, facts: str, success: str) -> Picture:
         """The caption's pixels (h', w, 3)."""
@@ -108,7 +125,7 @@ class Stage:
         if self.arm.collides(angles):  # no picture shows what the arm can't do
             angles = before.angles
         clock = before.clock + share * (after.clock - before.clock)
-        return Moment(values, angles, after.target, clock, before.coverage)
+        return Moment(values, angles, after.target, clock, before.coverage, after.stages)
 
 
 def film_rollouts(
@@ -119,6 +136,7 @@ def film_rollouts(
     height: int = 640,
     speed: float = 1.0,
     progress: Callable[[int, int], None] | None = None,
+    stages: Sequence[Sequence[Array]] | None = None,
 ) -> None:
     """Film episodes one after the other as H.264 or, by its suffix, GIF.
 
@@ -130,6 +148,7 @@ def film_rollouts(
         fps: pictures per second. height: pixels.
         speed: seconds of an episode per second of film; other than 1 is said in the picture.
         progress: called with (pictures done, total).
+        stages: by episode and step, what a policy predicted; see ``Moment``.
 
     Raises:
         ValueError: no rollouts.
@@ -143,6 +162,7 @@ def film_rollouts(
     stage = Stage(rollouts[0].config, height, points)
     badge = "" if speed == 1.0 else f", {speed:g}x speed"
     frames: list[tuple[Rollout, float]] = []
+    predicted = dict(zip(map(id, rollouts), stages or [], strict=stages is not None))
     for each in rollouts:
         end = len(each.targets) * stage.step
         count = round(end / speed * fps) + 1 + round(_HOLD * fps)
@@ -152,22 +172,27 @@ def film_rollouts(
         for k, (each, clock) in enumerate(frames):
             if picture is None or (each, clock) != frames[k - 1]:
                 picture = stage.draw(
-                    moment_of(stage, each, clock), f"{title}, seed {each.seed}{badge}"
+                    moment_of(stage, each, clock, predicted.get(id(each))),
+                    f"{title}, seed {each.seed}{badge}",
                 )
             append(picture)
             if progress is not None:
                 progress(k + 1, len(frames))
 
 
-def moment_of(stage: Stage, rollout: Rollout, clock: float) -> Moment:
-    """An episode at a time (s) since its begin."""
+def moment_of(
+    stage: Stage, rollout: Rollout, clock: float, predicted: Sequence[Array] | None = None
+) -> Moment:
+    """An episode at a time (s) since its begin, with what was predicted in each step."""
     last = len(rollout.targets)
     k = min(int(clock / stage.step + 1e-9), last)
 
     def at(row: int) -> Moment:
-        target = rollout.targets[max(row - 1, 0)] if last else None
-        values = rollout.states[row]
-        return Moment(values, rollout.angles[row], target, row * stage.step, float(values[10]))
+        before, values = max(row - 1, 0), rollout.states[row]
+        target = rollout.targets[before] if last else None
+        stages = predicted[before] if predicted else None
+        coverage = float(values[10])
+        return Moment(values, rollout.angles[row], target, row * stage.step, coverage, stages)
 
     share = clock / stage.step - k
     return at(k) if k == last or share < 1e-6 else stage.between(at(k), at(k + 1), share)

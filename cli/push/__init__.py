@@ -5,12 +5,14 @@ from __future__ import annotations
 # Each subcommand in a sentence, in the order of the help.
 COMMANDS = {
     "play": "push with the mouse, in a window",
-    "demo": "watch a demonstrator push, in a window",
-    "film": "film a demonstrator, as mp4 or GIF",
+    "demo": "watch a demonstrator or a policy push, in a window",
+    "film": "film a demonstrator or a policy, as mp4 or GIF",
     "collect": "collect episodes as demonstrations that learners read",
     "replay": "do the actions of collected episodes again, and compare the states",
     "video": "film collected episodes, as mp4 or GIF",
     "stats": "what a folder of demonstrations holds",
+    "train": "learn a policy from demonstrations",
+    "eval": "measure how often a policy succeeds",
 }
 
 EPILOG = """A T, an L, a rectangle or any outline lies on a table. A round pusher, which an arm may
@@ -22,7 +24,9 @@ examples:
   galley push demo --demonstrator planned
   galley push film --demonstrator planned --episodes 3 --gif --out runs/t
   galley push collect --demonstrator planned --episodes 500 --out pushes
+  galley push train pushes --out policy.safetensors
+  galley push eval policy.safetensors --episodes 50
 
 play and demo need pygame: pip install 'galley-tamp[push]'; collect, replay, video and stats
-need pyarrow and zarr: pip install 'galley-tamp[data]'.
+need pyarrow and zarr: pip install 'galley-tamp[data]'; policies need JAX: galley-tamp[learn].
 docs/pushing.md has the equations, the parameters and the limits."""

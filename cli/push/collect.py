@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import count, need, plural
@@ -17,10 +18,12 @@ from galley.cli.common.collecting import (
 )
 from galley.cli.common.progress import Printer
 from galley.cli.push.options import (
+    checked_policy,
     config_of,
     demonstrator_of,
     demonstrator_options,
     in_window,
+    policy_file,
     table_options,
 )
 
@@ -59,6 +62,13 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         metavar="PIXELS",
         help="pictures of so many pixels a side, 96 to 480 (default: none)",
     )
+    p.add_argument(
+        "--after",
+        type=Path,
+        metavar="FILE",
+        help="a checkpoint of galley push train: that policy acts first, for 0 to 120 steps, then "
+        "the demonstrator corrects what it has done",
+    )
     collect_options(p)
 
 
@@ -71,7 +81,12 @@ def command(arguments: argparse.Namespace) -> int:
     by_hand = arguments.demonstrator == MOUSE
     if not by_hand:
         demonstrator_of(arguments, config)  # a bad config is said once, not by each worker
-    run = PushDemonstrator(config, arguments.demonstrator, arguments.pixels)
+    if arguments.after is not None:
+        if by_hand:
+            raise argparse.ArgumentTypeError("--after does not go with the mouse")
+        checked_policy(arguments.after, config)
+    after = None if arguments.after is None else policy_file(arguments.after)
+    run = PushDemonstrator(config, arguments.demonstrator, arguments.pixels, after)
     collection = licensed(run.collection, arguments)
     if by_hand:
         return _by_hand(run, collection, arguments)

@@ -1,4 +1,4 @@
-"""``galley push demo``: watch a demonstrator."""
+"""``galley push demo``: watch a demonstrator, or a policy."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ EPILOG = """R goes on to the next seed, escape ends.
 
 examples:
   galley push demo --demonstrator scripted
-  galley push demo --demonstrator scripted --shape L --seed 5 --episodes 2"""
+  galley push demo --demonstrator scripted --shape L --seed 5 --episodes 2
+  galley push demo --policy ready"""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley push demo``."""
     table_options(p)
-    demonstrator_options(p, None)
+    demonstrator_options(p, None, policies=True)
 
 
 def command(arguments: argparse.Namespace) -> int:

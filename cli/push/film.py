@@ -1,4 +1,4 @@
-"""``galley push film``: film a demonstrator."""
+"""``galley push film``: film a demonstrator, or a policy."""
 
 from __future__ import annotations
 
@@ -14,27 +14,31 @@ from galley.cli.push.options import (
     demonstrator_options,
     episodes_table,
     film_options,
+    pusher_name,
     table_options,
 )
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
+    from galley.domain.frames import Array
     from galley.pushing.config import PushConfig
     from galley.pushing.rollout import Rollout
 
 MARKER = "episodes.csv"
 EPILOG = """Writes push.mp4 (or .gif) and episodes.csv. The exit status is 1 if an episode doesn't
-succeed; it is in the film all the same.
+succeed; it is in the film all the same. Of a policy the targets that it predicts are drawn: dots
+from blue, the next, to red, and pale ones for the last stages of the denoising before them.
 
 examples:
   galley push film --demonstrator planned --episodes 3
-  galley push film --demonstrator scripted --shape L --seed 5 --gif --height 360 --fps 20"""
+  galley push film --demonstrator scripted --shape L --seed 5 --gif --height 360 --fps 20
+  galley push film --policy ready --episodes 5"""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley push film``."""
     table_options(p)
-    demonstrator_options(p, 1)
+    demonstrator_options(p, 1, policies=True)
     film_options(p)
 
 
@@ -46,10 +50,12 @@ def command(arguments: argparse.Namespace) -> int:
     check_gif(arguments)
     config = config_of(arguments)
     printer = Printer()
-    with run_folder(arguments.out, f"push-{arguments.demonstrator}", MARKER) as folder:
-        rollouts = _episodes(arguments, config, printer)
-        title = f"{arguments.demonstrator}, {_body(arguments)}"
-        if not write_film(rollouts, folder, title, arguments, printer):
+    with run_folder(arguments.out, f"push-{pusher_name(arguments)}", MARKER) as folder:
+        rollouts, stages = _episodes(arguments, config, printer)
+        title = pusher_name(arguments)
+        if arguments.policy is None:
+            title += f", {_body(arguments)}"
+        if not write_film(rollouts, folder, title, arguments, printer, stages):
             return 1
     if failed := sum(not each.success for each in rollouts):
         print(f"{failed} of {plural(len(rollouts), 'episode')} did not succeed", file=sys.stderr)
@@ -62,6 +68,7 @@ def write_film(
     title: str,
     arguments: argparse.Namespace,
     printer: Printer,
+    stages: list[list[Array]] | None = None,
 ) -> bool:
     """Write ``MARKER`` and the film, with the options of ``film_options``, and print the episodes.
 
@@ -83,6 +90,7 @@ def write_film(
             arguments.height,
             arguments.speed,
             lambda done, total: printer.fraction("filming", done / total),
+            stages,
         )
     except RuntimeError as error:
         print(f"no film: {error}", file=sys.stderr)
@@ -99,13 +107,17 @@ def _body(arguments: argparse.Namespace) -> str:
     return Path(arguments.shape or arguments.config or "T").stem
 
 
-def _episodes(arguments: argparse.Namespace, config: PushConfig, printer: Printer) -> list[Rollout]:
+def _episodes(
+    arguments: argparse.Namespace, config: PushConfig, printer: Printer
+) -> tuple[list[Rollout], list[list[Array]] | None]:
+    """The episodes, and of a policy what it predicted in each step."""
     from galley.pushing.rollout import roll_out
     from galley.pushing.simulation import Simulation
 
     sim, who = Simulation(config), demonstrator_of(arguments, config)
     printer.stage("pushing")
-    found = []
+    found: list[Rollout] = []
+    stages: list[list[Array]] = []
     for k in range(arguments.episodes):
 
         def progress(done: int, total: int, before: int = k) -> None:
@@ -113,6 +125,7 @@ def _episodes(arguments: argparse.Namespace, config: PushConfig, printer: Printe
 
         try:
             found.append(roll_out(sim, who, arguments.seed + k, progress=progress))
+            stages.append(getattr(who, "stages", []))
         except ValueError as error:  # the arm can't hold the pusher
             raise argparse.ArgumentTypeError(f"seed {arguments.seed + k}: {error}") from None
-    return found
+    return found, None if arguments.policy is None else stages

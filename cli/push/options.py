@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from galley.pushing.config import PushConfig
     from galley.pushing.demonstrators import Demonstrator
+    from galley.pushing.policy.policy import Policy
     from galley.pushing.rollout import Rollout
 
 
@@ -38,18 +39,29 @@ def table_options(p: argparse.ArgumentParser) -> None:
     seed_option(p)
 
 
-def demonstrator_options(p: argparse.ArgumentParser, episodes: int | None, *by_hand: str) -> None:
+def demonstrator_options(
+    p: argparse.ArgumentParser, episodes: int | None, *by_hand: str, policies: bool = False
+) -> None:
     """Add who pushes, and how often.
 
     Args:
         p: of the command. episodes: the default, None without end.
-        by_hand: names of what a person pushes with.
+        by_hand: names of what a person pushes with. policies: whether a policy may.
     """
     from galley.pushing.demonstrators import DEMONSTRATORS
 
     known = {**DEMONSTRATORS, **dict.fromkeys(by_hand, "you, in a window")}
     about = "; ".join(f"{name}: {text}" for name, text in known.items())
-    p.add_argument("--demonstrator", choices=tuple(known), required=True, help=about)
+    who = p.add_mutually_exclusive_group(required=True)
+    who.add_argument("--demonstrator", choices=tuple(known), help=about)
+    if policies:
+        who.add_argument(
+            "--policy",
+            type=Path,
+            metavar="FILE",
+            help="a checkpoint of galley push train, or ready: the one that comes with Galley; the "
+            "table is that of its training, but for --shape and --config",
+        )
     p.add_argument(
         "--episodes",
         type=count,
@@ -83,6 +95,12 @@ def config_of(arguments: argparse.Namespace) -> PushConfig:
     from galley.pushing.config import PushConfig, load_config
     from galley.pushing.shapes import SHAPES, load_outline, shape
 
+    policy = getattr(arguments, "policy", None)
+    if policy is not None and arguments.config is None and arguments.shape is None:
+        need("learn", *LEARNED)
+        from galley.pushing.policy.policy import load_policy
+
+        return load_policy(policy_file(policy)).config
     config = PushConfig() if arguments.config is None else load_config(arguments.config)
     name = arguments.shape
     if name is None:
@@ -103,10 +121,48 @@ def demonstrator_of(arguments: argparse.Namespace, config: PushConfig) -> Demons
     """
     from galley.pushing.demonstrators import demonstrator
 
+    if getattr(arguments, "policy", None) is not None:
+        from galley.pushing.policy.policy import Driver
+
+        return Driver(checked_policy(arguments.policy, config))
     try:
         return demonstrator(arguments.demonstrator, config)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+LEARNED = ("jax", "equinox", "optax", "safetensors")  # libraries that policies need
+
+
+def pusher_name(arguments: argparse.Namespace) -> str:
+    """The name of who pushes: of a demonstrator, or of a policy's file."""
+    policy: Path | None = getattr(arguments, "policy", None)
+    name: str = arguments.demonstrator if policy is None else policy.stem
+    return name
+
+
+def policy_file(given: Path) -> Path:
+    """The path of a policy; a bare name that does not exist here means one that is shipped."""
+    from galley.pushing.policy.shipped import READY
+
+    bare = given.name == str(given)
+    return READY[given.name] if bare and not given.exists() and given.name in READY else given
+
+
+def checked_policy(given: Path, config: PushConfig) -> Policy:
+    """A policy on a table.
+
+    Raises:
+        BadInput: it is none, or was trained on another outline.
+    """
+    need("learn", *LEARNED)
+    from galley.domain.errors import BadInput
+    from galley.pushing.policy.policy import load_policy
+
+    policy = load_policy(policy_file(given))
+    if policy.config.shape.vertices.tolist() != config.shape.vertices.tolist():
+        raise BadInput.one(given, "was trained on another outline than this table's")
+    return replace(policy, config=config)
 
 
 def in_window(watched: Callable[[], Iterator[Rollout]]) -> None:

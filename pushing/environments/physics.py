@@ -239,6 +239,11 @@ def metres(p: Array) -> Array:
     return (p - _WALL) / _SCALE
 
 
+def blocks_to_bodies(blocks: Array) -> Array:
+    """Poses (n, 3) of centroids in the simulation's frame (m), of blocks' poses (n, 3) in px."""
+    return np.stack([_centroid(each) for each in blocks])
+
+
 def _centroid(block: Array) -> Array:
     """Pose (3,) of the centroid in the simulation's frame (m), from the block's pose in px."""
     theta = float(block[2])

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
-from galley import __version__
 from galley.domain.errors import BadInput
-from galley.domain.files import read_bytes, write_atomically
 from galley.domain.frames import Array
+from galley.learning.checkpoint import read_checkpoint, write_checkpoint
+from galley.learning.weights import filled_by_name, named_arrays
 from galley.reachability.learned.chart import Chart
 from galley.reachability.learned.flow import SplineFlow
 from galley.reachability.learned.task import Task
@@ -154,17 +149,14 @@ def save_checkpoint(path: Path | str, model: LearnedModel) -> None:
         BadInput, OSError: as ``atomic_file``.
     """
     settings = {
-        "format": FORMAT,
-        "galley": __version__,
         "data": model.task.data.record(),
         "circle": model.task.circle,
         "spread": model.chart.spread,
         "shape": asdict(model.shape),
         "history": model.history,
     }
-    tensors = {name: np.asarray(leaf) for name, leaf in named_weights(model.flow)}
-    tensors["scale"] = model.scale
-    write_atomically(path, save(tensors, metadata={"settings": json.dumps(settings)}))
+    tensors = {name: np.asarray(leaf) for name, leaf in named_arrays(model.flow)}
+    write_checkpoint(path, FORMAT, settings, {**tensors, "scale": model.scale})
 
 
 def load_checkpoint(path: Path | str) -> LearnedModel:
@@ -173,16 +165,7 @@ def load_checkpoint(path: Path | str) -> LearnedModel:
     Raises:
         BadInput: the file is missing, damaged, of another kind or format.
     """
-    data = read_bytes(path)
-    try:
-        tensors = load(data)
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        settings = json.loads(header["__metadata__"]["settings"])
-        found = settings["format"]
-    except (SafetensorError, ValueError, KeyError, TypeError):
-        raise BadInput.one(path, "is not a checkpoint of galley reach train") from None
-    if found != FORMAT:
-        raise BadInput.one(path, f"is a checkpoint of format {found}, expected {FORMAT}")
+    settings, tensors = read_checkpoint(path, FORMAT, "galley reach train")
     try:
         return _assembled(settings, tensors)
     except KeyError as error:
@@ -197,14 +180,7 @@ def _assembled(settings: dict[str, Any], tensors: dict[str, Any]) -> LearnedMode
     task = Task(DatasetSettings.of_record(settings["data"]), radii)
     shape = Shape(**settings["shape"])
     scale = np.asarray(tensors["scale"], dtype=np.float64)
-    skeleton = empty_flow(task, shape)
-    weights = []
-    for name, leaf in named_weights(skeleton):
-        value = tensors[name]
-        if value.shape != leaf.shape or value.dtype != leaf.dtype or not np.isfinite(value).all():
-            raise ValueError(f"{name} is not a finite {leaf.dtype} array of shape {leaf.shape}")
-        weights.append(value)
-    flow = filled(skeleton, weights)
+    flow = filled_by_name(empty_flow(task, shape), tensors)
     chart = Chart(task.sampler.arm, task.ring, float(settings["spread"]))
     return LearnedModel(task, chart, shape, scale, flow, dict(settings["history"]))
 
@@ -214,24 +190,6 @@ def empty_flow(task: Task, shape: Shape) -> SplineFlow:
     inputs = 2 if task.circle is None else 5
     flow: SplineFlow = eqx.filter_eval_shape(SplineFlow, inputs, **asdict(shape))
     return flow
-
-
-def filled(flow: SplineFlow, weights: Iterable[Array]) -> SplineFlow:
-    """A flow with these weights, in the order of ``named_weights``."""
-    parts, static = eqx.partition(flow, _is_weight)
-    arrays = [jnp.asarray(each) for each in weights]
-    full: SplineFlow = eqx.combine(jax.tree.unflatten(jax.tree.structure(parts), arrays), static)
-    return full
-
-
-def named_weights(flow: SplineFlow) -> Iterator[tuple[str, Any]]:
-    """Weights by name, such as ``phi.layers[0].weight``."""
-    for path, leaf in jax.tree_util.tree_leaves_with_path(eqx.filter(flow, _is_weight)):
-        yield jax.tree_util.keystr(path).lstrip("."), leaf
-
-
-def _is_weight(leaf: Any) -> bool:
-    return hasattr(leaf, "shape")  # an array, or the shape of one
 
 
 def _each_row(flow: SplineFlow, method: str, *columns: NDArray[Any]) -> Array:

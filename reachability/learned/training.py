@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from galley.learning.weights import random_weights
 from galley.reachability.learned.chart import Chart
 from galley.reachability.learned.flow import SplineFlow
 from galley.reachability.learned.model import (
@@ -21,8 +22,6 @@ from galley.reachability.learned.model import (
     Shape,
     empty_flow,
     features,
-    filled,
-    named_weights,
 )
 from galley.reachability.learned.task import Task, heading_errors
 from galley.reachability.planar import Samples
@@ -117,7 +116,7 @@ def train(
     validation = jnp.asarray(table[held_out][:_VALIDATED])
     offset = -float(volume[held_out][:_VALIDATED].mean()), -float(volume[~held_out].mean())
 
-    best, start = None, random_flow(task, shape, settings.seed)
+    best, start = None, random_weights(empty_flow(task, shape), settings.seed)
     for now, flow in fit(start, _mean_loss, training, validation, settings):
         value = now.validation + offset[0]
         if best is None or now.best:
@@ -174,14 +173,6 @@ def _optimiser(settings: Settings) -> optax.GradientTransformation:
         0.0, settings.rate, max(1, settings.steps // 50), settings.steps, 0.01 * settings.rate
     )
     return optax.flatten(optax.chain(optax.clip_by_global_norm(5.0), optax.adam(rate)))
-
-
-def random_flow(task: Task, shape: Shape, seed: int) -> SplineFlow:
-    """Weights and biases, uniform up to the inverse root of a layer's inputs or of its width."""
-    rng, empty = np.random.default_rng(seed), empty_flow(task, shape)
-    sizes = [leaf.shape for _, leaf in named_weights(empty)]
-    weights = (rng.uniform(-1.0, 1.0, size) / np.sqrt(size[-1]) for size in sizes)
-    return filled(empty, (each.astype(np.float32) for each in weights))
 
 
 def _mean_loss(flow: SplineFlow, rows: jax.Array) -> jax.Array:

@@ -198,3 +198,17 @@ def test_without_a_display_it_is_said_at_once(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(RuntimeError, match="no window: "):
         next(watch(PushConfig()))
+
+
+def test_a_prediction_is_drawn_from_its_first_target_to_its_last():
+    sim = Simulation(PushConfig())
+    run = roll_out(sim, Circling(), seed=0, steps=2)
+    stage = Stage(run.config, 480)
+    line = np.linspace((0.05, 0.45), (0.45, 0.45), 16)
+    plain = stage.draw(moment_of(stage, run, 0.0), "")
+    shown = stage.draw(moment_of(stage, run, 0.0, [np.stack([line + 0.02, line])] * 2), "")
+    columns, rows = np.rint(stage.view.pixels(line)).astype(int).T
+    colors = shown[rows, columns].astype(int)
+    assert (np.abs(colors - plain[rows, columns]).sum(axis=1) > 30).all()
+    assert colors[0, 2] > colors[0, 0] + 50  # blue is the next
+    assert colors[-1, 0] > colors[-1, 2] + 50  # red the last

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from galley.domain.errors import BadInput
+from galley.learning.weights import random_weights
 from galley.reachability.learned import (
     LearnedModel,
     Settings,
@@ -17,8 +18,7 @@ from galley.reachability.learned import (
     train,
 )
 from galley.reachability.learned.chart import Chart
-from galley.reachability.learned.model import features
-from galley.reachability.learned.training import random_flow
+from galley.reachability.learned.model import empty_flow, features
 from galley.reachability.planar import DonutSampler, PlanarArm
 from galley.reachability.planar.dataset import DatasetSettings
 from galley.tests.effort import examples
@@ -38,7 +38,7 @@ def untrained(what, seed=3):
     """A model with random weights: any weights make a density."""
     chart = Chart(what.sampler.arm, what.ring, 0.4)
     scale = np.ones((2, 2 if what.circle is None else 5))
-    return LearnedModel(what, chart, TINY, scale, random_flow(what, TINY, seed), {})
+    return LearnedModel(what, chart, TINY, scale, random_weights(empty_flow(what, TINY), seed), {})
 
 
 @pytest.fixture(scope="module")

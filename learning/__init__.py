@@ -1,0 +1,7 @@
+"""What all learned models share: weights by name, and the file that they are kept in.
+
+Needs the extra ``learn`` (JAX).
+
+- ``weights``: the arrays of a tree of JAX by name, and a tree filled with arrays
+- ``checkpoint``: arrays as safetensors, with settings as JSON in the file's header
+"""

@@ -1,0 +1,104 @@
+"""What a policy is made of, and how it is trained: two frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OBSERVATIONS = ("state", "keypoints")
+FRAMES = ("body", "world")
+METHODS = ("diffusion", "cloning")
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a policy sees, how far it looks ahead, and the size of its network.
+
+    Attributes:
+        method: ``diffusion``, or ``cloning``: the same network gives the actions at once.
+        observation: as of the environment: ``state`` or ``keypoints``.
+        frame: ``body``: the body's axes at the last observation, else the world's; see ``views``.
+        observation_horizon: observations that it sees, the last ones.
+        prediction_horizon: actions that it predicts; the first is that of the first observation.
+        action_horizon: actions that are done, from the last observation's on, before it sees anew.
+        channels: of the U-Net at its full length; twice as many at half and a quarter of it.
+        width: of the layers that read the observations.
+        noise_steps: of the diffusion. sampling_steps: of DDIM.
+
+    Raises:
+        ValueError: a value out of its bounds; the message names it.
+    """
+
+    method: str = "diffusion"
+    observation: str = "state"
+    frame: str = "body"
+    observation_horizon: int = 2
+    prediction_horizon: int = 16
+    action_horizon: int = 8
+    channels: int = 32
+    width: int = 256
+    noise_steps: int = 100
+    sampling_steps: int = 10
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("method", METHODS),
+            ("observation", OBSERVATIONS),
+            ("frame", FRAMES),
+        ):
+            if (value := getattr(self, name)) not in known:
+                raise ValueError(f"{name} = {value!r}: must be one of {', '.join(known)}")
+        ahead = self.prediction_horizon - self.observation_horizon + 1
+        for name, low, high in (
+            ("observation_horizon", 1, 16),
+            ("prediction_horizon", 8, 64),
+            ("action_horizon", 1, ahead),
+            ("channels", 8, 512),
+            ("width", 8, 2048),
+            ("noise_steps", 2, 1000),
+            ("sampling_steps", 1, self.noise_steps),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, int) or not low <= value <= high:
+                raise ValueError(f"{name} = {value}: must be a whole number from {low} to {high}")
+        if self.prediction_horizon % 8:
+            raise ValueError(f"prediction_horizon = {self.prediction_horizon}: must divide by 8")
+        if self.channels % 8:
+            raise ValueError(f"channels = {self.channels}: must divide by 8")
+
+
+@dataclass(frozen=True)
+class Training:
+    """How to train.
+
+    Attributes:
+        steps: of the optimiser. batch: windows of a step. rate: the highest learning rate.
+        decay: of the weights, as AdamW's. average: the most that the moving average of the
+            weights keeps of itself in a step.
+        symmetric: whether the symmetries of the body make more episodes.
+        validation: share of the episodes that are held out. seed: of all that is random.
+
+    Raises:
+        ValueError: a value out of its bounds; the message names it.
+    """
+
+    steps: int = 10_000
+    batch: int = 256
+    rate: float = 1e-3
+    decay: float = 1e-4
+    average: float = 0.999
+    symmetric: bool = True
+    validation: float = 0.05
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("steps", 2, 10**8),
+            ("batch", 1, 2**16),
+            ("rate", 1e-8, 1.0),
+            ("decay", 0.0, 1.0),
+            ("average", 0.0, 1.0 - 1e-7),
+            ("validation", 0.0, 0.9),
+            ("seed", 0, 2**63 - 1),
+        ):
+            if not low <= (value := getattr(self, name)) <= high:
+                raise ValueError(f"{name} = {value}: must be from {low} to {high}")
