@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
+import sys
 from types import FrameType
 from typing import NoReturn
+
+_INTERRUPTED = 130
 
 
 def main() -> int:
@@ -19,7 +23,14 @@ def main() -> int:
 
         if interruptible:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        return run()
+        status = run()
+        if status == _INTERRUPTED:
+            # Python ends by the signal, whatever the status, if the exception passed through code
+            # that was compiled from text, as of a dataclass.
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            os._exit(status)
+        return status
     except KeyboardInterrupt:
         _leave()
     finally:
@@ -29,7 +40,7 @@ def main() -> int:
 
 def _leave(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoReturn:
     os.write(2, b"interrupted\n")
-    os._exit(130)
+    os._exit(_INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,7 @@ _COMMANDS = {
     "demos": "collect runs as demonstrations that learners read; show and export them",
     "completion": "print a script by which a shell completes commands, options and files",
 }
+_FOLDERS = dict.fromkeys(("check", "replay", "report", "trajectory"), "stored.")
 
 
 def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
@@ -110,7 +111,7 @@ def _add_commands(
         )
         if name not in words[:1] and not whole:
             continue
-        module = import_module(f"{package}.{name}")
+        module = import_module(f"{package}.{_FOLDERS.get(name, '')}{name}")
         each.epilog = f"{module.EPILOG}\n\n{_EXIT_CODES}".strip()
         each.set_defaults(parser=each)
         if hasattr(module, "COMMANDS"):

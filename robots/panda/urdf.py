@@ -270,7 +270,7 @@ def _add_mecanum_wheel(link: ET.Element, hub: Vector, tread: float, way: float) 
     # The ends of a straight roller are further from the axle than its middle.
     reach = math.sqrt((radius - thick) ** 2 - length**2 / 8.0)
     for k in range(_ROLLERS):
-        angle = 2.0 * math.pi * (k + 0.25) / _ROLLERS
+        angle = 2.0 * math.pi * (k + 0.5) / _ROLLERS
         u, v = math.cos(angle), math.sin(angle)
         axis = (-v / math.sqrt(2.0), way / math.sqrt(2.0), u / math.sqrt(2.0))
         turn = (0.0, math.acos(axis[2]), math.atan2(axis[1], axis[0]))

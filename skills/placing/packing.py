@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise, permutations, product
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -379,21 +379,21 @@ def _row_too_long(things: Sequence[_Thing], sides: Array) -> dict[str, Any] | No
     turned = [(i, *each) for i, thing in enumerate(things) for each in thing.by_yaw(sides)]
     owners = np.array([i for i, _, _ in turned])
     half = np.array([extents for _, extents, _ in turned]) / 2.0
+    reach = np.array([each for _, _, each in turned])
+    opposite = np.roll(reach, -_TURNS // 2, axis=1)
+    # What directions and yaws between the listed ones could add.
+    radius = np.array([things[i].radius for i in owners])
+    slack = (float(np.hypot(*sides)) + 2.0 * (radius[:, None] + radius)) * _STEP / 2.0 + _SLACK
     for axis, along in enumerate((_COS, _SIN)):
         across = np.abs(_SIN if axis == 0 else _COS)
+        room = np.maximum(0.0, sides[1 - axis] - half[:, None, 1 - axis] - half[:, 1 - axis])
         ahead = along > 1e-9
-        apart = np.zeros((len(turned), len(turned)))
-        for a, b in permutations(range(len(turned)), 2):
-            (i, _, reach), (j, _, other) = turned[a], turned[b]
-            if i == j:
-                continue
-            # What directions and yaws between the listed ones could add.
-            slack = float(np.hypot(*sides)) + 2.0 * (things[i].radius + things[j].radius)
-            room = max(0.0, float(sides[1 - axis] - half[a, 1 - axis] - half[b, 1 - axis]))
-            beyond = reach + np.roll(other, -_TURNS // 2) - across * room
-            beyond -= slack * _STEP / 2.0 + _SLACK
-            if (beyond[~ahead] > 0.0).all():  # else one may stand beside the other
-                apart[a, b] = max(0.0, float((beyond[ahead] / along[ahead]).min()))
+        apart = np.empty((len(turned), len(turned)))
+        for k in range(len(turned)):
+            beyond = reach[k] + opposite - room[k][:, None] * across - slack[k][:, None]
+            least = (beyond[:, ahead] / along[ahead]).min(axis=1)
+            # Unless some direction that does not point ahead separates them: side by side.
+            apart[k] = np.where((beyond[:, ~ahead] > 0.0).all(axis=1), np.maximum(0.0, least), 0.0)
         needed = _least_length(owners, apart, half[:, axis])
         if needed > sides[axis] + _SLACK:
             return {"axis": axis, "least_m": needed, "side_m": float(sides[axis])}

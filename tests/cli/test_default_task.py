@@ -37,6 +37,7 @@ MOTION = {
     "waypoints": int,
     "length": {"rrt": MAYBE_NUMBER, "shortcut": MAYBE_NUMBER, "optimized": MAYBE_NUMBER},
     "duration_s": NUMBER,
+    "start_s": MAYBE_NUMBER,
     "min_clearance_m": MAYBE_NUMBER,
     "velocity_ratio": NUMBER,
     "acceleration_ratio": NUMBER,
@@ -61,6 +62,7 @@ REPORT = {
     "refinements": int,
     "plans_tried": int,
     "lessons": [{"fact": TEXT, "why": TEXT, "proven": bool}],
+    "reasons": [{"action_index": int, "why": TEXT}],
     "motions": [MOTION],
     "audit": {"motions": int, "disagreements": int},
     "execution": {

@@ -191,7 +191,7 @@ def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here
     assert not report["goal_reached"]
     assert "interrupted" in report["failure"]["message"]
     if stage == "task and motion planning":
-        assert names == {"report.json", "plan.txt"}
+        assert names == {"report.html", "report.json", "plan.txt"}
     else:
         assert names == {"report.json", "plan.txt", "trajectories.npz"}
         trajectories = load_trajectories(here / "run" / "trajectories.npz")

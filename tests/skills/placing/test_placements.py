@@ -17,6 +17,7 @@ from galley.domain.state import HAND, Placement, initial_state
 from galley.skills.placing.footprints import Footprint, Upright, convex_hull, gaps, placed
 from galley.skills.placing.packing import packable, packing_certificate
 from galley.skills.placing.placements import placements
+from galley.tests.effort import quick_first
 
 
 def box_item(size, name="box"):
@@ -313,7 +314,7 @@ def test_cans_in_a_row_take_the_length_of_a_zigzag(count, width):
     assert packing_certificate(cans, region_of((width, length + 1e-9))) is None
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", quick_first(3, range(20)))
 def test_boxes_that_lie_in_a_narrow_place_are_never_proven_not_to_fit(seed):
     """Turned boxes laid at random, one beside the other, and the least box around them."""
     rng = np.random.default_rng(seed)
