@@ -20,7 +20,7 @@ from galley.results.page.certificate import explain
 from galley.results.page.page import page_html, write_page
 from galley.results.page.source import read_source
 from galley.results.recorded_run import Options, record_run
-from galley.tests.viz.browser import Browser
+from galley.tests.browser import Browser
 
 DRAWERS, SCENARIOS = KITCHEN / "drawers.pddl", KITCHEN.parent / "scenarios"
 

@@ -76,7 +76,7 @@ def replay_html(
         meshcat.StaticHtml(),
         title=title or f"{log.mode}, {log.duration:.1f} s",
         duration=float(frames.time[-1] - frames.time[0]),
-        moments=_moments(log),
+        moments=_moments(log, scene),
         legend=_legend(bool(len(hand) > 1), bool(arrows), log.mode == "physics"),
     )
 
@@ -93,15 +93,15 @@ def hand_path(frames: Frames, robot: RobotModel) -> Array:
     return path[keyframes(poses, _PATH_METRES, RADIANS)]
 
 
-def _moments(log: Log) -> list[Moment]:
+def _moments(log: Log, scene: Scene) -> list[Moment]:
     """What to say from when on: a line for each motion that began."""
-    captions = action_captions([str(line) for line in log.motions])
+    captions = action_captions([str(line) for line in log.motions], scene)
     began = np.flatnonzero(np.diff(log.motion, prepend=-1))
     return [
         Moment(
             float(log.time[k] - log.time[0]),
             captions[log.motion[k]][0],
-            captions[log.motion[k]][1],
+            captions[log.motion[k]][2],
             split_recovery(str(log.motions[log.motion[k]]))[0],
         )
         for k in began
