@@ -132,7 +132,7 @@ def test_it_answers_no_message_and_obeys_no_other_page(tab):
 
 
 def test_a_notebook_gets_the_page_in_a_frame(run):
-    shown = run.solution.replay()._repr_html_()
+    shown = run.solution.replay(fps=1)._repr_html_()
     assert shown.startswith("<iframe")
     assert shown.count('"') == 6
     assert "<script" not in shown
@@ -187,10 +187,11 @@ def test_looking_changes_nothing(run):
     assert heard
 
 
-@pytest.fixture
-def stored(run, tmp_path):
-    galley.report(run, folder=tmp_path / "run")
-    return tmp_path / "run"
+@pytest.fixture(scope="module")
+def stored(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stored") / "run"
+    galley.report(run, folder=folder)
+    return folder
 
 
 def test_galley_replay_writes_beside_the_states(stored, capsys):
@@ -216,7 +217,8 @@ def test_galley_replay_refuses_in_one_line(stored, capsys, words, said):
     assert error.count("\n") == 1
 
 
-def test_an_unfinished_run_is_refused(stored, capsys):
-    shutil.copy(stored / "report.json", stored / "UNFINISHED")
-    assert main(["replay", str(stored)]) == 2
+def test_an_unfinished_run_is_refused(stored, tmp_path, capsys):
+    folder = shutil.copytree(stored, tmp_path / "run")
+    (folder / "UNFINISHED").touch()
+    assert main(["replay", str(folder)]) == 2
     assert "has not ended" in capsys.readouterr().err
