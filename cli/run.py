@@ -182,9 +182,9 @@ def _print_result(printer: Printer, run: RecordedRun) -> int:
         console.print(
             f"filmed: {report.video['frames']} pictures in {report.video['seconds']:.1f} s"
         )
+    if report.failure is not None:
+        print(f"{report.status}: {report.failure}", file=sys.stderr)
     made = run.folder / PAGE
     left = f"open {made}" if made.is_file() else f"{run.folder}/{REPORT}"
     console.print(f"{report.status}: {left}", soft_wrap=True)
-    if report.failure is not None:
-        print(f"{report.status}: {report.failure}", file=sys.stderr)
     return 0 if report.status == "success" else 1

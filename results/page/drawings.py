@@ -12,6 +12,7 @@ from galley.domain.frames import Array
 _WIDTH, _HEIGHT = 420.0, 240.0  # of a drawing, in its own units
 _EDGE = 34.0  # room for labels at each side
 _LABEL = 190.0  # for a label beside a point
+_LETTER = 7.0  # width of a letter, rather more than less
 
 
 def boxes(
@@ -157,16 +158,21 @@ def rectangles(
         min((_WIDTH - gap * (len(row) + 1)) / sum(s[0] for _, s in row) for row in rows),
         220.0 / sum(max(s[1] for _, s in row) for row in rows),
     )
-    parts, y = [], 8.0
+    parts: list[Markup] = []
+    y = 8.0
     for row, look in zip(rows, ("room", "thing"), strict=False):
         x = gap
         tall = max(sides[1] for _, sides in row) * scale
-        for k, (name, (w, h)) in enumerate(row):
+        ends: list[float] = []  # of each line of labels, where the next may begin
+        for name, (w, h) in row:
             parts.append(_rect(x, y + tall - h * scale, w * scale, h * scale, look))
-            drop = 14 + 14 * (k % 2)  # neighbours' labels don't run into each other
-            parts.append(_text(x, y + tall + drop, f"{name}: {_mm(w)} x {_mm(h)}", "start small"))
+            label = f"{name}: {_mm(w)} x {_mm(h)}"
+            at = _inside(x, label)
+            line = next((k for k, end in enumerate(ends) if end <= at), len(ends))
+            ends[line : line + 1] = [at + _LETTER * len(label) + gap]
+            parts.append(_text(at, y + tall + 14 + 14 * line, label, "start small"))
             x += w * scale + gap
-        y += tall + 40.0
+        y += tall + 26.0 + 14 * len(ends)
     return _svg(f"Drawn to scale: {caption}", parts, y)
 
 
@@ -193,7 +199,14 @@ def _dot(x: float, y: float, look: str) -> Markup:
 
 
 def _text(x: float, y: float, text: str, look: str = "start") -> Markup:
+    x = _inside(x, text, 0.5 if "middle" in look else 0.0)
     return Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(look, x, y, text)
+
+
+def _inside(x: float, text: str, share: float = 0.0) -> float:
+    """x, or near it, so that the text stays in the drawing; ``share`` of it is left of x."""
+    width = _LETTER * len(text)
+    return max(share * width, min(x, _WIDTH - (1.0 - share) * width))
 
 
 def _mm(metres: float) -> str:

@@ -40,6 +40,7 @@
     if (!frame || event.source !== frame.contentWindow || !message) return;
     if (message.galley === "ready") {
       find("#start")?.remove();
+      find("#still").classList.add("print-only");
       tell();
     }
     if (message.galley === "time") now(message.time);
@@ -183,6 +184,7 @@
     const peaks = (table, unit) => Object.entries(table?.peaks ?? {}).filter(([, v]) => v >= 5e-3).map(([name, v]) => `${name} ${short(v)}${unit}`).join(", ");
     const felt = peaks(step.forces, " N");
     find("#about-motion").textContent = (run ? "Over the whole run" : `Joints: ${step.curves?.group ?? "-"}, ${short(step.end - step.start)} s`)
+      + (step.clearance ? `. Least clearance: ${step.clearance}` : "")
       + (step.tracking ? `. At most from the command: ${peaks(step.tracking, "")}` : "")
       + (felt ? `. Largest contact forces: ${felt}` : step.tracking ? ". No contact with a force" : "") + ".";
     await plotly();

@@ -140,6 +140,8 @@ def _data(source: Source, line: Timeline) -> dict[str, Any]:
         motions = source.motions[step.part] if step.part < len(source.motions) else ()
         planned = motions[step.index] if step.index < len(motions) else None
         entry: dict[str, Any] = {"start": step.start, "end": step.end}
+        if step.figures.get("min_clearance_m") is not None:
+            entry["clearance"] = _clearance(step.figures["min_clearance_m"])
         if planned is not None:
             entry["curves"] = motion_curves(planned, source.robot)
             entry["peaks"] = peaks(planned, source.robot)

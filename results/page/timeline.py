@@ -39,11 +39,13 @@ class Row:
     Attributes:
         words, pddl: ``pick up the sugar box`` and ``(pick sugar burner h1)``.
         steps: its motions.
+        reasons: why it makes way for a later action, if it does.
     """
 
     words: str
     pddl: str
     steps: tuple[Step, ...]
+    reasons: tuple[str, ...] = ()
 
     @property
     def planned_s(self) -> float:
@@ -99,6 +101,9 @@ def timeline(source: Source) -> Timeline:
     recoveries = report["execution"].get("recoveries", [])
     plans = [(report["plan"], report["motions"])]
     plans += [(each.get("plan", []), each.get("motions", [])) for each in recoveries]
+    reasons: dict[int, list[str]] = {}
+    for each in report.get("reasons", []):
+        reasons.setdefault(each["action_index"], []).append(str(each["why"]))
     clock, parts, numbers = 0.0, [], count()
     for number, (plan, motions) in enumerate(plans):
         steps = []
@@ -120,6 +125,7 @@ def timeline(source: Source) -> Timeline:
                 in_words(action, source.scene),
                 action,
                 tuple(s for s in steps if s.figures["action_index"] == k),
+                () if number else tuple(reasons.get(k, ())),
             )
             for k, action in enumerate(plan)
         ]

@@ -98,25 +98,41 @@ def test_bodies_are_where_the_log_and_drake_have_them(tab, run):
             assert np.abs(X - drake.link_pose(link)).max() < 0.01, (t, link)
 
 
-def test_other_pages_seek_play_and_hear_the_time(tab):
-    tab.run("window.postMessage({galley: 'seek', time: 9}, '*')")
+def test_a_page_that_embeds_it_seeks_plays_and_pauses(tab):
+    tab.run("window.postMessage({galley: 'seek', time: 9}, '*')")  # alone, it is its own parent
     tab.wait("galley.time() === 9")
     tab.run("window.postMessage({galley: 'play'}, '*')")
     tab.wait("galley.time() > 9.2")
-    tab.run("galley.pause()")
+    tab.run("window.postMessage({galley: 'pause'}, '*')")
+    tab.wait("!galley.playing()")
     stood = tab.run("galley.time()")
     settle(tab)
     assert tab.run("galley.time()") == stood
     tab.run("galley.seek(1e9)")
     assert tab.run("galley.time()") == pytest.approx(tab.run("galley.duration"))
-    for nonsense in ("null", "'text'", "{galley: 'seek', time: 'x'}"):
-        tab.run(f"window.postMessage({nonsense}, '*')")
+    assert tab.errors == []
+
+
+def test_it_answers_no_message_and_obeys_no_other_page(tab):
+    tab.run("window.heard = 0, addEventListener('message', () => { heard += 1; }), 0")
+    tab.run("galley.seek(2)")
+    nonsense = ("null", "'text'", "{galley: 'seek', time: 'x'}", "{galley: 'seek'}", "{a: 1}")
+    for message in nonsense:
+        tab.run(f"window.postMessage({message}, '*')")
+    tab.run(
+        """(() => { const other = document.createElement("iframe");
+        other.srcdoc = "<script>parent.postMessage({galley: 'seek', time: 7}, '*')</" + "script>";
+        document.body.append(other); })()"""
+    )
+    tab.wait(f"heard > {len(nonsense)}")
     settle(tab)
+    assert tab.run("heard") == len(nonsense) + 1
+    assert tab.run("galley.time()") == 2
     assert tab.errors == []
 
 
 def test_a_notebook_gets_the_page_in_a_frame(run):
-    shown = run.solution.replay()._repr_html_()
+    shown = run.solution.replay(fps=1)._repr_html_()
     assert shown.startswith("<iframe")
     assert shown.count('"') == 6
     assert "<script" not in shown
@@ -171,10 +187,11 @@ def test_looking_changes_nothing(run):
     assert heard
 
 
-@pytest.fixture
-def stored(run, tmp_path):
-    galley.report(run, folder=tmp_path / "run")
-    return tmp_path / "run"
+@pytest.fixture(scope="module")
+def stored(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stored") / "run"
+    galley.report(run, folder=folder)
+    return folder
 
 
 def test_galley_replay_writes_beside_the_states(stored, capsys):
@@ -200,7 +217,8 @@ def test_galley_replay_refuses_in_one_line(stored, capsys, words, said):
     assert error.count("\n") == 1
 
 
-def test_an_unfinished_run_is_refused(stored, capsys):
-    shutil.copy(stored / "report.json", stored / "UNFINISHED")
-    assert main(["replay", str(stored)]) == 2
+def test_an_unfinished_run_is_refused(stored, tmp_path, capsys):
+    folder = shutil.copytree(stored, tmp_path / "run")
+    (folder / "UNFINISHED").touch()
+    assert main(["replay", str(folder)]) == 2
     assert "has not ended" in capsys.readouterr().err
