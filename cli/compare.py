@@ -8,11 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from galley.cli.common.arguments import count, given, motion_options, positive
 from galley.cli.common.progress import Printer
-from galley.cli.common.tables import plain_table
+from galley.cli.common.tables import PlainTable
 
 if TYPE_CHECKING:
     from galley.comparison.measures import Measurements
@@ -147,16 +145,16 @@ _NAMES = {
 """For each of FIGURES its title in the table, a factor, and decimals."""
 
 
-def _table(methods: Iterable[str]) -> Table:
-    """A table with one column per method, at most 80 characters wide."""
-    table = plain_table(gap=1)
-    table.add_column("", no_wrap=True)
+def _table(methods: Iterable[str]) -> PlainTable:
+    """A table with one column per method."""
+    table = PlainTable(gap=1, spare=[_COLUMNS["rrt-pybullet"], "shortcut"])
+    table.add_column("")
     for method in methods:
-        table.add_column(_COLUMNS.get(method, method), justify="right", no_wrap=True)
+        table.add_column(_COLUMNS.get(method, method), right=True)
     return table
 
 
-def _one(result: QueryResult) -> Table:
+def _one(result: QueryResult) -> PlainTable:
     from galley.comparison.measures import CLEARANCE_CAP
     from galley.comparison.summary import figures
 
@@ -204,7 +202,7 @@ def _attempt_remarks(attempt: Attempt, measured: Measurements) -> Iterable[str]:
         yield f"exceeds the limits by a factor of {max(measured.peaks):.4f}"
 
 
-def _many(summaries: tuple[MethodSummary, ...]) -> Table:
+def _many(summaries: tuple[MethodSummary, ...]) -> PlainTable:
     from galley.comparison.summary import tail_percent
 
     table = _table(s.method for s in summaries)

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rich.table import Table
 from rich.text import Text
 
 from galley.cli.common.arguments import (
@@ -20,7 +19,7 @@ from galley.cli.common.arguments import (
 )
 from galley.cli.common.progress import Printer
 from galley.cli.common.study import NamedJob, Study, results_folder
-from galley.cli.common.tables import plain_table
+from galley.cli.common.tables import PlainTable
 from galley.scenarios.trials import (
     FAULTS,
     KINDS,
@@ -186,20 +185,22 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
         counts = self._counts()
         return {fault: counts[fault, 0.0] for fault in self.faults if (fault, 0.0) in counts}
 
-    def table(self) -> Table:
+    def table(self) -> PlainTable:
         """One row per kind of noise with one column per amount; then one row per fault."""
-        table = plain_table(gap=3)
-        table.add_column("succeeded of those run", no_wrap=True)
+        table = PlainTable(gap=3)
+        table.add_column("succeeded of those run")
         for amount in self.amounts:
-            table.add_column(f"x {amount:g}" if amount else "none", justify="right", no_wrap=True)
+            table.add_column(f"x {amount:g}" if amount else "none", right=True)
+        table.add_column("remarks", fold=True)
         noise, faults = self._by_noise(), self._by_fault()
         for kind in self.kinds:
             table.add_row(kind, *(_cell(noise.get(kind, {}).get(a)) for a in self.amounts))
         for fault in self.faults:
             count = faults.get(fault, SuccessCount(0, 0))
-            recovered = f", {count.recovered} of them by recovering" if count.recovered else ""
-            missed = f", {count.not_struck} without an occasion" if count.not_struck else ""
-            table.add_row(f"fault {fault}", f"{_cell(count)}{recovered}{missed}")
+            recovered = [f"{count.recovered} by recovering"] if count.recovered else []
+            missed = [f"{count.not_struck} without an occasion"] if count.not_struck else []
+            rest = [""] * (len(self.amounts) - 1)
+            table.add_row(f"fault {fault}", _cell(count), *rest, ", ".join(recovered + missed))
         return table
 
     def as_json(self) -> dict[str, Any]:

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.table import Table
 from rich.text import Text
 
 from galley.cli.common.arguments import plural, sweep_options
 from galley.cli.common.study import NamedJob, Study, results_folder
-from galley.cli.common.tables import plain_table
+from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.sweeps import LostJob, digest
 
@@ -219,13 +218,13 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
             return 2
         return 0 if self.finished and all(map(_is_right, results)) else 1
 
-    def table(self) -> Table:
+    def table(self) -> PlainTable:
         """One row per run: expected and actual outcome."""
-        table = plain_table()
-        for name in ("scenario", "seed", "expected", "got", ""):
-            table.add_column(name, no_wrap=name != "expected")
+        table = PlainTable(spare=("motion s", "plans", "actions", "seed", "planning s", "expected"))
+        for name in ("scenario", "seed", "expected", "got", "verdict"):
+            table.add_column(name, fold=name == "expected")
         for name in ("planning s", "plans", "actions", "motion s"):
-            table.add_column(name, justify="right", no_wrap=True)
+            table.add_column(name, right=True)
         for job, result in self.results():
             row: list[str | Text] = [job.scenario.name, str(job.seed), str(job.scenario.expect)]
             if isinstance(result, LostJob):
@@ -291,11 +290,11 @@ def _where(lost: LostJob) -> list[str]:
     return frames[-1:]
 
 
-def _listed(scenarios: tuple[Scenario, ...]) -> Table:
-    table = plain_table()
-    table.add_column("scenario", no_wrap=True)
-    table.add_column("expected", overflow="fold")
-    table.add_column("description", overflow="fold")
+def _listed(scenarios: tuple[Scenario, ...]) -> PlainTable:
+    table = PlainTable(spare=("expected",))
+    table.add_column("scenario")
+    table.add_column("expected", fold=True)
+    table.add_column("description", fold=True)
     for scenario in scenarios:
         table.add_row(scenario.name, str(scenario.expect), scenario.says)
     return table

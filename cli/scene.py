@@ -7,9 +7,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
-from galley.cli.common.tables import plain_table
+from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 
 if TYPE_CHECKING:
@@ -114,11 +112,11 @@ def command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _objects(scene: Scene) -> Table:
-    table = plain_table()
+def _objects(scene: Scene) -> PlainTable:
+    table = PlainTable()
     for name in ("PDDL object", "is a", "in the scene"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("details", overflow="fold")
+        table.add_column(name)
+    table.add_column("details", fold=True)
     for binding in scene.bindings:
         table.add_row(binding.object, binding.kind, binding.target, _details(scene, binding))
     return table

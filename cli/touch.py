@@ -17,12 +17,10 @@ from galley.cli.common.arguments import (
     positive,
     sample_rate,
 )
-from galley.cli.common.tables import plain_table
+from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from galley.contact.finger import Finger, Trace
 
 _DURATION = 10.0  # s
@@ -229,12 +227,12 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _table(trace: Trace) -> Table:
-    table = plain_table()
-    table.add_column("time s", justify="right")
-    table.add_column("event", no_wrap=True)
+def _table(trace: Trace) -> PlainTable:
+    table = PlainTable(spare=("impulse N s", "at m"))
+    table.add_column("time s", right=True)
+    table.add_column("event")
     for name in ("at m", "closing m/s", "impulse N s"):
-        table.add_column(name, justify="right")
+        table.add_column(name, right=True)
     for event in trace.events[:_MOST_ROWS]:
         speed = f"{event.closing_speed:.4f}" if event.closing_speed else ""
         impulse = f"{event.impulse:.4g}" if event.impulse else ""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from galley.domain.errors import did_you_mean
 from galley.domain.frames import Array, frozen, inverse, rpy
 from galley.domain.meshes import Hull, hull
 from galley.robots.meshes import as_obj
@@ -32,6 +33,9 @@ RISE_TIME = 0.25
 """Seconds to full speed at the default acceleration, which no URDF states."""
 JERK_TIME = 0.05
 """Seconds to full acceleration at the default jerk."""
+
+WORLD = "world"
+"""The link that stands for the world in every URDF that is made here."""
 
 _SKIPPED = ("transmission", "gazebo")
 
@@ -58,7 +62,7 @@ def arm_from_urdf(
     X_LT: ArrayLike | None = None,
     X_WB: ArrayLike | None = None,
     limits: MotionLimits = MotionLimits(),
-    allowed_self_collisions: frozenset[tuple[str, str]] | None = None,
+    allowed_self_collisions: Collection[tuple[str, str]] = (),
 ) -> RobotModel:
     """A RobotModel with one group, ``arm``. Joints that are not in it are fixed at zero.
 
@@ -75,8 +79,9 @@ def arm_from_urdf(
         X_LT: tool frame T in that link (4, 4); default: the link's own.
         X_WB: where the URDF's root stands in the world (4, 4); default: in the origin.
         limits: of velocity, acceleration and jerk.
-        allowed_self_collisions: pairs of links never checked; default: neighbours, and pairs that
-            overlap in nearly all sampled configurations (``neighbours_and_always_touching``).
+        allowed_self_collisions: pairs of links, in any order, that are not checked either, beside
+            neighbours and pairs that overlap in nearly all sampled configurations
+            (``neighbours_and_always_touching``).
 
     Raises:
         FileNotFoundError: the file, or one of its meshes, does not exist.
@@ -90,16 +95,16 @@ def arm_from_urdf(
     _stand_in_world(root, table, np.eye(4) if X_WB is None else np.asarray(X_WB, dtype=np.float64))
     group = _group([table[joint] for joint in chain], limits)
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
-    if allowed_self_collisions is None:
-        allowed_self_collisions = neighbours_and_always_touching(urdf, group)
+    links = [str(e.get("name")) for e in root.findall("link")]
+    allowed = _sorted_pairs(allowed_self_collisions, links)
     X_LT = frozen(np.eye(4) if X_LT is None else X_LT)
-    links = [str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None]
+    links = [link for link in links if root.find(f"link[@name='{link}']/collision") is not None]
     tree = read_tree(urdf, group.joints)
     return RobotModel(
         name=str(root.get("name", path.stem)),
         groups=(group,),
         links=tuple(links),
-        allowed_self_collisions=allowed_self_collisions,
+        allowed_self_collisions=allowed | neighbours_and_always_touching(urdf, group),
         fingers=(),
         palm=tool_link,
         p_HT=frozen(X_LT[:3, 3]),
@@ -107,6 +112,24 @@ def arm_from_urdf(
         X_LT=X_LT,
         base_links=tuple(link for link in links if tree.link(link)[0] <= 0),
     )
+
+
+def _sorted_pairs(
+    pairs: Collection[tuple[str, str]], links: list[str]
+) -> frozenset[tuple[str, str]]:
+    """Pairs of links, each with first < second.
+
+    Raises:
+        ValueError: one is no pair of two of ``links``.
+    """
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+            raise ValueError(f"allowed_self_collisions: {pair!r} is no pair of two links")
+        for link in pair:
+            if link not in links:
+                known = did_you_mean(link, links) or f", there are {links}"
+                raise ValueError(f"allowed_self_collisions: no link '{link}'{known}")
+    return frozenset((min(pair), max(pair)) for pair in pairs)
 
 
 def _simplify(root: ET.Element, path: Path, still: set[str]) -> None:
@@ -248,20 +271,26 @@ def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array)
     plain = base.find("collision") is None and base.find("visual") is None
     if plain and np.array_equal(X_WB, np.eye(4)):
         return
-    world = "world"
-    while world in links:
-        world += "_0"
-    joint = ET.Element("joint", name=f"{world}_mount", type="fixed")
+    if bases[0] == WORLD:  # the name is taken: to Drake this link is the world itself
+        while bases[0] in links:
+            bases[0] += "_0"
+        base.set("name", bases[0])
+        for parent in root.iterfind(f"joint/parent[@link='{WORLD}']"):
+            parent.set("link", bases[0])
+    mount = f"{WORLD}_mount"
+    while mount in table:
+        mount += "_0"
+    joint = ET.Element("joint", name=mount, type="fixed")
     ET.SubElement(
         joint,
         "origin",
         xyz=" ".join(repr(float(v)) for v in X_WB[:3, 3]),
         rpy=" ".join(repr(float(v)) for v in rpy(X_WB[:3, :3])),
     )
-    ET.SubElement(joint, "parent", link=world)
+    ET.SubElement(joint, "parent", link=WORLD)
     ET.SubElement(joint, "child", link=bases[0])
     root.insert(0, joint)
-    root.insert(0, ET.Element("link", name=world))
+    root.insert(0, ET.Element("link", name=WORLD))
 
 
 def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tuple[str, str]]:

@@ -16,12 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import index, need, out_option, plural, worker_options
-from galley.cli.common.tables import plain_table
+from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from galley.cli.common.progress import Printer
     from galley.demonstrations import Collection, Demonstrations, Episode
 
@@ -233,7 +231,7 @@ def export(demonstrations: Demonstrations, collection: Collection, kind: str, fo
         raise BadInput.one(folder, f"can't be exported: {error}") from None
 
 
-def array_table(episodes: Demonstrations, collection: Collection | None) -> Table:
+def array_table(episodes: Demonstrations, collection: Collection | None) -> PlainTable:
     """A row for each array: dtype, shape, range, mean, deviation, and what it is.
 
     Raises:
@@ -249,12 +247,12 @@ def array_table(episodes: Demonstrations, collection: Collection | None) -> Tabl
         raise
     except ValueError as error:
         raise BadInput.one("demonstrations", str(error)) from None
-    table = plain_table()
+    table = PlainTable(spare=("dtype", "deviation", "mean"))
     for name in ("array", "dtype", "a step"):
-        table.add_column(name, no_wrap=True)
+        table.add_column(name)
     for name in ("least", "most", "mean", "deviation"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("")
+        table.add_column(name, right=True)
+    table.add_column("is", fold=True)
     for name, (dtype, shape) in layout.items():
         of = moments[name]
         # Of all components together: the deviation is about their own means.

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
+from galley.cli.common.tables import PlainTable
 from galley.domain.listener import Listener
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class _Console(Console):
 def _console() -> Console:
     """Prints strings literally, for names may hold brackets or colons; Text is styled."""
     console = _Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-    if not console.is_terminal:  # files and pipes have no width: don't squeeze tables
+    # Files and pipes have no width, unless COLUMNS states one: don't squeeze tables.
+    if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _FILE_WIDTH
     return console
 
@@ -126,14 +127,13 @@ class Printer(Listener):
         return f"{time.perf_counter() - self._began:6.1f} s"
 
 
-def _motion_table(report: Report) -> Table:
+def _motion_table(report: Report) -> PlainTable:
     """One row a motion: phase, planner, times, lengths, duration, clearance."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("action", no_wrap=True)
-    table.add_column("phase", no_wrap=True)
-    table.add_column("planner", no_wrap=True)
+    table = PlainTable(spare=("RRT", "shortcut", "plan ms", "optimised", "planner"))
+    for name in ("action", "phase", "planner"):
+        table.add_column(name)
     for name in ("plan ms", "RRT", "shortcut", "optimised", "s", "clear mm"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, right=True)
     last = -1
     for motion in report.motions:
         record = motion.record

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from galley.cli.common.progress import Printer
+from galley.cli.common.tables import PlainTable
 from galley.domain.files import write_atomically
 from galley.sweeps import Journal, LostJob, MissingRay, available_cores, sweep
 
@@ -102,7 +102,7 @@ class Study(ABC, Generic[_Job, _Result]):
         """The line printed when a run has ended."""
 
     @abstractmethod
-    def table(self) -> Table:
+    def table(self) -> PlainTable:
         """The table of all results so far."""
 
     @abstractmethod

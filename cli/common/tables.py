@@ -1,10 +1,92 @@
-"""Tables on the terminal."""
+"""Tables on the terminal: whole columns, fewer of them where not all fit."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
+from rich.text import Text
+
+Cell = str | Text
+_LEAST_FOLDED = 20  # columns of a terminal in which folded text is still readable
 
 
-def plain_table(gap: int = 2) -> Table:
-    """A table without lines, its columns ``gap`` characters apart."""
-    return Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
+@dataclass
+class _Column:
+    name: str
+    right: bool
+    fold: bool
+    cells: list[Cell] = field(default_factory=list)
+
+    @property
+    def width(self) -> int:
+        """Characters that it needs."""
+        lines = [line for each in [self.name, *self.cells] for line in str(each).split("\n")]
+        width = max(map(cell_len, lines))
+        return min(width, _LEAST_FOLDED) if self.fold else width
+
+
+class PlainTable:
+    """A table without lines. Columns that do not fit are left out whole, and named below it.
+
+    Args:
+        gap: characters between columns.
+        spare: names of the columns that go first where not all fit, the first of them first; then
+            go the others from the right. The first column stays.
+    """
+
+    def __init__(self, gap: int = 2, spare: Sequence[str] = ()) -> None:
+        self._gap = gap
+        self._spare = tuple(spare)
+        self._columns: list[_Column] = []
+
+    def add_column(self, name: str, right: bool = False, fold: bool = False) -> None:
+        """A column; its text is aligned right, or folded at words, on request."""
+        self._columns.append(_Column(name, right, fold))
+
+    def add_row(self, *cells: Cell) -> None:
+        """A row; cells that are missing at its end are empty."""
+        for column, cell in zip(
+            self._columns, [*cells, *[""] * (len(self._columns) - len(cells))], strict=True
+        ):
+            column.cells.append(cell)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shown = self._fitting(options.max_width)
+        table = Table(box=None, pad_edge=False, padding=(0, self._gap, 0, 0), header_style="bold")
+        for column in shown:
+            table.add_column(
+                column.name,
+                justify="right" if column.right else "left",
+                no_wrap=not column.fold,
+                overflow="fold",
+            )
+        for row in zip(*(column.cells for column in shown), strict=True):
+            table.add_row(*row)
+        yield table
+        left_out = [c.name.replace("\n", " ") for c in self._columns if c not in shown]
+        if left_out:
+            yield Text(
+                f"not shown in {options.max_width} columns: {', '.join(left_out)};"
+                f" {self._width(self._columns)} columns show all",
+                "dim",
+            )
+
+    def _fitting(self, width: int) -> list[_Column]:
+        shown = list(self._columns)
+        for column in self._least_important():
+            if self._width(shown) <= width:
+                break
+            shown.remove(column)
+        return shown
+
+    def _least_important(self) -> Iterator[_Column]:
+        for name in self._spare:
+            yield from (column for column in self._columns[1:] if column.name == name)
+        yield from (c for c in reversed(self._columns[1:]) if c.name not in self._spare)
+
+    def _width(self, columns: list[_Column]) -> int:
+        return sum(column.width for column in columns) + self._gap * (len(columns) - 1)

@@ -6,7 +6,7 @@ import argparse
 
 import numpy as np
 
-from galley.cli.common.tables import plain_table
+from galley.cli.common.tables import PlainTable
 from galley.cli.contact.options import friction_option, result_options, session
 
 _ANGLES = np.array([0.5, 0.8, 0.95, 1.05, 1.2, 1.4, 1.7, 2.0])  # of the angle of slip
@@ -41,9 +41,9 @@ def command(arguments: argparse.Namespace) -> int:
         angles = np.arctan(mu) * _ANGLES
         found = sliding(mu, angles)
         exact = np.maximum(GRAVITY * (np.sin(angles) - mu * np.cos(angles)), 0.0)
-        table = plain_table()
+        table = PlainTable()
         for name in ("slope deg", "measured m/s^2", "closed form m/s^2"):
-            table.add_column(name, justify="right")
+            table.add_column(name, right=True)
         for row in zip(np.degrees(angles), found, exact, strict=True):
             table.add_row(*(text.format(value) for text, value in zip(_ROW, row, strict=True)))
         work.printer.console.print(table)

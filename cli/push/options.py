@@ -17,11 +17,9 @@ from galley.cli.common.arguments import (
     positive,
     seed_option,
 )
-from galley.cli.common.tables import plain_table
+from galley.cli.common.tables import PlainTable
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from galley.pushing.config import PushConfig
     from galley.pushing.demonstrators import Demonstrator
     from galley.pushing.policy.policy import Policy
@@ -184,11 +182,11 @@ def in_window(watched: Callable[[], Iterator[Rollout]]) -> None:
             Printer().console.print(episodes_table(found))
 
 
-def episodes_table(rollouts: Iterable[Rollout]) -> Table:
+def episodes_table(rollouts: Iterable[Rollout]) -> PlainTable:
     """A row an episode: seed, steps, coverage, success."""
-    table = plain_table()
+    table = PlainTable()
     for name in ("seed", "steps", "coverage"):
-        table.add_column(name, justify="right")
+        table.add_column(name, right=True)
     table.add_column("success")
     for each in rollouts:
         share = f"{100.0 * each.coverage[-1]:.1f} %"

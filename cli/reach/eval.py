@@ -9,7 +9,7 @@ from pathlib import Path
 
 from galley.cli.common.arguments import count, need, seed_option
 from galley.cli.common.progress import Printer
-from galley.cli.common.tables import plain_table
+from galley.cli.common.tables import PlainTable
 from galley.cli.reach.train import MODEL, NEEDED
 from galley.domain.errors import BadInput
 
@@ -52,9 +52,9 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(asdict(result), indent=1))
         return 0
-    table = plain_table()
+    table = PlainTable()
     for name in ("", "model", "truth"):
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+        table.add_column(name, right=bool(name))
     kl = f"{result.kl_nats:.4f} +- {result.kl_error:.4f}"
     table.add_row("KL(truth || model), nats", kl, "0")
     nll, entropy = f"{result.nll_nats:.4f}", f"{result.entropy_nats:.4f}"

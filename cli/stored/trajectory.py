@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from galley.cli.common.arguments import index, sample_rate
-from galley.cli.common.tables import plain_table
+from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable
 from galley.results.run_folder import REPORT
@@ -170,14 +168,14 @@ def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
     return Row(trajectory.duration, trajectory.length(), ratios, torque, tuple(faults))
 
 
-def _table(recorded: Recorded, rows: dict[int, Row]) -> Table:
-    table = plain_table()
-    table.add_column("motion", justify="right")
+def _table(recorded: Recorded, rows: dict[int, Row]) -> PlainTable:
+    table = PlainTable(spare=("of joint", "length", "group", "jerk %", "acc %"))
+    table.add_column("motion", right=True)
     for name in ("action", "phase", "group"):
-        table.add_column(name, no_wrap=True)
+        table.add_column(name)
     for name in ("s", "length", "vel %", "acc %", "jerk %", "torque %"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("of joint", no_wrap=True)
+        table.add_column(name, right=True)
+    table.add_column("of joint")
     last = ""
     for k, row in rows.items():
         action, _, phase = recorded.lines[k].partition(" | ")

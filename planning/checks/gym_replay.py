@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -121,7 +122,8 @@ def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
         problem_dir.mkdir()
         try:
             # PDDLGym misses a comment at the end without a final newline.
-            domain_file.write_text(read_text(domain.file) + "\n", encoding="utf-8")
+            text = _renamed(read_text(domain.file), names_in_pddlgym(domain))
+            domain_file.write_text(text + "\n", encoding="utf-8")
             problem_file = problem_dir / "problem.pddl"
             problem_file.write_text(read_text(problem.file) + "\n", encoding="utf-8")
         except BadInput as error:
@@ -143,6 +145,33 @@ def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
             yield environment
         finally:
             registry.pop(_ENVIRONMENT, None)
+
+
+def names_in_pddlgym(domain: Domain) -> dict[str, str]:
+    """The name of each action in PDDLGym: its own, or a free one where a predicate has it too.
+
+    PDDLGym makes a predicate of each action, which would take the place of the domain's.
+    """
+    predicates = {each.name for each in domain.predicates}
+    taken = predicates | {each.name for each in domain.actions}
+    names = {}
+    for action in domain.actions:
+        name = action.name
+        while name in predicates or (name != action.name and name in taken):
+            name += "-action"
+        names[action.name] = name
+        taken.add(name)
+    return names
+
+
+def _renamed(text: str, names: dict[str, str]) -> str:
+    """A domain's text with its actions called ``names``."""
+    return re.sub(
+        r"(\(\s*:action\s+)([^\s();]+)",
+        lambda found: found[1] + names.get(found[2].lower(), found[2]),
+        text,
+        flags=re.IGNORECASE,
+    )
 
 
 @contextlib.contextmanager
@@ -170,7 +199,9 @@ def _run(
 
     _check_reading(environment, domain, problem)
     objects = {each.name: each for each in environment.get_state().objects}
-    predicates = {each.name: each for each in environment.action_predicates}
+    named = {each.name: each for each in environment.action_predicates}
+    names = names_in_pddlgym(domain)
+    predicates = {name: named[theirs] for name, theirs in names.items()}
     states = ours.states
     difference = _difference(environment, states[0])
     if difference:
@@ -218,7 +249,8 @@ def _check_reading(environment: Any, domain: Domain, problem: Problem) -> None:
         _Unreadable: they differ.
     """
     read = environment.domain
-    arities = {a.name: len(a.parameters) for a in domain.actions}
+    names = names_in_pddlgym(domain)
+    arities = {names[a.name]: len(a.parameters) for a in domain.actions}
     if {name: len(op.params) for name, op in read.operators.items()} != arities:
         raise _Unreadable("PDDLGym reads other actions than the file declares")
     objects = {each.name: str.__str__(each.var_type) for each in environment.get_state().objects}
@@ -299,10 +331,6 @@ def _in_declarations(domain: Domain) -> Iterator[str]:
         for variable in predicate.parameters:
             if len(variable.types) > 1:
                 yield f"'either' in predicate '{predicate.name}'"
-    names = {each.name for each in domain.predicates}
-    for action in domain.actions:
-        if action.name in names:
-            yield f"a predicate and an action of one name, '{action.name}'"
 
 
 def _in_action(domain: Domain, schema: ActionSchema) -> Iterator[str]:

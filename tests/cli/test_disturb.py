@@ -140,7 +140,7 @@ def test_runs_in_which_a_fault_had_no_occasion_are_told_and_not_counted(cli, her
         *("--faults", "topple", "--out", here / "out"),
     )
     row = next(line for line in done.out.splitlines() if line.startswith("fault topple"))
-    assert row.split(None, 2)[2] == "1/1, 1 of them by recovering, 2 without an occasion"
+    assert row.split(None, 2)[2] == "1/1   1 by recovering, 2 without an occasion"
     (fault,) = json.loads((here / "out" / "disturb.json").read_text())["faults"]
     assert (fault["runs"], fault["success"], fault["not_struck"]) == (1, 1, 2)
 

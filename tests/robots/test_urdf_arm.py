@@ -15,6 +15,7 @@ from pydrake.systems.framework import DiagramBuilder
 
 from galley.domain.frames import from_pose7, rotation_rpy, transform
 from galley.domain.meshes import mesh_points
+from galley.motion import CollisionWorld, plan
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.description import arm_ik, panda_arm
 from galley.robots.panda.kinematics import forward
@@ -134,6 +135,50 @@ def test_links_that_always_overlap_are_not_checked(tmp_path):
     assert ("foot", "slide") in arm_from_urdf(path).allowed_self_collisions
     path.write_text(TWO_JOINTS)
     assert ("foot", "slide") not in arm_from_urdf(path).allowed_self_collisions
+
+
+def test_pairs_that_the_user_allows_are_added_to_the_default_ones(small):
+    default = arm_from_urdf(small).allowed_self_collisions
+    assert ("foot", "upper") in default
+    more = arm_from_urdf(small, allowed_self_collisions=[("slide", "foot")]).allowed_self_collisions
+    assert more == default | {("foot", "slide")}
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        (("foot", "slid"), "no link 'slid'.*slide"),
+        (("foot", "foot"), "no pair of two links"),
+        ("foot", "'foot' is no pair"),
+    ],
+)
+def test_pairs_that_name_no_two_links_are_refused(pair, message, small):
+    with pytest.raises(ValueError, match=message):
+        arm_from_urdf(small, allowed_self_collisions=[pair])
+
+
+@pytest.mark.parametrize("shape", ["", '<sphere radius="0.01"/>'])
+def test_a_root_link_called_world_stands_where_it_is_put(shape, small, tmp_path):
+    """As in URDFs that ROS writes; to Drake ``world`` is the world itself."""
+    q, X_WB = np.array([0.4, 0.1]), transform(rotation_rpy(0.1, -0.4, 2.0), (0.3, -0.2, 0.5))
+    plain = arm_from_urdf(small)
+    X_FT = read_tree(plain.urdf, plain.joints).link_pose("tip", q)
+    solid = f"<collision><geometry>{shape}</geometry></collision>" if shape else ""
+    small.write_text(
+        TWO_JOINTS.replace(
+            "</robot>",
+            f"<link name='world'>{solid}</link><joint name='world_mount' type='fixed'>"
+            "<parent link='world'/><child link='foot'/><origin xyz='0 0.5 0'/></joint></robot>",
+        )
+    )
+    robot = arm_from_urdf(small, X_WB=X_WB)
+    X_WT = X_WB @ transform(translation=(0, 0.5, 0)) @ X_FT
+    tree = read_tree(robot.urdf, robot.joints)
+    assert np.abs(tree.link_pose("tip", q) - X_WT).max() < 1e-12
+    assert np.abs(tool_poses_in_bullet(robot, [q], tmp_path)[0] - X_WT).max() < 1e-6
+    world = CollisionWorld(robot, {})
+    path = plan(world, np.array([0.0, 0.0]), X_WT)
+    assert path.waypoints[-1] == pytest.approx(q, abs=1e-6)
 
 
 def test_defaults_stand_in_for_limits_that_a_urdf_lacks(small):

@@ -116,10 +116,6 @@ UNREADABLE = {
         "(:action a :parameters (?x - (either s t)) :precondition (p ?x) :effect (q ?x))",
         "'either' in action 'a'",
     ),
-    "named as a predicate": (
-        "(:action q :parameters (?x - t) :precondition (p ?x) :effect (q ?x))",
-        "a predicate and an action of one name, 'q'",
-    ),
     "or": (f"{HEAD} (or (p ?x) (q ?x)) :effect (q ?x))", "a disjunction in action 'a'"),
     "imply": (f"{HEAD} (imply (q ?x) (p ?x)) :effect (q ?x))", "an implication in action 'a'"),
     "not": (f"{HEAD} (not (and (q ?x) (p ?x))) :effect (q ?x))", "a negated formula in action"),
@@ -176,6 +172,37 @@ def test_what_pddlgym_does_read(tmp_path):
     assert replay(domain, problem, [GroundAction("a", ("o",))]).status is ReplayStatus.AGREES
     outcome = replay(domain, problem, [GroundAction("a", ("c",))])
     assert outcome.message == "step 1, (a c): PDDLGym finds the action not applicable"
+
+
+def test_a_predicate_and_an_action_of_one_name(tmp_path):
+    # Q is tested, added and done: PDDLGym would make one predicate of both. Q-action is taken.
+    action = (
+        "(:action\n Q :parameters (?x - t) :precondition (and (p ?x) (not (q ?x))) :effect (q ?x))"
+        "(:action q-action :parameters (?x - t) :precondition (q ?x) :effect (not (q ?x)))"
+    )
+    domain, problem = both(tmp_path, *pddl(action))
+    do, undo = GroundAction("q", ("o",)), GroundAction("q-action", ("o",))
+    assert replay(domain, problem, [do]).status is ReplayStatus.AGREES
+    assert replay(domain, problem, [do, undo, do]).steps == 3
+    twice = replay(domain, problem, [do, do])
+    assert (twice.status, twice.steps) == (ReplayStatus.AGREES, 1)
+    assert twice.message == "step 2, (q o): PDDLGym finds the action not applicable"
+
+
+def test_pddlgyms_own_domains_are_replayed():
+    """Where an action is called as a predicate, as in most of them."""
+    pddlgym = pytest.importorskip("pddlgym")
+    folder = Path(pddlgym.__file__).parent / "pddl"
+    domain = read_domain(folder / "maze.pddl")
+    clashes = {a.name for a in domain.actions} & {p.name for p in domain.predicates}
+    outcomes = []
+    for name in ("doors", "ferry", "gripper", "hanoi"):
+        domain = read_domain(folder / f"{name}.pddl")
+        clashes |= {a.name for a in domain.actions} & {p.name for p in domain.predicates}
+        problem = read_problem(sorted((folder / name).glob("*.pddl"))[0], domain)
+        outcomes.append(replay(domain, problem, ()))
+    assert clashes
+    assert [each.status for each in outcomes] == [ReplayStatus.AGREES] * 4, outcomes
 
 
 def test_pddlgym_agrees_with_the_validator_on_random_tasks(tmp_path):

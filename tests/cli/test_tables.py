@@ -1,0 +1,102 @@
+"""Tables of commands in narrow terminals: fewer columns, each of them whole."""
+
+import random
+
+import pytest
+from rich.console import Console
+
+from galley.cli.common.tables import PlainTable
+from galley.domain.shipped import KITCHEN
+
+WIDTHS = [60, 80, 140]
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory, engine):
+    folder = tmp_path_factory.mktemp("tables") / "run"
+    problem = KITCHEN / "sugar_only.pddl"
+    done = engine("run", "--problem", problem, "--execute", "none", "--out", folder, COLUMNS="80")
+    assert done.status == 0, done.err
+    (folder / "printed").write_text(done.out)
+    return folder
+
+
+def rows_of(text, first):
+    """The lines of the table that begins with the column ``first``."""
+    lines = text.splitlines()
+    at = next(k for k, line in enumerate(lines) if line.lstrip().startswith(first))
+    return lines[at:]
+
+
+def check_whole(lines, width):
+    assert all(len(line.rstrip()) <= width for line in lines if "not shown" not in line), lines
+    assert not any("…" in line for line in lines), lines
+
+
+def test_the_motions_of_a_run_at_80_columns(run_folder):
+    lines = rows_of((run_folder / "printed").read_text(), "action")
+    lines = lines[: 1 + next(k for k, line in enumerate(lines) if "not shown" in line)]
+    check_whole(lines, 80)
+    assert lines[0].split()[-2:] == ["clear", "mm"]
+    assert lines[1].startswith("navigate center burner ")
+    assert lines[-1].startswith("not shown in 80 columns: plan ms, RRT, shortcut, optimised; ")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    ("command", "first"),
+    [
+        (("trajectory", "RUN"), "motion"),
+        (("scene", KITCHEN / "kitchen.yaml", "--no-picture"), "PDDL object"),
+        (("scenarios", "--list"), "scenario"),
+        (("touch", "wall", "--no-video", "--out", "OUT"), "time s"),
+    ],
+    ids=["trajectory", "scene", "scenarios", "touch"],
+)
+def test_no_column_is_cut(command, first, width, cli, run_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    places = {"RUN": run_folder, "OUT": tmp_path / "out"}
+    done = cli(*(places.get(word, word) for word in command))
+    assert done.status == 0, done.err
+    lines = rows_of(done.out, first)
+    missing = [k for k, line in enumerate(lines) if line.startswith("not shown in")]
+    table = lines[: missing[0]] if missing else [x for x in lines if "/" not in x]
+    check_whole(table, width)
+    assert not (missing and width == 140)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_columns_are_whole_or_named_below(seed):
+    rng = random.Random(seed)
+    names = [f"column{k}" for k in range(rng.randint(2, 9))]
+    cells = [[f"{n}-{k}".ljust(rng.randint(1, 25), "x") for n in names] for k in range(3)]
+    gone_first = rng.sample(names, 2)
+    table = PlainTable(gap=rng.randint(1, 3), spare=gone_first)
+    for name in names:
+        table.add_column(name, right=rng.random() < 0.5)
+    for row in cells:
+        table.add_row(*row)
+    width = rng.choice([30, 60, 80, 140])
+
+    def printed(at):
+        console = Console(width=at, soft_wrap=True)
+        with console.capture() as captured:
+            console.print(table)
+        return captured.get()
+
+    *lines, last = printed(width).splitlines()
+    if not last.startswith("not shown"):
+        lines.append(last)
+    shown = lines[0].split()
+    assert shown[0] == names[0]
+    for line, row in zip(lines[1:], cells, strict=True):
+        assert line.split() == [row[names.index(name)] for name in shown]
+    if len(shown) < len(names):
+        left_out, _, wide = last.partition(": ")[2].partition("; ")
+        assert set(left_out.split(", ")) == set(names) - set(shown)
+        assert not (set(gone_first[:1]) - {names[0]}) & set(shown)
+        enough = int(wide.split()[0])
+        assert "not shown" not in printed(enough)
+        assert "not shown" in printed(enough - 1)
+    if len(shown) > 1:
+        assert max(map(len, lines)) <= width
