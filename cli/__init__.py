@@ -72,7 +72,11 @@ _COMMANDS = {
     "demos": "collect runs as demonstrations that learners read; show and export them",
     "completion": "print a script by which a shell completes commands, options and files",
 }
-_FOLDERS = dict.fromkeys(("check", "replay", "report", "trajectory"), "stored.")
+# Commands whose modules lie in a folder of their own.
+_MODULES = {
+    f"{__name__}.{name}": f"{__name__}.stored.{name}"
+    for name in ("check", "replay", "report", "trajectory")
+}
 
 
 def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
@@ -111,7 +115,8 @@ def _add_commands(
         )
         if name not in words[:1] and not whole:
             continue
-        module = import_module(f"{package}.{_FOLDERS.get(name, '')}{name}")
+        path = f"{package}.{name}"
+        module = import_module(_MODULES.get(path, path))
         each.epilog = f"{module.EPILOG}\n\n{_EXIT_CODES}".strip()
         each.set_defaults(parser=each)
         if hasattr(module, "COMMANDS"):

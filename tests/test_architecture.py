@@ -378,7 +378,8 @@ def commands():
     """Words of every command and subcommand: ``["run"]``, ``["reach"]``, ``["reach", "plot"]``."""
     files = (ROOT / "cli").rglob("*.py")
     own = [path for path in files if "\nEPILOG = " in path.read_text()]
-    return sorted(module_name(path).split(".")[2:] for path in own)
+    words = (module_name(path).split(".")[2:] for path in own)
+    return sorted([word for word in each if word != "stored"] for each in words)
 
 
 @pytest.mark.parametrize("command", [[], *commands()], ids=" ".join)

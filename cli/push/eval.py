@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import count, need, seed_option, worker_options
 from galley.cli.common.progress import Printer
-from galley.cli.common.tables import plain_table
+from galley.cli.common.tables import PlainTable
 from galley.cli.push.options import LEARNED, policy_file
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _table(found: dict[str, Evaluation], printer: Printer) -> None:
-    table = plain_table()
+    table = PlainTable()
     table.add_column("")
     for name in ("success", "95 %", "steps", "coverage", "largest", "latency ms", "95th"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, right=True)
     for name, each in found.items():
         record = each.record()
         low, high = record["interval"]

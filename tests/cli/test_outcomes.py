@@ -193,7 +193,7 @@ def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here
     if stage == "task and motion planning":
         assert names == {"report.html", "report.json", "plan.txt"}
     else:
-        assert names == {"report.json", "plan.txt", "trajectories.npz"}
+        assert names == {"report.html", "report.json", "plan.txt", "trajectories.npz"}
         trajectories = load_trajectories(here / "run" / "trajectories.npz")
         assert len(trajectories) == len(report["motions"]) > 10
 

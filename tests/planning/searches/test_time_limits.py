@@ -1,8 +1,10 @@
 """A limit of time is kept where each state has hundreds of successors."""
 
+import time
+
 import pytest
 
-from galley.domain.failure import FailureKind
+from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_task
 from galley.planning import SearchLimits, ground, search
 from galley.planning.limits import SearchBudget
@@ -37,10 +39,13 @@ def wide(tmp_path_factory):
 
 @pytest.mark.parametrize("method", ["bfs", "gbfs"])
 def test_a_search_ends_soon_after_its_limit(method, wide):
-    failure = search(wide, method, SearchLimits(seconds=0.5))
-    assert failure.kind is FailureKind.BUDGET
-    assert failure.numbers["expanded"] > 1
-    assert failure.numbers["seconds"] < 1.5
+    began = time.perf_counter()
+    found = search(wide, method, SearchLimits(seconds=0.5))
+    assert time.perf_counter() - began < 1.5
+    if method == "bfs" or isinstance(found, Failure):  # a greedy one may well solve it in time
+        assert found.kind is FailureKind.BUDGET
+        assert found.numbers["expanded"] > 1
+        assert found.numbers["seconds"] < 1.5
 
 
 def test_how_often_the_clock_is_read_changes_no_result(wide):
