@@ -136,7 +136,8 @@ def from_above(
         at = (outline - low) * (scale, -scale) + (middle, height - _EDGE)
         corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
         parts.append(Markup('<polygon class="room" points="{}"/>').format(corners))
-        parts.append(_text(*at.mean(axis=0), name, "middle"))
+        x, y = at.mean(axis=0)
+        parts.append(_text(x, y, name, "middle"))
     for name, centre, radius in circles:
         x, y = (centre - low) * (scale, -scale) + (middle, height - _EDGE)
         circle = '<circle class="thing" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>'
