@@ -169,7 +169,7 @@ def rectangles(
             label = f"{name}: {_mm(w)} x {_mm(h)}"
             at = _inside(x, label)
             line = next((k for k, end in enumerate(ends) if end <= at), len(ends))
-            ends[line : line + 1] = [at + _LETTER * len(label) + gap]
+            ends[line : line + 1] = [at + 0.9 * _LETTER * len(label) + gap]  # small letters
             parts.append(_text(at, y + tall + 14 + 14 * line, label, "start small"))
             x += w * scale + gap
         y += tall + 26.0 + 14 * len(ends)

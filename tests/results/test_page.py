@@ -177,6 +177,7 @@ def test_a_folder_without_a_report_is_refused_in_one_line(run, spoil, says, tmp_
     assert not (folder / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_a_browser_shows_it(run, tmp_path):
     browser = Browser(tmp_path / "profile", 800, 1000)
     try:

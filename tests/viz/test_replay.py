@@ -59,6 +59,7 @@ def test_the_page_is_small_and_names_no_outside_address(page):
     assert {address for address in found if "www.w3.org" not in address} == set()
 
 
+@pytest.mark.slow
 def test_seeking_moves_the_picture_and_nothing_goes_wrong(tab):
     pictures = []
     for t in TIMES:
@@ -73,6 +74,7 @@ def test_seeking_moves_the_picture_and_nothing_goes_wrong(tab):
     assert not [address for address in tab.asked if not re.match("file:|data:|blob:", address)]
 
 
+@pytest.mark.slow
 def test_bodies_are_where_the_log_and_drake_have_them(tab, run):
     scene = run.solution.task.scene
     robot = robot_of(scene.robot)
@@ -98,6 +100,7 @@ def test_bodies_are_where_the_log_and_drake_have_them(tab, run):
             assert np.abs(X - drake.link_pose(link)).max() < 0.01, (t, link)
 
 
+@pytest.mark.slow
 def test_a_page_that_embeds_it_seeks_plays_and_pauses(tab):
     tab.run("window.postMessage({galley: 'seek', time: 9}, '*')")  # alone, it is its own parent
     tab.wait("galley.time() === 9")
@@ -113,6 +116,7 @@ def test_a_page_that_embeds_it_seeks_plays_and_pauses(tab):
     assert tab.errors == []
 
 
+@pytest.mark.slow
 def test_it_answers_no_message_and_obeys_no_other_page(tab):
     tab.run("window.heard = 0, addEventListener('message', () => { heard += 1; }), 0")
     tab.run("galley.seek(2)")
@@ -172,6 +176,7 @@ def test_a_simplified_mesh_keeps_its_shape():
     assert np.allclose([low[0], -high[1]], many.points.min(axis=0)[:2], atol=0.01)
 
 
+@pytest.mark.slow
 def test_looking_changes_nothing(run):
     heard = []
     scene = run.solution.task.scene
