@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import logging
 import time
@@ -35,6 +36,7 @@ from numpy.typing import NDArray
 from galley.compiled.build import COVERING, ensure
 from galley.domain.frames import Array, frozen
 from galley.domain.meshes import Hull
+from galley.domain.meshes import hull as hull_of_points
 from galley.robots.files import cache_folder, write_atomically
 
 VERSION = 1
@@ -44,9 +46,12 @@ _SLACK = 1e-6  # m: every corner is at least this far inside its sphere; far abo
 _SPACING = 0.6  # of sample points on the surface, as a fraction of the excess
 _SAMPLES = (2000, 12000)  # at least and at most; and a third as many inside
 _CANDIDATES = 4000
+_QUICK = 0.25  # of the samples and candidates make a quick search
 _NEIGHBOURS = 9  # spheres that are refitted when one is removed
 _HELD_BACK = 0.05  # fraction of the excess that only the proof uses
 _LARGEST = 8  # spheres in a cluster
+_COARSE = 0.2  # of the excess, within which a quick search knows the hull
+_ADDED = 8  # corners at a time to a coarse hull
 _STEPS = 2000  # towards the smallest sphere around a cluster
 
 
@@ -76,14 +81,47 @@ def cover(hull: Hull, excess: float) -> Covering:
     Raises:
         ValueError: the excess is not positive, or so small that rounding would decide.
     """
-    if not excess > 100.0 * _SLACK:
-        raise ValueError(f"an excess of {excess} m is too small to cover anything with spheres")
     search = _CoveringSearch(hull, excess)
     search.greedy()
     search.remove_spheres()
     search.prove()
     radii = search.remove_spheres_proved()
     return assemble(hull, search.centres, radii)
+
+
+def quick_cover(hull: Hull, excess: float) -> Covering:
+    """As ``cover``, with a few more spheres in a fifth of the time.
+
+    The search sees fewer corners, samples and candidates, only the proof sees the whole hull;
+    spheres are not removed once the cover is proved.
+
+    Raises:
+        ValueError: as ``cover``.
+    """
+    search = _CoveringSearch(_coarse(hull, _COARSE * excess), excess, _QUICK)
+    search.greedy()
+    search.remove_spheres()
+    search.hull, search.planes, search.triangles = hull, _planes(hull), _triangles(hull)
+    radii = search.prove()
+    return assemble(hull, search.centres, radii)
+
+
+def _coarse(body: Hull, tolerance: float) -> Hull:
+    """A hull of so many corners that no other is more than ``tolerance`` metres outside."""
+    x = body.vertices
+    ways = np.array(list(itertools.product((-1, 0, 1), repeat=3)))
+    chosen = np.unique((x @ ways.T).argmax(axis=0))
+    while len(chosen) < len(x):
+        try:
+            inner = hull_of_points(x[chosen])
+        except ValueError:  # flat so far
+            return body
+        out = inner.distance(x)
+        far = np.argsort(out)[-_ADDED:]
+        if out[far[-1]] <= tolerance:
+            return inner
+        chosen = np.union1d(chosen, far[out[far] > tolerance])
+    return body
 
 
 def assemble(hull: Hull, centres: Array, radii: Array) -> Covering:
@@ -130,7 +168,9 @@ def _triangles(hull: Hull) -> Array:
 class _CoveringSearch:
     """The search: centres, and the points that they are fitted to."""
 
-    def __init__(self, hull: Hull, excess: float) -> None:
+    def __init__(self, hull: Hull, excess: float, effort: float = 1.0) -> None:
+        if not excess > 100.0 * _SLACK:
+            raise ValueError(f"an excess of {excess} m is too small to cover anything with spheres")
         ensure(COVERING)
         from galley.robots.spheres import covering_kernel
 
@@ -140,8 +180,9 @@ class _CoveringSearch:
         self.allowed = excess - _SLACK
         self.excess = (1.0 - _HELD_BACK) * excess - _SLACK
         self.rng = np.random.default_rng(0)
-        surface = _surface_points(hull, _SPACING * excess, self.rng)
-        inside = _inside_points(hull, _CANDIDATES, self.rng)
+        limits = (round(effort * _SAMPLES[0]), round(effort * _SAMPLES[1]))
+        surface = _surface_points(hull, _SPACING * excess, self.rng, limits)
+        inside = _inside_points(hull, round(effort * _CANDIDATES), self.rng)
         self.points = np.vstack([hull.vertices, surface, inside[: len(surface) // 3]])
         self.candidates = np.vstack([inside, _deepened(hull, inside)])
         self.centres = np.empty((0, 3))
@@ -244,12 +285,14 @@ def _squares(points: Array, centres: Array) -> Array:
     return np.asarray(squares - 2.0 * points @ centres.T)
 
 
-def _surface_points(hull: Hull, spacing: float, rng: np.random.Generator) -> Array:
+def _surface_points(
+    hull: Hull, spacing: float, rng: np.random.Generator, limits: tuple[int, int]
+) -> Array:
     """Points on the surface (n, 3), uniform by area, one for each square of ``spacing`` metres."""
     triangles = _triangles(hull)
     a, b = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
     area = np.linalg.norm(np.cross(a, b), axis=1)
-    count = int(np.clip(0.5 * area.sum() / spacing**2, *_SAMPLES))
+    count = int(np.clip(0.5 * area.sum() / spacing**2, *limits))
     at = rng.choice(len(triangles), count, p=area / area.sum())
     weights = rng.dirichlet((1.0, 1.0, 1.0), count)
     return np.asarray(np.einsum("nk,nkd->nd", weights, triangles[at]))
@@ -336,7 +379,7 @@ _MICRO = 1e6
 def covering_of(hull: Hull, excess: float, name: str = "a link") -> Covering:
     """Spheres that cover ``hull`` and reach at most ``excess`` metres (and 4 um) beyond it.
 
-    Cached; to make them takes from seconds to a minute.
+    Cached; to make them takes seconds.
 
     Args:
         hull: in the frame of the spheres.
@@ -350,7 +393,7 @@ def covering_of(hull: Hull, excess: float, name: str = "a link") -> Covering:
             return found
     began = time.perf_counter()
     _log.info("covering %s with spheres (once; they are kept)", name)
-    made = cover(hull, excess)
+    made = quick_cover(hull, excess)
     _log.info("%s: %d spheres after %.1f s", name, len(made.radii), time.perf_counter() - began)
     text = as_text(made, name)
     if folder is not None:

@@ -21,6 +21,7 @@ from galley.robots.spheres.covering import (
     digest,
     from_text,
     needed_radii,
+    quick_cover,
 )
 from galley.robots.urdf_reader import link_shapes
 
@@ -204,3 +205,14 @@ def test_numbers_in_files_round_to_the_safe_side():
     assert (again.radii >= made.radii + moved).all()
     assert (again.radii <= made.radii + 3e-6).all()
     assert again.excess >= (again.radii + hull(CUBE).distance(again.centres)).max()
+
+
+def test_a_quick_cover_is_proved_and_needs_few_more_spheres():
+    body, excess = next(p.values for p in SHIPPED if p.id == "lbr_iiwa_link_7")
+    quick = quick_cover(body, excess)
+    _, out, _ = needed_radii(body, quick.centres, quick.radii)
+    assert out <= 0.0
+    assert quick.excess <= excess
+    assert len(quick.radii) <= 1.2 * len(covering_of(body, excess).radii) + 1
+    with pytest.raises(ValueError, match="too small"):
+        quick_cover(body, 1e-5)
