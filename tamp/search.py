@@ -440,7 +440,8 @@ class Search:
         numbers = {"plans": float(self.skeletons), "refinements": float(self.refinements)}
         objects = worst.objects if worst is not None else ()
         if self._tried:
-            numbers["pairs"] = max(each.numbers.get("pairs", 0.0) for each in self._tried)
+            pairs = [each.numbers["pairs"] for each in self._tried if "pairs" in each.numbers]
+            numbers |= {"pairs": max(pairs)} if pairs else {}
             objects = tuple(dict.fromkeys((*objects, *(n for t in self._tried for n in t.objects))))
         evidence = tuple(part for each in self._tried for part in each.evidence)
         return Failure(FailureKind.BUDGET, message, objects, numbers, evidence=evidence)

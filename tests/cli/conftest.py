@@ -32,8 +32,9 @@ class Done:
 
 
 @pytest.fixture
-def cli(capfd):
+def cli(capfd, monkeypatch):
     """``cli("plan", domain, problem)``: the console entry point, in this process."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # tables are as wide as in a file
     handler = signal.getsignal(signal.SIGTERM)
 
     def run(*arguments):

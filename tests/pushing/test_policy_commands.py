@@ -44,13 +44,13 @@ def test_a_killed_training_gives_the_weights_of_one_that_was_not(folder, tmp_pat
     assert main([*command, str(out)]) == 0  # there already
 
 
-def test_the_shipped_policy_is_small_and_evaluated_alike_by_any_number_of_workers(capsys):
+def test_the_shipped_policy_is_small_and_evaluated_alike_by_any_number_of_workers():
     assert READY["ready"].stat().st_size < 3e6
     found = []
     for workers in ("1", "2"):
         command = ["push", "eval", "ready", "--episodes", "2", "--workers", workers, "--json"]
-        assert main(command) == 0
-        record = json.loads(capsys.readouterr().out)["ready"]
+        said = subprocess.run([sys.executable, "-m", "galley", *command], stdout=subprocess.PIPE)
+        record = json.loads(said.stdout)["ready"]
         assert record["latency_ms"] > 0
         found.append({k: v for k, v in record.items() if not k.startswith("latency")})
     assert found[0] == found[1]
