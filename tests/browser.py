@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import os
+import select
 import shutil
 import subprocess
 import time
@@ -19,6 +20,10 @@ FLAGS = (
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
     "--remote-debugging-pipe",
 )
 PATIENCE = 90.0  # s
@@ -31,24 +36,17 @@ class Browser:
         program = shutil.which("chromium")
         if program is None:
             pytest.skip("no chromium")
-        to_read, self._out = os.pipe()
-        self._in, to_write = os.pipe()
-
-        def place():  # the pipe's ends are expected as 3 and 4
-            a, b = os.dup(to_read), os.dup(to_write)
-            os.dup2(a, 3)
-            os.dup2(b, 4)
-
+        # The pipe's ends are expected as 3 and 4. A shell puts them there: a function between fork
+        # and exec could wait for ever on a lock that a thread of this process holds.
+        shell = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1'
         size = f"--window-size={width},{height}"
         self._process = subprocess.Popen(
-            [program, *FLAGS, size, f"--user-data-dir={folder}", "about:blank"],
-            preexec_fn=place,
-            close_fds=False,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            ["sh", "-c", shell, "sh", program, *FLAGS, size, f"--user-data-dir={folder}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
         )
-        os.close(to_read)
-        os.close(to_write)
+        self._out, self._in = self._process.stdin.fileno(), self._process.stdout.fileno()
         self._buffer, self._count, self._session = b"", 0, None
         self.errors, self.asked = [], []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -74,6 +72,8 @@ class Browser:
         os.write(self._out, json.dumps(message).encode() + b"\0")
         while True:
             while b"\0" not in self._buffer:
+                ready, _, _ = select.select([self._in], [], [], PATIENCE)
+                assert ready, f"no answer to {method}"
                 piece = os.read(self._in, 1 << 20)
                 assert piece, "the browser has ended"
                 self._buffer += piece
@@ -120,7 +120,5 @@ class Browser:
         return np.array(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
 
     def close(self):
-        os.close(self._out)
-        os.close(self._in)
-        self._process.terminate()
-        self._process.wait(20)
+        self._process.kill()
+        self._process.communicate()
