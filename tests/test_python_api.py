@@ -249,7 +249,8 @@ def test_the_page_does_what_it_says(page):
     assert "nowhere.pddl: no such file" in lines
     assert "now: validation" in lines
     assert lines[-1] == "True"
-    assert {file.name for file in folder.iterdir()} == {"kitchen.mp4", "mine"}
+    written = {"kitchen.mp4", "again.mp4", "replay.html", "mine"}
+    assert {file.name for file in folder.iterdir()} == written
     assert names["failure"].kind is FailureKind.DOES_NOT_FIT
 
 
