@@ -1,7 +1,6 @@
 """A folder of episodes: bytes, resumption after a kill, and what is refused."""
 
 import errno
-import hashlib
 import json
 import os
 import resource
@@ -26,10 +25,7 @@ from galley.tests.demonstrations.made import (
     run_seed,
     run_slowly,
 )
-
-
-def digests(folder):
-    return {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in folder.iterdir()}
+from galley.tests.digests import digests
 
 
 def test_a_damaged_file_of_another_seed_stops_nothing(tmp_path, caplog):

@@ -1,6 +1,5 @@
 """The three formats, read by zarr, pyarrow and Pillow, and then by our own readers."""
 
-import hashlib
 import io
 import json
 import resource
@@ -24,6 +23,7 @@ from galley.demonstrations import (
 from galley.demonstrations import lerobot as lerobot_format
 from galley.domain.errors import BadInput
 from galley.tests.demonstrations.made import COLLECTION, assert_same, episode
+from galley.tests.digests import digests
 
 SEEDS = range(6)
 LENGTHS = [len(episode(seed)) for seed in SEEDS]
@@ -37,14 +37,6 @@ def episodes():
 def together(name):
     """The array of all episodes."""
     return np.concatenate([each.arrays[name] for each in episodes()])
-
-
-def digests(folder):
-    return {
-        str(each.relative_to(folder)): hashlib.sha256(each.read_bytes()).hexdigest()
-        for each in folder.rglob("*")
-        if each.is_file()
-    }
 
 
 @pytest.fixture(scope="module")

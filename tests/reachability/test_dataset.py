@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -27,16 +26,13 @@ from galley.reachability.planar.dataset import (
     read_settings,
     write_dataset,
 )
+from galley.tests.digests import digests
 
 LIMITS = ((-1.2, 2.0), (-2.4, 2.4))
 SAMPLER = DonutSampler(PlanarArm(1.0, 0.8, LIMITS), 0.05, 0.4)
 SETTINGS = DatasetSettings(
     SAMPLER, 2500, bounds=((-2.0, 1.0), (0.0, 3.0)), seed=7, every=4, shard_bases=700
 )
-
-
-def digests(folder):
-    return {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in folder.iterdir()}
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def test_each_kind_of_fault_is_found_and_named(kitchen, robot, carrying, family)
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(family=st.sampled_from(FAMILIES), seed=st.integers(0, 2**32 - 1))
 def test_any_of_many_single_faults_is_found(kitchen, robot, carrying, family, seed):
     log, expected = mutate(family, carrying, seed, robot)
