@@ -12,7 +12,6 @@ import galley
 
 FOLDER = Path(galley.__file__).parent / "examples"
 EXAMPLES = sorted(FOLDER.glob("[0-9]*.py"))
-SLOW = {"01", "02", "03", "05", "07"}  # more than five seconds
 
 
 def test_there_are_eight_numbered_from_one():
@@ -36,14 +35,8 @@ def test_an_example_is_a_notebook(path):
     compile(code, str(path), "exec")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=pytest.mark.slow if path.name[:2] in SLOW else ())
-        for path in EXAMPLES
-    ],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_elsewhere_and_writes_only_into_runs(path, tmp_path):
     before = {each: each.stat().st_mtime_ns for each in FOLDER.rglob("*") if each.is_file()}
     done = subprocess.run(

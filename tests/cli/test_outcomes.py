@@ -12,7 +12,6 @@ import pytest
 
 import galley
 from galley.domain.shipped import KITCHEN
-from galley.tests.effort import quick_first
 from galley.tests.motion.trajectory.readers import load_trajectories
 
 ROOT = Path(galley.__file__).parent
@@ -158,12 +157,13 @@ def started(*arguments, cwd):
         process.communicate()
 
 
-@pytest.mark.parametrize("number", quick_first(1, [signal.SIGTERM, signal.SIGINT]), ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=str)
 @pytest.mark.parametrize(
     ("stage", "task", "actions"),
     [
         ("task and motion planning", "task", 8),
-        pytest.param("execution (physics)", "sugar_only", 4, marks=pytest.mark.slow),
+        ("execution (physics)", "sugar_only", 4),
     ],
 )
 def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here):

@@ -56,6 +56,7 @@ def test_files_of_two_runs_in_one_folder_are_noticed(cli, here, errand):
     assert cli("check", here / "b").status == 0, "what was thrown away does not mislead"
 
 
+@pytest.mark.slow
 def test_after_a_kill_no_older_report_passes_for_the_run(cli, here, errand):
     out = here / "run"
     assert cli("run", *errand, "--out", out).status == 0
@@ -85,7 +86,7 @@ def test_after_a_kill_no_older_report_passes_for_the_run(cli, here, errand):
 
 @pytest.mark.parametrize(
     "name",
-    quick_first(2, ["report.json", "plan.txt", "UNFINISHED", "trajectories.npz", "states.npz"]),
+    quick_first(1, ["report.json", "plan.txt", "UNFINISHED", "trajectories.npz", "states.npz"]),
 )
 def test_a_full_disk_is_told_with_the_folder(here, errand, name):
     """A limit on the size of files, from one of them on, stands for a disk that is full."""

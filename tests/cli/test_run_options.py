@@ -78,6 +78,7 @@ def test_with_the_seeds_program_on_the_arms_paths(achieved):
         assert kept or motion["optimizer"] == "shortest"
 
 
+@pytest.mark.slow
 def test_another_problem_in_the_same_kitchen(achieved, problem):
     report, log = achieved("--problem", problem("(and (grasp spam) (near countertop))"))
     assert report["plan"][-1] == "(navigate burner countertop)"

@@ -12,6 +12,8 @@ import pytest
 
 from galley.compiled.jit import digest
 
+pytestmark = pytest.mark.slow  # each compiles for half a minute
+
 # Compiles what forward and inverse kinematics need, and prints numbers that come of it.
 _SCRIPT = """
 import hashlib
@@ -71,7 +73,6 @@ def test_the_process_that_works_loads_what_a_child_compiled(compiled):
     assert int(later[0][1].split()[1]) > 10
 
 
-@pytest.mark.slow
 def test_a_kill_while_it_compiles_leaves_nothing_in_the_way(tmp_path, compiled):
     _, runs = compiled
     killed = started(tmp_path)
@@ -89,7 +90,6 @@ def test_a_kill_while_it_compiles_leaves_nothing_in_the_way(tmp_path, compiled):
     assert not torn.exists()
 
 
-@pytest.mark.slow
 def test_where_nothing_can_be_written_it_compiles_in_memory_and_says_so(tmp_path, compiled):
     (tmp_path / "file").write_text("")
     out, said = ended(started(tmp_path / "file" / "below"))
@@ -100,7 +100,6 @@ def test_where_nothing_can_be_written_it_compiles_in_memory_and_says_so(tmp_path
     assert out[1] == compiled[1][0][0][1]
 
 
-@pytest.mark.slow
 def test_a_child_that_fails_is_made_up_for(tmp_path, compiled):
     broken = "from galley.compiled import build; build._CHILD = 'raise MemoryError(1)'"
     out, said = ended(started(tmp_path, broken + _SCRIPT))
@@ -109,7 +108,6 @@ def test_a_child_that_fails_is_made_up_for(tmp_path, compiled):
     assert out[1] == compiled[1][0][0][1]
 
 
-@pytest.mark.slow
 def test_something_in_the_lock_s_place_is_made_up_for(tmp_path, compiled):
     (tmp_path / f"galley-{digest()}" / "lock").mkdir(parents=True)
     out, said = ended(started(tmp_path))

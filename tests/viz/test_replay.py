@@ -199,6 +199,7 @@ def stored(run, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_galley_replay_writes_beside_the_states(stored, capsys):
     assert main(["replay", str(stored), "--fps", "2"]) == 0
     assert str(stored / "replay.html") in capsys.readouterr().out

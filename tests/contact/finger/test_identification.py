@@ -73,6 +73,7 @@ def test_nothing_touched_tells_nothing():
     assert str(found) == f"not identified: {', '.join(NAMES)}"
 
 
+@pytest.mark.slow
 def test_an_object_that_never_moves_hides_its_mass():
     held = Finger(static_friction=50.0, kinetic_friction=20.0, restitution=0.2, gap=0.2)
     found = identify(readings(0.01, finger=held, force=0.8, end=2.0))
