@@ -119,7 +119,11 @@ class Prepared:
         shared, n = self.arrays, len(shown)
         bounds = np.empty((6, LANES * max(1, -(-n // LANES))), dtype=np.float32)
         checks = shared.checks._replace(
-            margins=_margins(margin), obstacles=shown, bounds=bounds, allowed=allowed
+            margins=_margins(margin),
+            parts=shared.checks.parts.copy(),
+            obstacles=shown,
+            bounds=bounds,
+            allowed=allowed,
         )
         first = shared.scratch
         scratch = first._replace(
@@ -134,7 +138,7 @@ class Prepared:
         table = self.table.copy()
         place_own(
             table, *obstacles.solids, *obstacles[1:], q,
-            checks.margins, shown, bounds, allowed,
+            checks.margins, checks.parts, shown, bounds, allowed,
             scratch.travel, scratch.near, scratch.near_bounds, scratch.work, scratch.full,
             scratch.stack, scratch.buffer,
         )  # fmt: skip

@@ -32,8 +32,8 @@ _SHAPE, _POSE, _LOW, _HIGH, _BODY = (
     row_of(Obstacles, field) for field in ("solids", "pose", "low", "high", "body")
 )
 _JOINTS = row_of(KinematicTree, "q")
-_MARGINS, _SHOWN, _BOUNDS, _ALLOWED = (
-    row_of(Checks, field) for field in ("margins", "obstacles", "bounds", "allowed")
+_MARGINS, _PARTS, _SHOWN, _BOUNDS, _ALLOWED = (
+    row_of(Checks, field) for field in ("margins", "parts", "obstacles", "bounds", "allowed")
 )
 _TRAVEL, _NEAR, _NEAR_BOUNDS, _FULL, _STACK, _BUFFER = (
     row_of(Scratch, field) for field in ("travel", "near", "near_bounds", "full", "stack", "buffer")
@@ -53,13 +53,13 @@ def _list_rows(table: Any, row: int, array: Any) -> None:
 
 
 @entry(
-    "i8:2 f4:2 f4:2 f4:2 f4:2 f4:2 f4:2 i8:1 f8:1 f4:1 i8:1 f4:2 u1:2 "
+    "i8:2 f4:2 f4:2 f4:2 f4:2 f4:2 f4:2 i8:1 f8:1 f4:1 i8:1 i8:1 f4:2 u1:2 "
     "f4:1 i8:2 f4:2 f8:2 f8:1 f8:2 f4:1"
 )
 @bare_kernel
 def place_own(
     table: Any, shape: Any, planes: Any, vertices: Any, pose: Any, low: Any, high: Any, body: Any,
-    q: Any, margins: Any, shown: Any, bounds: Any, allowed: Any,
+    q: Any, margins: Any, parts: Any, shown: Any, bounds: Any, allowed: Any,
     travel: Any, near: Any, near_bounds: Any, work: Any, full: Any, stack: Any, buffer: Any,
 ) -> None:  # fmt: skip
     """Writes where a view's own arrays are into its table: a call for all, for speed.
@@ -75,6 +75,7 @@ def place_own(
     _list(table, _BODY, body)
     _list(table, _JOINTS, q)
     _list(table, _MARGINS, margins)
+    _list(table, _PARTS, parts)
     _list(table, _SHOWN, shown)
     _list_rows(table, _BOUNDS, bounds)
     _list_rows(table, _ALLOWED, allowed)
