@@ -2,6 +2,7 @@
 
     pip install pybullet-planning==0.6.1 ompl==2.0.1 roboplan==0.7.0 eaik==1.2.2
     python bench/motion.py [--quick] [--json FILE] [--figure [FILE]] [--only abcde]
+    python bench/motion.py --problems FILE [--seeds 3] [--json FILE]
 
 Ratios are more telling than seconds: all planners take turns at every query, on one machine in the
 same minutes. Sections: a, planners on 63 everyday queries and three narrow sets of 20; b, the
@@ -9,6 +10,8 @@ compiled checker by itself; c, inverse kinematics; d, time to plan against the n
 e, another arm, the KUKA iiwa, among boxes.
 Setting up a planner's scene is not counted, nor is its first plan. Every path is checked in
 PyBullet and in Drake at 0.02 rad: 2 mm of overlap is a hit.
+With ``--problems`` only a file of public problems is run (``motion_problems``), beside VAMP where
+that is installed.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import inverse_kinematics
 import motion_figures
 import motion_iiwa
 import motion_kernel
+import motion_problems
 from motion_peers import BIRRT, ROBOPLAN, installed, planners
 from motion_peers_ours import PROVEN, RAW, SHORT
 from motion_queries import KITCHEN_SET, NARROW, SETS, kitchen_queries, load_kitchen
@@ -45,6 +49,8 @@ def main() -> int:
     parser.add_argument("--figure", type=Path, nargs="?", const=FIGURE, help="draw the curves")
     parser.add_argument("--only", default="abcde", help="sections, such as 'ab'")
     parser.add_argument("--limit", type=float, default=10.0, help="seconds of a search")
+    parser.add_argument("--problems", type=Path, help="a file of problems in VAMP's JSON form")
+    parser.add_argument("--seeds", type=int, default=3, help="of each of those problems")
     arguments = parser.parse_args()
     start = perf_counter()
     raw: dict[str, Any] = {
@@ -64,6 +70,13 @@ def main() -> int:
         "e": lambda: other_arm(quick),
     }
     targets: list[Target] = []
+    if arguments.problems:
+        try:
+            problems = motion_problems.read(arguments.problems)
+        except ValueError as error:
+            parser.error(str(error))
+        steps = {"p": lambda: motion_problems.measure(problems, arguments.seeds)}
+        arguments.only = "p"
     for letter, step in steps.items():
         if letter in arguments.only:
             raw[letter], more = step()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from motion_peers import Answer
-from motion_peers_ompl import Checkers, Free
 from motion_queries import Query
 
 from galley.domain.failure import Failure
@@ -14,6 +14,9 @@ from galley.domain.scene.model import Scene
 from galley.motion import SearchOptions, plan
 from galley.robots.model import RobotModel
 from galley.worlds.scene_kernel import SceneKernel
+
+if TYPE_CHECKING:
+    from motion_peers_ompl import Checkers, Free
 
 RAW, SHORT, PROVEN = "galley, raw", "galley, shortcut", "galley, shortcut and proven"
 SHORTCUTS = 100
@@ -69,6 +72,8 @@ def planners(scene: Scene, robot: RobotModel) -> list[Ours]:
 
 def kernel_checker(scene: Scene, robot: RobotModel) -> Checkers:
     """The compiled checker's answers, one configuration at a time, for OMPL to ask."""
+    from motion_peers_ompl import Checkers  # OMPL asks; without it this is not called
+
     kernel = SceneKernel(scene, robot)
 
     def make(query: Query) -> Free:

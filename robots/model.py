@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -81,7 +82,7 @@ class Gripper:
         return 0.5 * self.opening
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RobotModel:
     """One multibody: base, arm and fingers in this order make up the configuration q (n,).
 
@@ -135,7 +136,7 @@ class RobotModel:
         """Number of joints in q."""
         return sum(group.size for group in self.groups)
 
-    @property
+    @cached_property
     def limits(self) -> tuple[Array, Array]:
         """Lower and upper position limits of q (n,), (n,)."""
         whole = join_groups(self.name, list(self.groups))

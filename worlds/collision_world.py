@@ -9,60 +9,25 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from galley.compiled.build import KERNEL, ensure
 from galley.domain.frames import Array, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Contact, Pair
-from galley.worlds.kernel.arrays import (
-    ATTACHED,
-    ROUNDING,
-    Checks,
-    KernelArrays,
-    KinematicTree,
-    MovingSolids,
-    Obstacles,
-    Scratch,
-)
+from galley.worlds.kernel.arrays import Obstacles, Solids
 from galley.worlds.moving_bodies import AttachedBody, MovingBodies, SceneJoint, moving_bodies
-from galley.worlds.solids import Solid, half_extents, row12, table
-from galley.worlds.view import LANES, View
+from galley.worlds.prepared import prepared, resting
+from galley.worlds.solids import Solid, bounds, check_poses, row12, table
+from galley.worlds.view import View
 
 _T = TypeVar("_T")
 Cache: TypeAlias = OrderedDict[object, _T]
 _KEPT = 16  # views that a world keeps
-_STACK = 4096  # rows for stretches of an edge yet to be proven
-_STEP = {"m": 0.02, "rad": 0.05}  # the most a joint moves between two checked states of an edge
-_HEADING_STEP, _HEADING_WEIGHT = 0.03, 0.4  # a radian of turning counts like 0.4 m
-# m between the robot's own parts: PyBullet, which validates, reports contact of meshes 2 mm early.
-_SELF_MARGIN = 0.002
-# Fields of Checks that are as long as what ``prepare`` lists, and which of its counts is theirs.
-_LISTED = {
-    "parts": 1,
-    "solid_parts": 2,
-    "sphere_pairs": 3,
-    "sphere_pair_reach": 3,
-    "mixed_pairs": 4,
-    "mixed_pair_reach": 4,
-    "solid_pairs": 5,
-    "solid_pair_reach": 5,
-}
-
-
-def metric(robot: RobotModel, group: str) -> list[tuple[float, float, float, float]]:
-    """For each joint of a group: lower and upper limit, weight in the metric, step on an edge."""
-    own = robot.group(group)
-    rows = []
-    for j, unit in enumerate(own.units):
-        heading = unit == "rad" and "m" in own.units
-        weight, step = (_HEADING_WEIGHT, _HEADING_STEP) if heading else (1.0, _STEP[unit])
-        rows.append((float(own.lower[j]), float(own.upper[j]), weight, step))
-    return rows
 
 
 def cached(store: Cache[_T], key: object, make: Callable[[], _T], size: int) -> _T:
@@ -94,28 +59,50 @@ class FixedBodies:
         """Row of each name."""
         return {name: k for k, name in enumerate(self.names)}
 
+    def moved(self, poses: Mapping[str, ArrayLike]) -> FixedBodies:
+        """The same bodies, some elsewhere; see ``CollisionWorld.moved``."""
+        old, index = self.arrays, self.index
+        for name in poses:
+            if name not in index:
+                raise ValueError(f"no body '{name}' stands still, there are {list(self.names)}")
+        bodies = [index[name] for name in poses]
+        found = [np.asarray(X, dtype=np.float64) for X in poses.values()]
+        counts = np.bincount(old.body, minlength=len(self.names)).tolist()
+        for name, k, X in zip(poses, bodies, found, strict=True):
+            if X.shape != (counts[k], 4, 4) and (counts[k] != 1 or X.shape != (4, 4)):
+                raise ValueError(
+                    f"'{name}' has {counts[k]} solids: give (4, 4) for one, (m, 4, 4) for m, "
+                    f"got shape {X.shape}"
+                )
+        if not poses:
+            return self
+        X_WS = np.concatenate([X.reshape(-1, 4, 4) for X in found])
+        check_poses(X_WS)
+        first = [0, *accumulate(counts)]  # the solids of a body stand together
+        rows = [row for k in bodies for row in range(first[k], first[k] + counts[k])]
+        low, high, placed = old.low.copy(), old.high.copy(), old.pose.copy()
+        placed[rows] = row12(X_WS)
+        some = old.solids._replace(shape=old.solids.shape[rows])
+        low[rows], high[rows] = bounds(some, X_WS)
+        return FixedBodies(self.names, old._replace(pose=placed, low=low, high=high))
+
 
 def fixed_bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> FixedBodies:
     """Tables for named solids, whose poses are in the world."""
-    names, solids, owner = tuple(obstacles), [], []
+    solids: list[Solid] = []
+    owner = []
     for k, found in enumerate(obstacles.values()):
-        own = [found] if isinstance(found, Solid) else list(found)
+        own = (found,) if isinstance(found, Solid) else found
         solids += own
         owner += [k] * len(own)
     X = np.array([s.X for s in solids]).reshape(-1, 4, 4)
-    corners = [half_extents(s, s.X[:3, :3]) for s in solids]
-    low = np.array([c[0] for c in corners]).reshape(-1, 3) + X[:, :3, 3]
-    high = np.array([c[1] for c in corners]).reshape(-1, 3) + X[:, :3, 3]
-    return FixedBodies(
-        names,
-        Obstacles(
-            table(solids),
-            row12(X).astype(np.float32),
-            low.astype(np.float32),
-            high.astype(np.float32),
-            np.array(owner, dtype=np.int64),
-        ),
-    )
+    return FixedBodies(tuple(obstacles), obstacles_at(table(solids), X, np.array(owner, np.int64)))
+
+
+def obstacles_at(solids: Solids, X: Array, body: NDArray[np.int64]) -> Obstacles:
+    """The kernel's obstacles: solids (m), their poses X (m, 4, 4) and bodies (m,)."""
+    low, high = bounds(solids, X)
+    return Obstacles(solids, row12(X).astype(np.float32), low, high, body)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,15 +135,11 @@ class CollisionWorld:
         """Makes the tables."""
         if not isinstance(self.obstacles, FixedBodies):
             object.__setattr__(self, "obstacles", fixed_bodies(self.obstacles))
-        q = self._rest() if self.q is None else np.asarray(self.q, dtype=np.float64)
+        q = resting(self.robot) if self.q is None else np.asarray(self.q, dtype=np.float64)
         if q.shape != (self.robot.size,):
             raise ValueError(f"q must hold {self.robot.size} joint values, got shape {q.shape}")
         object.__setattr__(self, "q", frozen(q))
         object.__setattr__(self, "_views", OrderedDict())
-
-    def _rest(self) -> Array:
-        low, high = self.robot.limits
-        return np.where((low <= 0.0) & (high >= 0.0), 0.0, 0.5 * (low + high))
 
     @property
     def fixed_bodies(self) -> FixedBodies:
@@ -185,6 +168,17 @@ class CollisionWorld:
             self,
             attached_bodies=(*self.attached_bodies, AttachedBody(name, frame, placed, touching)),
         )
+
+    def moved(self, poses: Mapping[str, ArrayLike]) -> CollisionWorld:
+        """The same world with some bodies elsewhere; quicker than making it anew.
+
+        Args:
+            poses: by name, X_WS (4, 4) of a body's one solid, or (m, 4, 4) of its m in order.
+
+        Raises:
+            ValueError: no such body stands still, or these are no poses.
+        """
+        return replace(self, obstacles=self.fixed_bodies.moved(poses))
 
     @cached_property
     def moving_bodies(self) -> MovingBodies:
@@ -224,135 +218,50 @@ class CollisionWorld:
     def _make_view(
         self, group: str, values: Array, pairs: frozenset[Pair], margin: float | None
     ) -> View:
-        """Allocates a view's arrays and has them filled; ``values`` of all joints (n,)."""
-        from galley.worlds.kernel.edges import functions
-        from galley.worlds.kernel.packed import pack, row_of
-        from galley.worlds.kernel.prepare import prepare
-
-        moving = self.moving_bodies
-        tree = self._joint_tree(group, values)
-        allowed, checked = self._touching(self.allowed | pairs)
-        still = np.zeros((len(moving.part), 20), dtype=np.float32)
-        still[:, ATTACHED] = moving.part >= moving.own
-        checks = self._checks(allowed, len(tree.moving), self.margin if margin is None else margin)
-        arrays = KernelArrays(
-            moving.robot,
-            self.fixed_bodies.arrays,
-            tree,
-            MovingSolids(moving.solids, moving.part, moving.frame, moving.pose, moving.ball, still),
-            checks,
-            self._scratch(len(tree.q), checks),
-        )
-        counts = np.empty(6, dtype=np.int64)
-        ensure(KERNEL)
-        table = pack(arrays, functions())
-        prepare(table, moving.all_joints, moving.carries, moving.span, checked, counts)
-        # The lists may be shorter than the arrays.
-        tree = tree._replace(active=tree.active[: counts[0]])
-        table[row_of(KinematicTree, "active"), 1] = counts[0]
-        listed = {name: getattr(checks, name)[: counts[k]] for name, k in _LISTED.items()}
-        for name, rows in listed.items():
-            table[row_of(Checks, name), 1] = len(rows)
-        arrays = arrays._replace(tree=tree, checks=checks._replace(**listed))
-        return View(group, tree.moving, moving, self.fixed_bodies.names, arrays, table)
-
-    def _joint_tree(self, group: str, values: Array) -> KinematicTree:
-        """The joints, those of a group moving, the others at ``values`` (n,)."""
-        moving, (low, high, weights, step) = self._moving(group)
-        if self.joint is not None and len(values) == self.robot.size:
-            values = np.append(values, 0.0)
-        return KinematicTree(
-            q=np.array(values, dtype=np.float64),
-            moving=moving,
-            low=low,
-            high=high,
-            weights=weights,
-            step=step,
-            parent=self.moving_bodies.parent,
-            fixed=self.moving_bodies.fixed,
-            prismatic=self.moving_bodies.prismatic,
-            active=np.empty(len(values), dtype=np.int64),
-            tool=self._tool,
-        )
-
-    def _checks(self, allowed: NDArray[np.uint8], k: int, margin: float) -> Checks:
-        """Room for the lists of what is checked where ``k`` joints move."""
-        moving, obstacles, shown = self.moving_bodies, self.fixed_bodies.arrays, self._shown
-        bounds = np.full((6, LANES * max(1, -(-len(shown) // LANES))), 1e6, dtype=np.float32)
-        bounds[:3, : len(shown)] = obstacles.low[shown].T
-        bounds[3:, : len(shown)] = obstacles.high[shown].T
-        most = moving.pairs
-        return Checks(
-            margins=np.array([margin + ROUNDING, _SELF_MARGIN, 1.0], dtype=np.float32),
-            parts=np.empty(len(moving.robot.part_frame), dtype=np.int64),
-            solid_parts=np.empty(len(moving.part), dtype=np.int64),
-            obstacles=shown,
-            bounds=bounds,
-            allowed=allowed,
-            sphere_pairs=np.empty((most, 2), dtype=np.int64),
-            mixed_pairs=np.empty((most, 2), dtype=np.int64),
-            solid_pairs=np.empty((most, 2), dtype=np.int64),
-            reach=np.empty((len(moving.names), k), dtype=np.float32),
-            sphere_pair_reach=np.empty((most, k), dtype=np.float32),
-            mixed_pair_reach=np.empty((most, k), dtype=np.float32),
-            solid_pair_reach=np.empty((most, k), dtype=np.float32),
-        )
-
-    def _scratch(self, n: int, checks: Checks) -> Scratch:
-        """Working memory for ``n`` joints."""
-        robot, most = self.moving_bodies.robot, self.moving_bodies.pairs
-        clusters = int(np.diff(robot.part_cluster).max(initial=1))
-        spheres = int(np.diff(robot.cluster_sphere).max(initial=1))
-        parts, solids = len(checks.parts), len(checks.solid_parts)
-        sizes = (n, 12 * (n + 1), 3 * parts, 3 * solids, 1, 1, 1, 3 * (clusters + spheres) + 1)
-        return Scratch(
-            travel=np.zeros(len(checks.reach) + 3 * most, dtype=np.float32),
-            near=np.empty((3, max(len(checks.obstacles), clusters)), dtype=np.int64),
-            near_bounds=np.zeros_like(checks.bounds),
-            work=np.empty((n + 5, 12)),
-            full=np.empty(n),
-            stack=np.empty((_STACK, 2)),
-            layout=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) * LANES,
-            buffer=np.empty(LANES * int(sum(sizes)), dtype=np.float32),
-        )
-
-    def _moving(self, group: str) -> tuple[NDArray[np.int64], Array]:
-        """The joints of a group, a scene joint last: positions (k,), and (4, k) of limits.
-
-        Those are lower and upper limits, weights, and steps between checked states of an edge.
-        """
-        robot = self.robot
-        names = [g.name for g in robot.groups] if group == "all" else group.split("+")
-        moving = [int(j) for name in names for j in np.arange(robot.size)[robot.slice(name)]]
-        rows = [row for name in names for row in metric(robot, name)]
+        """A view's own arrays beside those that views of the group share; values (n,)."""
+        robot, moving = self.robot, self.moving_bodies
+        # What moves stands at rest in what is shared, so that this does not depend on who asked
+        # first.
+        still = np.array(resting(robot) if group == "all" else values, dtype=np.float64)
+        if group != "all":
+            where = robot.slice(group)
+            still[where] = resting(robot)[where]
+        q = np.array(values, dtype=np.float64)
         if self.joint is not None:
-            moving.append(robot.size)
-            step = _STEP["m" if self.joint.prismatic else "rad"]
-            rows.append((self.joint.lower, self.joint.upper, 1.0, step))
-        return np.array(moving, dtype=np.int64), np.ascontiguousarray(np.array(rows).T)
+            still, q = np.append(still, 0.0), np.append(q, 0.0)
+        allowed, checked = self._touching(self.allowed | pairs)
+        shared = prepared(moving, robot, group, self.joint, still.tobytes(), checked.tobytes())
+        arrays, table = shared.among(
+            self.fixed_bodies.arrays,
+            self._shown,
+            allowed,
+            self.margin if margin is None else margin,
+            q,
+        )
+        return View(
+            group, shared.arrays.tree.moving, moving, self.fixed_bodies.names, arrays, table
+        )
 
     @cached_property
     def _shown(self) -> NDArray[np.int64]:
         """Rows of the obstacles that count."""
-        names = self.fixed_bodies.names
+        names, body = self.fixed_bodies.names, self.fixed_bodies.arrays.body
+        if not self.hidden:
+            return np.arange(len(body))
         return np.array(
-            [k for k, b in enumerate(self.fixed_bodies.arrays.body) if names[b] not in self.hidden],
-            dtype=np.int64,
+            [k for k, b in enumerate(body) if names[b] not in self.hidden], dtype=np.int64
         )
-
-    @cached_property
-    def _tool(self) -> Array:
-        frame, X_FL = self.model.tree.link(self.robot.tool_link)
-        return np.array([*row12(X_FL @ self.robot.X_LT), frame], dtype=np.float64)
 
     def _touching(self, pairs: frozenset[Pair]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """(P, B) whether a part may touch a body; (P, P) whether two parts must not."""
+        names, checked = self.moving_bodies.names, self.moving_bodies.checked
+        allowed = np.zeros((len(names), max(1, len(self.fixed_bodies.names))), dtype=np.uint8)
+        if not (pairs or self.attached_bodies):
+            return allowed, checked
         parts: dict[str, list[int]] = {}
-        for k, name in enumerate(self.moving_bodies.names):
+        for k, name in enumerate(names):
             parts.setdefault(name, []).append(k)
-        index = self.fixed_bodies.index
-        allowed = np.zeros((len(self.moving_bodies.names), max(1, len(index))), dtype=np.uint8)
-        checked = np.array(self.moving_bodies.checked)
+        index, checked = self.fixed_bodies.index, np.array(checked)
         for one, two in pairs:
             for a, b in ((one, two), (two, one)):
                 if a in parts and b in index:

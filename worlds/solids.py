@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from galley.domain.frames import Array, frozen, transform
+from galley.domain.frames import Array, frozen
 from galley.domain.meshes import Hull, hull
 from galley.domain.scene.model import Shape
 from galley.robots.urdf_reader import LinkShape
-from galley.worlds.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Solids
+from galley.worlds.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Floats, Solids
+
+_IDENTITY = frozen(np.eye(4))
+_NO_POSE = "a pose needs finite numbers and a rotation matrix"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,37 +40,61 @@ class Solid:
 
 def box(size: ArrayLike, at: ArrayLike = (0.0, 0.0, 0.0), turned: ArrayLike | None = None) -> Solid:
     """A box of full extents ``size`` (3,), its middle ``at`` (3,), R (3, 3) ``turned``; metres."""
-    return _solid(BOX, 0.5 * np.asarray(size, dtype=np.float64), 3, at, turned)
+    return Solid(BOX, 0.5 * _sizes(size, 3), _placed(at, turned))
 
 
 def cylinder(
     radius: float, length: float, at: ArrayLike = (0.0, 0.0, 0.0), turned: ArrayLike | None = None
 ) -> Solid:
     """A cylinder along its own z, its middle ``at`` (3,), R (3, 3) ``turned``; metres."""
-    return _solid(CYLINDER, np.array([radius, 0.5 * length]), 2, at, turned)
+    return Solid(CYLINDER, _sizes((radius, 0.5 * length), 2), _placed(at, turned))
 
 
 def sphere(radius: float, at: ArrayLike = (0.0, 0.0, 0.0)) -> Solid:
     """A sphere about ``at`` (3,); metres."""
-    return _solid(SPHERE, np.array([radius]), 1, at, None)
+    return Solid(SPHERE, _sizes((radius,), 1), _placed(at, None))
 
 
 def convex(
     points: ArrayLike, at: ArrayLike = (0.0, 0.0, 0.0), turned: ArrayLike | None = None
 ) -> Solid:
     """The convex hull of ``points`` (n, 3), placed ``at`` (3,) and ``turned`` (3, 3); metres."""
-    solid = _solid(HULL, np.zeros(0), 0, at, turned)
-    return Solid(HULL, solid.size, solid.X, hull(np.asarray(points, dtype=np.float64)))
+    X = _placed(at, turned)
+    return Solid(HULL, frozen(np.zeros(3)), X, hull(np.asarray(points, dtype=np.float64)))
 
 
-def _solid(kind: int, size: Array, count: int, at: ArrayLike, turned: ArrayLike | None) -> Solid:
-    if size.shape != (count,) or not np.isfinite(size).all() or (size <= 0.0).any():
-        raise ValueError(f"sizes must be {count} positive numbers, got {size.tolist()}")
-    X = transform(turned, at)
-    R = X[:3, :3]
-    if not np.isfinite(X).all() or np.abs(R @ R.T - np.eye(3)).max() > 1e-6:
-        raise ValueError("a pose needs finite numbers and a rotation matrix")
-    return Solid(kind, frozen(np.pad(size, (0, 3 - count))), frozen(X))
+def _sizes(values: ArrayLike, count: int) -> Array:
+    """``count`` positive numbers, padded to (3,) with zeros; read-only."""
+    given = np.asarray(values, dtype=np.float64)
+    if given.shape != (count,) or not all(0.0 < v < inf for v in given.tolist()):
+        raise ValueError(f"sizes must be {count} positive numbers, got {given.tolist()}")
+    size = np.zeros(3)
+    size[:count] = given
+    size.setflags(write=False)
+    return size
+
+
+def _placed(at: ArrayLike, turned: ArrayLike | None) -> Array:
+    X = _IDENTITY.copy()
+    X[:3, 3] = at
+    if turned is None:
+        if not isfinite(sum(X[:3, 3].tolist())):
+            raise ValueError(_NO_POSE)
+    else:
+        X[:3, :3] = turned
+        check_poses(X[None])
+    X.setflags(write=False)
+    return X
+
+
+def check_poses(X: Array) -> None:
+    """Raises a ValueError where poses (m, 4, 4) are not finite or their R no rotation matrices."""
+    R = X[:, :3, :3]
+    # Written so that NaN is refused.
+    if not (np.abs(R @ R.transpose(0, 2, 1) - _IDENTITY[:3, :3]).max() <= 1e-6) or not (
+        np.isfinite(X).all()
+    ):
+        raise ValueError(_NO_POSE)
 
 
 def of_shape(shape: Shape) -> Solid:
@@ -104,20 +132,27 @@ def extent(solid: Solid) -> tuple[Array, float]:
     return np.zeros(3), float(np.linalg.norm(solid.size))
 
 
-def half_extents(solid: Solid, R: Array) -> tuple[Array, Array]:
-    """Lowest and highest corner (3,) of a solid turned by R (3, 3), from its frame's origin."""
-    if solid.kind == HULL:
-        assert solid.hull is not None
-        points = solid.hull.vertices @ R.T
-        return points.min(axis=0), points.max(axis=0)
-    if solid.kind == BOX:
-        reach = np.abs(R) @ solid.size
-    elif solid.kind == CYLINDER:
-        across = np.sqrt(np.maximum(0.0, 1.0 - R[:, 2] ** 2))
-        reach = solid.size[0] * across + solid.size[1] * np.abs(R[:, 2])
-    else:
-        reach = np.full(3, solid.size[0])
-    return -reach, reach
+def bounds(solids: Solids, X: Array) -> tuple[Floats, Floats]:
+    """Lowest and highest corners (m, 3) of solids (m) at X (m, 4, 4)."""
+    shape, R = solids.shape, X[:, :3, :3]
+    kind, size = shape[:, 0], shape[:, 1:4].astype(np.float64)
+    reach = (np.abs(R) @ size[:, :, None])[:, :, 0]  # of boxes
+    middle = X[:, :3, 3]
+    for row in np.nonzero(kind != BOX)[0]:
+        if kind[row] == CYLINDER:
+            axis = R[row, :, 2]
+            across = np.sqrt(np.maximum(0.0, 1.0 - axis**2))
+            reach[row] = size[row, 0] * across + size[row, 1] * np.abs(axis)
+        elif kind[row] == SPHERE:
+            reach[row] = size[row, 0]
+        else:
+            first, last = shape[row, 6:8].astype(int)
+            points = solids.vertices[first:last] @ R[row].T
+            low, high = points.min(axis=0), points.max(axis=0)
+            middle = np.array(middle)
+            middle[row] += 0.5 * (low + high)
+            reach[row] = 0.5 * (high - low)
+    return (middle - reach).astype(np.float32), (middle + reach).astype(np.float32)
 
 
 def row12(X: Array) -> Array:
@@ -131,10 +166,11 @@ def table(solids: Sequence[Solid]) -> Solids:
     """The kernel's tables of shapes, without their poses."""
     planes, vertices = [np.zeros((0, 4))], [np.zeros((0, 3))]
     shape = np.zeros((len(solids), 8), dtype=np.float32)
+    if solids:
+        shape[:, 0] = [solid.kind for solid in solids]
+        shape[:, 1:4] = [solid.size for solid in solids]
     n = k = 0
     for row, solid in enumerate(solids):
-        shape[row, 0] = solid.kind
-        shape[row, 1:4] = solid.size
         if solid.hull is not None:
             planes.append(np.column_stack([solid.hull.normals, solid.hull.offsets]))
             vertices.append(solid.hull.vertices)

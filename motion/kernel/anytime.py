@@ -30,7 +30,7 @@ class Budget(NamedTuple):
         searches: searches at most; 1 for the first path, shortened.
         later_iterations: samples of each search after the first.
         slack: later raw paths may be as long as this times the best length.
-        rounds: restarts of all of it, the first start counted, if no path or no proof is found.
+        rounds: restarts of all of it, the first start counted, where no path found could be proven.
     """
 
     iterations: int

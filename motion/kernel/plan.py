@@ -3,7 +3,8 @@
 Sampled edges are quick and nearly always right, so a path is first searched and shortened, then
 proven. An edge that can't be proven is replaced by a search whose edges are proven, in the
 shortened path or else in the raw one. If that fails, the search restarts with other random numbers
-and a finer step. In the last round all edges are proven as they are made.
+and a finer step. In the last round all edges are proven as they are made. A search that finds no
+path at all is the last.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ def plan(
             current, box, trial, budget, start, ends, state, history
         )
         used += more
-        if len(path) == 0:
-            continue
+        if len(path) == 0:  # one long search finds more than two of half its length
+            return PlanResult(status, nothing, used, first, second, turn + 1, doubtful, 0)
         if not rules.proven:
             return PlanResult(FOUND, path, used, first, second, turn + 1, 0, 0)
         for attempt in range(3):
@@ -105,7 +106,8 @@ def plan(
             if len(path) == 0:
                 path = raw
             else:
-                path = shorten(current, box, rules, path, budget.tries, budget.patience, state)
+                # It was short but for what was repaired, and each try costs a proof.
+                path = shorten(current, box, rules, path, budget.tries // 4, budget.patience, state)
     return PlanResult(status, nothing, used, first, second, budget.rounds, doubtful, 0)
 
 

@@ -34,13 +34,13 @@ class SearchOptions:
         searches: searches for shorter paths, the first one included; the best path is kept.
         later: samples of each search after the first.
         slack: a later search's raw path may be as long as this times the best length so far.
-        rounds: restarts of all that, the first start included, if nothing was found or proven.
+        rounds: restarts of all that, the first start included, while no path found can be proven.
         required: metres that a path must be proven to keep; None for sampled paths.
         goal_bias: share of the RRT's samples that are goals.
     """
 
-    radius: float = 0.6
-    iterations: int = 3000
+    radius: float = 1.0
+    iterations: int = 30_000
     shortcuts: int = 100
     patience: int = 40
     searches: int = 1

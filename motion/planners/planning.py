@@ -36,6 +36,7 @@ def plan(
     seed: int = 0,
     planner: Planner = "rrt-connect",
     group: str = "arm",
+    *,
     prove: bool = True,
     options: SearchOptions | None = None,
 ) -> Path | Failure:
@@ -124,22 +125,19 @@ def _searched(
 def _rrt(
     view: View, start: Array, goals: Array, seed: int, options: SearchOptions
 ) -> Path | Failure:
-    """One tree, then shortcuts, then the proof if required; restarted if that fails."""
-    found: Path | Failure
+    """One tree, then shortcuts, then the proof if required; restarted if the proof fails."""
     for turn in range(max(1, options.rounds)):
         current = view if turn == 0 else view.fine
         stream = seed + turn * _STREAM
         found = compiled_search.plan_rrt(current, start, goals, None, stream, options)
         if isinstance(found, Failure):
-            continue
+            return found
         if options.shortcuts > 0:
             found = compiled_search.shorten(found, current, stream, options)
         if options.required is None:
             return found
         if current.unproven(found.waypoints, options.required) is None:
             return found
-    if isinstance(found, Failure):
-        return found
     return Failure(
         FailureKind.BUDGET,
         f"RRT found paths, but none proven free, in {options.rounds} searches",

@@ -19,7 +19,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, angle_between, frozen
 from galley.motion.path import Path
 from galley.robots.model import RobotModel
-from galley.worlds.collision_world import metric
+from galley.worlds.prepared import metric
 
 Free = Callable[[Array], bool]
 """Whether a configuration (k,) of the group is free of collision."""

@@ -27,6 +27,7 @@ from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import FREE_CLEARANCE, free_view, holding_contact_pairs, prove
 
 BOTH = "base+arm"
+_RADIUS = 0.6  # longest edge of a tree, in the metric of the group
 _FINENESS = (1.0, 0.5, 0.25)  # edge resolution of each search, relative to the space's
 
 
@@ -162,6 +163,7 @@ class CompiledFinder(Finder):
             return self.by_region(start, goals), planner
         anytime = planner == "anytime"
         options = SearchOptions(
+            radius=_RADIUS,
             iterations=settings.iterations,
             shortcuts=settings.shortcuts if anytime else 0,
             searches=ANYTIME_SEARCHES if anytime else 1,
@@ -170,7 +172,8 @@ class CompiledFinder(Finder):
         return search(self._view, start, goals, self._seed, "rrt-connect", options), planner
 
     def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
-        options = SearchOptions(iterations=self.context.settings.rrt_iterations)
+        iterations = self.context.settings.rrt_iterations
+        options = SearchOptions(radius=_RADIUS, iterations=iterations)
         seed = self._seed + (region is None)
         return compiled_search.plan_rrt(self._view, start, goals, region, seed, options)
 

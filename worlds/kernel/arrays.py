@@ -110,7 +110,7 @@ class Checks(NamedTuple):
     # To what stands still, and between parts, metres; then 1 if the hulls decide where spheres are
     # too near, 0 if the spheres do.
     margins: Floats  # (3,)
-    parts: Ints  # (.,) sphere parts that move against what stands still
+    parts: Ints  # (.,) sphere parts that move against what stands still; what hit last comes first
     solid_parts: Ints  # (.,) rows of ``MovingSolids`` that do
     obstacles: Ints  # (m,) rows of the obstacles that count
     bounds: Floats  # (6, m) their boxes: low x, y, z, high x, y, z; m padded to a multiple of 16

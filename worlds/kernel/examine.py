@@ -146,6 +146,8 @@ def parts_hit(table: Any, early: bool) -> bool:
             if clusters_hit(table, p, found, early):
                 hit = True
                 if early:
+                    # What hit last is looked at first: it is likely to hit again.
+                    checks.parts[k], checks.parts[0] = checks.parts[0], p
                     return True
     return hit
 

@@ -27,11 +27,11 @@ from galley.worlds.engines.drake_world import rigid_transform
 from galley.worlds.kernel.separation import WITNESS_SCRATCH, apart, separation, witness
 from galley.worlds.kernel.shapes import signed, squared
 from galley.worlds.solids import (
+    bounds,
     box,
     convex,
     cylinder,
     extent,
-    half_extents,
     row12,
     sphere,
     table,
@@ -106,7 +106,7 @@ def around(solid, rng, count=320):
     centre, _ = extent(solid)
     points = rng.uniform(-0.5, 0.5, (count, 3))
     points[::2] *= 0.3
-    low, high = half_extents(solid, np.eye(3))
+    low, high = (corner[0] for corner in bounds(table([solid]), np.eye(4)[None]))
     points[::4] = rng.uniform(low, high, (len(points[::4]), 3)) - centre
     return (points + centre) @ solid.X[:3, :3].T + solid.X[:3, 3]
 

@@ -213,3 +213,37 @@ def test_numbers_that_are_not_finite_are_refused_and_never_free(arm, bad):
 def test_worlds_refuse_joint_values_of_another_size(arm):
     with pytest.raises(ValueError, match="9 joint values"):
         CollisionWorld(arm, {}, q=np.zeros(7))
+
+
+def test_a_moved_world_is_judged_like_one_made_anew(arm):
+    """Boxes, cylinders, spheres and hulls, one of several solids; the old world stays as it was."""
+    old = random_world(5, 12, LOW, HIGH)
+    new = random_world(6, 12, LOW, HIGH)
+    names = list(old)[::2]
+    poses = {name: np.array(new[name].X) for name in names}
+    expected = {k: replace(s, X=new[k].X) if k in names else s for k, s in old.items()}
+    stack = [box((0.1, 0.1, 0.2), at=(0.4, 0.2, z)) for z in (0.2, 0.6)]
+    raised = [box((0.1, 0.1, 0.2), at=(0.3, -0.3, z)) for z in (0.3, 0.7)]
+    world = CollisionWorld(arm, {**old, "stack": stack})
+    Q = configurations(arm, 3, 400)
+    before = world.free_many(Q)
+    moved = world.moved({**poses, "stack": np.array([s.X for s in raised])})
+    anew = CollisionWorld(arm, {**expected, "stack": raised})
+    assert 0 < moved.free_many(Q).sum() < 400
+    np.testing.assert_array_equal(moved.free_many(Q), anew.free_many(Q))
+    for q in Q[:20]:
+        assert moved.contacts(q, within=0.1) == anew.contacts(q, within=0.1)
+    assert (before != moved.free_many(Q)).any()
+    np.testing.assert_array_equal(world.free_many(Q), before)
+
+
+def test_a_moved_world_refuses_unknown_bodies_and_what_is_no_pose(arm):
+    world = CollisionWorld(arm, {"post": box((0.1, 0.1, 0.5)), "pair": [sphere(0.1), sphere(0.2)]})
+    with pytest.raises(ValueError, match="no body 'cup' stands still"):
+        world.moved({"cup": np.eye(4)})
+    with pytest.raises(ValueError, match="'pair' has 2 solids"):
+        world.moved({"pair": np.eye(4)})
+    for bad in (2.0 * np.eye(4), np.full((4, 4), np.nan)):
+        with pytest.raises(ValueError, match="rotation"):
+            world.moved({"post": bad})
+    assert world.moved({}).fixed_bodies is world.fixed_bodies
