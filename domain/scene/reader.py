@@ -59,7 +59,7 @@ def load_scene(path: str | Path) -> Scene:
     Raises:
         BadInput: every error found, each with its line and key.
     """
-    reader = Reader(shipped_file(path))
+    reader = Reader(path)
     root = _root(reader)
     top = root.fields()
     name = top["name"].text() if "name" in top else "scene"

@@ -20,6 +20,7 @@ from galley.domain.errors import BadInput, InputError, SourceLocation, closest_m
 from galley.domain.files import read_text
 from galley.domain.frames import Array
 from galley.domain.scene.kinds import LARGEST, Fields, Items, Kind, Named, Number, Text
+from galley.domain.shipped import shipped_file
 
 _log = logging.getLogger(__name__)
 LARGEST_SCENE = 2**21  # bytes: some 20,000 shapes; YAML is read at 100 kB/s
@@ -31,13 +32,13 @@ class Reader:
     """A YAML file being read, and the errors found in it so far.
 
     Attributes:
-        path: the file.
+        path: the file, shipped with Galley if a bare name says so.
         errors: the errors; a file that another one names shares that one's list.
         places: location of each dotted key read so far.
     """
 
     def __init__(self, path: str | Path, errors: list[InputError] | None = None) -> None:
-        self.path = Path(path)
+        self.path = shipped_file(path)
         self.errors: list[InputError] = [] if errors is None else errors
         self.places: dict[str, SourceLocation] = {}
         self._faulty: set[str] = set()
