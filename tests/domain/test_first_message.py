@@ -266,3 +266,23 @@ def test_a_type_of_no_objects_is_a_warning(tmp_path, caplog):
     _, problem = read_task(tmp_path / "d.pddl", tmp_path / "p.pddl")
     assert [each.name for each in problem.objects] == ["hub", "a", "b", "v", "x", "y"]
     assert "p.pddl:2:46: no name stands before this '-', so it declares nothing" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("names", "old", "new", "line", "what"),
+    [
+        ("drawers put_away", "- furniture\n ", "furniture\n ", 24, "type 'furniture' is declared"),
+        ("drawers put_away", "- furniture\n ", "– furniture\n ", 24, "expected a type, got '–'"),
+        ("kitchen task", "center - f", "center- f", 6, "expected a name, got 'center-'"),
+        ("kitchen task", "center - f", "center f", 11, "?r of 'near' must be of type furniture"),
+    ],
+)
+def test_a_lost_dash_is_named(names, old, new, line, what, tmp_path):
+    for name in names.split():
+        text = (KITCHEN / f"{name}.pddl").read_text().replace(old, new, 1)
+        (tmp_path / f"{name}.pddl").write_text(text)
+    with pytest.raises(BadInput) as caught:
+        read_task(*(tmp_path / f"{name}.pddl" for name in names.split()))
+    first = caught.value.errors[0]
+    assert (first.line, first.what[: len(what)]) == (line, what)
+    assert "'-'" in first.what or "–" in first.what
