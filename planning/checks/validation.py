@@ -210,7 +210,7 @@ def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
 
 
 # Before an action, or its number: ``0.5:``, ``1.``, ``1)`` or ``step 1:``.
-_TIME = re.compile(r"\s*(?:step\s+)?(\d+(?:\.\d*)?)(?:\s*[:)]|(?<=\.)(?=\s))", re.IGNORECASE)
+_TIME = re.compile(r"^\s*(?:step\s+)?(\d+(?:\.\d*)?)(?:\s*[:)]|(?<=\.)(?=\s))", re.IGNORECASE)
 _DURATION = re.compile(r"\[\s*(?:D:)?\d+(?:\.\d*)?\s*(?:;[^\]]*)?\]", re.IGNORECASE)
 
 
