@@ -76,7 +76,8 @@ def _open_quote(lines: list[str], error: yaml.MarkedYAMLError) -> yaml.Mark | No
         for token in yaml.scan("\n".join(lines), yaml.SafeLoader):
             quoted = isinstance(token, yaml.ScalarToken) and token.style in ("'", '"')
             if quoted and token.start_mark.line < token.end_mark.line:
-                return token.start_mark
+                start: yaml.Mark = token.start_mark
+                return start
     except yaml.YAMLError:
         pass
     return None

@@ -314,7 +314,7 @@ def unsupported_by_pddlgym(
     """
     used = {each.name for each in actions}
     misfits = list(_in_declarations(domain))
-    judged = []  # by Prolog
+    judged: list[str] = []  # by Prolog
     for schema in domain.actions:
         where = f"in action '{schema.name}'"
         misfits += (f"{what} {where}" for what in _in_action(domain, schema))
