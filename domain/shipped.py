@@ -6,15 +6,20 @@ from pathlib import Path
 
 from galley.domain.errors import closest_match
 
-KITCHEN = Path(__file__).parent / "kitchen"
-SCENARIOS = Path(__file__).parent / "scenarios"
-TEMPLATES = Path(__file__).parent / "templates"
+_DOMAIN = Path(__file__).parent
+KITCHEN = _DOMAIN / "kitchen"
+SCENARIOS = _DOMAIN / "scenarios"
+TEMPLATES = _DOMAIN / "templates"
+# The files that docs/ names, too: those of an own skill, of contact and of pushing.
+WIPING = _DOMAIN.parent / "docs" / "wiping"
+EXAMPLES = _DOMAIN.parent / "examples"
+PLACES = (KITCHEN, SCENARIOS, WIPING, EXAMPLES / "contact", EXAMPLES / "pushing")
 
 
 def shipped_file(given: str | Path, folder: Path = Path()) -> Path:
     """The file that a path names; a shipped one if it is a bare name that ``folder`` lacks.
 
-    Every reader of scenes, domains, problems and scenarios asks here, so that
+    Every reader of YAML, PDDL and own skills asks here, so that
     ``galley plan drawers.pddl too_tall.pddl`` works anywhere, and a file of the user's wins.
 
     Args:
@@ -28,7 +33,7 @@ def shipped_file(given: str | Path, folder: Path = Path()) -> Path:
     name = Path(given).name
     if not name or name != str(given) or _exists(own):
         return own
-    return next((place / name for place in (KITCHEN, SCENARIOS) if _exists(place / name)), own)
+    return next((place / name for place in PLACES if _exists(place / name)), own)
 
 
 def did_you_mean_file(path: str | Path) -> str:
@@ -38,7 +43,7 @@ def did_you_mean_file(path: str | Path) -> str:
     """
     path = Path(path)
     stems = []
-    for place in (path.parent, KITCHEN, SCENARIOS):
+    for place in (path.parent, *PLACES):
         try:
             stems += [each.stem for each in place.iterdir() if each.suffix == path.suffix]
         except (OSError, ValueError):  # no such folder, a NUL

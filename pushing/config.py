@@ -30,6 +30,7 @@ from galley.contact.parameters import (
 from galley.contact.polygon import Polygon
 from galley.contact.support import FRICTION, GRAVITY, LENGTH, STILL
 from galley.domain.scene.yaml_reader import Entry, Reader
+from galley.domain.shipped import shipped_file
 from galley.pushing.shapes import SHAPES, load_outline, outline_of, shape
 
 POSITION = Quantity("m")
@@ -199,7 +200,7 @@ def _named(entry: Entry) -> Polygon | None:
     name = entry.text()
     if name in SHAPES:
         return shape(name)
-    path = entry.file.parent / name
+    path = shipped_file(name, entry.file.parent)
     if path.suffix not in (".yaml", ".yml"):
         entry.fault(f"'{name}': must be one of {', '.join(SHAPES)}, or a .yaml file of vertices")
         return None

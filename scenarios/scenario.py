@@ -90,7 +90,7 @@ def read_scenario(path: str | Path) -> Scenario:
     Raises:
         BadInput: with every fault of the file.
     """
-    reader = Reader(shipped_file(path))
+    reader = Reader(path)
     parts = reader.root().fields(
         ("galley_scenario", "name", "says", "scene", "domain", "problem", "expect"), ("skills",)
     )

@@ -15,6 +15,7 @@ from types import ModuleType
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.files import read_text
+from galley.domain.shipped import shipped_file
 from galley.skills.given_types import kind_of
 from galley.skills.guarded import GuardedSkill, user_code
 from galley.skills.skill import Role, Skill
@@ -30,13 +31,14 @@ def load_skills(
     """The skills in a file's ``SKILLS``, by name of the PDDL action.
 
     Args:
-        path: the file, for ``load_module``.
+        path: the file, for ``load_module``; one that ships with Galley if a bare name says so.
         actions: names of the domain's actions; None: any name is accepted.
 
     Raises:
         BadInput: as ``load_module``, or ``SKILLS`` is missing or wrong; with the line where
             possible.
     """
+    path = shipped_file(path)
     file = str(path)
     module, tree = load_module(path)
     lines = _lines(tree)

@@ -19,7 +19,7 @@ examples:
   galley contact lift --contacts stein       the same, the contacts spread by Stein's method
   galley contact incline --friction 0.3      slips at arctan 0.3
   galley contact throw --distance 2.5        each try nearer to the basket
-  galley contact run examples/contact/contact_scene.yaml
+  galley contact run contact_scene.yaml
 
 Each writes a folder: contact.mp4 (or .gif), contact.png with inputs, states, velocities,
 accelerations and the gradient, the states (CSV or npz) and summary.json. The compiler takes half

@@ -11,7 +11,7 @@ escape ends. An episode ends when the body covers 95 % of the goal, or after 300
 
 examples:
   galley push play
-  galley push play --shape examples/pushing/arrow.yaml --seed 7"""
+  galley push play --shape arrow.yaml --seed 7"""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:

@@ -149,7 +149,10 @@ def _check_arguments(
         if not scope.fits(types, parameter.types):
             expected, got = " or ".join(parameter.types), " or ".join(types)
             what = f"{parameter.name} of '{declared.name}' must be of type {expected}, "
-            scope.faults.add(arg, what + f"'{short(arg)}' is {got}")
+            what += f"'{short(arg)}' is {got}"
+            if scope.objects.get(expected) == types:  # an object that is called as the type
+                what += f"; is a '-' missing before '{expected}' where it is declared?"
+            scope.faults.add(arg, what)
             valid = False
     return tuple(words) if valid else None
 

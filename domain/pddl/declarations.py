@@ -133,26 +133,25 @@ def _read_typed_list(
 def _split_dashes(nodes: Sequence[Node], faults: SyntaxFaults, variables: bool) -> Sequence[Node]:
     """Separates dashes that lack a space, as in ``?x -t`` or ``?x- t``, and reports them.
 
-    Uses of the variable then give no further errors.
+    Uses of the name then give no further errors.
     """
     result: list[Node] = []
     for index, node in enumerate(nodes):
         following = nodes[index + 1] if index + 1 < len(nodes) else None
         glued = (
-            variables
-            and isinstance(node, Atom)
+            isinstance(node, Atom)
             and len(node.text) > 1
             and node.text.endswith("-")
             and isinstance(following, Atom)
             and NAME.fullmatch(following.text)
         )
+        role = "a variable such as '?x'" if variables else "a name"
         if isinstance(node, Atom) and node.text.startswith("-") and node.text != "-":
-            role = "a variable such as '?x'" if variables else "a name"
             faults.add(node, f"expected {role}, got '{short(node)}'; {_SPACES}")
             result.append(Atom("-", node.line, node.column))
             result.append(Atom(node.text[1:], node.line, node.column + 1))
         elif glued and isinstance(node, Atom):
-            faults.add(node, f"expected a variable such as '?x', got '{short(node)}'; {_SPACES}")
+            faults.add(node, f"expected {role}, got '{short(node)}'; {_SPACES}")
             result.append(Atom(node.text[:-1], node.line, node.column))
             result.append(Atom("-", node.line, node.column + len(node.text) - 1))
         else:
@@ -238,7 +237,9 @@ def read_requirements(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[str,
 
 def read_types(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[Type, ...]:
     """The declared types; a type may be declared twice to have two supertypes."""
+    before = faults.number
     entries = _read_typed_list(nodes, "a type", faults)
+    sound = faults.number == before
     names = {entry.atom.text for entry in entries}
     parents: dict[str, tuple[str, ...]] = {}
     faulty: set[str] = set()  # types whose supertypes are unknown
@@ -253,7 +254,8 @@ def read_types(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[Type, ...]:
     for parent in implied:
         parents.setdefault(parent, (OBJECT,))
     parents.pop(OBJECT, None)  # `(:types block - object)` and `(:types object)` both occur
-    faulty |= _note_cycles(entries, parents, faults)
+    # Where a dash is malformed, what is below what may have been misread.
+    faulty |= _note_cycles(entries, parents, faults if sound else SyntaxFaults(faults.file))
     for name in sorted(faulty & parents.keys())[:MAX_REPORTED]:
         # Make it a subtype of every type, so its objects give no further errors.
         parents[name] = (*(each for each in parents if each != name), OBJECT)
@@ -322,8 +324,27 @@ def _note_cycles(
             while (name := next(each for each in above[name] if each in waiting)) not in cycle:
                 cycle.add(name)
             first = next(each.atom for each in entries if each.atom.text in cycle)
-            faults.add(first, f"type '{short(first)}' is its own supertype")
+            lost = _without_dash(entries, cycle)
+            if lost is not None:
+                what = f"type '{short(lost)}' is declared already; is a '-' missing before it?"
+                faults.add(lost, what)
+            else:
+                faults.add(first, f"type '{short(first)}' is its own supertype")
     return set(waiting)
+
+
+def _without_dash(entries: Sequence[_Typed], cycle: Collection[str]) -> Atom | None:
+    """The supertype that lost its dash, if that is how a type became its own supertype.
+
+    Then it stands among the subtypes, though it is declared before.
+    """
+    own = [e.types for e in entries if e.atom.text in {t.text for t in e.types} & set(cycle)]
+    declared: set[str] = set()
+    for entry in entries:
+        if entry.types in own and entry.atom.text in declared:
+            return entry.atom
+        declared.add(entry.atom.text)
+    return None
 
 
 def read_objects(

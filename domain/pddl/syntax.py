@@ -132,6 +132,11 @@ class SyntaxFaults:
         """
         self._errors.setdefault((where.line, where.column, what), (name, known))
 
+    @property
+    def number(self) -> int:
+        """How many errors were added."""
+        return len(self._errors)
+
     def warn(self, where: Node, what: str) -> None:
         """Logs a warning: what is written is allowed, but may be a mistake."""
         _log.warning("%s", InputError(self.file, where.line, where.column, what))
@@ -176,7 +181,8 @@ def short(node: Node) -> str:
             stack.append("(")
             continue
         word = each.text if isinstance(each, Atom) else each
-        words.append(word if word == ")" or not words or words[-1] == "(" else f" {word}")
+        glued = word == ")" or not words or words[-1].endswith("(")
+        words.append(word if glued else f" {word}")
         length += len(words[-1])
     text = "".join(words)
     return text if len(text) <= _SHORT and not stack else text[: _SHORT - 3] + "..."

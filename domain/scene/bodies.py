@@ -238,7 +238,8 @@ def _item_pose(
     floors = [
         float(b[0, 2]) for b in region.boxes if (xy >= b[0, :2]).all() and (xy <= b[1, :2]).all()
     ]
-    if not floors and "xy" in f and entry.reader.sound(f"regions.{region.name}"):
+    known = f["on"].sound and entry.reader.sound(f"regions.{region.name}")
+    if not floors and "xy" in f and known:
         f["xy"].fault(f"lies outside the region '{region.name}'")
     z = (floors[0] if floors else 0.0) + height / 2.0
     return region.body, frozen(transform(rotation_z(yaw), (*xy, z)))

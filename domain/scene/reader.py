@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from galley.domain.errors import did_you_mean
+from galley.domain.errors import SourceLocation, closest_match, did_you_mean
 from galley.domain.frames import frozen
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.bodies import (
@@ -46,7 +46,14 @@ from galley.domain.scene.model import (
     Stance,
 )
 from galley.domain.scene.stances import check_stances
-from galley.domain.scene.yaml_reader import Entry, Names, Reader, is_null, read_linked_file
+from galley.domain.scene.yaml_reader import (
+    Entry,
+    Names,
+    Reader,
+    is_null,
+    node_place,
+    read_linked_file,
+)
 from galley.domain.shipped import shipped_file
 
 _NAME = re.compile(NAME)
@@ -59,7 +66,7 @@ def load_scene(path: str | Path) -> Scene:
     Raises:
         BadInput: every error found, each with its line and key.
     """
-    reader = Reader(shipped_file(path))
+    reader = Reader(path)
     root = _root(reader)
     top = root.fields()
     name = top["name"].text() if "name" in top else "scene"
@@ -93,7 +100,7 @@ def load_scene(path: str | Path) -> Scene:
     robot = _robot(top["robot"]) if "robot" in top else None
     bound: dict[str, str] = {}
     for binding in bindings:
-        if binding.kind != "furniture":
+        if binding.kind != "furniture" and reader.sound(f"objects.{binding.object}"):
             other = bound.setdefault(binding.target, binding.object)
             if other != binding.object:
                 what = f"is '{binding.target}', to which '{other}' is bound already"
@@ -234,6 +241,7 @@ def _binding(
         return Binding(name, "hand", f["hand"].text())
     surfaces = tuple(r.name for r in regions if r.kind == "surface")
     region = f["region"].text(named.regions) if "region" in f else None
+    known = regions if region is None or f["region"].sound else ()
     handle = f["handle"].text(named.handles) if "handle" in f else None
     return Binding(
         object=name,
@@ -243,7 +251,7 @@ def _binding(
         handle=handle,
         opening=f["opening"].number() if "opening" in f else 0.3,
         staging=f["staging"].text(named.regions and surfaces) if "staging" in f else None,
-        spot=_spot(f["at"], region, regions) if "at" in f else None,
+        spot=_spot(f["at"], region, known) if "at" in f else None,
         label=f["label"].text() if "label" in f else "",
     )
 
@@ -277,7 +285,19 @@ def _root(reader: Reader) -> Entry:
         # A reader of its own, as merged keys have locations in several files.
         base = Entry(Reader(reader.path, reader.errors), node, "")
         node = _merge(base, own, SCENE)
+        reader.removed |= _removed(own)
     return Entry(reader, node, "", SCENE)
+
+
+def _removed(own: Entry) -> dict[str, SourceLocation]:
+    """The names that a file removes, each with its place."""
+    return {
+        name: node_place(key)
+        for section in own.named().values()
+        if isinstance(section.node, yaml.MappingNode)
+        for name, key, value in section.pairs()
+        if is_null(value) and section.reader.sound(section.below(name))
+    }
 
 
 def _extended_files(reader: Reader) -> list[Entry]:
@@ -285,7 +305,9 @@ def _extended_files(reader: Reader) -> list[Entry]:
     chain = [reader.root()]
     paths = [reader.path]
     while True:
-        link = _sections(reader, chain[-1]).get("extends")
+        top = _sections(reader, chain[-1])
+        meant = next((name for name in top if closest_match(name, SCENE.kinds) == "extends"), "")
+        link = top.get("extends", top.get(meant))
         if link is None:
             return chain
         name = link.text()
@@ -337,9 +359,14 @@ def _merge(base: Entry, own: Entry, kind: Kind) -> yaml.MappingNode:
         if isinstance(each, (Fields, Named)) and each.merged
     }
     pairs = {name: (key, value) for name, key, value in base.pairs()}
-    for name, key, value in own.pairs():
+    given = list(own.pairs())
+    for name, key, value in given:
+        meant = "" if name in pairs or not merged else closest_match(name, merged) or ""
+        if meant and not any(meant == other for other, *_ in given):
+            own.reader.fault(own.below(name), f"unknown key; did you mean '{meant}'?")
+            name = meant
         if own.key and is_null(value):
-            if name not in pairs:
+            if name not in pairs and own.reader.sound(own.below(name)):
                 what = f"removes nothing: the extended file has no '{name}'"
                 own.reader.fault(own.below(name), what + did_you_mean(name, tuple(pairs)))
             pairs.pop(name, None)
@@ -348,7 +375,7 @@ def _merge(base: Entry, own: Entry, kind: Kind) -> yaml.MappingNode:
             below = pairs[name][1] if name in pairs else _empty(value)
             value = _merge(
                 Entry(base.reader, below, base.below(name)),
-                Entry(own.reader, value, own.below(name)),
+                Entry(own.reader, value, own.below(name), merged[name]),
                 merged[name],
             )
         pairs[name] = (key, value)

@@ -20,6 +20,8 @@ from galley.domain.errors import BadInput, InputError, SourceLocation, closest_m
 from galley.domain.files import read_text
 from galley.domain.frames import Array
 from galley.domain.scene.kinds import LARGEST, Fields, Items, Kind, Named, Number, Text
+from galley.domain.scene.yaml_faults import not_yaml
+from galley.domain.shipped import shipped_file
 
 _log = logging.getLogger(__name__)
 LARGEST_SCENE = 2**21  # bytes: some 20,000 shapes; YAML is read at 100 kB/s
@@ -31,15 +33,17 @@ class Reader:
     """A YAML file being read, and the errors found in it so far.
 
     Attributes:
-        path: the file.
+        path: the file, shipped with Galley if a bare name says so.
         errors: the errors; a file that another one names shares that one's list.
         places: location of each dotted key read so far.
+        removed: names that a file removes from the one it extends, each with its location.
     """
 
     def __init__(self, path: str | Path, errors: list[InputError] | None = None) -> None:
-        self.path = Path(path)
+        self.path = shipped_file(path)
         self.errors: list[InputError] = [] if errors is None else errors
         self.places: dict[str, SourceLocation] = {}
+        self.removed: dict[str, SourceLocation] = {}
         self._faulty: set[str] = set()
 
     def root(self, marks: tuple[str, ...] = (), kind: Kind | None = None) -> Entry:
@@ -61,22 +65,8 @@ class Reader:
             node = loader.get_single_node()
         except RecursionError:
             raise BadInput.one(self.path, "is nested too deeply to be a scene") from None
-        except yaml.reader.ReaderError as error:
-            before = text[: error.position]
-            column = error.position - before.rfind("\n")
-            what = f"not valid YAML: the character U+{error.character:04X} is not allowed"
-            raise BadInput.one(self.path, what, before.count("\n") + 1, column) from None
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            why = " ".join(part for part in (error.context, error.problem) if part)
-            if mark and error.context_mark and error.context_mark.line != mark.line:
-                why = f"{error.context} at line {error.context_mark.line + 1} {error.problem}"
-            what = "not valid YAML" if unrelated else f"not valid YAML: {why}"
-            line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
-            raise BadInput.one(self.path, what, line, column) from None
         except yaml.YAMLError as error:
-            what = "not valid YAML" if unrelated else f"not valid YAML: {error}".replace("\n", " ")
-            raise BadInput.one(self.path, what) from None
+            raise not_yaml(self.path, text, error, quote=not unrelated) from None
         if node is None:
             raise BadInput.one(self.path, "is empty", 1)
         if unrelated:
@@ -124,7 +114,7 @@ class Entry:
         self.node = node
         self.key = key
         self.kind = kind
-        reader.places.setdefault(key, _place(node))
+        reader.places.setdefault(key, node_place(node))
 
     @property
     def file(self) -> Path:
@@ -154,20 +144,40 @@ class Entry:
         return f"{self.key}.{name}".lstrip(".")
 
     def pairs(self) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
-        """Name, key node and value node of each entry; a repeated name is an error."""
+        """Name, key node and value node of each entry.
+
+        A repeated name is an error, and a key that belongs to the entry above.
+        """
         if not isinstance(self.node, yaml.MappingNode):
             self.fault(f"expected a mapping of keys to values, got {_kind(self.node)}")
             return
-        seen = set()
+        above = ""
+        good: dict[str, tuple[str, yaml.Node, yaml.Node]] = {}
         for key_node, value in self.node.value:
             name = str(key_node.value)
-            key, place = self.below(name), _place(key_node)
-            if name in seen:
+            key, place = self.below(name), node_place(key_node)
+            if name in good:
                 self.reader.fault(key, "is given twice", place)
-                continue
-            seen.add(name)
-            self.reader.places[key] = place
-            yield name, key_node, value
+                if is_null(good[name][2]):  # that one was the slip
+                    good[name] = (name, key_node, value)
+            elif above and self._belongs_below(name, value):
+                if self.reader.sound(self.below(above)):
+                    what = f"is indented no deeper than '{above}', to which it belongs"
+                    self.reader.fault(f"{self.below(above)}.{name}", what, place)
+            else:
+                self.reader.places[key] = place
+                good[name] = (name, key_node, value)
+                above = name
+        yield from good.values()
+
+    def _belongs_below(self, name: str, value: yaml.Node) -> bool:
+        """Whether ``name`` is no name of the user's but a key of what is named."""
+        of = self.kind.of if isinstance(self.kind, Named) else None
+        if not isinstance(of, Fields) or name not in of.kinds:
+            return False
+        return not isinstance(value, yaml.MappingNode) or not any(
+            key.value in of.kinds for key, _ in value.value
+        )
 
     def named(self) -> dict[str, Entry]:
         """The entries of a mapping with arbitrary keys."""
@@ -207,7 +217,7 @@ class Entry:
         entries = {**misspelt, **entries}
         if isinstance(self.node, yaml.MappingNode):
             for name in required:
-                if name not in entries:
+                if name not in entries and self.reader.sound(self.below(name)):
                     self.reader.fault(self.key, f"needs the key '{name}'")
         return entries
 
@@ -236,7 +246,10 @@ class Entry:
             return choices[0] if choices else ""
         if choices is not None and value not in choices:
             hint = did_you_mean(value, choices) or f"; known are {', '.join(choices) or 'none'}"
-            self.fault(f"unknown value '{value}'{hint}")
+            removed = self.reader.removed.get(value)
+            what = f"names '{value}', which is removed here" if removed else ""
+            if self.sound:
+                self.reader.fault(self.key, what or f"unknown value '{value}'{hint}", removed)
             return choices[0] if choices else ""
         return value
 
@@ -332,7 +345,8 @@ def is_null(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"
 
 
-def _place(node: yaml.Node) -> SourceLocation:
+def node_place(node: yaml.Node) -> SourceLocation:
+    """The file and line of a value or key."""
     return SourceLocation(str(node.start_mark.name), int(node.start_mark.line) + 1)
 
 

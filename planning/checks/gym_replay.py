@@ -313,15 +313,20 @@ def unsupported_by_pddlgym(
         actions: the plan; constructs that are only not executed matter just in its actions.
     """
     used = {each.name for each in actions}
-    reasons = list(_in_declarations(domain))
+    misfits = list(_in_declarations(domain))
+    judged: list[str] = []  # by Prolog
     for schema in domain.actions:
-        reasons += (f"{what} in action '{schema.name}'" for what in _in_action(domain, schema))
+        where = f"in action '{schema.name}'"
+        misfits += (f"{what} {where}" for what in _in_action(domain, schema))
+        judged += (f"{what} {where}" for what in _in_conditions(schema.precondition))
         if schema.name in used:
-            reasons += (f"{what} of action '{schema.name}'" for what in _unchecked(schema))
-    reasons += (f"{what} in the goal" for what in _in_conditions(problem.goal))
+            misfits += (f"{what} of action '{schema.name}'" for what in _unchecked(schema))
+    judged += (f"{what} in the goal" for what in _in_conditions(problem.goal))
     if problem.metric or problem.values:
-        reasons.append("action costs in the problem")
-    return f"PDDLGym can't represent {reasons[0]}" if reasons else ""
+        misfits.append("action costs in the problem")
+    if misfits:
+        return f"PDDLGym can't represent {misfits[0]}"
+    return f"PDDLGym asks SWI-Prolog, without all objects, about {judged[0]}" if judged else ""
 
 
 def _in_declarations(domain: Domain) -> Iterator[str]:
@@ -342,7 +347,6 @@ def _in_action(domain: Domain, schema: ActionSchema) -> Iterator[str]:
             yield f"the dash in '{parameter.name}'"
     if schema.cost:
         yield "action costs"
-    yield from _in_conditions(schema.precondition)
     yield from _in_effects(schema.effect)
 
 

@@ -209,7 +209,8 @@ def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
     return tuple(action for _, action in sorted(steps, key=lambda step: step[0]))
 
 
-_TIME = re.compile(r"\s*(\d+(?:\.\d*)?)\s*:")  # or number, before an action
+# Before an action, or its number: ``0.5:``, ``1.``, ``1)`` or ``step 1:``.
+_TIME = re.compile(r"^\s*(?:step\s+)?(\d+(?:\.\d*)?)(?:\s*[:)]|(?<=\.)(?=\s))", re.IGNORECASE)
 _DURATION = re.compile(r"\[\s*(?:D:)?\d+(?:\.\d*)?\s*(?:;[^\]]*)?\]", re.IGNORECASE)
 
 

@@ -89,8 +89,8 @@ def test_every_fault_of_a_problem_has_its_place(refused, problem):
 def test_broken_yaml(refused, variant, line_of):
     file = variant(("  gravity: [0, 0, -9.81]", "  gravity: [0, 0, -9.81"))
     (fault,) = refused("run", "--scene", file)
-    # YAML notices at the next line that the list was not closed.
-    assert fault.startswith(f"{file}:{line_of(file, 'friction: 0.8')}:")
+    # YAML notices only at the next line that the list was not closed.
+    assert fault.startswith(f"{file}:{line_of(file, 'gravity')}:24: ")
     assert "not valid YAML" in fault
 
 

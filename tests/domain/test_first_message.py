@@ -13,7 +13,7 @@ import yaml
 from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_task
 from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import KITCHEN
+from galley.domain.shipped import KITCHEN, SCENARIOS
 from galley.tests.conftest import SMALL
 from galley.tests.domain.pddl.test_fuzz import ADL_DOMAIN, ADL_PROBLEM
 from galley.tests.effort import quick_first
@@ -79,6 +79,83 @@ def test_a_bound_that_is_no_number_is_the_only_fault(tmp_path):
         load_scene(file)
     (fault,) = caught.value.errors
     assert fault.what == "joints.hinge.limits[0]: must be a finite number, got .nan"
+
+
+NOT_YAML = """\
+galley_scene: 1
+name: small
+items:
+  box:
+    label: box
+    mass: 0.4
+    color: [0.1, 0.2]
+  can:
+    label: can
+    shapes:
+      - {a: 1}
+      - {b: 2}
+    pose: "up"
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "new", "words"),
+    [
+        (2, "name: 'small", "this quote is not closed in its line"),
+        (2, 'name: "small', "this quote is not closed in its line"),
+        (2, "name:small", "a ': ' is missing"),
+        (2, "name: small: 1", "mapping values are not allowed here"),
+        (4, " box:", "indentation does not fit"),
+        (4, "    box:", "indentation does not fit"),
+        (5, "    label:box", "a ': ' is missing"),
+        (5, "   label: box", "indentation does not fit"),
+        (6, "   mass: 0.4", "indentation does not fit"),
+        (6, "      mass: 0.4", "indentation does not fit"),
+        (7, "    color: [0.1, 0.2", "a ']' or ',' is missing"),
+        (8, " can:", "indentation does not fit"),
+        (9, "    label can", "a ': ' is missing"),
+        (11, "      - {a: 1", "a '}' or ',' is missing"),
+        (11, "      {a: 1}", "a '-' is missing before this"),
+        (12, "      {b: 2}", "or a '-' before it"),
+    ],
+)
+def test_a_mistake_in_yaml_is_found_where_it_was_made(line, new, words, tmp_path):
+    """Not where YAML gives up, which is often a line later, or the end of the file."""
+    lines = NOT_YAML.splitlines()
+    lines[line - 1] = new
+    (tmp_path / "scene.yaml").write_text("\n".join(lines))
+    with pytest.raises(BadInput) as caught:
+        load_scene(tmp_path / "scene.yaml")
+    (fault,) = caught.value.errors
+    assert fault.line == line, str(fault)
+    assert words in fault.what
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "what"),
+    [
+        (
+            "    pose: {on: h",
+            "  pose: {on: h",
+            12,
+            "items.gelatin_box.pose: is indented no",
+        ),
+        ("  sugar: null", "", 6, "objects.sugar.item: names 'sugar_box', which is removed here"),
+        ("  green_tea:\n", "  green_tea:\n" * 2, 14, "items.green_tea: is given twice"),
+        ("objects:", "obects:", 23, "obects: unknown key; did you mean 'objects'?"),
+        ("extends:", "etxends:", 3, "etxends: unknown key; did you mean 'extends'?"),
+    ],
+)
+def test_what_follows_from_a_mistake_in_an_extending_scene_is_not_said(
+    old, new, line, what, tmp_path
+):
+    text = (SCENARIOS / "hemmed_in_scene.yaml").read_text().replace("../kitchen/", "")
+    assert old in text
+    (tmp_path / "scene.yaml").write_text(text.replace(old, new, 1))
+    with pytest.raises(BadInput) as caught:
+        load_scene(tmp_path / "scene.yaml")
+    (fault,) = caught.value.errors
+    assert (fault.line, fault.what[: len(what)]) == (line, what)
 
 
 TOKEN = re.compile(r";[^\n]*|[()]|[^\s();]+")
@@ -189,3 +266,23 @@ def test_a_type_of_no_objects_is_a_warning(tmp_path, caplog):
     _, problem = read_task(tmp_path / "d.pddl", tmp_path / "p.pddl")
     assert [each.name for each in problem.objects] == ["hub", "a", "b", "v", "x", "y"]
     assert "p.pddl:2:46: no name stands before this '-', so it declares nothing" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("names", "old", "new", "line", "what"),
+    [
+        ("drawers put_away", "- furniture\n ", "furniture\n ", 24, "type 'furniture' is declared"),
+        ("drawers put_away", "- furniture\n ", "– furniture\n ", 24, "expected a type, got '–'"),
+        ("kitchen task", "center - f", "center- f", 6, "expected a name, got 'center-'"),
+        ("kitchen task", "center - f", "center f", 11, "?r of 'near' must be of type furniture"),
+    ],
+)
+def test_a_lost_dash_is_named(names, old, new, line, what, tmp_path):
+    for name in names.split():
+        text = (KITCHEN / f"{name}.pddl").read_text().replace(old, new, 1)
+        (tmp_path / f"{name}.pddl").write_text(text)
+    with pytest.raises(BadInput) as caught:
+        read_task(*(tmp_path / f"{name}.pddl" for name in names.split()))
+    first = caught.value.errors[0]
+    assert (first.line, first.what[: len(what)]) == (line, what)
+    assert "'-'" in first.what or "–" in first.what

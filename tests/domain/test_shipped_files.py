@@ -1,16 +1,24 @@
 """Bare names of shipped files work wherever a scene, domain, problem or scenario is read."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
+import galley
 from galley.cli import main
 from galley.comparison.query_file import read_query
 from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import KITCHEN, SCENARIOS, did_you_mean_file, shipped_file
+from galley.domain.shipped import EXAMPLES, PLACES, SCENARIOS, did_you_mean_file, shipped_file
+from galley.pushing.config import load_config
+from galley.pushing.shapes import load_outline
 from galley.scenarios.scenario import find_scenarios, read_scenario
+from galley.skills.own import load_skills
 
-SHIPPED = sorted(p for folder in (KITCHEN, SCENARIOS) for p in folder.iterdir() if p.is_file())
+SHIPPED = sorted(p for folder in PLACES for p in folder.iterdir() if p.is_file())
+ROOT = Path(galley.__file__).parent
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +35,17 @@ def test_every_shipped_file_is_found_by_its_bare_name(path):
     assert shipped_file(path.name) == path
 
 
+def test_shipped_files_and_examples_are_in_the_wheel():
+    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    packed = {
+        path
+        for package, patterns in setuptools["package-data"].items()
+        for pattern in patterns
+        for path in ROOT.joinpath(*package.split(".")[1:]).glob(pattern)
+    }
+    assert {*SHIPPED, *EXAMPLES.glob("*.py")} <= packed
+
+
 def test_a_file_of_the_users_wins(tmp_path):
     (tmp_path / "kitchen.pddl").write_text("(define (domain mine))")
     assert read_domain("kitchen.pddl").name == "mine"
@@ -39,6 +58,12 @@ def test_readers_take_bare_names(tmp_path):
     assert read_problem("too_tall.pddl", read_domain("drawers.pddl")).name == "too_tall"
     assert read_scenario("swap.yaml").name == "swap"
     assert [scenario.name for scenario in find_scenarios(["swap.yaml"])] == ["swap"]
+    assert load_scene("wiping.yaml").item("sponge").grasps[0].name == "straight"
+    assert sorted(load_skills("wipe.py")) == ["wipe"]
+    arrow = load_config("pushing.yaml").shape
+    assert arrow.vertices.tolist() == load_outline("arrow.yaml").vertices.tolist()
+    (tmp_path / "push.yaml").write_text("shape: arrow.yaml\n")
+    assert load_config("push.yaml").shape.vertices.tolist() == arrow.vertices.tolist()
     (tmp_path / "mine.yaml").write_text("galley_scene: 1\nextends: kitchen.yaml\nname: mine\n")
     assert load_scene("mine.yaml").name == "mine"
     (tmp_path / "sub").mkdir()

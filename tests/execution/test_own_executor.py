@@ -51,9 +51,9 @@ def test_it_is_as_short_as_the_page_says():
     assert len(code) <= 20
 
 
-def test_the_page_runs_from_top_to_bottom(kitchen_folder, capsys):
+def test_the_page_runs_from_top_to_bottom(capsys):
     code = "".join(blocks())
-    exec(compile(code, str(PAGE), "exec"), {"KITCHEN": kitchen_folder})
+    exec(compile(code, str(PAGE), "exec"), {})
     said = capsys.readouterr().out
     assert "sugar_box" in said
     assert "navigate center burner | drive" in said

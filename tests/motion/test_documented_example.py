@@ -69,7 +69,7 @@ def test_the_example_of_a_compiled_function_computes_lengths(tmp_path, monkeypat
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(jit, "cache_folder", lambda: None)  # nothing of it stays
     importlib.invalidate_caches()
-    names = {"np": np}
+    names = {}
     exec(compile(caller, "docs/compiled.md", "exec"), names)
     points = np.random.default_rng(0).normal(size=(37, 3))
     np.testing.assert_allclose(names["lengths"](points), np.linalg.norm(points, axis=1), rtol=1e-6)

@@ -7,6 +7,8 @@ from unified_planning.engines import SequentialPlanValidator, ValidationResultSt
 from unified_planning.exceptions import UPUnsupportedProblemTypeError
 from unified_planning.test.examples import get_example_problems
 
+from galley.domain.pddl.reader import read_task
+from galley.planning import ground, search
 from galley.planning.unified_planning import GalleyEngine, register
 
 EXAMPLES = get_example_problems()
@@ -66,9 +68,20 @@ def test_pddlgyms_make_knows_the_kitchen(name):
     assert len(env.unwrapped.problems) == 2
 
 
-def test_laid_out_files_suit_its_environment(tmp_path):
+@pytest.mark.parametrize("options", [{}, {"operators_as_actions": True}], ids=str)
+@pytest.mark.parametrize(("name", "goal"), [("kitchen", "task"), ("drawers", "put_away")])
+def test_laid_out_files_suit_its_environment(name, goal, options, tmp_path):
     core = pytest.importorskip("pddlgym.core")
     from galley.planning.pddlgym import lay_out
 
-    domain, problems = lay_out(tmp_path)
-    assert core.PDDLEnv(str(domain), str(problems), operators_as_actions=True).reset()
+    env = core.PDDLEnv(*map(str, lay_out(tmp_path, name, **options)), **options)
+    env.fix_problem_index(1)
+    state, _ = env.reset()
+    objects = {each.name: each for each in state.objects}
+    predicates = {each.name: each for each in env.action_predicates}
+    plan = search(ground(*read_task(f"{name}.pddl", f"{goal}.pddl")), "bfs")
+    done = [
+        env.step(predicates[each.name](*(objects[arg] for arg in each.args)))[1:3]
+        for each in plan.actions
+    ]
+    assert done == [(0.0, False)] * 7 + [(1.0, True)]

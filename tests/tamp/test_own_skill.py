@@ -26,7 +26,7 @@ from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 DOCS = Path(__file__).parents[2] / "docs"
 WIPING = DOCS / "wiping"
-FILES = ("wiping.pddl", "task.pddl", "wiping.yaml", "sponge_grasps.yaml", "wipe.py")
+FILES = ("wiping.pddl", "wiping_task.pddl", "wiping.yaml", "sponge_grasps.yaml", "wipe.py")
 
 SKILL = """\
 from galley.skills import Skill
@@ -153,7 +153,7 @@ def world(scene):
 def wiped(scene, world):
     """The task planned and refined once: plan, start, and each motion with its State."""
     domain = read_domain(WIPING / "wiping.pddl")
-    problem = read_problem(WIPING / "task.pddl", domain)
+    problem = read_problem(WIPING / "wiping_task.pddl", domain)
     skills = skill_set(load_skills(WIPING / "wipe.py"))
     task = tamp_task(scene, domain, problem, skills)
     check_skills(domain, skills)

@@ -20,11 +20,11 @@ def rows(heading):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def test_the_example_runs(run_folder, kitchen_folder, tmp_path, monkeypatch, capsys):
+def test_the_example_runs(run_folder, tmp_path, monkeypatch, capsys):
     (tmp_path / "run").symlink_to(run_folder)
     monkeypatch.chdir(tmp_path)
     code = "".join(re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE))
-    exec(compile(code, str(PAGE), "exec"), {"KITCHEN": kitchen_folder})
+    exec(compile(code, str(PAGE), "exec"), {})
     out = capsys.readouterr().out
     assert out.startswith("True True ")
     assert "(on sugar countertop) True sugar_box stands" in out

@@ -216,9 +216,9 @@ FAULTS = {
     "what the base's entry refers to is gone": (
         "  block: null",
         "  block: null\nregions:\n  top: null",
-        "base",
-        "staging: top",
-        "objects.drawer.staging: unknown value 'top'",
+        "child",
+        "  top: null",
+        "objects.drawer.staging: names 'top', which is removed here",
     ),
     "what the base needs is gone": (
         "{base: [1.5, 0.2, 3.0]}",
@@ -275,7 +275,7 @@ def test_faults_of_the_base_are_its_own(folder, small_text):
         ("", "base.yaml:1: is empty"),
         ("- 1\n", "base.yaml:1: needs the key 'galley_scene'"),
         ("a: *s3cret\n", "base.yaml:1:4: not valid YAML"),
-        ("a: [1\nb: 2\n", "base.yaml:2:2: not valid YAML"),
+        ("a: [1\nb: 2\n", "base.yaml:1:6: not valid YAML"),
         ("name: x\n", "base.yaml:1: needs the key 'galley_scene'"),
         ("galley_scene: 3\nnonsense: 1\n", "base.yaml:1: galley_scene: this version"),
         ("galley_scene: 1\nextends: child.yaml\n", "base.yaml:2: extends: is a cycle: child.yaml"),

@@ -375,7 +375,7 @@ def test_all_faults_are_reported_at_once_in_the_order_of_the_file(small_text, tm
     [
         ("", "is empty", 1),
         ("# only a comment\n", "is empty", 1),
-        ("a: [1, 2\nb: 3\n", "not valid YAML", 2),
+        ("a: [1, 2\nb: 3\n", "not valid YAML", 1),
         ("a: 1\n\tb: 2\n", "not valid YAML", 2),
         ("a: 1\n---\nb: 2\n", "not valid YAML", 2),
         ("a: \x01", r"not valid YAML: the character U.0001 is not allowed", 1),

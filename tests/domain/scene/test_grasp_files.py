@@ -49,7 +49,7 @@ def test_a_file_is_looked_for_beside_the_scene_that_names_it(small_text, tmp_pat
         ("", ["block.yaml:1: is empty"]),
         ("top: {width: 0.05}\n", ["block.yaml:1: expected a list, got a mapping"]),
         ("- s3cret\n", ["block.yaml:1: needs the key 'width'"]),
-        ("- [s3cret\n", ["block.yaml:2:1: not valid YAML"]),
+        ("- [s3cret\n", ["block.yaml:1:10: not valid YAML"]),
         (
             GRASPS.replace("0.06", "0.09").replace("name: top", "nam: top"),
             [
