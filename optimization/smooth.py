@@ -5,7 +5,8 @@ optimization and convex collision checking", 2014) on a cubic B-spline. Each rou
 1. gets from the kernel the near pairs of bodies at sampled states, with distances and gradients,
 2. solves the quadratic program that these give (``build_program``),
 3. has the result proven, also between the samples; if the proof fails, adds a sample there.
-Returns the best proven spline; without any, the path itself (``time_optimal``).
+Returns the best proven spline, or the path itself (``time_optimal``) where that is faster or no
+spline is proven.
 
 The program of a round, linearised at the current iterate (control points and duration T):
 
@@ -31,13 +32,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydrake.solvers import ClarabelSolver, MathematicalProgram
+from pydrake.common import Parallelism
+from pydrake.solvers import ClarabelSolver, MathematicalProgram, SolveInParallel, SolverOptions
 from scipy import sparse
 
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
 from galley.motion.path import Path
-from galley.motion.trajectory.timing import corners
+from galley.motion.trajectory.timing import corners, rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.spline import FIXED, SplineSpace, spline_space
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
@@ -52,6 +54,10 @@ _PATIENCE = 5  # rounds after which any proven spline is good enough
 _APART = 1e-4  # least distance of two samples in the parameter
 _RISE = 0.25  # share of the motion in which the initial guess accelerates
 _TAU = (0.5, 3.0)  # bounds of the change of duration in one round
+_FAST = 1.05  # times the straight line's duration: what is faster is compared with nothing else
+_SLOWER = 1.03  # times the duration of time_optimal: what is slower is given up for that
+# A round's program only gives the next iterate, which is timed and proven by itself.
+_GAP, _INFEASIBLE = 1e-3, 1e-4  # relative
 _SHORT = 0.3  # share of the mean step below which weights of steps stop growing
 
 
@@ -87,7 +93,7 @@ class SmoothOptions:
     """
 
     rounds: int = 12
-    tolerance: float = 0.01
+    tolerance: float = 0.02
     length_ratio: float = 1.01
     pieces: int = 14
     pieces_per_corner: int = 3
@@ -128,8 +134,9 @@ def smooth(
         options: of the optimization.
 
     Returns:
-        A checked trajectory. Its ``method`` is ``time-optimal`` if no spline passed the check, with
-        the reason in ``note``. A Failure if not even the path itself passes.
+        A checked trajectory. Its ``method`` is ``time-optimal`` if no spline passed the check, or
+        if that is faster by more than 3 %, which ``note`` says. A Failure if not even the path
+        itself passes.
 
     Raises:
         ValueError: the path is not over the group, or the scale is out of range.
@@ -142,14 +149,26 @@ def smooth(
         return still if isinstance(still, Failure) else replace(still, method=METHOD)
     clearance = _provable_clearance(view, points) if required is None else required
     best, rounds, reason = _optimize(view, points, group, scale, clearance, options)
-    if best is not None:
-        return OptimizedTrajectory(best, METHOD, "", rounds)
-    fallback = time_optimal(view, path, group, scale, required)
-    if isinstance(fallback, Failure):
-        return fallback
-    note = f"no spline passed in {rounds} rounds: {reason}"
-    note = f"{note}; {fallback.note}" if fallback.note else note
-    return replace(fallback, note=note, rounds=rounds + fallback.rounds)
+    spline = None if best is None else OptimizedTrajectory(best, METHOD, "", rounds)
+    if spline is not None and spline.trajectory.duration <= _FAST * _direct(points, group, scale):
+        return spline
+    other = time_optimal(view, path, group, scale, required)
+    if isinstance(other, Failure):
+        return spline or other
+    if spline is None:
+        note = f"no spline passed in {rounds} rounds: {reason}"
+    else:
+        ratio = spline.trajectory.duration / other.trajectory.duration
+        if ratio <= _SLOWER:
+            return spline
+        note = f"the best spline takes {ratio:.2f} times as long"
+    note = f"{note}; {other.note}" if other.note else note
+    return replace(other, note=note, rounds=rounds + other.rounds)
+
+
+def _direct(points: Array, group: JointGroup, scale: float) -> float:
+    """Duration (s) of the straight line between the ends, whatever is in the way."""
+    return rest_to_rest(Path(group.name, points[[0, -1]]), group, scale).duration
 
 
 def _provable_clearance(view: View, points: Array) -> float:
@@ -319,7 +338,10 @@ def build_program(
 
 def solve_program(program: MathematicalProgram, x: Any, points: Array) -> Array | None:
     """The control points (m, k) of the program's solution; None if there is none."""
-    result: Any = ClarabelSolver().Solve(program, None, None)
+    # Unlike a solver's own ``Solve`` this releases the interpreter's lock.
+    result: Any = SolveInParallel(
+        [program], None, [_solver_options()], [ClarabelSolver.id()], Parallelism(1)
+    )[0]
     if not result.is_success():
         return None
     m, k = points.shape
@@ -327,6 +349,14 @@ def solve_program(program: MathematicalProgram, x: Any, points: Array) -> Array 
     inner = (m - 2 * FIXED) * k
     solution[FIXED : m - FIXED] = result.GetSolution(x)[:inner].reshape(-1, k)
     return solution
+
+
+@lru_cache
+def _solver_options() -> SolverOptions:
+    options = SolverOptions()
+    for name, value in (("tol_gap_abs", _GAP), ("tol_gap_rel", _GAP), ("tol_feas", _INFEASIBLE)):
+        options.SetOption(ClarabelSolver.id(), name, value)
+    return options
 
 
 class _Rows(NamedTuple):

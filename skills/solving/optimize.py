@@ -5,8 +5,11 @@ During refinement most candidates are rejected, so it makes quick trajectories a
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from time import perf_counter
+from time import thread_time
 from typing import TYPE_CHECKING
 
 from galley.contact.guard import driven_mass, fastest
@@ -21,7 +24,9 @@ from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import free_view
 
 if TYPE_CHECKING:  # pydrake loads late
+    from galley.optimization.time_optimal import OptimizedTrajectory
     from galley.optimization.torques import TorqueModel
+    from galley.worlds.view import View
 
 IN_CONTACT = ("straight", "direct")  # planners of lines and strokes: all others move freely
 TORQUE_SHARE = 0.8  # of the torque limits, used by plans; the rest is for control
@@ -40,8 +45,25 @@ def optimize_trajectory(context: PlanningContext, motion: Motion, state: State) 
         motion: from ``Skill.refine``.
         state: in which the motion begins.
     """
-    if motion.record.planner not in IN_CONTACT:
-        motion = _optimized(context, motion, state)
+    return optimize_trajectories(context, (motion,), state)[0]
+
+
+def optimize_trajectories(
+    context: PlanningContext, motions: tuple[Motion, ...], state: State
+) -> tuple[Motion, ...]:
+    """``optimize_trajectory`` for all Motions of a plan; the first begins in ``state``.
+
+    Free motions are optimized side by side. The trajectories don't depend on how many at a time.
+    """
+    states = [state]
+    for motion in motions[:-1]:
+        states.append(after(context.scene, context.robot, motion, states[-1]))
+    timed = _optimized(context, motions, states)
+    return tuple(_finished(context, *each) for each in zip(timed, states, strict=True))
+
+
+def _finished(context: PlanningContext, motion: Motion, state: State) -> Motion:
+    """A motion with its trajectory, within torque and contact limits, and its figures."""
     motion = _guarded(context, _within_torque_limits(context, motion, state), state)
     velocity, acceleration, jerk = limit_ratios(
         motion.trajectory, context.robot.group(motion.group)
@@ -58,39 +80,48 @@ def optimize_trajectory(context: PlanningContext, motion: Motion, state: State) 
     )
 
 
-def optimize_trajectories(
-    context: PlanningContext, motions: tuple[Motion, ...], state: State
-) -> tuple[Motion, ...]:
-    """``optimize_trajectory`` for all Motions of a plan; the first begins in ``state``."""
-    found = []
-    for motion in motions:
-        found.append(optimize_trajectory(context, motion, state))
-        state = after(context.scene, context.robot, motion, state)
-    return tuple(found)
-
-
-def _optimized(context: PlanningContext, motion: Motion, state: State) -> Motion:
-    """A free motion with the settings' trajectory, or unchanged if there is none.
+def _optimized(
+    context: PlanningContext, motions: Sequence[Motion], states: Sequence[State]
+) -> list[Motion]:
+    """The motions, free ones with the settings' trajectory; unchanged where there is none.
 
     ``smooth`` and ``time-optimal`` are proven on the kernel, whatever planned the path.
     """
     method = context.settings.optimize
+    found = list(motions)
+    free = [k for k, motion in enumerate(motions) if motion.record.planner not in IN_CONTACT]
     if method not in ("smooth", "time-optimal"):
-        return motion
+        return found
     # Late: SciPy takes longer to load than many a task takes to be refused.
     from galley.optimization.smooth import smooth
     from galley.optimization.time_optimal import time_optimal
 
-    began = perf_counter()
-    group, scale = context.robot.group(motion.group), context.speed(state, motion.group)
-    view = free_view(context, state, motion.group, motion.allowed)
     optimize = smooth if method == "smooth" else time_optimal
-    found = optimize(view, motion.path, group, scale)
-    spent = motion.record.optimization_ms + 1e3 * (perf_counter() - began)
+    # A view has scratch of its own, so those motions that share one go one after the other.
+    views: dict[View, list[int]] = {}
+    for k in free:
+        view = free_view(context, states[k], motions[k].group, motions[k].allowed)
+        views.setdefault(view, []).append(k)
+
+    def of_view(entry: tuple[View, list[int]]) -> None:
+        view, rows = entry
+        for k in rows:
+            motion, began = motions[k], thread_time()
+            group = context.robot.group(motion.group)
+            scale = context.speed(states[k], motion.group)
+            result = optimize(view, motion.path, group, scale)
+            found[k] = _with_trajectory(motion, result, 1e3 * (thread_time() - began))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(of_view, views.items()))
+    return found
+
+
+def _with_trajectory(motion: Motion, found: OptimizedTrajectory | Failure, ms: float) -> Motion:
+    spent = motion.record.optimization_ms + ms
     if isinstance(found, Failure):
         note = f"stops at each corner: {found.message}"
-        record = replace(motion.record, optimizer=note, optimization_ms=spent)
-        return replace(motion, record=record)
+        return replace(motion, record=replace(motion.record, optimizer=note, optimization_ms=spent))
     return replace(
         motion,
         trajectory=found.trajectory,
