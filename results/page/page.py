@@ -14,6 +14,7 @@ from typing import Any
 
 from galley.domain.files import write_atomically
 from galley.domain.listener import Listener
+from galley.domain.words import in_words
 from galley.results.page.certificate import explain
 from galley.results.page.curves import forces, motion_curves, peaks, tracking
 from galley.results.page.source import Source, read_source
@@ -169,7 +170,11 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
 def _because(report: Mapping[str, Any], source: Source) -> str:
     """The verdict in a sentence."""
     if report.get("failure"):
-        message = str(report["failure"].get("message", ""))
+        failure = report["failure"]
+        message, step = str(failure.get("message", "")), failure.get("step") or []
+        if step:  # the action in words; the template has it in PDDL, too
+            rest = message.removeprefix(" > ".join(step) + ": ")
+            message = f"{in_words(step[0], source.scene)}: {rest}"
         named = "_" in message.partition(" ")[0]  # a name stays as it is
         return (message if named else message[:1].upper() + message[1:]) + "."
     if report["status"] == "unfinished":
