@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from galley.domain.files import write_atomically
-from galley.domain.listener import Listener
 from galley.domain.words import in_words
 from galley.results.page.certificate import explain
 from galley.results.page.curves import forces, motion_curves, peaks, tracking
@@ -49,7 +48,6 @@ def write_page(
     scene_file: Path | None = None,
     *,
     replay: bool = True,
-    listener: Listener | None = None,
 ) -> Figures:
     """Write a run's page atomically.
 
@@ -58,7 +56,6 @@ def write_page(
         path: of the page; None: ``report.html`` in the folder.
         scene_file: instead of the scene that the report names.
         replay: whether it holds the run in 3D, which is most of its size.
-        listener: hears of progress.
 
     Raises:
         BadInput: there is no run, or it can't be read; or ``path`` can't be written.
