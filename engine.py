@@ -360,7 +360,7 @@ def report(
             from galley.results.page.page import write_page
 
             ensure(RENDERER, listener=None if listener is SILENT else listener)
-            write_page(path, listener=listener)
+            write_page(path)
     return made
 
 

@@ -30,6 +30,12 @@ def on_config(config):
     return config
 
 
+def _outside(match, file):
+    """The linked file from the repository's root; empty: it is a page of the site."""
+    path = posixpath.normpath(f"docs/{posixpath.dirname(file.src_uri)}/../{match[1]}")
+    return "" if path.startswith("docs/") else path
+
+
 def on_shutdown():
     """Remove that folder of links."""
     shutil.rmtree(_sources, ignore_errors=True)
@@ -39,8 +45,8 @@ def on_files(files, config):
     """Add the files that pages link to."""
     wanted = set()
     for page in files.documentation_pages():
-        wanted |= {m[1] for m in _LINK.finditer(page.content_string)}
-    for name in sorted(wanted - {"README.md"}):
+        wanted |= {_outside(m, page) for m in _LINK.finditer(page.content_string)}
+    for name in sorted(wanted - {"", "README.md"}):
         path = ROOT / name
         if path.is_file():
             files.append(File.generated(config, f"repository/{name}", abs_src_path=str(path)))
@@ -51,7 +57,9 @@ def on_page_markdown(markdown, page, config, files):
     """Point such links at the site's copy; the README's contents are the first page."""
 
     def link(match):
-        name, anchor = match[1], match[2] or ""
+        name, anchor = _outside(match, page.file), match[2] or ""
+        if not name:
+            return match[0]
         target = _README.get(anchor, "README.md") if name == "README.md" else f"repository/{name}"
         here = posixpath.dirname(page.file.src_uri) or "."
         return f"]({posixpath.relpath(target, here)})"

@@ -75,13 +75,13 @@ def _noun(name: str, binding: Binding | None) -> str:
     """What an object is called: "the sugar box"; plainly its name if it is no thing of the scene.
 
     Items are named as in the scene. Furniture has its label, or its PDDL name, completed by the
-    region's (``blue`` on ``blue_mat`` is "the blue mat").
+    region's (``blue`` on ``blue_mat`` is "the blue mat", ``drawer_inside`` stays "the drawer").
     """
     if binding is None or binding.kind == "hand":
         return name
     words = _spaced(binding.target if binding.kind == "item" else name)
     if binding.kind == "furniture":
-        region = _spaced(binding.region or "")
+        region = _spaced(binding.region or "").removesuffix(" inside")
         words = binding.label or (region if region.startswith(words + " ") else words)
     numbered = re.search(r"(\d|\b\w)$", words)  # "box 2", "shelf B"
     return words if numbered or words.startswith(("the ", "a ")) else f"the {words}"

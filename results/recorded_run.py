@@ -110,7 +110,7 @@ def _page(options: Options, folder: Path, listener: Listener) -> None:
         from galley.results.page.page import write_page
 
         listener.stage(f"writing {PAGE}")
-        write_page(folder, listener=listener)
+        write_page(folder)
 
 
 def _stages(options: Options, task: TampTask, recorder: ReportRecorder) -> None:

@@ -68,6 +68,7 @@ class Refinement:
         plan: the actions. skills: by name.
         start: the State before the first action.
         listener: hears of each action. analyzer: see ``Analyzer``.
+        over: whether the search has used up its budget: then ``advance`` pauses.
         states: the State before each refined action, and after the last.
         attempts: refinements of single actions so far.
         notes: the analyzer's counts for this plan, by event and action.
@@ -81,6 +82,7 @@ class Refinement:
     start: State
     listener: Listener = field(default_factory=Listener)
     analyzer: Analyzer = _no_advice
+    over: Callable[[], bool] = bool
     states: list[State] = field(init=False)
     attempts: int = 0
     worst: Failure | None = None
@@ -138,7 +140,7 @@ class Refinement:
                     return over
             elif self.attempts == self.budget:
                 return self._given_up()
-            elif self.attempts >= end:
+            elif self.attempts >= end or self.over():
                 return None
             else:
                 failed = self._refine_next()

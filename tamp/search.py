@@ -43,6 +43,7 @@ FURTHER_NODES = 20_000  # states expanded for further plans
 MOST_REORDERED = 50  # plans kept that only reorder others
 TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
 REFINEMENTS_IN_ALL = 120  # and 8 more for each action of the longest plan; diagnoses count, too
+PAIRS_IN_ALL = 16_000  # of a manipulation and a base pose, since a refinement may try 1 or 300
 SHORTENING = 12  # refinements for shorter plans, once one has motions
 RECONSIDERED = 3  # every so many rounds a skeleton that was set aside gets a turn
 
@@ -232,6 +233,7 @@ class Search:
         self._known: dict[tuple[GroundAction, ...], _Active] = {}
         self._worst: Failure | None = None
         self._source = self._new_source()
+        self._pairs = self.context.tries["pairs"]  # of earlier searches
         self.task_s += time.perf_counter() - clock
         budget = 0
         for number in count(1):
@@ -243,6 +245,9 @@ class Search:
             longest = max((len(each.plan) for each in self._active), default=0)
             effort = self.context.settings.effort
             budget = max(budget, round(effort * (REFINEMENTS_IN_ALL + 8 * longest)))
+            if self._over():
+                pairs = self.context.tries["pairs"] - self._pairs
+                return self._budget(f"{pairs:,} grasps and placements from base poses were tried")
             if self._spent >= budget:
                 return self._budget(f"{budget} refinements of single actions were tried")
             found = self._round(budget)
@@ -251,6 +256,11 @@ class Search:
             if found is not None:
                 return self._shortened(found)
         raise AssertionError("unreachable")
+
+    def _over(self) -> bool:
+        """Whether as much was tried as a search may."""
+        tried = self.context.tries["pairs"] - self._pairs
+        return tried >= round(self.context.settings.effort * PAIRS_IN_ALL)
 
     def _new_source(self) -> Skeletons:
         return Skeletons(
@@ -384,7 +394,13 @@ class Search:
         self.listener.skeleton(tuple(map(str, plan)))
         self.skeletons += 1
         refinement = Refinement(
-            self.context, bound, self.task.skills, self.start, self.listener, self._analyzer
+            self.context,
+            bound,
+            self.task.skills,
+            self.start,
+            self.listener,
+            self._analyzer,
+            self._over,
         )
         self._known[plan] = _Active(plan, refinement)
         return self._known[plan]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,11 +51,6 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Evaluate; exit status 0, or 1 if an episode was lost."""
     need("learn", *LEARNED)
-    # With several threads the last bits of a prediction depend on what else the machine does. The
-    # workers inherit this; it counts only before JAX is loaded.
-    os.environ["XLA_FLAGS"] = (
-        f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false"
-    )
     from galley.pushing.policy.evaluation import PolicyRunner, evaluate
     from galley.pushing.policy.policy import load_policy
     from galley.sweeps import MissingRay

@@ -14,7 +14,6 @@ from galley.domain.files import check_writable
 
 if TYPE_CHECKING:
     from galley.pushing.config import PushConfig
-    from galley.pushing.policy.training import Progress
     from galley.pushing.policy.windows import Track
 
 EPILOG = """DIR is a folder of galley push collect, or the public Push-T replay buffer (zarr).
@@ -82,7 +81,7 @@ def command(arguments: argparse.Namespace) -> int:
     check_writable(out)
     from galley.pushing.policy.design import Design, Training
     from galley.pushing.policy.policy import save_policy
-    from galley.pushing.policy.training import Trainer, train
+    from galley.pushing.policy.training import Progress, Trainer, train
     from galley.viz.policy import draw_losses
 
     try:
@@ -121,8 +120,8 @@ def command(arguments: argparse.Namespace) -> int:
     save_policy(out, policy)
     draw_losses(out.with_suffix(".png"), policy.history["losses"], design.method)
     resume.unlink(missing_ok=True)
-    last = trainer.losses[-1]
-    printer.stage(f"{out}: step {last[0]}, loss {last[1]:.4f}, validation {last[2]:.4f}")
+    step, loss, value = trainer.losses[-1]
+    printer.stage(f"{out}: {Progress(step, step, loss, value, 0.0).line()}")
     return 0
 
 

@@ -54,7 +54,7 @@ def command(arguments: argparse.Namespace) -> int:
     printer = Printer()
     printer.stage(f"reading {run}")
     try:
-        made = write_page(run, out, arguments.scene, replay=arguments.replay, listener=printer)
+        made = write_page(run, out, arguments.scene, replay=arguments.replay)
     finally:
         printer.close()
     printer.console.print(f"open {made.path} ({made.size / 1e6:.1f} MB)")

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from galley.domain.errors import BadInput
 from galley.domain.frames import Array
 from galley.learning.checkpoint import read_checkpoint, write_checkpoint
+from galley.learning.compilation import reproducible
 from galley.learning.weights import filled_by_name, named_arrays
 from galley.pushing.config import PushConfig, config_of_record, config_record
 from galley.pushing.policy.design import Design
@@ -55,7 +56,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         self._views = Views(self.config, self.design)
-        self._sample = eqx.filter_jit(partial(denoised, design=self.design))
+        self._sample = reproducible(partial(denoised, design=self.design))
         self.reset(0)
 
     def reset(self, seed: int = 0) -> None:

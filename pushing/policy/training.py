@@ -22,6 +22,7 @@ import optax
 
 from galley.domain.errors import BadInput
 from galley.learning.checkpoint import read_checkpoint, write_checkpoint
+from galley.learning.compilation import reproducible
 from galley.learning.weights import filled_by_name, named_arrays, random_weights
 from galley.pushing.config import PushConfig, config_record
 from galley.pushing.policy.design import Design, Training
@@ -250,14 +251,14 @@ def errors(
     return jnp.mean(jnp.square(said - v))
 
 
-@eqx.filter_jit
+@reproducible
 def _value(weights: Any, static: Any, rows: tuple[jax.Array, jax.Array], design: Design) -> Any:
     network = eqx.combine(weights, static)
     keys = jax.random.split(jax.random.key(1), 1 if design.method == "cloning" else _AGAIN)
     return jax.lax.map(lambda key: errors(network, *rows, key, design), keys).mean()
 
 
-@eqx.filter_jit
+@reproducible
 def _portion(
     state: _State,
     rows: tuple[jax.Array, jax.Array],

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from galley.learning.compilation import reproducible
 from galley.learning.weights import random_weights
 from galley.reachability.learned.chart import Chart
 from galley.reachability.learned.flow import SplineFlow
@@ -180,12 +181,12 @@ def _mean_loss(flow: SplineFlow, rows: jax.Array) -> jax.Array:
     return jnp.mean(jax.vmap(flow.loss)(rows[:, :-4], rows[:, -4], rows[:, -3:]))
 
 
-@eqx.filter_jit
+@reproducible
 def _value(weights: Any, static: Any, loss: Callable[..., jax.Array], rows: jax.Array) -> jax.Array:
     return loss(eqx.combine(weights, static), rows)
 
 
-@eqx.filter_jit
+@reproducible
 def _steps(
     weights: Any,
     state: optax.OptState,

@@ -103,7 +103,7 @@ def forces(log: Log, begin: float, end: float) -> dict[str, Any]:
     sums: dict[str, Array] = {}
     for pair in np.unique(pairs, axis=0):
         of = (pairs == pair).all(axis=1)
-        name = " on ".join(sorted(str(log.names[k]) for k in pair))
+        name = " and ".join(sorted(str(log.names[k]) for k in pair))
         sums.setdefault(name, np.zeros(last - first))
         np.add.at(sums[name], steps_felt[of], log.contact_force[felt][of])
     largest = sorted(sums, key=lambda name: -float(sums[name].max()))[:_PAIRS]

@@ -183,9 +183,12 @@
     legend(find("#legend"), step.curves ? step.curves.joints : []);
     const peaks = (table, unit) => Object.entries(table?.peaks ?? {}).filter(([, v]) => v >= 5e-3).map(([name, v]) => `${name} ${short(v)}${unit}`).join(", ");
     const felt = peaks(step.forces, " N");
-    find("#about-motion").textContent = (run ? "Over the whole run" : `Joints: ${step.curves?.group ?? "-"}, ${short(step.end - step.start)} s`)
+    const off = peaks(step.tracking, "");
+    const chosen = select.selectedOptions[0]; // named here too, for paper
+    const name = run ? "The whole run" : `${chosen.parentNode.label}: ${chosen.textContent}`;
+    find("#about-motion").textContent = name + (run ? "" : `. Joints: ${step.curves?.group ?? "-"}, for ${short(step.end - step.start)} s`)
       + (step.clearance ? `. Least clearance: ${step.clearance}` : "")
-      + (step.tracking ? `. At most from the command: ${peaks(step.tracking, "")}` : "")
+      + (off ? `. At most from the command: ${off}` : "")
       + (felt ? `. Largest contact forces: ${felt}` : step.tracking ? ". No contact with a force" : "") + ".";
     await plotly();
     const boxes = charts.map(([title, traces, shape, names]) => {
@@ -209,9 +212,12 @@
   const restyle = () => drawn().forEach((plot) =>
     Plotly.restyle(plot, { "line.color": plot.data.map((_, k) => color(k)) }));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
-  // On paper the charts have another width.
-  const fit = () => drawn().forEach((plot) => Plotly.Plots.resize(plot));
-  matchMedia("print").addEventListener("change", () => { restyle(); fit(); });
+  // On paper the charts have another width; Plotly's own resize would come too late for it.
+  matchMedia("print").addEventListener("change", (event) => {
+    restyle();
+    drawn().forEach((plot) => Plotly.relayout(plot,
+      event.matches ? { width: plot.clientWidth } : { width: null, height: null, autosize: true }));
+  });
   select.addEventListener("change", draw);
 
   // After the first picture of the page, and before anybody prints it.

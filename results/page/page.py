@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from galley.domain.files import write_atomically
-from galley.domain.listener import Listener
+from galley.domain.words import in_words
 from galley.results.page.certificate import explain
 from galley.results.page.curves import forces, motion_curves, peaks, tracking
 from galley.results.page.source import Source, read_source
@@ -48,7 +48,6 @@ def write_page(
     scene_file: Path | None = None,
     *,
     replay: bool = True,
-    listener: Listener | None = None,
 ) -> Figures:
     """Write a run's page atomically.
 
@@ -57,7 +56,6 @@ def write_page(
         path: of the page; None: ``report.html`` in the folder.
         scene_file: instead of the scene that the report names.
         replay: whether it holds the run in 3D, which is most of its size.
-        listener: hears of progress.
 
     Raises:
         BadInput: there is no run, or it can't be read; or ``path`` can't be written.
@@ -169,7 +167,11 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
 def _because(report: Mapping[str, Any], source: Source) -> str:
     """The verdict in a sentence."""
     if report.get("failure"):
-        message = str(report["failure"].get("message", ""))
+        failure = report["failure"]
+        message, step = str(failure.get("message", "")), failure.get("step") or []
+        if step:  # the action in words; the template has it in PDDL, too
+            rest = message.removeprefix(" > ".join(step) + ": ")
+            message = f"{in_words(step[0], source.scene)}: {rest}"
         named = "_" in message.partition(" ")[0]  # a name stays as it is
         return (message if named else message[:1].upper() + message[1:]) + "."
     if report["status"] == "unfinished":

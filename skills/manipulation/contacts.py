@@ -109,7 +109,7 @@ def _grasps_in_turns(
 ) -> Iterator[Grasp]:
     """Grasps of an item, endlessly: all standard ones, then some leaning ones, and so on."""
     standard = grasps_at(context.scene, state, index, context.robot.gripper)
-    leaning, checked = _leaning_with_room(context, state, index, rng), list[Grasp]()
+    leaning, checked = leaning_with_room(context, state, index, rng), list[Grasp]()
     while True:
         yield from (standard[k] for k in rng.permutation(len(standard)))
         more = list(islice(leaning, _FEW))
@@ -119,29 +119,35 @@ def _grasps_in_turns(
         yield from more or (checked[k] for k in rng.permutation(len(checked)))
 
 
-def _leaning_with_room(
+def leaning_with_room(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Grasp]:
     """The leaning grasps at which the hand alone is free, and during the approach.
 
-    Checked a few at a time, once for each State.
+    Checked a few at a time, once for each arrangement of what is near the item: the answer is the
+    same whatever has been moved elsewhere.
     """
     scene, robot = context.scene, context.robot
     found = leaning_grasps(scene, state, index, robot.gripper)
     if not found:
         return
-    placed = tuple((each.parent, each.X_PI.tobytes()) for each in state.items)
-    key = (index, state.scene_q.tobytes(), placed)
-    hit = context.grasp_room.setdefault(key, np.full(len(found), np.nan))
     X_WT = item_pose(scene, state, index, np.eye(4)) @ np.array([g.X_IT for g in found])
     ways = np.array([back * X_WT[:, :3, 2] for back in (0.0, RETREAT / 2.0, RETREAT)])
-    points = (X_WT[:, :3, 3] - ways).reshape(-1, 3)
+    about = hand_bounds(robot, (X_WT[:, :3, 3] - ways).reshape(-1, 3))
+    near = tuple(
+        (k, X_WI.tobytes())
+        for k, item in enumerate(scene.items)
+        if state.items[k].parent != HAND
+        and _overlaps(item, X_WI := item_pose(scene, state, k, np.eye(4)), about)
+    )
+    key = (index, state.scene_q.tobytes(), near)
+    hit = context.grasp_room.setdefault(key, np.full(len(found), np.nan))
     order, others = rng.permutation(len(found)), list[ConvexPart]()
     for begin in range(0, len(found), 2 * _FEW):
         lot = order[begin : begin + 2 * _FEW]
         new = lot[np.isnan(hit[lot])]
         if len(new):
-            others = others or obstacles(context, state, (), hand_bounds(robot, points))
+            others = others or obstacles(context, state, (), about)
             hit[new] = 0.0
             for way, width in product(ways, {found[k].width for k in new}):
                 rows = np.array([k for k in new if found[k].width == width])
@@ -150,6 +156,12 @@ def _leaning_with_room(
                 names = first_overlaps(robot, others, scene.items[index].name, X, width / 2.0)
                 hit[rows] += [name is not None for name in names]
         yield from (found[k] for k in lot if not hit[k])
+
+
+def _overlaps(item: Item, X_WI: Array, box: Array) -> bool:
+    """Whether the bounding box of an item at X_WI meets a box of two corners (2, 3)."""
+    points = corners(item) @ X_WI[:3, :3].T + X_WI[:3, 3]
+    return bool((points.min(axis=0) <= box[1]).all() and (points.max(axis=0) >= box[0]).all())
 
 
 def place_manipulations(

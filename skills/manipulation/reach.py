@@ -70,6 +70,7 @@ def solve_manipulation(
 ) -> ManipulationSolution | None:
     """Arm configurations for all lines from a base pose (3,), or None."""
     tally.tried += 1
+    context.tries["pairs"] += 1
     solution = _solved(context, manipulation, base, rng, tally)
     context.listener.tried(base, manipulation.contact, solution is not None)
     return solution

@@ -28,11 +28,13 @@ class Layer:
     Attributes:
         low, high: metres above the floor that the item stands on.
         polygon: (n, 2), counter-clockwise, within the item.
+        round: radius (m) of a circle about the item's vertical axis that it fills as well.
     """
 
     low: float
     high: float
     polygon: Array
+    round: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -270,5 +272,7 @@ def _layers_of(shape: Shape, X_S: Array, floor: float) -> tuple[Layer, ...]:
     if up[2] > 1.0 - _VERTICAL or (shape.kind == "box" and up.max() > 1.0 - _VERTICAL):
         p = _solid(shape, False) @ X_S[:3, :3].T + X_S[:3, 3]
         low, high = float(p[:, 2].min()) - floor, float(p[:, 2].max()) - floor
-        return (Layer(low, high, convex_hull(p[:, :2])),)
+        about_axis = shape.kind == "cylinder" and np.hypot(*X_S[:2, 3]) < _VERTICAL
+        round_ = float(shape.size[0]) - _VERTICAL if about_axis else 0.0
+        return (Layer(low, high, convex_hull(p[:, :2]), round_),)
     return ()

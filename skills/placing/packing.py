@@ -2,8 +2,9 @@
 
 The proof: the bounding rectangle of each item must lie within one of the region's boxes, and no two
 items may overlap at any height. For one height it shows that every assignment of the items to the
-boxes fails: by areas, by sizes, since two items overlap at all yaws, or since all of them take more
-than the box's length in whatever order they stand along it.
+boxes fails: by areas, by sizes, since two items overlap at all yaws, since all of them take more
+than the box's length in whatever order they stand along it, or since the circles in them are more
+than a box holds, which needs no orders and so serves any number.
 """
 
 from __future__ import annotations
@@ -73,9 +74,10 @@ def packing_certificate(
 
     For each box of the region (``parts``) its sides and the area that is taken; for each item its
     size, its area ``at_height_m`` and the boxes that it fits into alone; which two can't share a
-    box, with their least overlap in metres; and which items are too many for a box's ``axis``, with
-    the least length that they take in any order. No assignment of items to boxes respects all of
-    this.
+    box, with their least overlap in metres; which items are too long for an ``axis`` of a box
+    (``rows``), with the least length that they take in any order; and which are too many for a box
+    (``crowds``), with the radius of a circle that each holds. No assignment of items to boxes
+    respects all of this.
     """
     things = [Upright.of(item) for item in items]
     layers = [layer for thing in things for layer in thing.layers]
@@ -193,10 +195,12 @@ class _Thing:
 
     Attributes:
         size: bounding box (3,). core: the polygon (n, 2) that it fills there, or None.
+        round: radius (m) of a circle about its centre that it fills there as well.
     """
 
     size: Array
     core: Array | None
+    round: float = 0.0
 
     @cached_property
     def key(self) -> bytes:
@@ -233,6 +237,13 @@ class _Thing:
     def radius(self) -> float:
         """Of the circle about its centre that holds its core, m."""
         return 0.0 if self.core is None else float(np.hypot(*self.core.T).max())
+
+    @property
+    def inner_radius(self) -> float:
+        """Of a circle about its centre that it fills, m; 0 where there is none."""
+        if self.core is None:
+            return 0.0
+        return max(self.round, float(self._reach.min()) - self.radius * _STEP / 2.0)
 
     @cached_property
     def _reach(self) -> Array:
@@ -274,7 +285,7 @@ class _Thing:
 def _at_height(
     uprights: Sequence[Upright], region: Region, taken: Sequence[Footprint], height: float
 ) -> dict[str, Any] | None:
-    things = [_Thing(u.size, _core(u.layers, height)) for u in uprights]
+    things = [_Thing(u.size, _core(u.layers, height), _round(u.layers, height)) for u in uprights]
     boxes = region.boxes
     sides = boxes[:, 1, :2] - boxes[:, 0, :2]
     cores = [core for f in taken if (core := _core(f.layers, height)) is not None]
@@ -295,7 +306,7 @@ def _at_height(
                 pairs.append({"things": [i, j], "part": k, "overlap_m": overlap})
     if np.prod([float(max(1, len(f))) for f in fit]) > _ASSIGNMENTS:
         return None
-    rows: dict[tuple[int, tuple[int, ...]], dict[str, Any] | None] = {}
+    proofs: dict[tuple[int, tuple[int, ...]], dict[str, Any] | None] = {}
     for assignment in product(*fit):
         shared = ((i, j) for i, j in _pairs(assignment) if assignment[i] == assignment[j])
         if any((i, j, assignment[i]) in clash for i, j in shared):
@@ -307,10 +318,11 @@ def _at_height(
             continue
         for k in range(len(boxes)):
             group = tuple(i for i, part in enumerate(assignment) if part == k)
-            if (k, group) not in rows:
-                row = _row_too_long([things[i] for i in group], sides[k])
-                rows[k, group] = row and {"things": list(group), "part": k, **row}
-            if rows[k, group] is not None:
+            if (k, group) not in proofs:
+                some = [things[i] for i in group]
+                proof = _row_too_long(some, sides[k]) or _too_many(some, sides[k])
+                proofs[k, group] = proof and {"things": list(group), "part": k, **proof}
+            if proofs[k, group] is not None:
                 break
         else:
             return None
@@ -327,7 +339,8 @@ def _at_height(
             for t, f in zip(things, fit, strict=True)
         ],
         "not_together": pairs,
-        "rows": [row for row in rows.values() if row is not None],
+        "rows": [proof for proof in proofs.values() if proof and "axis" in proof],
+        "crowds": [proof for proof in proofs.values() if proof and "most" in proof],
     }
 
 
@@ -365,6 +378,31 @@ def _overlap(a: _Thing, b: _Thing, sides: Array) -> float:
     return float(max(0.0, least - slope * _STEP / 2.0 - _SLACK))
 
 
+def _too_many(things: Sequence[_Thing], sides: Array) -> dict[str, Any] | None:
+    """Figures that prove that circles in the items are too many for a box (2,); None: no proof.
+
+    The k items with the largest circles about their centres hold one of some radius r each, so the
+    centres stay 2 r apart, and r from the box's sides. Two can't share a cell with a diagonal below
+    2 r, so k is at most the number of cells; nor can it exceed the bound of N. Oler, "An inequality
+    in the geometry of numbers", Acta Mathematica 105 (1961), for points in a convex set.
+    """
+    radii = np.array([thing.inner_radius for thing in things])
+    order = np.argsort(-radii, kind="stable")
+    for count in range(2, len(things) + 1):
+        radius = float(radii[order[count - 1]])
+        apart = 2.0 * radius - _SLACK
+        if apart <= 0.0:
+            return None
+        x, y = np.maximum(0.0, sides - 2.0 * radius) / apart
+        most = int(2.0 / np.sqrt(3.0) * x * y + x + y + 1.0 + _SLACK)
+        for columns in range(int(x) + 1, count):
+            across = max(_SLACK, np.sqrt(1.0 - (x / columns) ** 2))  # a cell's other side, at most
+            most = min(most, columns * (int(y / across + _SLACK) + 1))
+        if most < count:
+            return {"circles": count, "radius_m": radius, "most": most}
+    return None
+
+
 def _row_too_long(things: Sequence[_Thing], sides: Array) -> dict[str, Any] | None:
     """Figures that prove that items are too long for a box (2,) in any order; None: no proof.
 
@@ -378,6 +416,9 @@ def _row_too_long(things: Sequence[_Thing], sides: Array) -> dict[str, Any] | No
         return None
     turned = [(i, *each) for i, thing in enumerate(things) for each in thing.by_yaw(sides)]
     owners = np.array([i for i, _, _ in turned])
+    # Of alike things the first goes first, to save on orders.
+    alike = [[j for j in range(i) if things[j].key == things[i].key] for i in range(len(things))]
+    before = [np.flatnonzero(np.isin(owners, alike[i])) for i in owners]
     half = np.array([extents for _, extents, _ in turned]) / 2.0
     reach = np.array([each for _, _, each in turned])
     opposite = np.roll(reach, -_TURNS // 2, axis=1)
@@ -394,17 +435,20 @@ def _row_too_long(things: Sequence[_Thing], sides: Array) -> dict[str, Any] | No
             least = (beyond[:, ahead] / along[ahead]).min(axis=1)
             # Unless some direction that does not point ahead separates them: side by side.
             apart[k] = np.where((beyond[:, ~ahead] > 0.0).all(axis=1), np.maximum(0.0, least), 0.0)
-        needed = _least_length(owners, apart, half[:, axis])
+        needed = _least_length(owners, before, apart, half[:, axis])
         if needed > sides[axis] + _SLACK:
             return {"axis": axis, "least_m": needed, "side_m": float(sides[axis])}
     return None
 
 
-def _least_length(owners: NDArray[np.int64], apart: Array, half: Array) -> float:
+def _least_length(
+    owners: NDArray[np.int64], before: Sequence[NDArray[np.int64]], apart: Array, half: Array
+) -> float:
     """Least length of a row of all things, each turned in one of its ways.
 
     Args:
         owners: the thing (m,) that is turned that way.
+        before: for each of the m, which of them must not be left.
         apart: least distance (m, m) along the row from one to another that comes later.
         half: least half size (m,) along the row.
     """
@@ -416,6 +460,8 @@ def _least_length(owners: NDArray[np.int64], apart: Array, half: Array) -> float
             best = min(best, end)
             return
         for k in np.flatnonzero(left):
+            if len(before[k]) and left[before[k]].any():
+                continue
             to = max(end, float(least[k] + half[k]))
             if to < best:
                 after = np.maximum(least, least[k] + apart[k])
@@ -429,6 +475,11 @@ def _core(layers: Sequence[Layer], height: float) -> Array | None:
     """The largest polygon of the layers at a height."""
     found = [layer.polygon for layer in layers if layer.low <= height <= layer.high]
     return max(found, key=area) if found else None
+
+
+def _round(layers: Sequence[Layer], height: float) -> float:
+    """The largest radius (m) of the layers' circles at a height."""
+    return max((layer.round for layer in layers if layer.low <= height <= layer.high), default=0.0)
 
 
 def _heights(layers: Sequence[Layer]) -> list[float]:

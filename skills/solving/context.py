@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -81,6 +82,11 @@ class PlanningContext:
     def torque_models(self) -> dict[object, TorqueModel]:
         """Cache of ``optimize``: the robot's dynamics by held item."""
         return {}
+
+    @cached_property
+    def tries(self) -> Counter[str]:
+        """How many manipulations were tried from a base pose, under ``"pairs"``."""
+        return Counter()
 
     @cached_property
     def grasp_room(self) -> dict[object, Array]:

@@ -8,7 +8,7 @@ import yaml
 
 from galley.domain.pddl.reader import read_task
 from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import KITCHEN, SCENARIOS
+from galley.domain.shipped import KITCHEN, SCENARIOS, TEMPLATES
 from galley.domain.words import in_words
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -48,6 +48,11 @@ def kitchen():
 )
 def test_what_the_kitchens_actions_are_called(kitchen, action, words):
     assert in_words(action, kitchen) == words
+
+
+def test_a_region_inside_furniture_is_called_as_the_furniture():
+    scene = load_scene(TEMPLATES / "kitchen" / "kitchen.yaml")
+    assert in_words("(stow tea drawer h1)", scene) == "stow the tea box in the drawer"
 
 
 def test_without_a_scene_objects_have_their_pddl_names():

@@ -317,12 +317,12 @@ def test_bad_checkpoints_are_refused_in_one_line(tmp_path):
 
 
 def test_a_training_that_goes_on_gives_the_same_weights(tracks, tmp_path):
-    design, how = Design(**SMALL), Training(steps=60, batch=16, validation=0.34)
+    design, how = Design(**SMALL), Training(steps=8, batch=4, validation=0.34)
     whole = Trainer(tracks, PushConfig(), design, how)
     list(whole.run())
     first = Trainer(tracks, PushConfig(), design, how)
     portions = first.run()
-    for _ in range(7):
+    for _ in range(3):
         next(portions)
     first.save(tmp_path / "t")
     second = Trainer(tracks, PushConfig(), design, how)
@@ -334,7 +334,7 @@ def test_a_training_that_goes_on_gives_the_same_weights(tracks, tmp_path):
     ):
         assert_array_equal(a, b, err_msg=name)
     assert whole.losses == second.losses
-    other = Trainer(tracks[:2], PushConfig(), design, Training(steps=60, batch=16))
+    other = Trainer(tracks[:2], PushConfig(), design, Training(steps=8, batch=4))
     with pytest.raises(BadInput, match=r"is of a training with .*; remove it"):
         other.resume(tmp_path / "t")
 

@@ -134,6 +134,14 @@ def test_certificates_in_words_and_drawn(name, says, draws, tmp_path):
     assert draws in "".join(told.drawings)
 
 
+def test_a_refusal_without_a_plan_tried_is_told_in_words(tmp_path):
+    source = read_source(refused(tmp_path, "too_tall"))
+    assert source.report["plans_tried"] == 0
+    page = page_html(source)
+    assert "<p>Stow the sugar box in the drawer: sugar_box is 0.175 m high" in page
+    assert "The last plan that was tried" not in page
+
+
 def test_what_is_in_the_way_is_marked(tmp_path):
     source = read_source(refused(tmp_path, "drawer_wholly_blocked", "into_the_drawer"))
     told = explain(source.report["failure"], source.scene, source.robot)
@@ -196,7 +204,12 @@ def test_a_browser_shows_it(run, tmp_path):
         )
         assert browser.run("frames[0].galley.time()") == pytest.approx(begins)
         browser.wait("document.querySelectorAll('.action')[1].classList.contains('current')")
+        overlaps = """[...document.querySelectorAll('.plot')].some(plot =>
+            plot.querySelector('.main-svg').getBoundingClientRect().width > plot.clientWidth + 1)"""
+        browser.run(f"""matchMedia("print").addEventListener("change",
+            event => {{ if (event.matches) window.overlaps = {overlaps}; }})""")
         pdf = base64.b64decode(browser.call("Page.printToPDF")["data"])
+        assert browser.run("window.overlaps") is False
         assert pdf.startswith(b"%PDF")
         outside = [url for url in browser.asked if not url.startswith(("file:", "data:", "blob:"))]
         assert [url for url in outside if url != "about:srcdoc"] == []

@@ -55,6 +55,7 @@ class Script(Skill):
     def refine(self, context, action, upcoming, state, rng):
         stream = rng.bit_generator.seed_seq.entropy[-1]
         self.kitchen.calls.append((self.name, stream))
+        context.tries["pairs"] += self.kitchen.pairs
         fails = self.kitchen.fails.get(self.name, 0)
         if isinstance(fails, Failure):
             return fails
@@ -72,6 +73,7 @@ class Ways:
         fails: by action, how many of its streams fail, or with what all of them do.
         blocks: what a diagnosis of an action finds: item indices, or None.
         calls: the actions refined, and their streams.
+        pairs: of a manipulation and a base pose that each refinement tries.
     """
 
     scene: object
@@ -82,6 +84,7 @@ class Ways:
     blocks: dict = field(default_factory=dict)
     calls: list = field(default_factory=list)
     roles: dict = field(default_factory=dict)
+    pairs: int = 1
 
     def search(self, attempts=4, **settings):
         context = PlanningContext(
@@ -164,6 +167,16 @@ def test_the_budget_of_the_whole_search_is_kept(ways, monkeypatch, turn):
     ways.fails = dict.fromkeys(("short", "two", "farthest"), 10**6)
     assert ways.search(attempts=10**6).solve().kind is FailureKind.BUDGET
     assert len(ways.calls) == module.REFINEMENTS_IN_ALL + 8 * 3, "8 for each of the longest plan"
+
+
+@pytest.mark.parametrize(("effort", "count"), [(1.0, 40), (2.0, 80)])
+def test_refinements_that_try_much_use_up_the_budget_sooner(ways, effort, count):
+    ways.fails = dict.fromkeys(("short", "two", "farthest"), 10**6)
+    ways.pairs = module.PAIRS_IN_ALL // 40
+    found = ways.search(attempts=10**6, effort=effort).solve()
+    assert found.kind is FailureKind.BUDGET
+    assert len(ways.calls) == count
+    assert f"{round(effort * module.PAIRS_IN_ALL):,} grasps and placements" in found.message
 
 
 def test_what_failed_for_good_is_not_refined_anew_when_something_is_learned(ways):

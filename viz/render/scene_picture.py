@@ -118,7 +118,7 @@ def draw_state(
         camera = Camera(middle + distance * away / np.linalg.norm(away), middle)
         centres = zip(marked, boxes.mean(axis=1), strict=True)
         tags = [(f"{name}: in the way", centre, _MARKED) for name, centre in centres]
-    drawer = Renderer(_colored(scene, marked), robot, width, height)
+    drawer = Renderer(_colored(scene, marked), robot, width, height, staged=True)
     picture = PilImage.fromarray(drawer.render_still(*at, camera))
     draw_tags(picture, _in_sight(tags, camera, width, height), max(13, round(height / 34)))
     return picture

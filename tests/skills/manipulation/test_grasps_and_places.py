@@ -9,11 +9,16 @@ import pytest
 from galley.domain.failure import FailureKind
 from galley.domain.frames import inverse, transform
 from galley.domain.scene.model import Grasp
+from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.domain.state import HAND, Placement, initial_state
 from galley.robots.panda.description import PANDA_GRIPPER
 from galley.robots.panda.kinematics import p_HT
 from galley.robots.panda.mobile import hand_pose
+from galley.robots.panda.models import mobile_panda
+from galley.skills import PlanningContext
 from galley.skills.impossible.refusals import does_not_fit
+from galley.skills.manipulation.contacts import leaning_with_room
 from galley.skills.manipulation.grasps import grasps_of, hand_in_item, item_in_hand
 from galley.skills.manipulation.manipulation import (
     along_joint,
@@ -223,3 +228,27 @@ def test_the_hand_pose_of_a_robot_holding_is_where_the_grasp_says(kitchen, item)
         np.testing.assert_allclose(
             (X_WI @ grasp.X_IT)[:3, 3], (X_WH @ [*p_HT, 1.0])[:3], atol=1e-12
         )
+
+
+def test_leaning_grasps_are_checked_anew_only_where_something_near_was_moved():
+    """Answers kept from other arrangements are those of a context that has kept none."""
+    scene = load_scene(KITCHEN.parent / "scenarios" / "five_cans_scene.yaml")
+    robot = mobile_panda(scene.robot.base)
+    soup, corn = scene.item_index["soup_can"], scene.item_index["left_can"]
+    state, context = initial_state(scene), PlanningContext(scene, robot, None)
+    X_WI = state.items[corn].X_PI
+
+    def found(context, state):
+        ways = leaning_with_room(context, state, soup, np.random.default_rng(0))
+        return [grasp.name for grasp in islice(ways, 2)]
+
+    def moved(away):
+        X = X_WI.copy()
+        X[1, 3] += away
+        return state.with_item(corn, Placement("world", X))
+
+    near, far = found(context, state), found(context, moved(1.5))
+    assert near != far, "there is more room beside one neighbour less"
+    assert found(context, moved(2.0)) == far
+    assert len(context.grasp_room) == 2
+    assert far == found(PlanningContext(scene, robot, None), moved(2.0))
