@@ -5,8 +5,8 @@ optimization and convex collision checking", 2014) on a cubic B-spline. Each rou
 1. gets from the kernel the near pairs of bodies at sampled states, with distances and gradients,
 2. solves the quadratic program that these give (``build_program``),
 3. has the result proven, also between the samples; if the proof fails, adds a sample there.
-Returns the best proven spline, or the path itself (``time_optimal``) where that is faster or no
-spline is proven.
+Returns the best proven spline; without any, or where it is clearly faster, the path with rounded
+corners (``time_optimal``).
 
 The program of a round, linearised at the current iterate (control points and duration T):
 
@@ -39,7 +39,7 @@ from scipy import sparse
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
 from galley.motion.path import Path
-from galley.motion.trajectory.timing import corners, rest_to_rest
+from galley.motion.trajectory.timing import corners
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.spline import FIXED, SplineSpace, spline_space
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
@@ -50,12 +50,11 @@ from galley.worlds.view import Nearby, View
 METHOD = "smooth"
 _NEGLIGIBLE = 0.0005  # m by which the proven clearance may fall short of the margin
 _TOO_LONG = 10.0  # cost of excess length, against the logarithm of the duration
+_SLOWER = 1.05  # duration of a spline, against ``time_optimal``'s, above which that is returned
 _PATIENCE = 5  # rounds after which any proven spline is good enough
 _APART = 1e-4  # least distance of two samples in the parameter
 _RISE = 0.25  # share of the motion in which the initial guess accelerates
 _TAU = (0.5, 3.0)  # bounds of the change of duration in one round
-_FAST = 1.05  # times the straight line's duration: what is faster is compared with nothing else
-_SLOWER = 1.03  # times the duration of time_optimal: what is slower is given up for that
 # A round's program only gives the next iterate, which is timed and proven by itself.
 _GAP, _INFEASIBLE = 1e-3, 1e-4  # relative
 _SHORT = 0.3  # share of the mean step below which weights of steps stop growing
@@ -134,9 +133,9 @@ def smooth(
         options: of the optimization.
 
     Returns:
-        A checked trajectory. Its ``method`` is ``time-optimal`` if no spline passed the check, or
-        if that is faster by more than 3 %, which ``note`` says. A Failure if not even the path
-        itself passes.
+        A checked trajectory. Its ``method`` is ``time-optimal``, with the reason in ``note``, if no
+        spline passed the check or the best took over 5 % longer than ``time_optimal``'s. A Failure
+        if not even the path itself passes.
 
     Raises:
         ValueError: the path is not over the group, or the scale is out of range.
@@ -149,26 +148,33 @@ def smooth(
         return still if isinstance(still, Failure) else replace(still, method=METHOD)
     clearance = _provable_clearance(view, points) if required is None else required
     best, rounds, reason = _optimize(view, points, group, scale, clearance, options)
-    spline = None if best is None else OptimizedTrajectory(best, METHOD, "", rounds)
-    if spline is not None and spline.trajectory.duration <= _FAST * _direct(points, group, scale):
-        return spline
-    other = time_optimal(view, path, group, scale, required)
-    if isinstance(other, Failure):
-        return spline or other
-    if spline is None:
-        note = f"no spline passed in {rounds} rounds: {reason}"
-    else:
-        ratio = spline.trajectory.duration / other.trajectory.duration
-        if ratio <= _SLOWER:
-            return spline
-        note = f"the best spline takes {ratio:.2f} times as long"
-    note = f"{note}; {other.note}" if other.note else note
-    return replace(other, note=note, rounds=rounds + other.rounds)
+    quick = _SLOWER * _least_duration(points, group, scale)
+    if best is not None and best.duration <= quick:
+        return OptimizedTrajectory(best, METHOD, "", rounds)
+    fallback = time_optimal(view, path, group, scale, required)
+    if best is not None and (
+        isinstance(fallback, Failure) or best.duration <= _SLOWER * fallback.trajectory.duration
+    ):
+        return OptimizedTrajectory(best, METHOD, "", rounds)
+    if isinstance(fallback, Failure):
+        return fallback
+    note = f"no spline passed in {rounds} rounds: {reason}"
+    if best is not None:
+        note = f"the best spline takes {best.duration:.3g} s"
+    note = f"{note}; {fallback.note}" if fallback.note else note
+    return replace(fallback, note=note, rounds=rounds + fallback.rounds)
 
 
-def _direct(points: Array, group: JointGroup, scale: float) -> float:
-    """Duration (s) of the straight line between the ends, whatever is in the way."""
-    return rest_to_rest(Path(group.name, points[[0, -1]]), group, scale).duration
+def _least_duration(points: Array, group: JointGroup, scale: float) -> float:
+    """Seconds that no motion between the ends, from rest to rest, can undercut.
+
+    Each joint alone at its limits of velocity and acceleration: a triangle or trapezoid of speed.
+    """
+    way = np.abs(points[-1] - points[0])
+    velocity, acceleration = scale * group.velocity, scale * group.acceleration
+    triangle = 2.0 * np.sqrt(way / acceleration)
+    trapezoid = way / velocity + velocity / acceleration
+    return float(np.where(way * acceleration < velocity**2, triangle, trapezoid).max())
 
 
 def _provable_clearance(view: View, points: Array) -> float:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from time import thread_time
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from galley.contact.guard import driven_mass, fastest
@@ -106,11 +106,11 @@ def _optimized(
     def of_view(entry: tuple[View, list[int]]) -> None:
         view, rows = entry
         for k in rows:
-            motion, began = motions[k], thread_time()
+            motion, began = motions[k], perf_counter()
             group = context.robot.group(motion.group)
             scale = context.speed(states[k], motion.group)
             result = optimize(view, motion.path, group, scale)
-            found[k] = _with_trajectory(motion, result, 1e3 * (thread_time() - began))
+            found[k] = _with_trajectory(motion, result, 1e3 * (perf_counter() - began))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(of_view, views.items()))

@@ -12,7 +12,7 @@ from galley.domain.failure import Failure
 from galley.motion.path import Path
 from galley.motion.planners.planning import plan
 from galley.optimization.smooth import SmoothOptions, smooth
-from galley.optimization.time_optimal import OptimizedTrajectory
+from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
 from galley.optimization.verdict import check_trajectory
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.description import panda_arm
@@ -207,6 +207,19 @@ def test_it_is_never_slower_than_the_path_with_its_corners_rounded_or_stops(post
         path = plan(post, START, GOAL, seed=seed)
         found = smooth(post.view("arm"), path, group)
         assert found.trajectory.duration < rest_to_rest(path, group).duration
+
+
+@pytest.mark.parametrize("trust", [0.02, 0.05])
+def test_a_spline_clearly_slower_than_the_path_with_rounded_corners_is_not_returned(post, trust):
+    # Too few rounds and steps too small to get anywhere: splines 6 to 22 % slower.
+    options = SmoothOptions(rounds=2 if trust < 0.05 else 1, trust=trust)
+    path, group = plan(post, START, GOAL, seed=1), post.robot.group("arm")
+    found = smooth(post.view("arm"), path, group, options=options)
+    peer = time_optimal(post.view("arm"), path, group)
+    assert found.trajectory.duration <= 1.05 * peer.trajectory.duration
+    assert found.method == "time-optimal"
+    assert "the best spline takes" in found.note
+    assert_runs(found.trajectory, group, 1.0, START, GOAL)
 
 
 def test_the_same_question_gets_the_same_answer_bit_for_bit(post):
