@@ -62,11 +62,30 @@ def _best_cut(mesh: CollisionMesh) -> _Cut:
 
 def _side(mesh: CollisionMesh, normal: Array, origin: Array) -> CollisionMesh:
     """What lies beyond a plane on the side of its normal (3,)."""
-    from trimesh.intersections import slice_faces_plane  # late: only new arms are cut
-
-    points, triangles, *_ = slice_faces_plane(mesh.points, mesh.triangles, normal, origin)
-    used, triangles = np.unique(triangles, return_inverse=True)
-    return CollisionMesh(points[used], triangles.reshape(-1, 3).astype(np.int64))
+    height = ((mesh.points - origin) @ normal)[mesh.triangles]
+    inside = height >= 0.0
+    count = inside.sum(axis=1)
+    whole = mesh.points[mesh.triangles[count == 3]]
+    cut = (count == 1) | (count == 2)
+    # The corner that is alone on its side comes first: the plane cuts the edges that meet there.
+    alone = np.where(count == 1, inside.argmax(axis=1), inside.argmin(axis=1))[cut]
+    order = (alone[:, None] + np.arange(3)) % 3
+    corners = mesh.points[np.take_along_axis(mesh.triangles[cut], order, axis=1)]
+    h = np.take_along_axis(height[cut], order, axis=1)
+    a, b, c = corners.transpose(1, 0, 2)
+    ab = a + (h[:, :1] / (h[:, :1] - h[:, 1:2])) * (b - a)
+    ac = a + (h[:, :1] / (h[:, :1] - h[:, 2:])) * (c - a)
+    tip = count[cut] == 1
+    pieces = (
+        whole,
+        np.stack([a, ab, ac], axis=1)[tip],
+        np.stack([ab, b, c], axis=1)[~tip],
+        np.stack([ab, c, ac], axis=1)[~tip],
+    )
+    points, triangles = np.unique(
+        np.concatenate(pieces).reshape(-1, 3), axis=0, return_inverse=True
+    )
+    return CollisionMesh(points, triangles.reshape(-1, 3).astype(np.int64))
 
 
 def _hull_volume(mesh: CollisionMesh) -> float:
