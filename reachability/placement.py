@@ -34,6 +34,7 @@ Clearance = Callable[[Array, Array], float]
 """Metres to the nearest obstacle for a base (3,) and an arm (n,)."""
 
 TURN = 0.3  # m of travel that a turn of 1 rad counts as
+ASTERN = 1.0  # m of a drive that a metre backwards counts as beyond the metre
 _CHUNK = 256
 _CHECKED = 8  # at a time: the best are likely to be free
 _HALVINGS = 6
@@ -268,6 +269,20 @@ def travel(bases: Array, start: Array) -> Array:
     return np.asarray(np.hypot(apart[:, 0], apart[:, 1]) + TURN * np.abs(wrap(apart[:, 2])))
 
 
+def drive(bases: Array, start: Array) -> Array:
+    """Metres of a straight drive from ``start`` (3,) to bases (m, 3), facing forward or not.
+
+    As ``travel``, but the heading doesn't pass pi, a joint's limit, and the way counts up to
+    1 + ``ASTERN`` times: once forward, in the middle sideways, most backwards.
+    """
+    apart = bases - start
+    course = np.arctan2(apart[:, 1], apart[:, 0])
+    headings = start[2] + np.linspace(0.0, 1.0, 9)[:, None] * apart[:, 2]
+    astern = 0.5 * (1.0 - np.cos(course - headings).mean(axis=0))
+    way = np.hypot(apart[:, 0], apart[:, 1])
+    return np.asarray(way * (1.0 + ASTERN * astern) + TURN * np.abs(apart[:, 2]))
+
+
 @dataclass(frozen=True)
 class Placer:
     """Finds base poses from which one arm serves every target.
@@ -279,6 +294,7 @@ class Placer:
         clearance: likewise.
         weights: of the scores.
         stands: collision check of the base alone, before the arm is solved; None: none.
+        travel: metres from a base (3,) to others (m, 3): (m,).
     """
 
     arm: Arm
@@ -287,6 +303,7 @@ class Placer:
     clearance: Clearance | None = None
     weights: Weights = Weights()
     stands: Stands | None = None
+    travel: Callable[[Array, Array], Array] = travel
 
     def __post_init__(self) -> None:
         if not self.targets or any(np.size(each) == 0 for each in self.targets):
@@ -317,7 +334,7 @@ class Placer:
         worst = terms[np.arange(len(alive)), value(terms).argmin(axis=1)]
         score, away = value(worst), None
         if start is not None:
-            away = travel(bases, start)
+            away = self.travel(bases, start)
             score = score * (1.0 + away) ** -self.weights.travel
         options = Options(
             drawn, standing, bases, np.stack(arms, axis=1)[alive], hands[alive], worst, score, away

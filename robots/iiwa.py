@@ -28,5 +28,5 @@ def iiwa(X_WB: Array | None = None) -> RobotModel:
         FileNotFoundError: pybullet_data, which has the URDF and its meshes, is not installed.
     """
     file, limits = pybullet_data_file("kuka_iiwa/model.urdf"), MotionLimits(velocity=VELOCITY)
-    arm = arm_from_urdf(file, X_WB=X_WB, limits=limits)
+    arm = arm_from_urdf(file, X_WB=X_WB, limits=limits, convex_parts=1)
     return replace(arm, name="iiwa", sphere_excess=(("*", 0.012),))

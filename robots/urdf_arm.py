@@ -6,6 +6,7 @@ configurations, as in MoveIt's setup assistant. Pairs that never touch in the sa
 
 from __future__ import annotations
 
+import copy
 import itertools
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Sequence
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike
 from galley.domain.errors import did_you_mean
 from galley.domain.frames import Array, frozen, inverse, rpy
 from galley.domain.meshes import Hull, hull
-from galley.robots.meshes import as_obj
+from galley.robots.meshes import as_obj, parts_as_obj
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.urdf_reader import JointTree, LinkShape, joined_link, link_shapes, read_tree
 
@@ -36,6 +37,9 @@ JERK_TIME = 0.05
 
 WORLD = "world"
 """The link that stands for the world in every URDF that is made here."""
+
+CONVEX_PARTS = 8
+"""Most convex hulls that stand for a mesh of a link."""
 
 _SKIPPED = ("transmission", "gazebo")
 
@@ -63,6 +67,7 @@ def arm_from_urdf(
     X_WB: ArrayLike | None = None,
     limits: MotionLimits = MotionLimits(),
     allowed_self_collisions: Collection[tuple[str, str]] = (),
+    convex_parts: int = CONVEX_PARTS,
 ) -> RobotModel:
     """A RobotModel with one group, ``arm``. Joints that are not in it are fixed at zero.
 
@@ -82,16 +87,20 @@ def arm_from_urdf(
         allowed_self_collisions: pairs of links, in any order, that are not checked either, beside
             neighbours and pairs that overlap in nearly all sampled configurations
             (``neighbours_and_always_touching``).
+        convex_parts: most hulls for a mesh; 1: its own convex hull. See ``decomposition``.
 
     Raises:
         FileNotFoundError: the file, or one of its meshes, does not exist.
-        ValueError: it is no URDF, names are unknown, or limits are missing or contradictory.
+        ValueError: it is no URDF, names are unknown, limits are missing or contradictory, or
+            ``convex_parts`` is less than 1.
     """
+    if convex_parts < 1:
+        raise ValueError(f"convex_parts: a mesh has at least 1, got {convex_parts}")
     path = Path(path).resolve()
     root = _parse(path)
     table = {str(e.get("name")): e for e in root.findall("joint")}
     chain, tool_link = _chain(root, table, joints, tool_link)
-    _simplify(root, path, set(table) - set(chain))
+    _simplify(root, path, set(table) - set(chain), convex_parts)
     _stand_in_world(root, table, np.eye(4) if X_WB is None else np.asarray(X_WB, dtype=np.float64))
     group = _group([table[joint] for joint in chain], limits)
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
@@ -132,7 +141,7 @@ def _sorted_pairs(
     return frozenset((min(pair), max(pair)) for pair in pairs)
 
 
-def _simplify(root: ET.Element, path: Path, still: set[str]) -> None:
+def _simplify(root: ET.Element, path: Path, still: set[str], most: int) -> None:
     """Fixes the joints ``still``; drops what no engine here reads; makes mesh paths absolute."""
     for element in [e for e in root if e.tag in _SKIPPED]:
         root.remove(element)
@@ -145,8 +154,29 @@ def _simplify(root: ET.Element, path: Path, still: set[str]) -> None:
                 _drop(element, tag)
     for link in root.findall("link"):
         _drop_massless(link)
-    for mesh in root.iter("mesh"):
+        for collision in link.findall("collision"):
+            _cut_meshes(link, collision, path, most)
+    for mesh in root.iterfind("link/visual//mesh"):
         mesh.set("filename", f"file://{as_obj(_mesh_file(path, mesh.get('filename', '')))}")
+
+
+def _cut_meshes(link: ET.Element, collision: ET.Element, urdf: Path, most: int) -> None:
+    """Replace a collision mesh by its convex parts."""
+    mesh = collision.find("geometry/mesh")
+    if mesh is None:
+        return
+    try:
+        files = parts_as_obj(_mesh_file(urdf, mesh.get("filename", "")), most)
+    except FileNotFoundError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"link '{link.get('name')}': {error}") from error
+    at = list(link).index(collision)
+    link.remove(collision)
+    collision.attrib.pop("name", None)  # Drake refuses one name for several
+    for k, file in enumerate(files):
+        mesh.set("filename", f"file://{file}")
+        link.insert(at + k, copy.deepcopy(collision))
 
 
 def _parse(path: Path) -> ET.Element:

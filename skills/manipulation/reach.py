@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
-from galley.reachability.placement import MobileArm, Placer
+from galley.reachability.placement import MobileArm, Placer, Weights, drive
 from galley.robots.model import RobotModel
 from galley.skills.manipulation.lines import (
     Segment,
@@ -28,6 +28,7 @@ _REDUNDANT = 12  # values of the redundant joint tried at a contact
 _REDUNDANT_FIRST = 6  # the same to score base poses
 _SOLUTIONS = 6  # free arm configurations tried at a contact
 _BASES = 16  # base poses drawn for one manipulation
+_WEIGHTS = Weights(travel=1.0)  # of the drive to a base pose
 _RANK = ("best", "second best")  # of them, those that are solved
 
 
@@ -141,8 +142,8 @@ def _candidate_bases(
 ) -> list[tuple[Array, str]]:
     """The best base poses (3,) from which the arm reaches the contact and the robot is free.
 
-    Best by the greatest manipulability times root of joint margin of a configuration there. With
-    each the reason for it.
+    Best by the greatest manipulability times root of joint margin of a configuration there, and by
+    a short drive with little turning, forward rather than backwards. With each the reason for it.
     """
     robot = context.robot
 
@@ -151,7 +152,8 @@ def _candidate_bases(
         return checker.free_many(robot.with_groups(state.q, base=bases, arm=arm_q))
 
     arm = MobileArm(robot, robot.kinematics.redundant_values(_REDUNDANT_FIRST, rng))
-    options = Placer(arm, [manipulation.contact], stands=stands).draw(stance, rng, _BASES)
+    placer = Placer(arm, [manipulation.contact], weights=_WEIGHTS, stands=stands, travel=drive)
+    options = placer.draw(stance, rng, _BASES, state.q[robot.slice("base")])
     if not len(options):
         tally.tried += 1
         reason = "no room for the base" if options.drawn else "no stance there"

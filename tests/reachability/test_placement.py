@@ -6,7 +6,7 @@ import pytest
 from galley.domain.frames import inverse, rotation_z, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.model import Stance
-from galley.reachability.placement import MobileArm, Placer, UrdfArm, Weights, travel
+from galley.reachability.placement import MobileArm, Placer, UrdfArm, Weights, drive, travel
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.kinematics import link_frames
 from galley.robots.panda.mobile import hand_pose
@@ -171,3 +171,10 @@ def test_any_arm_from_a_urdf_is_placed():
     )
     assert away.placement is None
     assert away.shortfall > 3.0
+
+
+def test_a_drive_forward_counts_least_and_a_turn_does_not_pass_pi():
+    ends = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
+    assert drive(ends, np.zeros(3)) == pytest.approx([1.0, 1.5, 2.0])
+    turned = drive(np.array([[0.0, 0.0, -3.0]]), np.array([0.0, 0.0, 3.0]))
+    assert turned == pytest.approx([6.0 * 0.3])

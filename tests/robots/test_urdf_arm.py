@@ -247,10 +247,20 @@ def test_meshes_are_found_and_loaded_wherever_they_are_named(written, tmp_path):
     path.write_text(
         TWO_JOINTS.replace('<sphere radius="0.02"/>', f'<mesh filename="{name}" scale="2 1 1"/>')
     )
-    shape = link_shapes(arm_from_urdf(path).urdf)[2]
+    shape = link_shapes(arm_from_urdf(path, convex_parts=1).urdf)[2]
     points = mesh_points(mesh) * [2.0, 1.0, 1.0]
     assert shape.size == pytest.approx(np.ptp(points, axis=0))
     assert shape.hull.distance(points).max() < 1e-9
+
+
+def test_a_mesh_with_a_notch_becomes_several_collision_shapes():
+    one, parts = (
+        [s.link for s in link_shapes(arm_from_urdf(KUKA, convex_parts=n).urdf)] for n in (1, 3)
+    )
+    assert len(set(one)) == len(one) < len(parts) <= 3 * len(one)
+    assert set(parts) == set(one)
+    with pytest.raises(ValueError, match="convex_parts"):
+        arm_from_urdf(KUKA, convex_parts=0)
 
 
 def test_a_missing_mesh_is_named(tmp_path):
