@@ -41,7 +41,7 @@ from galley.domain.frames import Array
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import corners
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
-from galley.optimization.spline import FIXED, SplineSpace, spline_space
+from galley.optimization.spline import DEGREE, FIXED, SplineSpace, spline_space
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
 from galley.optimization.verdict import check_arguments, check_trajectory, planned_clearance
 from galley.robots.model import JointGroup
@@ -56,7 +56,8 @@ _APART = 1e-4  # least distance of two samples in the parameter
 _RISE = 0.25  # share of the motion in which the initial guess accelerates
 _TAU = (0.5, 3.0)  # bounds of the change of duration in one round
 # A round's program only gives the next iterate, which is timed and proven by itself.
-_GAP, _INFEASIBLE = 1e-3, 1e-4  # relative
+_GAP = 1e-3  # relative
+_INFEASIBLE = 1e-5  # per radian or metre of the motion, up to one
 _SHORT = 0.3  # share of the mean step below which weights of steps stop growing
 
 
@@ -92,7 +93,7 @@ class SmoothOptions:
     """
 
     rounds: int = 12
-    tolerance: float = 0.02
+    tolerance: float = 0.01
     length_ratio: float = 1.01
     pieces: int = 14
     pieces_per_corner: int = 3
@@ -147,22 +148,32 @@ def smooth(
         still = time_optimal(view, path, group, scale, required)
         return still if isinstance(still, Failure) else replace(still, method=METHOD)
     clearance = _provable_clearance(view, points) if required is None else required
-    best, rounds, reason = _optimize(view, points, group, scale, clearance, options)
+    space = spline_space(
+        min(options.max_pieces, options.pieces + options.pieces_per_corner * (len(points) - 2))
+    )
+    first = initial_control_points(space, points, group)
+    best, rounds, reason = _optimize(view, points, first, group, scale, clearance, options)
     quick = _SLOWER * _least_duration(points, group, scale)
     if best is not None and best.duration <= quick:
         return OptimizedTrajectory(best, METHOD, "", rounds)
-    fallback = time_optimal(view, path, group, scale, required)
-    if best is not None and (
-        isinstance(fallback, Failure) or best.duration <= _SLOWER * fallback.trajectory.duration
-    ):
+    other = time_optimal(view, path, group, scale, required)
+    if isinstance(other, Failure):
+        return other if best is None else OptimizedTrajectory(best, METHOD, "", rounds)
+    slow = _SLOWER * other.trajectory.duration
+    if best is None or best.duration > slow:  # go on from the faster one
+        first = other.trajectory(space.abscissae * other.trajectory.duration)
+        first[:FIXED], first[-FIXED:] = points[0], points[-1]
+        again, more, reason = _optimize(view, points, first, group, scale, clearance, options)
+        rounds += more
+        if again is not None and (best is None or again.duration < best.duration):
+            best = again
+    if best is not None and best.duration <= slow:
         return OptimizedTrajectory(best, METHOD, "", rounds)
-    if isinstance(fallback, Failure):
-        return fallback
     note = f"no spline passed in {rounds} rounds: {reason}"
     if best is not None:
         note = f"the best spline takes {best.duration:.3g} s"
-    note = f"{note}; {fallback.note}" if fallback.note else note
-    return replace(fallback, note=note, rounds=rounds + fallback.rounds)
+    note = f"{note}; {other.note}" if other.note else note
+    return replace(other, note=note, rounds=rounds + other.rounds)
 
 
 def _least_duration(points: Array, group: JointGroup, scale: float) -> float:
@@ -189,20 +200,21 @@ def _provable_clearance(view: View, points: Array) -> float:
 def _optimize(
     view: View,
     points: Array,
+    controls: Array,
     group: JointGroup,
     scale: float,
     required: float,
     options: SmoothOptions,
 ) -> tuple[Trajectory | None, int, str]:
-    """The best proven spline or None, the number of rounds, and the last reason for rejection."""
-    space = spline_space(
-        min(options.max_pieces, options.pieces + options.pieces_per_corner * (len(points) - 2))
-    )
+    """The best proven spline or None, the number of rounds, and the last reason for rejection.
+
+    ``controls`` (m, k) are the spline's to begin with, ``points`` the path's.
+    """
+    space = spline_space(len(controls) - DEGREE)
     u = space.samples(options.samples)
     basis = space.basis(u)
     weights, trust = options.weights, options.trust
     target = options.length_ratio * _length(points)
-    controls = initial_control_points(space, points, group)
     best, lowest, reason, rounds = None, np.inf, "none was allowed", 0
     while rounds < options.rounds:
         rounds += 1
@@ -344,10 +356,12 @@ def build_program(
 
 def solve_program(program: MathematicalProgram, x: Any, points: Array) -> Array | None:
     """The control points (m, k) of the program's solution; None if there is none."""
+    clarabel, options = ClarabelSolver.id(), SolverOptions()
+    infeasible = _INFEASIBLE * min(1.0, float(np.ptp(points, axis=0).max()))
+    for name, value in (("tol_gap_abs", _GAP), ("tol_gap_rel", _GAP), ("tol_feas", infeasible)):
+        options.SetOption(clarabel, name, value)
     # Unlike a solver's own ``Solve`` this releases the interpreter's lock.
-    result: Any = SolveInParallel(
-        [program], None, [_solver_options()], [ClarabelSolver.id()], Parallelism(1)
-    )[0]
+    result: Any = SolveInParallel([program], None, [options], [clarabel], Parallelism(1))[0]
     if not result.is_success():
         return None
     m, k = points.shape
@@ -355,14 +369,6 @@ def solve_program(program: MathematicalProgram, x: Any, points: Array) -> Array 
     inner = (m - 2 * FIXED) * k
     solution[FIXED : m - FIXED] = result.GetSolution(x)[:inner].reshape(-1, k)
     return solution
-
-
-@lru_cache
-def _solver_options() -> SolverOptions:
-    options = SolverOptions()
-    for name, value in (("tol_gap_abs", _GAP), ("tol_gap_rel", _GAP), ("tol_feas", _INFEASIBLE)):
-        options.SetOption(ClarabelSolver.id(), name, value)
-    return options
 
 
 class _Rows(NamedTuple):

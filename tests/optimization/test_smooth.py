@@ -210,15 +210,14 @@ def test_it_is_never_slower_than_the_path_with_its_corners_rounded_or_stops(post
 
 
 @pytest.mark.parametrize("trust", [0.02, 0.05])
-def test_a_spline_clearly_slower_than_the_path_with_rounded_corners_is_not_returned(post, trust):
+def test_where_the_path_with_rounded_corners_is_clearly_faster_it_goes_on_from_there(post, trust):
     # Too few rounds and steps too small to get anywhere: splines 6 to 22 % slower.
     options = SmoothOptions(rounds=2 if trust < 0.05 else 1, trust=trust)
     path, group = plan(post, START, GOAL, seed=1), post.robot.group("arm")
     found = smooth(post.view("arm"), path, group, options=options)
     peer = time_optimal(post.view("arm"), path, group)
     assert found.trajectory.duration <= 1.05 * peer.trajectory.duration
-    assert found.method == "time-optimal"
-    assert "the best spline takes" in found.note
+    assert found.rounds > options.rounds
     assert_runs(found.trajectory, group, 1.0, START, GOAL)
 
 

@@ -140,3 +140,18 @@ def test_a_base_that_moves_with_the_arm_is_proven_against_the_furniture(kitchen,
     for goal, proven in ((through, False), (free, True)):
         path = Path("base+arm", np.array([start, goal]))
         assert (prove(context, state, path, frozenset(), PROVEN).hit is None) == proven
+
+
+def test_trajectories_do_not_depend_on_the_number_of_threads(kitchen, world, monkeypatch):
+    """Of motions that share a view, and of others."""
+    found = []
+    for threads in (1, 4):
+        monkeypatch.setattr("os.cpu_count", lambda threads=threads: threads)
+        context, there = refined(kitchen, world, "arm", optimize="smooth")
+        back = replace(there, path=Path("arm", there.path.waypoints[::-1]))
+        motions = (there, back, refined(kitchen, world, "base", optimize="smooth")[1])
+        done = optimize_trajectories(context, motions, initial_state(kitchen))
+        found.append([motion.trajectory for motion in done])
+    for one, four in zip(*found, strict=True):
+        np.testing.assert_array_equal(one.breaks, four.breaks)
+        np.testing.assert_array_equal(one.coefficients, four.coefficients)
