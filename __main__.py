@@ -59,7 +59,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     Where only the command line waits for the import, there is nothing to keep; else it is raised
     after the import, for which a second Ctrl-C does not wait.
     """
-    imports, waiting = False, []  # modules that wait for the outermost import
+    imports = False
+    waiting: list[str] = []  # modules that wait for the outermost import
     while frame is not None:
         if frame.f_code.co_name == "_find_and_load":
             imports, waiting = True, []

@@ -49,6 +49,14 @@ sys.exit(main())
 """
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Where a shell has started the tests in the background, SIGINT is ignored in children too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("command", ["plan", "run"])
 def test_a_start_is_interrupted_in_one_line(start, command, tmp_path):
