@@ -12,10 +12,10 @@ importing ``galley`` imports nothing else, so that ``galley plan`` starts in mil
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # ``typing`` takes longer to import than all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from galley.domain.errors import BadInput
     from galley.domain.failure import Failure, FailureError
     from galley.domain.listener import Listener
@@ -60,6 +60,8 @@ def __getattr__(name: str) -> Any:
     """One of the names above, imported now."""
     if name not in _HOME:
         raise AttributeError(f"module 'galley' has no attribute '{name}'")
+    from importlib import import_module
+
     value = getattr(import_module(f"galley.{_HOME[name]}"), name)
     globals()[name] = value
     return value

@@ -1,4 +1,7 @@
-"""``python -m galley``, and the entry of the console script ``galley``."""
+"""``python -m galley``, and the entry of the console script ``galley``.
+
+Until ``main`` has begun, Ctrl-C is Python's: a traceback. So little is imported before.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,29 @@ import atexit
 import os
 import signal
 import sys
-from types import FrameType
-from typing import NoReturn
+
+TYPE_CHECKING = False  # ``typing`` takes longer to import than the rest
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
 
 _INTERRUPTED = 130
+_LATER = 0.02  # s
+_ENTRIES = ("__main__", "runpy", "importlib._bootstrap", "galley.__main__")
 
 
 def main() -> int:
     """Run the command line, whose Ctrl-C is one line and status 130 while it is imported too."""
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not by nohup
     if interruptible:
-        # Imports may swallow an exception, or turn it into another one.
         signal.signal(signal.SIGINT, _leave)
     try:
         from galley.cli import main as run
 
         if interruptible:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGALRM, _interrupt)
+            signal.signal(signal.SIGINT, _interrupt)
+            sys.unraisablehook = _not_raised
         status = run()
         if status == _INTERRUPTED:
             # Python ends by the signal, whatever the status, if the exception passed through code
@@ -34,13 +43,44 @@ def main() -> int:
     except KeyboardInterrupt:
         _leave()
     finally:
-        if interruptible:
-            signal.signal(signal.SIGINT, _leave)  # while the interpreter shuts down
+        if interruptible:  # while the interpreter shuts down
+            signal.signal(signal.SIGALRM, _leave)
+            signal.signal(signal.SIGINT, _leave)
 
 
 def _leave(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoReturn:
     os.write(2, b"interrupted\n")
     os._exit(_INTERRUPTED)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, but never inside an import, which may turn it into another error.
+
+    Where only the command line waits for the import, there is nothing to keep; else it is raised
+    after the import, for which a second Ctrl-C does not wait.
+    """
+    imports = False
+    waiting: list[str] = []  # modules that wait for the outermost import
+    while frame is not None:
+        if frame.f_code.co_name == "_find_and_load":
+            imports, waiting = True, []
+        else:
+            waiting.append(frame.f_globals.get("__name__", ""))
+        frame = frame.f_back
+    if not imports:
+        raise KeyboardInterrupt
+    again = number == signal.SIGINT and signal.getitimer(signal.ITIMER_REAL)[0] > 0.0
+    if again or all(name in _ENTRIES or name.startswith("galley.cli") for name in waiting):
+        _leave()
+    signal.setitimer(signal.ITIMER_REAL, _LATER)
+
+
+def _not_raised(what: sys.UnraisableHookArgs) -> None:
+    """Raise a KeyboardInterrupt later that a callback or a destructor has swallowed."""
+    if issubclass(what.exc_type, KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, _LATER)
+    else:
+        sys.__unraisablehook__(what)
 
 
 if __name__ == "__main__":

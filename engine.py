@@ -256,8 +256,8 @@ def plan_task(
     if search not in METHODS:
         what = f"'{search}' is none of {', '.join(METHODS)}{did_you_mean(search, METHODS)}"
         raise BadInput.one("search", what)
-    pddl = read_domain(domain or KITCHEN / "kitchen.pddl")
-    task = read_problem(problem or KITCHEN / "task.pddl", pddl)
+    pddl = read_domain(domain)
+    task = read_problem(problem, pddl)
     limits = SearchLimits(nodes=node_limit, seconds=seconds)
     try:
         return find_plan(ground(pddl, task, limits), search, limits)

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from galley import __version__
 from galley.domain.errors import BadInput, did_you_mean
@@ -79,6 +79,17 @@ _MODULES = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    """Suggests the command or the value that may have been meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += did_you_mean(str(value), [str(each) for each in action.choices or ()])
+            raise
+
+
 def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
     """The parser of the command line; only the command that ``words`` begin with gets its options.
 
@@ -86,7 +97,7 @@ def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
         words: a command; a command and its subcommand; or the whole command line.
         whole: give all commands their options.
     """
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="galley",
         description="Task-and-motion planning for a mobile Franka Panda in a kitchen.",
         epilog=f"{_EXAMPLES}\n\n{_EXIT_CODES}",

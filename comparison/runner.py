@@ -84,6 +84,9 @@ class ComparisonResult:
     results: list[QueryResult] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return f"ComparisonResult({len(self.results)} queries, {len(self.faults)} faults)"
+
 
 def run(
     options: ComparisonOptions, listener: Listener, *, write: bool = True

@@ -64,6 +64,9 @@ class Report:
     starts: dict[tuple[int, int], float] = field(default_factory=dict)
     video: dict[str, Any] | None = None
 
+    def __repr__(self) -> str:
+        return f"Report({self.status}, {len(self.plan)} actions, {len(self.motions)} motions)"
+
     @classmethod
     def of(cls, task: TampTask, seed: int, options: dict[str, Any]) -> Report:
         """A report that knows the task and no more."""

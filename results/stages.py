@@ -51,6 +51,10 @@ class Solution:
     timing_s: Mapping[str, float]
     node_limit: int | None = None
 
+    def __repr__(self) -> str:
+        seconds = sum(motion.trajectory.duration for motion in self.motions)
+        return f"Solution({len(self.plan)} actions, {len(self.motions)} motions, {seconds:.1f} s)"
+
     @property
     def plan(self) -> tuple[GroundAction, ...]:
         """The actions, in order."""
@@ -103,6 +107,10 @@ class Execution:
     faults: tuple[str, ...]
     aborted: Failure | None
     timing_s: Mapping[str, float]
+
+    def __repr__(self) -> str:
+        how = "" if self.aborted is None else f", aborted: {self.aborted}"
+        return f"Execution({self.executor}, {self.motions} motions, {self.log.duration:.1f} s{how})"
 
     @property
     def goal(self) -> Goal:

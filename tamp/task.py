@@ -28,6 +28,9 @@ class TampTask:
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
 
+    def __repr__(self) -> str:
+        return f"TampTask({self.problem.file} in {self.scene.source})"
+
     @property
     def start(self) -> State:
         """The State that the scene describes."""

@@ -15,6 +15,7 @@ import galley
 from galley.domain.failure import FailureKind
 from galley.domain.log import Log
 from galley.domain.shipped import KITCHEN, SCENARIOS
+from galley.viz.replay import Replay
 
 DOCS = Path(galley.__file__).parent / "docs"
 COLUMNS = ("time", "q", "velocity", "scene_q", "items", "held", "contact_step", "contact_pair")
@@ -105,6 +106,14 @@ def test_a_run_whose_goal_does_not_hold_says_so(run):
     hidden = replace(short, aborted=None)
     assert hidden.failure.kind is FailureKind.CONTRADICTION
     assert "(on sugar countertop) does not hold" in str(hidden.failure)
+
+
+def test_what_a_notebook_shows_of_a_result_is_a_line(task, solution, run):
+    assert repr(task) == f"TampTask({KITCHEN}/sugar_only.pddl in {KITCHEN}/kitchen.yaml)"
+    assert repr(solution).startswith(f"Solution(4 actions, {len(solution.motions)} motions, ")
+    assert repr(run) == f"Execution(kinematic, {run.motions} motions, {run.log.duration:.1f} s)"
+    assert repr(galley.report(solution)).startswith("Report(")
+    assert repr(Replay("<p>" * 500_000)) == "Replay(1.5 MB; save(path) writes it)"
 
 
 @pytest.mark.parametrize("what", ["task", "solution", "run", "refusal"])

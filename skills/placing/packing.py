@@ -459,7 +459,7 @@ def _least_length(
         if placed_ == count:
             best = min(best, end)
             return
-        for k in np.flatnonzero(left):
+        for k in map(int, np.flatnonzero(left)):
             if len(before[k]) and left[before[k]].any():
                 continue
             to = max(end, float(least[k] + half[k]))

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -12,24 +13,63 @@ import galley.engine
 from galley.domain.shipped import KITCHEN
 
 PLAN = ["plan", str(KITCHEN / "kitchen.pddl"), str(KITCHEN / "task.pddl")]
-ENTRY = "import sys; from galley.__main__ import main; sys.exit(main())"  # the console script's
+RUN = ["run", "--execute", "none", "--no-video"]
 STARTS = {
-    "galley": ["-c", ENTRY],
+    "galley": [str(Path(sys.executable).with_name("galley"))],
     "python -m galley": ["-m", "galley"],
     "python engine.py": [galley.engine.__file__],
 }
+# Ctrl-C at a chosen moment, and code around it that swallows it: in the import of MODULE, or while
+# the task is opened, in a destructor.
+AT_A_MOMENT = """
+import signal, sys, time
+
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == MODULE:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except BaseException:
+                raise ImportError("what was raised here became another error")
+
+class Swallows:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def opened(event, arguments):
+    if event == "open" and str(arguments[0]).endswith("task.pddl"):
+        if MODULE is None:
+            Swallows()
+        time.sleep(5.0)
+
+sys.meta_path.insert(0, Finder())
+sys.addaudithook(opened)
+from galley.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Where a shell has started the tests in the background, SIGINT is ignored in children too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("command", ["plan", "run"])
 def test_a_start_is_interrupted_in_one_line(start, command, tmp_path):
     """From the first import of galley on: before that, Python itself starts."""
-    arguments = PLAN if command == "plan" else ["run", "--execute", "none", "--no-video"]
     rng = random.Random(f"{start} {command}")
     statuses = set()
     for _ in range(6):
         process = subprocess.Popen(
-            [sys.executable, "-X", "importtime", *STARTS[start], *arguments],
+            [
+                *(sys.executable, "-X", "importtime"),
+                *STARTS[start],
+                *(PLAN if command == "plan" else RUN),
+            ],
             cwd=tmp_path,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -48,3 +88,36 @@ def test_a_start_is_interrupted_in_one_line(start, command, tmp_path):
             (line,) = said
             assert line.startswith("interrupted")
     assert 130 in statuses
+
+
+@pytest.mark.parametrize(
+    ("module", "caller"),
+    [
+        ("argparse", "__main__"),
+        ("galley.cli.plan", "__main__"),
+        ("galley.planning", "__main__"),
+        ("galley.planning", "a_library"),  # which may have something to finish
+        (None, "__main__"),
+    ],
+)
+def test_an_interruption_that_is_swallowed_comes_again(module, caller, tmp_path):
+    names = {"MODULE": module, "__name__": caller}
+    done = subprocess.run(
+        [sys.executable, "-c", f"exec({AT_A_MOMENT!r}, {names})", *PLAN],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+def test_little_is_imported_before_an_interruption_is_handled():
+    code = (
+        "import signal, sys\n"
+        "before = set(sys.modules)\n"
+        "import galley.__main__\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {"__future__", "atexit", "galley", "galley.__main__"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from galley.domain.files import write_atomically
@@ -19,7 +19,10 @@ class Replay:
         html: the page, which needs nothing else.
     """
 
-    html: str = field(repr=False)
+    html: str
+
+    def __repr__(self) -> str:
+        return f"Replay({len(self.html) / 1e6:.1f} MB; save(path) writes it)"
 
     def save(self, path: str | Path) -> Path:
         """Write the page; it appears whole or not at all.
