@@ -45,6 +45,7 @@ TURN = 8  # refinements beyond one for each action that a skeleton gets before t
 REFINEMENTS_IN_ALL = 120  # and 8 more for each action of the longest plan; diagnoses count, too
 PAIRS_IN_ALL = 16_000  # of a manipulation and a base pose, since a refinement may try 1 or 300
 SHORTENING = 12  # refinements for shorter plans, once one has motions
+SHORTENING_PAIRS = 400  # for the same: about a second's worth, of which one failure uses up to 300
 RECONSIDERED = 3  # every so many rounds a skeleton that was set aside gets a turn
 
 
@@ -234,6 +235,7 @@ class Search:
         self._worst: Failure | None = None
         self._source = self._new_source()
         self._pairs = self.context.tries["pairs"]  # of earlier searches
+        self._last_pair = self._pairs + round(self.context.settings.effort * PAIRS_IN_ALL)
         self.task_s += time.perf_counter() - clock
         budget = 0
         for number in count(1):
@@ -259,8 +261,7 @@ class Search:
 
     def _over(self) -> bool:
         """Whether as much was tried as a search may."""
-        tried = self.context.tries["pairs"] - self._pairs
-        return tried >= round(self.context.settings.effort * PAIRS_IN_ALL)
+        return self.context.tries["pairs"] >= self._last_pair
 
     def _new_source(self) -> Skeletons:
         return Skeletons(
@@ -366,8 +367,11 @@ class Search:
         """The plan without a detour that one suspicion caused, if a few refinements will do."""
         self._analyzer.silent = True
         end = self._spent + SHORTENING
+        self._last_pair = self.context.tries["pairs"] + SHORTENING_PAIRS
         for key, constraint in self.constraints.all.items():
-            if constraint.proven or key in self._given_up or self._spent >= end:
+            if self._spent >= end or self._over():
+                break
+            if constraint.proven or key in self._given_up:
                 continue
             task = self.constraints.applied_to(self._constrained, {*self._given_up, key})
             plan = shortest(task, self.node_limit)

@@ -251,6 +251,18 @@ def test_a_right_suspicion_costs_few_refinements_to_confirm(ways):
     assert len(ways.asked("short")) <= 1 + module.SHORTENING
 
 
+@pytest.mark.parametrize(("pairs", "retries"), [(1, TURN + 1), (100, 4), (150, 3), (400, 1)])
+def test_retries_that_try_much_soon_end_the_search_for_a_shorter_plan(ways, pairs, retries):
+    """A failing grasp tries hundreds, one that succeeds a few: 400 tries are about a second."""
+    ways.fails = {"short": 10**6}
+    ways.blocks = {"short": {1}}
+    ways.roles = dict.fromkeys(("one", "two", "far", "farther", "farthest"), Role())
+    ways.pairs = pairs
+    assert names(ways.search(attempts=10**6).solve()) == ("one", "two")
+    order = [name for name, _ in ways.calls]
+    assert order[order.index("two") + 1 :] == ["short"] * retries
+
+
 def test_a_suspicion_that_leaves_no_plan_is_tried_around(ways):
     """The diagnosis is wrong: the second try goes well, and nothing can move the green tea."""
     ways.fails = {"short": 1}
