@@ -7,7 +7,7 @@ of the section belongs to both sides. So the parts' hulls together cover all tha
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +36,7 @@ def convex_parts(mesh: CollisionMesh, most: int) -> list[CollisionMesh]:
         mesh: triangles; they need not be watertight.
         most: parts.
     """
-    worth = WORTH * _hull_volume(mesh.points)
+    worth = WORTH * _hull(mesh.points)[1]
     parts = [mesh]
     cuts = [_best_cut(mesh) if len(mesh.triangles) else _Cut(0.0)]
     while len(parts) < most:
@@ -50,7 +50,7 @@ def convex_parts(mesh: CollisionMesh, most: int) -> list[CollisionMesh]:
 
 
 def _best_cut(mesh: CollisionMesh) -> _Cut:
-    whole, best, place = _hull_volume(mesh.points), 0.0, None
+    whole, best, place = _hull(mesh.points)[1], 0.0, None
     for axis in np.eye(3):
         height = mesh.points @ axis
         planes = np.linspace(height.min(), height.max(), _PLACES + 2)[1:-1]
@@ -77,33 +77,26 @@ def _volumes(mesh: CollisionMesh, height: Array, planes: Array) -> list[float]:
     for at in planes:
         across = (ends.min(axis=1) < at) & (ends.max(axis=1) >= at)
         (a, b), (low, high) = mesh.points[edges[across]].swapaxes(0, 1), ends[across].T
-        outlines.append(_corners(a + ((at - low) / (high - low))[:, None] * (b - a)))
+        outlines.append(_hull(a + ((at - low) / (high - low))[:, None] * (b - a))[0])
     nothing = np.empty((0, 3))
     slab = np.searchsorted(planes, height, side="right")
     slabs = [
-        _corners(np.vstack([mesh.points[slab == k], below, above]))
+        _hull(np.vstack([mesh.points[slab == k], below, above]))[0]
         for k, (below, above) in enumerate(
             zip([nothing, *outlines], [*outlines, nothing], strict=True)
         )
     ]
-    below, above = (
-        [_hull_volume(points) for points in itertools.accumulate(row, _joined)]
-        for row in (slabs[:-1], slabs[:0:-1])
-    )
+    below, above = ([volume for _, volume in _grown(row)] for row in (slabs[:-1], slabs[:0:-1]))
     pairs = zip(below, above[::-1], strict=True)
     return [a + b if min(a, b) > 0.0 else np.inf for a, b in pairs]
 
 
-def _joined(a: Array, b: Array) -> Array:
-    return _corners(np.vstack([a, b]))
-
-
-def _corners(points: Array) -> Array:
-    """Those of the points (n, 3) that are corners of their convex hull; all if it is flat."""
-    try:
-        return np.asarray(points[ConvexHull(points).vertices])
-    except (QhullError, ValueError):
-        return points
+def _grown(slabs: list[Array]) -> Iterator[tuple[Array, float]]:
+    """Corners and volume of the hulls of the first slab, the first two, the first three, ..."""
+    corners = np.empty((0, 3))
+    for slab in slabs:
+        corners, volume = _hull(np.vstack([corners, slab]))
+        yield corners, volume
 
 
 def _side(mesh: CollisionMesh, normal: Array, origin: Array) -> CollisionMesh:
@@ -134,9 +127,10 @@ def _side(mesh: CollisionMesh, normal: Array, origin: Array) -> CollisionMesh:
     return CollisionMesh(points, triangles.reshape(-1, 3).astype(np.int64))
 
 
-def _hull_volume(points: Array) -> float:
-    """Of the convex hull of points (n, 3), m^3; 0 if it is flat."""
+def _hull(points: Array) -> tuple[Array, float]:
+    """Corners of the convex hull of points (n, 3) and its volume, m^3; all and 0 if it is flat."""
     try:
-        return float(ConvexHull(points).volume)
+        found = ConvexHull(points)
     except (QhullError, ValueError):
-        return 0.0
+        return points, 0.0
+    return np.asarray(points[found.vertices]), float(found.volume)
