@@ -9,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import logging
+import os
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,6 +32,9 @@ from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, r
 Arrays = Mapping[str, Any]
 _ROUNDED = 1e-5  # m
 _LAYOUT = 2  # version of the cached arrays
+_PATIENCE = 2.0  # seconds between lines of progress
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -162,10 +168,10 @@ def _robot_digest(urdf: str, joints: tuple[str, ...], excess: tuple[tuple[str, f
 
 def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
     """Spheres and hulls of all links with meshes, by attribute of CollisionModel."""
-    meshes: dict[str, list[LinkShape]] = {}
-    for shape in link_shapes(urdf):
-        if shape.kind == "hull":
-            meshes.setdefault(shape.link, []).append(shape)
+    hulls = [shape for shape in link_shapes(urdf) if shape.kind == "hull"]
+    meshes: dict[str, list[tuple[LinkShape, Covering]]] = {}
+    for shape, covering in zip(hulls, _coverings(hulls, excess), strict=True):
+        meshes.setdefault(shape.link, []).append((shape, covering))
     part_frame, part_ball = [], []
     part_cluster, cluster_sphere = [0], [0]
     cluster_balls: list[Array] = [np.zeros((0, 4))]
@@ -175,11 +181,11 @@ def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
     planes: list[Array] = [np.zeros((0, 4))]
     for link, own in meshes.items():
         frame, X_FL = tree.link(link)
-        balls, clusters, sizes = _spheres(own, X_FL, excess)
+        balls, clusters, sizes = _spheres(own, X_FL)
         # Coverings on disk are rounded to micrometres.
         part_excess.append(excess.get(link, excess["*"]) + _ROUNDED)
         part_hull.append(part_hull[-1] + len(own))
-        for shape in own:
+        for shape, _ in own:
             assert shape.hull is not None
             X = X_FL @ shape.X_LS
             normals = shape.hull.normals @ X[:3, :3].T
@@ -210,18 +216,33 @@ def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
     }
 
 
-def _spheres(
-    shapes: list[LinkShape], X_FL: Array, excess: dict[str, float]
-) -> tuple[Array, Array, list[int]]:
+def _coverings(shapes: list[LinkShape], excess: dict[str, float]) -> list[Covering]:
+    """A covering for each shape with a hull, by threads: the search's kernel holds no lock.
+
+    Progress is logged as warnings, which Python writes to stderr unless logging is set up.
+    """
+
+    def made(shape: LinkShape) -> Covering:
+        assert shape.hull is not None
+        return covering_of(shape.hull, excess.get(shape.link, excess["*"]), shape.link)
+
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
+        tasks = [pool.submit(made, shape) for shape in shapes]
+        while undone := wait(tasks, timeout=_PATIENCE).not_done:
+            share = 1.0 - len(undone) / len(tasks)
+            _log.warning("spheres about the links (once; they are kept): %.0f%%", 100 * share)
+        return [task.result() for task in tasks]
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _spheres(own: list[tuple[LinkShape, Covering]], X_FL: Array) -> tuple[Array, Array, list[int]]:
     """Spheres (k, 4) and clusters (c, 4) of a link's meshes, and the size of each cluster."""
     balls: list[Array] = []
     clusters: list[Array] = []
     sizes: list[int] = []
-    for shape in shapes:
-        assert shape.hull is not None
-        covering: Covering = covering_of(
-            shape.hull, excess.get(shape.link, excess["*"]), shape.link
-        )
+    for shape, covering in own:
         X = X_FL @ shape.X_LS
         for centres, radii, into in (
             (covering.centres, covering.radii, balls),

@@ -7,6 +7,7 @@ of the section belongs to both sides. So the parts' hulls together cover all tha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,7 @@ def convex_parts(mesh: CollisionMesh, most: int) -> list[CollisionMesh]:
         mesh: triangles; they need not be watertight.
         most: parts.
     """
-    worth = WORTH * _hull_volume(mesh)
+    worth = WORTH * _hull(mesh.points)[1]
     parts = [mesh]
     cuts = [_best_cut(mesh) if len(mesh.triangles) else _Cut(0.0)]
     while len(parts) < most:
@@ -49,15 +50,53 @@ def convex_parts(mesh: CollisionMesh, most: int) -> list[CollisionMesh]:
 
 
 def _best_cut(mesh: CollisionMesh) -> _Cut:
-    whole, best = _hull_volume(mesh), _Cut(0.0)
-    low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
+    whole, best, place = _hull(mesh.points)[1], 0.0, None
     for axis in np.eye(3):
-        for at in np.linspace(low @ axis, high @ axis, _PLACES + 2)[1:-1]:
-            halves = tuple(_side(mesh, sign * axis, at * axis) for sign in (1.0, -1.0))
-            saved = whole - sum(map(_hull_volume, halves))
-            if saved > best.saved and all(_hull_volume(half) > 0.0 for half in halves):
-                best = _Cut(saved, halves)
-    return best
+        height = mesh.points @ axis
+        planes = np.linspace(height.min(), height.max(), _PLACES + 2)[1:-1]
+        for at, volume in zip(planes, _volumes(mesh, height, planes), strict=True):
+            if whole - volume > best:
+                best, place = whole - volume, (axis, at)
+    if place is None:
+        return _Cut(0.0)
+    axis, at = place
+    return _Cut(best, tuple(_side(mesh, sign * axis, at * axis) for sign in (1.0, -1.0)))
+
+
+def _volumes(mesh: CollisionMesh, height: Array, planes: Array) -> list[float]:
+    """The sum of both halves' hulls, m^3, for each of the planes; infinite if one has none.
+
+    A half's hull is that of the corners of its slabs' hulls, so no cut looks at all points again.
+
+    Args:
+        height: of the mesh's points (n,), m, ascending planes (k,) being at given heights.
+    """
+    edges = mesh.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    ends = height[edges]
+    outlines = []  # points of the surface on each plane: both sides have them
+    for at in planes:
+        across = (ends.min(axis=1) < at) & (ends.max(axis=1) >= at)
+        (a, b), (low, high) = mesh.points[edges[across]].swapaxes(0, 1), ends[across].T
+        outlines.append(_hull(a + ((at - low) / (high - low))[:, None] * (b - a))[0])
+    nothing = np.empty((0, 3))
+    slab = np.searchsorted(planes, height, side="right")
+    slabs = [
+        _hull(np.vstack([mesh.points[slab == k], below, above]))[0]
+        for k, (below, above) in enumerate(
+            zip([nothing, *outlines], [*outlines, nothing], strict=True)
+        )
+    ]
+    below, above = ([volume for _, volume in _grown(row)] for row in (slabs[:-1], slabs[:0:-1]))
+    pairs = zip(below, above[::-1], strict=True)
+    return [a + b if min(a, b) > 0.0 else np.inf for a, b in pairs]
+
+
+def _grown(slabs: list[Array]) -> Iterator[tuple[Array, float]]:
+    """Corners and volume of the hulls of the first slab, the first two, the first three, ..."""
+    corners = np.empty((0, 3))
+    for slab in slabs:
+        corners, volume = _hull(np.vstack([corners, slab]))
+        yield corners, volume
 
 
 def _side(mesh: CollisionMesh, normal: Array, origin: Array) -> CollisionMesh:
@@ -88,9 +127,10 @@ def _side(mesh: CollisionMesh, normal: Array, origin: Array) -> CollisionMesh:
     return CollisionMesh(points, triangles.reshape(-1, 3).astype(np.int64))
 
 
-def _hull_volume(mesh: CollisionMesh) -> float:
-    """Of the convex hull, m^3; 0 if it is flat."""
+def _hull(points: Array) -> tuple[Array, float]:
+    """Corners of the convex hull of points (n, 3) and its volume, m^3; all and 0 if it is flat."""
     try:
-        return float(ConvexHull(mesh.points).volume)
+        found = ConvexHull(points)
     except (QhullError, ValueError):
-        return 0.0
+        return points, 0.0
+    return np.asarray(points[found.vertices]), float(found.volume)

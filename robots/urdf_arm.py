@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import itertools
+import logging
+import time
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -42,6 +44,9 @@ CONVEX_PARTS = 8
 """Most convex hulls that stand for a mesh of a link."""
 
 _SKIPPED = ("transmission", "gazebo")
+_PATIENCE = 2.0  # seconds between lines of progress
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -152,7 +157,12 @@ def _simplify(root: ET.Element, path: Path, still: set[str], most: int) -> None:
             element.set("type", "fixed")
             for tag in ("axis", "limit", "dynamics"):
                 _drop(element, tag)
-    for link in root.findall("link"):
+    links, said = root.findall("link"), time.monotonic()
+    for k, link in enumerate(links):
+        if time.monotonic() - said > _PATIENCE:
+            said = time.monotonic()
+            share = 100 * k / len(links)
+            _log.warning("cutting meshes into convex parts (once; they are kept): %.0f%%", share)
         _drop_massless(link)
         for collision in link.findall("collision"):
             _cut_meshes(link, collision, path, most)

@@ -216,3 +216,13 @@ def test_a_quick_cover_is_proved_and_needs_few_more_spheres():
     assert len(quick.radii) <= 1.2 * len(covering_of(body, excess).radii) + 1
     with pytest.raises(ValueError, match="too small"):
         quick_cover(body, 1e-5)
+
+
+def test_a_quick_cover_of_a_hull_with_many_corners_covers_all_of_it():
+    x = np.random.default_rng(0).normal(size=(800, 3))
+    body = hull(x / np.linalg.norm(x, axis=1)[:, None] * [0.04, 0.05, 0.1])
+    assert len(body.vertices) == 800
+    quick = quick_cover(body, 0.01)
+    _, out, _ = needed_radii(body, quick.centres, quick.radii)
+    assert out <= 0.0
+    assert quick.excess <= 0.01
