@@ -55,9 +55,10 @@ def optimize_trajectories(
 
     Free motions are optimized side by side. The trajectories don't depend on how many at a time.
     """
-    states = [state]
-    for motion in motions[:-1]:
-        states.append(after(context.scene, context.robot, motion, states[-1]))
+    states = []
+    for motion in motions:
+        states.append(state)
+        state = after(context.scene, context.robot, motion, state)
     timed = _optimized(context, motions, states)
     return tuple(_finished(context, *each) for each in zip(timed, states, strict=True))
 

@@ -90,7 +90,7 @@ def test_curves_keep_their_peaks(run, data):
     motions = load_motions(run / "trajectories.npz")
     assert len(data["steps"]) == len(motions)
     for motion, step in zip(motions, data["steps"], strict=True):
-        t = np.linspace(0.0, motion.trajectory.duration, 5001)
+        t = np.linspace(0.0, motion.trajectory.duration, 20001)
         for order, name in ((1, "velocity"), (2, "acceleration")):
             curve = np.abs(np.array(step["curves"][name])).max(axis=1)
             dense = np.abs(motion.trajectory(t, order)).max(axis=0)
