@@ -85,7 +85,8 @@ def optimize_and_audit(
     refining = sum(motion.record.optimization_ms for motion in motions) / 1e3
     began = time.perf_counter()
     optimized = optimize_trajectories(context, motions, start)
-    optimization_s = refining + time.perf_counter() - began
+    spent = time.perf_counter() - began if context.settings.optimize != "none" else 0.0
+    optimization_s = refining + spent
     began = time.perf_counter()
     audited = audit(context.scene, context.robot, optimized, start)
     return AuditedMotions(audited, optimization_s, time.perf_counter() - began)
