@@ -161,7 +161,8 @@ def smooth(
         return other if best is None else OptimizedTrajectory(best, METHOD, "", rounds)
     slow = _SLOWER * other.trajectory.duration
     if best is None or best.duration > slow:  # go on from the faster one
-        first = other.trajectory(space.abscissae * other.trajectory.duration)
+        finer = spline_space(min(options.max_pieces, 2 * (len(first) - DEGREE)))
+        first = other.trajectory(finer.abscissae * other.trajectory.duration)
         first[:FIXED], first[-FIXED:] = points[0], points[-1]
         again, more, reason = _optimize(view, points, first, group, scale, clearance, options)
         rounds += more
