@@ -150,7 +150,7 @@ def leaning_with_room(
             others = others or obstacles(context, state, (), about)
             hit[new] = 0.0
             for way, width in product(ways, {found[k].width for k in new}):
-                rows = np.array([k for k in new if found[k].width == width])
+                rows = np.array([k for k in new if found[k].width == width and not hit[k]], int)
                 X = X_WT[rows]
                 X[:, :3, 3] -= way[rows]
                 names = first_overlaps(robot, others, scene.items[index].name, X, width / 2.0)
