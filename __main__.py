@@ -46,6 +46,8 @@ def main() -> int:
         if interruptible:  # while the interpreter shuts down
             signal.signal(signal.SIGALRM, _leave)
             signal.signal(signal.SIGINT, _leave)
+            # Once Python has put the signals back, the timer would end the process as a fault does.
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def _leave(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoReturn:

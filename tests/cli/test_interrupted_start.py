@@ -112,6 +112,19 @@ def test_an_interruption_that_is_swallowed_comes_again(module, caller, tmp_path)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
 
+def test_an_interruption_that_came_too_late_does_not_end_the_finished_process():
+    code = (
+        "import signal, galley.cli, galley.__main__\n"
+        "def run():\n"
+        "    signal.setitimer(signal.ITIMER_REAL, 60.0)\n"
+        "    return 0\n"
+        "galley.cli.main = run\n"
+        "print(galley.__main__.main(), *signal.getitimer(signal.ITIMER_REAL))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("0 0.0 0.0\n", "")
+
+
 def test_little_is_imported_before_an_interruption_is_handled():
     code = (
         "import signal, sys\n"
