@@ -148,9 +148,8 @@ def smooth(
         still = time_optimal(view, path, group, scale, required)
         return still if isinstance(still, Failure) else replace(still, method=METHOD)
     clearance = _provable_clearance(view, points) if required is None else required
-    space = spline_space(
-        min(options.max_pieces, options.pieces + options.pieces_per_corner * (len(points) - 2))
-    )
+    pieces = options.pieces + options.pieces_per_corner * (len(points) - 2)
+    space = spline_space(min(options.max_pieces, pieces))
     first = initial_control_points(space, points, group)
     best, rounds, reason = _optimize(view, points, first, group, scale, clearance, options)
     quick = _SLOWER * _least_duration(points, group, scale)
@@ -161,7 +160,7 @@ def smooth(
         return other if best is None else OptimizedTrajectory(best, METHOD, "", rounds)
     slow = _SLOWER * other.trajectory.duration
     if best is None or best.duration > slow:  # go on from the faster one
-        finer = spline_space(min(options.max_pieces, 2 * (len(first) - DEGREE)))
+        finer = spline_space(min(options.max_pieces, 2 * pieces))
         first = other.trajectory(finer.abscissae * other.trajectory.duration)
         first[:FIXED], first[-FIXED:] = points[0], points[-1]
         again, more, reason = _optimize(view, points, first, group, scale, clearance, options)

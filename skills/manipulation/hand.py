@@ -124,8 +124,7 @@ def overlaps(part: ConvexPart, X_WT: Array, other: ConvexPart) -> Array:
     found = np.zeros(len(X_WT))
     low, high = other.solid.box
     at = X_WT[:, :3, :3] @ part.centre + X_WT[:, :3, 3]
-    gap = at - np.minimum(np.maximum(at, low), high)
-    near = np.flatnonzero(np.einsum("ni,ni->n", gap, gap) < part.radius**2)
+    near = np.flatnonzero(np.linalg.norm(at - np.clip(at, low, high), axis=1) < part.radius)
     a, b = part.solid, other.solid
     size = len(a.edges) * len(b.edges) + len(a.normals) + len(b.normals)
     step = max(1, _CHUNK // (size * (len(a.vertices) + len(b.vertices))))
