@@ -18,6 +18,7 @@ from galley.domain.pddl.model import Domain
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
+from galley.domain.scene.yaml_nodes import document
 from galley.domain.scene.yaml_reader import LARGEST_SCENE, Entry, Reader
 from galley.domain.shipped import SCENARIOS, did_you_mean_file, shipped_file
 
@@ -211,7 +212,7 @@ def _files(paths: Iterable[str | Path], faults: list[InputError]) -> list[Path]:
 def _is_scenario(path: Path) -> bool:
     """Whether a file has the key ``galley_scenario``, or can't be parsed."""
     try:
-        data = yaml.compose(read_text(path, LARGEST_SCENE), Loader=yaml.SafeLoader)
+        data = document(read_text(path, LARGEST_SCENE), str(path))
     except (BadInput, yaml.YAMLError, RecursionError):
         return True  # the reader will report the fault
     if not isinstance(data, yaml.MappingNode):

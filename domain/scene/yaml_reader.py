@@ -21,10 +21,11 @@ from galley.domain.files import read_text
 from galley.domain.frames import Array
 from galley.domain.scene.kinds import LARGEST, Fields, Items, Kind, Named, Number, Text
 from galley.domain.scene.yaml_faults import not_yaml
+from galley.domain.scene.yaml_nodes import document
 from galley.domain.shipped import shipped_file
 
 _log = logging.getLogger(__name__)
-LARGEST_SCENE = 2**21  # bytes: some 20,000 shapes; YAML is read at 100 kB/s
+LARGEST_SCENE = 2**21  # bytes: some 20,000 shapes; YAML is read at 100 to 700 kB/s
 # Names that a value may have; None if the section that declares them could not be read.
 Names = tuple[str, ...] | None
 
@@ -60,9 +61,7 @@ class Reader:
         text = read_text(self.path, LARGEST_SCENE)
         unrelated = bool(marks) and not any(mark in text for mark in marks)
         try:
-            loader = yaml.SafeLoader(text)
-            loader.name = str(self.path)  # the marks of all nodes carry it
-            node = loader.get_single_node()
+            node = document(text, str(self.path))
         except RecursionError:
             raise BadInput.one(self.path, "is nested too deeply to be a scene") from None
         except yaml.YAMLError as error:
