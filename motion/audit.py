@@ -60,12 +60,17 @@ def _worst(
     poses = np.array([_pose7(scene, robot, start, k) for k in range(len(scene.items))]).reshape(
         -1, 7
     )
+    world.set_arrays(start.q, start.scene_q, poses)
     worst: Contact | None = None
-    for q in motion.trajectory.resampled(STEP.get(motion.group, DEFAULT_STEP))[1]:
-        at = model.at(q)
-        for k in carried:
-            poses[k] = _pose7(scene, robot, at, k)
-        world.set_arrays(at.q, at.scene_q, poses)
+    states = motion.trajectory.resampled(STEP.get(motion.group, DEFAULT_STEP))[1]
+    for q in robot.with_groups(start.q, **{motion.group: states}):
+        if carried or model.driven is not None:
+            at = model.at(q[model.group])
+            for k in carried:
+                poses[k] = _pose7(scene, robot, at, k)
+            world.set_arrays(at.q, at.scene_q, poses)
+        else:
+            world.set_robot(q)
         for contact in world.contacts(0.0, motion.allowed):
             if contact.distance < -DEPTH and (worst is None or contact.distance < worst.distance):
                 worst = contact

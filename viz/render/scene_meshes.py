@@ -17,7 +17,8 @@ from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import JointTree, read_tree
 from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.render.obj_reader import parse_obj, read_obj
-from galley.worlds.engines.urdf import is_movable, write_textured_box
+from galley.viz.render.textured_box import write_textured_box
+from galley.worlds.engines.urdf import is_movable
 
 logger = logging.getLogger(__name__)
 _GREY = (0.7, 0.7, 0.7)

@@ -26,7 +26,7 @@ from galley.domain.scene.model import Scene
 from galley.domain.state import State, item_poses
 from galley.robots.model import RobotModel
 from galley.worlds.checker import Contact, Pair, pair
-from galley.worlds.engines.urdf import furniture_urdf, item_urdf
+from galley.worlds.engines.urdf import furniture_urdf, item_urdf, without_visuals
 
 _XYZW_TO_WXYZ = [6, 3, 4, 5, 0, 1, 2]  # a logged pose, in the order of a free body's positions
 
@@ -50,7 +50,7 @@ class DrakeWorld:
         # Continuous (time step 0): no contact solver is built, as nothing is simulated here.
         self.plant, self.scene_graph = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
         with _quiet():
-            self._robot_model = self._load("robot", robot.urdf)
+            self._robot_model = self._load("robot", without_visuals(robot.urdf))
             self._item_models = tuple(
                 self._load(item.name, item_urdf(item, self.folder)) for item in scene.items
             )

@@ -20,7 +20,13 @@ from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Contact, Pair, pair
 from galley.worlds.engines.bullet import pybullet as pb
 from galley.worlds.engines.bullet import quiet
-from galley.worlds.engines.urdf import furniture_urdf, is_movable, item_urdf, standing_urdf
+from galley.worlds.engines.urdf import (
+    furniture_urdf,
+    is_movable,
+    item_urdf,
+    standing_urdf,
+    without_visuals,
+)
 
 
 @dataclass(frozen=True)
@@ -105,7 +111,7 @@ def load_bullet_scene(
             furniture is loaded as separate bodies, which halves the time of a simulation step: in
             Bullet every contact with a multibody goes through all of its joints.
     """
-    flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_IGNORE_VISUAL_SHAPES
+    flags = pb.URDF_USE_INERTIA_FROM_FILE
     flags |= pb.URDF_USE_IMPLICIT_CYLINDER  # else a polygon with a margin of 1 mm all round
 
     def load(name: str, urdf: str, fixed: bool, more: int = 0) -> int:
@@ -122,7 +128,7 @@ def load_bullet_scene(
         for body in scene.bodies
         if dynamic and not is_movable(scene, body)
     }
-    robot_id = load("robot", robot.urdf, True, own)
+    robot_id = load("robot", without_visuals(robot.urdf), True, own)
     item_ids = tuple(
         load(f"item_{item.name}", item_urdf(item, folder), False) for item in scene.items
     )
@@ -215,7 +221,6 @@ class PyBulletWorld:
         """
         client = self.self_client
         flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
-        flags |= pb.URDF_IGNORE_VISUAL_SHAPES
         body = pb.loadURDF(
             str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=client
         )

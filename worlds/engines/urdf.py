@@ -1,20 +1,16 @@
-"""Writes a Scene's furniture and items as URDF, for PyBullet and Drake.
+"""Writes a Scene's furniture and items as URDF, for PyBullet and Drake: what collides and weighs.
 
 All furniture is one multibody on the world: one link a body, one joint a scene joint. A link's
 frame L is axis-parallel to the world; it sits in the joint's pivot for a revolute joint and in
 the world's origin otherwise (at zero joints), so that joint values mean the same in every world.
 
-A mesh is written as the OBJ of its convex hull, which both engines read, under an ASCII name. A box
-with a picture is written as OBJ + MTL. The picture holds the six faces in a grid of three columns
-and two rows, each filling its cell::
-
-    front (+x) | back (-x)  | top (+z)
-    left (+y)  | right (-y) | bottom (-z)
+A mesh is written as the OBJ of its convex hull, which both engines read, under an ASCII name. No
+engine gets what is only seen: pictures are our own renderer's.
 """
 
 from __future__ import annotations
 
-import shutil
+from functools import lru_cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -25,18 +21,6 @@ from galley.domain.meshes import hull_triangles
 from galley.domain.scene.model import WORLD, Body, Item, Scene, Shape
 
 FURNITURE = "furniture"
-# For each face: outward normal, direction of the picture's right, direction of its up; column, row.
-_FACES: tuple[
-    tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int], int, int], ...
-]
-_FACES = (
-    ((1, 0, 0), (0, 1, 0), (0, 0, 1), 0, 0),
-    ((-1, 0, 0), (0, -1, 0), (0, 0, 1), 1, 0),
-    ((0, 0, 1), (0, 1, 0), (-1, 0, 0), 2, 0),
-    ((0, 1, 0), (-1, 0, 0), (0, 0, 1), 0, 1),
-    ((0, -1, 0), (1, 0, 0), (0, 0, 1), 1, 1),
-    ((0, 0, -1), (0, 1, 0), (1, 0, 0), 2, 1),
-)
 
 
 def link_frame(scene: Scene, body: Body) -> Array:
@@ -107,6 +91,16 @@ def item_urdf(item: Item, folder: Path) -> str:
     return _text(robot)
 
 
+@lru_cache(maxsize=8)
+def without_visuals(urdf: str) -> str:
+    """A robot's URDF text without what is only seen, which engines take long to load."""
+    root = ET.fromstring(urdf)
+    for link in root.iter("link"):
+        for visual in link.findall("visual"):
+            link.remove(visual)
+    return _text(root)
+
+
 def _text(robot: ET.Element) -> str:
     # One element a line: PyBullet's importer reads lines of at most 1024 characters.
     ET.indent(robot)
@@ -119,22 +113,9 @@ def _link(
     link = ET.SubElement(robot, "link", name=name)
     add_inertial(link, shapes, X_LB, mass)
     for k, shape in enumerate(shapes):
-        X_LS = X_LB @ shape.X_BS
-        visual = ET.SubElement(link, "visual", name=f"{name}_{k}")
-        _origin(visual, X_LS)
-        geometry = ET.SubElement(visual, "geometry")
-        if shape.texture is not None:
-            path = write_textured_box(folder, f"{name}_{k}", shape.size, shape.texture)
-            ET.SubElement(geometry, "mesh", filename=str(path))
-        else:
-            _geometry(geometry, shape, folder / f"{name}_{k}_hull.obj")
-            # Colours are named by value: in Drake a name stands for one colour only.
-            color = "_".join(f"{round(255 * c):02x}" for c in shape.color)
-            material = ET.SubElement(visual, "material", name=f"color_{color}")
-            ET.SubElement(material, "color", rgba=_words(shape.color))
         if shape.collision:
             collision = ET.SubElement(link, "collision", name=f"{name}_{k}_collision")
-            _origin(collision, X_LS)
+            _origin(collision, X_LB @ shape.X_BS)
             _geometry(ET.SubElement(collision, "geometry"), shape, folder / f"{name}_{k}_hull.obj")
 
 
@@ -202,38 +183,3 @@ def _words(values: Array | tuple[float, ...]) -> str:
 
 def _number(value: float) -> str:
     return f"{float(value):.12g}"
-
-
-def write_textured_box(folder: Path, name: str, size: Array, texture: Path) -> Path:
-    """Write ``name``.obj, .mtl and .png into ``folder``; returns the OBJ's path.
-
-    Args:
-        folder: an existing folder.
-        name: file stem, unique in the folder.
-        size: full extents (3,), metres; the box is centred on its frame.
-        texture: picture laid out as this module's docstring says.
-    """
-    shutil.copyfile(texture, folder / f"{name}.png")
-    (folder / f"{name}.mtl").write_text(
-        f"newmtl label\nKa 1 1 1\nKd 1 1 1\nKs 0 0 0\nmap_Kd {name}.png\n"
-    )
-    vertices, uvs, normals, faces = [], [], [], []
-    half = size / 2.0
-    for k, (normal, right, up, column, row) in enumerate(_FACES):
-        n, r, u = (np.array(v, dtype=float) for v in (normal, right, up))
-        for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
-            vertices.append((n + s * r + t * u) * half)
-            uvs.append(((column + (s + 1) / 2) / 3.0, (1 - row + (t + 1) / 2) / 2.0))
-        normals.append(n)
-        a = 4 * k + 1
-        for i, j in ((1, 2), (2, 3)):
-            corners = (a, a + i, a + j)
-            faces.append(" ".join(f"{c}/{c}/{k + 1}" for c in corners))
-    lines = [f"mtllib {name}.mtl"]
-    lines += [f"v {x:.6f} {y:.6f} {z:.6f}" for x, y, z in vertices]
-    lines += [f"vt {u:.6f} {v:.6f}" for u, v in uvs]
-    lines += [f"vn {x:.0f} {y:.0f} {z:.0f}" for x, y, z in normals]
-    lines += ["usemtl label", *(f"f {face}" for face in faces)]
-    path = folder / f"{name}.obj"
-    path.write_text("\n".join(lines) + "\n")
-    return path

@@ -1,19 +1,22 @@
 """The kitchen as Drake's VTK engine draws it; ``python -m`` with this module and a FILE writes it.
 
-An oracle for our renderer. Drake reads the same URDF texts as it does for its audits, with its own
-reader of meshes and textures. It needs EGL (on Debian libegl1 and libgl1-mesa-dri).
+An oracle for our renderer. Drake reads the same URDF texts as it does for its audits, with what is
+to be seen added, by its own reader of meshes and textures. It needs EGL (on Debian libegl1 and
+libgl1-mesa-dri).
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
 
-from galley.domain.frames import Array
-from galley.domain.scene.model import Scene
+from galley.domain.frames import Array, inverse, rpy
+from galley.domain.scene.model import Scene, Shape
+from galley.viz.render.textured_box import write_textured_box
 from galley.viz.render.view import Camera
 
 SIZE = (640, 480)
@@ -49,7 +52,7 @@ def drake_pictures() -> Array:
     from galley.robots import mobile_panda
     from galley.viz.render.renderer import BACKGROUND
     from galley.worlds.engines.drake_world import rigid_transform
-    from galley.worlds.engines.urdf import furniture_urdf, item_urdf
+    from galley.worlds.engines.urdf import furniture_urdf, item_urdf, link_frame
 
     def lamp(frame: str, direction: tuple[float, ...], intensity: float) -> LightParameter:
         return LightParameter(
@@ -70,8 +73,15 @@ def drake_pictures() -> Array:
     graph.AddRenderer("vtk", MakeRenderEngineVtk(look))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        texts = {"robot": robot.urdf, "furniture": furniture_urdf(scene, folder)}
-        texts |= {item.name: item_urdf(item, folder) for item in scene.items}
+        X_LB = {b.name: inverse(link_frame(scene, b)) @ b.X_WB0 for b in scene.bodies}
+        furniture = {b.name: (b.shapes, X_LB[b.name]) for b in scene.bodies}
+        texts = {
+            "robot": robot.urdf,
+            "furniture": _seen(furniture_urdf(scene, folder), furniture, folder),
+        }
+        for item in scene.items:
+            shapes = {item.name: (item.shapes, np.eye(4))}
+            texts[item.name] = _seen(item_urdf(item, folder), shapes, folder)
         for model, text in texts.items():
             (folder / f"{model}.urdf").write_text(text)
             Parser(plant).AddModels(folder / f"{model}.urdf")
@@ -99,6 +109,35 @@ def drake_pictures() -> Array:
             )
             pictures.append(np.array(picture.data[..., :3], dtype=np.uint8))
     return np.array(pictures)
+
+
+def _seen(urdf: str, links: dict[str, tuple[tuple[Shape, ...], Array]], folder: Path) -> str:
+    """A URDF text with the shapes of each link, at X_LB (4, 4), to be drawn."""
+    root = ET.fromstring(urdf)
+    for link in root.iter("link"):
+        shapes, X_LB = links.get(link.get("name", ""), ((), np.eye(4)))
+        for k, shape in enumerate(shapes):
+            name, X_LS = f"{link.get('name')}_{k}", X_LB @ shape.X_BS
+            visual = ET.SubElement(link, "visual", name=name)
+            place = (" ".join(map(str, v.tolist())) for v in (X_LS[:3, 3], rpy(X_LS[:3, :3])))
+            ET.SubElement(visual, "origin", xyz=next(place), rpy=next(place))
+            geometry = ET.SubElement(visual, "geometry")
+            size = [str(float(v)) for v in shape.size]
+            if shape.texture is not None:
+                path = write_textured_box(folder, name, shape.size, shape.texture)
+                ET.SubElement(geometry, "mesh", filename=str(path))
+                continue
+            if shape.kind == "box":
+                ET.SubElement(geometry, "box", size=" ".join(size))
+            elif shape.kind == "cylinder":
+                ET.SubElement(geometry, "cylinder", radius=size[0], length=size[1])
+            else:
+                raise AssertionError(f"the kitchen has no {shape.kind}")
+            # In Drake a name stands for one colour only.
+            color = "_".join(f"{round(255 * c):02x}" for c in shape.color)
+            material = ET.SubElement(visual, "material", name=f"color_{color}")
+            ET.SubElement(material, "color", rgba=" ".join(map(str, shape.color)))
+    return ET.tostring(root, encoding="unicode")
 
 
 if __name__ == "__main__":

@@ -137,5 +137,5 @@ def test_rows_of_a_log_mean_the_same_as_states(
 def test_the_folder_lives_as_long_as_the_world(scene: Scene, robot: RobotModel) -> None:
     with DrakeWorld(scene, robot) as world:
         folder = world.folder
-        assert any(folder.glob("*.obj"))
+        assert any(folder.glob("*.urdf"))
     assert not folder.exists()
