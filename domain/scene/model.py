@@ -158,7 +158,7 @@ class Joint:
         return transform(R, self.pivot - R @ self.pivot)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Region:
     """A named surface or volume where items are put, in its body's frame.
 
@@ -323,9 +323,9 @@ def _find(entries: tuple[_T, ...], name: str, what: str) -> _T:
     raise KeyError(f"no {what} '{name}'")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scene:
-    """Everything about the world that does not change during a run.
+    """Everything about the world that does not change during a run. Equal to itself only.
 
     Attributes:
         source: the file it was read from.

@@ -5,8 +5,8 @@ All in two dimensions, in the frame B of a region's body (z up), metres.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -99,18 +99,26 @@ class Footprint:
         return None
 
 
-def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) -> list[Footprint]:
+def furniture_on(
+    scene: Scene, scene_q: Array, region: Region, height: float
+) -> tuple[Footprint, ...]:
     """Footprints of the furniture that leaves no room in a region for an item of a height (m).
 
     These are all solid shapes over a box of the region between its floor and that height. In a
     drawer only those that move with it count, for the others are not above it when it is open.
     """
+    return _furniture_on(scene, scene_q.tobytes(), region, height)
+
+
+@lru_cache(maxsize=256)
+def _furniture_on(
+    scene: Scene, scene_q: bytes, region: Region, height: float
+) -> tuple[Footprint, ...]:
     own = moving_with(scene, region.body) if scene.carried(region.body) else None
     found: list[Footprint] = []
-    for body, shape, X_BS in solid_furniture(scene, scene_q, region):
+    for body, shape, X_BS, (low, high) in _solids(scene, scene_q, region.body):
         if own is not None and body not in own:
             continue
-        low, high = shape.bounds(X_BS)
         for lower, upper in region.boxes:
             over = (low[:2] < upper[:2]).all() and (high[:2] > lower[:2]).all()
             floor = float(lower[2])
@@ -128,22 +136,33 @@ def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) ->
                 layers = _layers_of(shape, X_S, floor) if alone else ()
                 found.append(Footprint(frozen(outline), body, layers))
                 break
-    return found
+    return tuple(found)
 
 
 def solid_furniture(
     scene: Scene, scene_q: Array, region: Region
-) -> Iterator[tuple[str, Shape, Array]]:
-    """Each solid shape of the furniture but meshes: its body's name, the shape, X_BS (4, 4).
+) -> tuple[tuple[str, Shape, Array, tuple[Array, Array]], ...]:
+    """Each solid shape of the furniture but meshes: its body's name, the shape, X_BS (4, 4), its box.
 
-    X_BS is the pose of the shape's body S in the frame of the region's body B.
+    X_BS is the pose of the shape's body S in the frame of the region's body B. The box has its
+    lowest and highest corner (3,) there.
     """
-    X_BW = inverse(scene.body_pose(region.body, scene_q))
+    return _solids(scene, scene_q.tobytes(), region.body)
+
+
+@lru_cache(maxsize=64)
+def _solids(
+    scene: Scene, scene_q: bytes, within: str
+) -> tuple[tuple[str, Shape, Array, tuple[Array, Array]], ...]:
+    joints = np.frombuffer(scene_q)
+    X_BW = inverse(scene.body_pose(within, joints))
+    found = []
     for body in scene.bodies:
-        X_BS = X_BW @ scene.body_pose(body.name, scene_q)
+        X_BS = frozen(X_BW @ scene.body_pose(body.name, joints))
         for shape in body.shapes:
             if shape.collision and shape.kind != "mesh":
-                yield body.name, shape, X_BS
+                found.append((body.name, shape, X_BS, shape.bounds(X_BS)))
+    return tuple(found)
 
 
 def moving_with(scene: Scene, body: str) -> frozenset[str]:

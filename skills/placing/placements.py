@@ -307,8 +307,7 @@ def exposed_part(scene: Scene, state: State, region: Region) -> Region | None:
     own = moving_with(scene, region.body)
     rectangles = [(lower[:2], upper[:2])]
     covered = False
-    for body, shape, X_BS in solid_furniture(scene, state.scene_q, region):
-        low, high = shape.bounds(X_BS)
+    for body, _, _, (low, high) in solid_furniture(scene, state.scene_q, region):
         if body in own or low[2] < lower[2] + 1e-6 or low[2] > upper[2] + HEADROOM:
             continue
         if any((high[:2] > a).all() and (low[:2] < b).all() for a, b in rectangles):

@@ -173,7 +173,7 @@ class Occupancy:
         """Footprints of furniture in a region, whatever is opened or shut meanwhile."""
         found = furniture_on(self.task.scene, self.start.scene_q, region, height)
         if self.task.scene.carried(region.body):
-            return found  # it rides along
+            return list(found)  # it rides along
         return [each for each in found if not self.task.scene.carried(each.name)]
 
     def _room(
