@@ -142,10 +142,10 @@ def _furniture_on(
 def solid_furniture(
     scene: Scene, scene_q: Array, region: Region
 ) -> tuple[tuple[str, Shape, Array, tuple[Array, Array]], ...]:
-    """Each solid shape of the furniture but meshes: its body's name, the shape, X_BS (4, 4), its box.
+    """Each solid shape of the furniture but meshes: body's name, shape, X_BS (4, 4), bounding box.
 
-    X_BS is the pose of the shape's body S in the frame of the region's body B. The box has its
-    lowest and highest corner (3,) there.
+    X_BS is the pose of the shape's body S in the frame of the region's body B, where the box has
+    its lowest and highest corner (3,).
     """
     return _solids(scene, scene_q.tobytes(), region.body)
 
