@@ -17,6 +17,7 @@ from galley.domain.frames import Array, inverse
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
+from galley.motion.planners.impassable import with_impassable
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.view import View
 
@@ -59,7 +60,8 @@ def plan(
     Returns:
         The path, over ``group``; or a Failure. ``blocked``: the start or every goal is in
         collision, with the pair of bodies and how deep. ``unreachable``: beyond the joints' limits,
-        or no configuration reaches the pose. ``budget``: nothing found in so many iterations.
+        or no configuration reaches the pose. ``budget``: nothing found in so many iterations; names
+        a joint value that every path has to pass, if none of many configurations is free there.
 
     Raises:
         ValueError: shapes that don't fit the group, or an unknown planner.
@@ -74,7 +76,10 @@ def plan(
         options = SearchOptions(searches=ANYTIME_SEARCHES if planner == "anytime" else 1)
     if prove:
         options = replace(options, required=0.5 * float(view.arrays.checks.margins[0]))
-    return search(view, begin, ends, seed, planner, options)
+    found = search(view, begin, ends, seed, planner, options)
+    if isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
+        return with_impassable(found, view, world.robot, begin, ends, seed)
+    return found
 
 
 def search(

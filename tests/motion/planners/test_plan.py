@@ -266,6 +266,38 @@ def test_what_walls_enclose_is_refused_as_a_budget_spent():
         failure = plan(world, q[:3], goal, group="base", planner=planner, options=options)
         assert failure.kind is FailureKind.BUDGET
         assert failure.certificate is None
+        # The wall is as long as the room: no base stands where its middle is in the wall.
+        (why,) = failure.evidence
+        assert why["joint"] == robot.joints[0]
+        assert abs(why["value"] - 1.2) < 0.3 + 0.025
+        assert "1" in failure.objects
+        assert f"{why['joint']} has to pass" in failure.message
+
+
+def test_a_joint_that_can_pass_somewhere_is_no_reason_for_a_failure():
+    robot = mobile_panda()
+    q = np.array([0.0, 0.0, 0.0, 0.0, -0.6, 0.0, -2.5, 0.0, 2.0, 0.7, 0.0, 0.0])
+    wall = box((0.05, 2.0, 2.0), at=(1.2, 0.8, 1.0))  # with room beside it
+    world = CollisionWorld(robot, {"wall": wall}, q=q)
+    goal = np.array([2.4, 0.0, 0.0])
+    failure = plan(world, q[:3], goal, group="base", options=SearchOptions(iterations=1))
+    assert failure.kind is FailureKind.BUDGET
+    assert failure.evidence == ()
+    assert "Perhaps" not in failure.message
+    assert isinstance(plan(world, q[:3], goal, group="base"), Path)
+
+
+def test_an_arm_under_a_ceiling_lower_than_its_raised_elbow_is_told_which_joint_cannot_pass():
+    robot = iiwa()  # with joint 2 at 0 the elbow is 0.36 + 0.42 m high, whatever the other joints
+    world = CollisionWorld(robot, {"ceiling": box((3.0, 3.0, 0.1), at=(0.0, 0.0, 0.72))})
+    start = np.array([0.0, -1.4, 0.0, 1.2, 0.0, -0.3, 0.0])
+    assert world.free_many(np.array([start, -start])).all()
+    failure = plan(world, start, -start)
+    assert failure.kind is FailureKind.BUDGET
+    (why,) = failure.evidence
+    assert why["joint"] == robot.joints[1]
+    assert 0.36 + 0.42 * np.cos(why["value"]) > 0.72 - 0.05
+    assert "ceiling" in why["pair"]
 
 
 @pytest.mark.parametrize(
