@@ -150,7 +150,7 @@ def solve(
     timing = {
         "compile": compile_s,
         "task": search.record.task_s,
-        "motion": search.record.motion_s + audited.audit_s,
+        "motion": search.record.motion_s + audited.checks_s,
         "optimization": audited.optimization_s,
     }
     plan = MotionPlan(found.plan, audited.motions, task.start, facts)

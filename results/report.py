@@ -104,7 +104,7 @@ class Report:
         """Record final motions, of the plan or of a recovery; the name of the file for them."""
         if not self.motions and not self.later:
             self.motions = audited.motions
-            self._spent({"motion": audited.audit_s, "optimization": audited.optimization_s})
+            self._spent({"motion": audited.checks_s, "optimization": audited.optimization_s})
             return "trajectories.npz"
         self.later.append(audited.motions)  # their time comes with the execution's
         return f"trajectories_recovery_{len(self.later)}.npz"

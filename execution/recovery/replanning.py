@@ -79,7 +79,7 @@ class TampReplanner:
     def timing(self, total: float) -> dict[str, float]:
         """Seconds by stage, of ``total`` seconds of execution and replanning."""
         optimization = sum(each.optimization_s for each in self.replanned)
-        motion = self.replan_s + sum(each.audit_s for each in self.replanned)
+        motion = self.replan_s + sum(each.checks_s for each in self.replanned)
         rest = total - motion - optimization
         return {"motion": motion, "optimization": optimization, "execution": rest}
 
