@@ -83,6 +83,7 @@ class SmoothOptions:
     Attributes:
         rounds: most programs to solve.
         tolerance: relative improvement below which a round is the last.
+        enough: so is one whose spline takes at most this share longer than any motion must.
         length_ratio: target length in joint space, as a multiple of the path's.
         pieces: of the spline for a straight path. pieces_per_corner: added for each corner.
         max_pieces: most pieces.
@@ -94,6 +95,7 @@ class SmoothOptions:
 
     rounds: int = 12
     tolerance: float = 0.01
+    enough: float = 0.045
     length_ratio: float = 1.01
     pieces: int = 14
     pieces_per_corner: int = 3
@@ -109,7 +111,7 @@ class SmoothOptions:
         for name, low in least.items():
             if getattr(self, name) < low:
                 raise ValueError(f"{name} must be at least {low}, got {getattr(self, name)}")
-        for name in ("tolerance", "length_ratio", "near", "trust"):
+        for name in ("tolerance", "enough", "length_ratio", "near", "trust"):
             if not (isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
                 raise ValueError(f"{name} must be greater than 0, got {getattr(self, name)}")
 
@@ -152,8 +154,7 @@ def smooth(
     space = spline_space(min(options.max_pieces, pieces))
     first = initial_control_points(space, points, group)
     best, rounds, reason = _optimize(view, points, first, group, scale, clearance, options)
-    quick = _SLOWER * _least_duration(points, group, scale)
-    if best is not None and best.duration <= quick:
+    if best is not None and best.duration <= _SLOWER * least_duration(points, group, scale):
         return OptimizedTrajectory(best, METHOD, "", rounds)
     other = time_optimal(view, path, group, scale, required)
     if isinstance(other, Failure):
@@ -176,16 +177,21 @@ def smooth(
     return replace(other, note=note, rounds=rounds + other.rounds)
 
 
-def _least_duration(points: Array, group: JointGroup, scale: float) -> float:
-    """Seconds that no motion between the ends, from rest to rest, can undercut.
+def least_duration(points: Array, group: JointGroup, scale: float) -> float:
+    """Seconds that no motion between the ends of a path (m, k), from rest to rest, can undercut.
 
-    Each joint alone at its limits of velocity and acceleration: a triangle or trapezoid of speed.
+    Each joint alone at its limits of velocity, acceleration and jerk: the double S of L. Biagiotti
+    and C. Melchiorri, "Trajectory Planning for Automatic Machines and Robots" (2008), 3.4.
     """
     way = np.abs(points[-1] - points[0])
-    velocity, acceleration = scale * group.velocity, scale * group.acceleration
-    triangle = 2.0 * np.sqrt(way / acceleration)
-    trapezoid = way / velocity + velocity / acceleration
-    return float(np.where(way * acceleration < velocity**2, triangle, trapezoid).max())
+    v, a, j = (scale * limit for limit in (group.velocity, group.acceleration, group.jerk))
+    rise = np.where(v * j >= a * a, v / a + a / j, 2.0 * np.sqrt(v / j))  # to full speed
+    below = np.where(
+        way >= 2.0 * a**3 / j**2,
+        a / j + np.sqrt((a / j) ** 2 + 4.0 * way / a),
+        4.0 * np.cbrt(way / (2.0 * j)),
+    )
+    return float(np.where(way >= v * rise, way / v + rise, below).max())
 
 
 def _provable_clearance(view: View, points: Array) -> float:
@@ -215,6 +221,7 @@ def _optimize(
     basis = space.basis(u)
     weights, trust = options.weights, options.trust
     target = options.length_ratio * _length(points)
+    enough = (1.0 + options.enough) * least_duration(points, group, scale)
     best, lowest, reason, rounds = None, np.inf, "none was allowed", 0
     while rounds < options.rounds:
         rounds += 1
@@ -239,6 +246,8 @@ def _optimize(
             if gain > 0.0:
                 best, lowest = trajectory, value
             if gain < options.tolerance and (excess <= 1.0 or rounds > _PATIENCE):
+                break
+            if excess <= 1.0 and trajectory.duration <= enough:
                 break
         else:
             reason, trust = verdict.reason, 0.7 * trust
