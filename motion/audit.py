@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from galley.domain.frames import Array, to_pose7
+from galley.domain.frames import to_pose7
 from galley.domain.scene.model import HAND, WORLD, Scene
 from galley.domain.state import State, item_pose
 from galley.motion.effects import after, effects
@@ -57,25 +57,21 @@ def _worst(
         for k, placed in enumerate(start.items)
         if placed.parent == HAND or (placed.parent != WORLD and model.driven is not None)
     ]
-    poses = np.array([_pose7(scene, robot, start, k) for k in range(len(scene.items))]).reshape(
-        -1, 7
-    )
+    X_WH = robot.kinematics.hand_pose(start.q)
+    items = range(len(scene.items))
+    poses = np.array([to_pose7(item_pose(scene, start, k, X_WH)) for k in items]).reshape(-1, 7)
     world.set_arrays(start.q, start.scene_q, poses)
     worst: Contact | None = None
     states = motion.trajectory.resampled(STEP.get(motion.group, DEFAULT_STEP))[1]
     for q in robot.with_groups(start.q, **{motion.group: states}):
+        world.set_robot(q)
         if carried or model.driven is not None:
-            at = model.at(q[model.group])
+            at = start if model.driven is None else model.at(q[model.group])
+            X_WH = world.link_pose(robot.palm)
             for k in carried:
-                poses[k] = _pose7(scene, robot, at, k)
-            world.set_arrays(at.q, at.scene_q, poses)
-        else:
-            world.set_robot(q)
+                poses[k] = to_pose7(item_pose(scene, at, k, X_WH))
+            world.set_arrays(q, at.scene_q, poses)
         for contact in world.contacts(0.0, motion.allowed):
             if contact.distance < -DEPTH and (worst is None or contact.distance < worst.distance):
                 worst = contact
     return worst
-
-
-def _pose7(scene: Scene, robot: RobotModel, state: State, index: int) -> Array:
-    return to_pose7(item_pose(scene, state, index, robot.kinematics.hand_pose(state.q)))
