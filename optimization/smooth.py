@@ -14,6 +14,7 @@ Variables: the inner control points P, the duration as a multiple tau of T, and 
 metres for every sampled state.
 
 minimise    tau + w_L (length of the control polygon) / (its current length) + w_s sum s
+            for a base also + w_a (metres driven backwards, see ``heading``) / T
 subject to  |D_p P| <= limit_p T^p (p tau - (p - 1))     velocity, acceleration, jerk: p = 1, 2, 3
             d + g (q(P) - q) + s >= required + buffer    for every near pair of bodies
             the joints' ranges, and the trust region around the control points
@@ -41,6 +42,7 @@ from galley.domain.frames import Array
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import corners
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
+from galley.optimization.heading import astern, astern_cost
 from galley.optimization.spline import DEGREE, FIXED, SplineSpace, spline_space
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
 from galley.optimization.verdict import check_arguments, check_trajectory, planned_clearance
@@ -67,11 +69,14 @@ class Weights:
 
     Attributes:
         length: of the relative length.
+        astern: s that a metre driven backwards counts more than one forward. Only for joints x, y
+            and heading of a base that drives some way; the length is that of x and y then.
         slack: per metre of missing clearance at a state.
         buffer: metres of clearance at sampled states beyond what is required.
     """
 
     length: float = 0.3
+    astern: float = 0.0
     slack: float = 100.0
     buffer: float = 0.0015
 
@@ -220,8 +225,11 @@ def _optimize(
     u = space.samples(options.samples)
     basis = space.basis(u)
     weights, trust = options.weights, options.trust
-    target = options.length_ratio * _length(points)
+    counted = _counted(points.shape[1], weights)
+    target = options.length_ratio * _length(points * counted)
+    # A bound of the duration says nothing of headings.
     enough = (1.0 + options.enough) * least_duration(points, group, scale)
+    enough = 0.0 if weights.astern > 0.0 else enough
     best, lowest, reason, rounds = None, np.inf, "none was allowed", 0
     while rounds < options.rounds:
         rounds += 1
@@ -237,8 +245,10 @@ def _optimize(
         trajectory = _at_limits(space.trajectory(group.name, controls, duration), group, scale)
         verdict = check_trajectory(view, trajectory, group, scale, required)
         if verdict.passed:
-            excess = _length(basis @ controls) / target
+            excess = _length(basis @ controls * counted) / target
             value = float(np.log(trajectory.duration) + options.weights.length * np.log(excess))
+            if weights.astern > 0.0:
+                value += weights.astern * astern(basis @ controls) / trajectory.duration
             if excess > 1.0:  # too long: another round with more weight on length
                 value += _TOO_LONG * (excess - 1.0)
                 weights = replace(weights, length=2.0 * weights.length)
@@ -259,6 +269,11 @@ def _optimize(
                     u = np.sort(np.append(u, where))
                     basis = space.basis(u)
     return best, rounds, reason
+
+
+def _counted(k: int, weights: Weights) -> Array:
+    """1 for each joint (k,) that counts in the length: with ``astern`` not the heading."""
+    return np.array([1.0, 1.0, 0.0]) if weights.astern > 0.0 else np.ones(k)
 
 
 def _length(points: Array) -> float:
@@ -356,9 +371,17 @@ def build_program(
         x,
     )
     Q, c = _length_cost(space, points)
+    counted = _counted(k, weights)
     program.AddQuadraticCost(
-        weights.length * np.kron(Q, np.eye(k)), weights.length * c.ravel(), x[:n], is_convex=True
+        weights.length * np.kron(Q, np.diag(counted)),
+        weights.length * (c * counted).ravel(),
+        x[:n],
+        is_convex=True,
     )
+    if weights.astern > 0.0:
+        H, g = astern_cost(basis, points)
+        share = weights.astern / iterate.duration
+        program.AddQuadraticCost(share * H, share * g, x[2:n:k], is_convex=True)
     program.AddLinearCost(np.concatenate([[1.0], np.full(len(rows), weights.slack)]), 0.0, x[n:])
     return program, x
 

@@ -35,6 +35,7 @@ Clearance = Callable[[Array, Array], float]
 
 TURN = 0.3  # m of travel that a turn of 1 rad counts as
 ASTERN = 1.0  # m of a drive that a metre backwards counts as beyond the metre
+SIDESTEP = 0.3  # m, a shorter drive may go any way
 _CHUNK = 256
 _CHECKED = 8  # at a time: the best are likely to be free
 _HALVINGS = 6
@@ -272,15 +273,28 @@ def travel(bases: Array, start: Array) -> Array:
 def drive(bases: Array, start: Array) -> Array:
     """Metres of a straight drive from ``start`` (3,) to bases (m, 3), facing forward or not.
 
-    As ``travel``, but the heading doesn't pass pi, a joint's limit, and the way counts up to
-    1 + ``ASTERN`` times: once forward, in the middle sideways, most backwards.
+    As ``travel``, but the way counts up to 1 + ``ASTERN`` times: once forward, in the middle
+    sideways, most backwards.
     """
     apart = bases - start
+    apart[:, 2] = wrap(apart[:, 2])
     course = np.arctan2(apart[:, 1], apart[:, 0])
     headings = start[2] + np.linspace(0.0, 1.0, 9)[:, None] * apart[:, 2]
     astern = 0.5 * (1.0 - np.cos(course - headings).mean(axis=0))
     way = np.hypot(apart[:, 0], apart[:, 1])
     return np.asarray(way * (1.0 + ASTERN * astern) + TURN * np.abs(apart[:, 2]))
+
+
+def facing(bases: Array, start: Array, stance: Stance) -> Array:
+    """Base poses (m, 3), turned as a straight drive from ``start`` (3,) arrives there forward.
+
+    Those within ``SIDESTEP``, or for which the stance set has no such heading, stay as they are.
+    """
+    apart = bases[:, :2] - start[:2]
+    turned = np.column_stack([bases[:, :2], np.arctan2(apart[:, 1], apart[:, 0])])
+    allowed = np.array([stance.contains(each) for each in turned], dtype=np.bool_)
+    allowed &= np.hypot(apart[:, 0], apart[:, 1]) > SIDESTEP
+    return np.where(allowed[:, None], turned, bases)
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ class MobileBaseSpec:
     column: tuple[float, float] = (0.20, 0.18)
     plate: Triple = (0.24, 0.21, 0.02)
     column_offset: float = -0.04
-    lower: Triple = (-0.50, -1.608, -3.141592653589793)
-    upper: Triple = (2.40, 1.698, 3.141592653589793)
+    lower: Triple = (-0.50, -1.608, -6.283185307179586)
+    upper: Triple = (2.40, 1.698, 6.283185307179586)
     velocity: Triple = (0.6, 0.6, 1.2)
     acceleration: Triple = (0.6, 0.6, 1.2)
     jerk: Triple = (3.0, 3.0, 6.0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
-from galley.reachability.placement import MobileArm, Placer, Weights, drive
+from galley.reachability.placement import MobileArm, Placer, Weights, drive, facing
 from galley.robots.model import RobotModel
 from galley.skills.manipulation.lines import (
     Segment,
@@ -28,6 +28,7 @@ _REDUNDANT = 12  # values of the redundant joint tried at a contact
 _REDUNDANT_FIRST = 6  # the same to score base poses
 _SOLUTIONS = 6  # free arm configurations tried at a contact
 _BASES = 16  # base poses drawn for one manipulation
+_FACING = 16  # first tries, in which the base faces where it comes to; later any heading is drawn
 _WEIGHTS = Weights(travel=1.0)  # of the drive to a base pose
 _RANK = ("best", "second best")  # of them, those that are solved
 
@@ -153,7 +154,11 @@ def _candidate_bases(
 
     arm = MobileArm(robot, robot.kinematics.redundant_values(_REDUNDANT_FIRST, rng))
     placer = Placer(arm, [manipulation.contact], weights=_WEIGHTS, stands=stands, travel=drive)
-    options = placer.draw(stance, rng, _BASES, state.q[robot.slice("base")])
+    start = state.q[robot.slice("base")]
+    bases = arm.sample(manipulation.contact, stance, _BASES, rng)
+    if tally.tried < _FACING:
+        bases = facing(bases, start, stance)
+    options = placer.score(bases, start)
     if not len(options):
         tally.tried += 1
         reason = "no room for the base" if options.drawn else "no stance there"

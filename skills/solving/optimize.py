@@ -12,6 +12,8 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from galley.contact.guard import driven_mass, fastest
 from galley.domain.failure import Failure
 from galley.domain.state import State
@@ -20,6 +22,7 @@ from galley.motion.effects import after, effects
 from galley.motion.motion import Motion, Record
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.trajectory import limit_ratios, slowed
+from galley.reachability.placement import SIDESTEP
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import free_view
 
@@ -31,6 +34,8 @@ if TYPE_CHECKING:  # pydrake loads late
 IN_CONTACT = ("straight", "direct")  # planners of lines and strokes: all others move freely
 TORQUE_SHARE = 0.8  # of the torque limits, used by plans; the rest is for control
 _TORQUE_RATE = 50.0  # Hz, samples of the torque; the share covers what lies between them
+_ASTERN = 2.0  # s that a metre backwards counts more than a metre forward
+_ENOUGH = 0.03  # relative gain below which the optimization of a drive ends
 _STEP = 0.01  # rad or m between states whose clearance is measured
 
 
@@ -94,10 +99,10 @@ def _optimized(
     if method not in ("smooth", "time-optimal"):
         return found
     # Late: SciPy takes longer to load than many a task takes to be refused.
-    from galley.optimization.smooth import smooth
+    from galley.optimization.smooth import SmoothOptions, Weights, smooth
     from galley.optimization.time_optimal import time_optimal
 
-    optimize = smooth if method == "smooth" else time_optimal
+    forward = SmoothOptions(tolerance=_ENOUGH, weights=Weights(astern=_ASTERN))
     # A view has scratch of its own, so those motions that share one go one after the other.
     views: dict[View, list[int]] = {}
     for k in free:
@@ -110,12 +115,22 @@ def _optimized(
             motion, began = motions[k], perf_counter()
             group = context.robot.group(motion.group)
             scale = context.speed(states[k], motion.group)
-            result = optimize(view, motion.path, group, scale)
+            if method == "time-optimal":
+                result = time_optimal(view, motion.path, group, scale)
+            else:
+                options = forward if _goes_far(motion) else None
+                result = smooth(view, motion.path, group, scale, options=options)
             found[k] = _with_trajectory(motion, result, 1e3 * (perf_counter() - began))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(of_view, views.items()))
     return found
+
+
+def _goes_far(motion: Motion) -> bool:
+    """Whether it is a drive so long that the base should face where it goes."""
+    apart = motion.path.end - motion.path.start
+    return motion.group == "base" and float(np.hypot(apart[0], apart[1])) > SIDESTEP
 
 
 def _with_trajectory(motion: Motion, found: OptimizedTrajectory | Failure, ms: float) -> Motion:

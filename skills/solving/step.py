@@ -17,6 +17,7 @@ from galley.domain.scene.model import Binding, Region
 from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
+from galley.robots.model import JointGroup
 from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.lines import Tally, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
@@ -61,6 +62,7 @@ class MotionBuilder:
 
     def _move_base(self, goal: Array, step: str) -> Failure | None:
         q = self.state.q[self.context.robot.slice("base")]
+        goal = nearest_turn(goal, q, self.context.robot.group("base"))
         if np.abs(q - goal).max() < 1e-9:
             return None
         arm = self.state.q[self.context.robot.slice("arm")]
@@ -140,6 +142,15 @@ class MotionBuilder:
         if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
             return True
         return bool(self.context.checker(self.state).free_many(Q).all())
+
+
+def nearest_turn(goal: Array, start: Array, base: JointGroup) -> Array:
+    """A base pose (3,), by whole turns as near in heading to ``start`` (3,) as the limits allow."""
+    headings = goal[2] + 2.0 * np.pi * np.arange(-2, 3)
+    headings = headings[(headings >= base.lower[2]) & (headings <= base.upper[2])]
+    if not len(headings):
+        return goal  # out of limits: the planner says so
+    return np.array([*goal[:2], headings[np.abs(headings - start[2]).argmin()]])
 
 
 def _no_room(phase: str) -> Failure:

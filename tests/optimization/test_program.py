@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from galley.motion.path import Path
+from galley.optimization.heading import astern, astern_cost
 from galley.optimization.smooth import (
     Iterate,
     Weights,
@@ -141,3 +142,29 @@ def test_the_jerk_is_minded_where_it_binds():
     bound = np.cbrt(32.0 * np.abs(GOAL - START).max() / 3.0)
     assert bound <= best < 1.05 * bound
     assert best < first
+
+
+@pytest.mark.parametrize("off", [0.0, 0.4, -2.0])
+def test_the_cost_of_driving_astern_bounds_it_from_above_for_any_heading(off):
+    """Against (1 - cos d) / 2 over an arc of 3 m, the heading d off the course all the way."""
+    space = spline_space(12)
+    basis = space.basis(space.samples(3))
+    turn = np.linspace(0.0, 1.5, 400)
+    circle = 2.0 * np.column_stack([np.cos(turn), np.sin(turn)])
+    arc = np.linalg.lstsq(space.basis(turn / 1.5), circle, rcond=None)[0]
+    points = np.column_stack([arc, 1.5 * space.abscissae + 0.5 * np.pi + off])
+    assert astern(basis @ points) == pytest.approx(1.5 * (1.0 - np.cos(off)), abs=2e-3)
+    H, g = astern_cost(basis, points)
+
+    def cost(heading):
+        return 0.5 * heading @ H @ heading + g @ heading
+
+    rest = 3.0 * off**2 / 4.0 - cost(points[FIXED:-FIXED, 2])
+    rng = np.random.default_rng(0)
+    for spread in (0.0, 0.1, 0.5):
+        other = points.copy()
+        other[FIXED:-FIXED, 2] += spread * rng.standard_normal(len(points) - 2 * FIXED)
+        assert astern(basis @ other) <= cost(other[FIXED:-FIXED, 2]) + rest + 5e-3
+    ahead = np.linalg.solve(H + 1e-9 * np.eye(len(H)), -g)  # the program alone faces the way
+    other[FIXED:-FIXED, 2] = ahead
+    assert astern(basis @ other) <= 0.2 * astern(basis @ points) + 1e-3

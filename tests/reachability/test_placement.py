@@ -1,12 +1,14 @@
 """Scored base poses: forward kinematics and brute force as oracles."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from galley.domain.frames import inverse, rotation_z, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.model import Stance
-from galley.reachability.placement import MobileArm, Placer, UrdfArm, Weights, drive, travel
+from galley.reachability.placement import MobileArm, Placer, UrdfArm, Weights, drive, facing, travel
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.kinematics import link_frames
 from galley.robots.panda.mobile import hand_pose
@@ -173,8 +175,17 @@ def test_any_arm_from_a_urdf_is_placed():
     assert away.shortfall > 3.0
 
 
-def test_a_drive_forward_counts_least_and_a_turn_does_not_pass_pi():
+def test_a_drive_forward_counts_least_and_a_turn_goes_the_short_way():
     ends = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
     assert drive(ends, np.zeros(3)) == pytest.approx([1.0, 1.5, 2.0])
     turned = drive(np.array([[0.0, 0.0, -3.0]]), np.array([0.0, 0.0, 3.0]))
-    assert turned == pytest.approx([6.0 * 0.3])
+    assert turned == pytest.approx([(2.0 * np.pi - 6.0) * 0.3])
+
+
+def test_bases_face_along_the_drive_to_them_where_it_is_long_and_the_stance_allows_it():
+    start, quarter = np.array([1.0, 1.0, 3.0]), 0.5 * np.pi
+    bases = np.array([[1.0, 2.0, 0.3], [0.0, 1.0, 0.3], [1.1, 0.9, 0.3]])
+    anywhere = Stance("s", np.array([-9.0, -9.0, -np.pi]), np.array([9.0, 9.0, np.pi]))
+    assert facing(bases, start, anywhere)[:, 2] == pytest.approx([quarter, np.pi, 0.3])
+    narrow = replace(anywhere, upper=np.array([9.0, 9.0, 2.0]), lower=np.array([-9.0, -9.0, 0.0]))
+    assert facing(bases, start, narrow)[:, 2] == pytest.approx([quarter, 0.3, 0.3])
