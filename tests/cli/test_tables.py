@@ -15,7 +15,8 @@ WIDTHS = [60, 80, 140]
 def run_folder(tmp_path_factory, engine):
     folder = tmp_path_factory.mktemp("tables") / "run"
     problem = KITCHEN / "sugar_only.pddl"
-    done = engine("run", "--problem", problem, "--execute", "none", "--out", folder, COLUMNS="80")
+    quick = ("--execute", "none", "--no-video")
+    done = engine("run", "--problem", problem, *quick, "--out", folder, COLUMNS="80")
     assert done.status == 0, done.err
     (folder / "printed").write_text(done.out)
     return folder
