@@ -11,6 +11,7 @@ import logging
 import math
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -60,9 +61,7 @@ class Reader:
         text = read_text(self.path, LARGEST_SCENE)
         unrelated = bool(marks) and not any(mark in text for mark in marks)
         try:
-            loader = yaml.SafeLoader(text)
-            loader.name = str(self.path)  # the marks of all nodes carry it
-            node = loader.get_single_node()
+            node = _tree(str(self.path), text)
         except RecursionError:
             raise BadInput.one(self.path, "is nested too deeply to be a scene") from None
         except yaml.YAMLError as error:
@@ -338,6 +337,19 @@ def read_linked_file(
             elif error not in errors:
                 errors.append(error)
         return None
+
+
+@lru_cache(maxsize=8)
+def _tree(name: str, text: str) -> yaml.Node | None:
+    """The root node of a document, whose marks carry the file's name.
+
+    Parsing takes most of the time of loading a scene, and one process reads the same files again
+    and again (trials of a sweep, a scene that others extend), so the last few trees are kept. They
+    are shared: nobody may change a node.
+    """
+    loader = yaml.SafeLoader(text)
+    loader.name = name
+    return loader.get_single_node()
 
 
 def is_null(node: yaml.Node) -> bool:
