@@ -97,11 +97,13 @@ LONGEST_FILE = 600  # lines
 MOST_FILES = 14  # side by side, __init__.py included
 
 
+@cache
 def packages():
     """Folders at the root that hold an ``__init__.py``."""
     return sorted(p.parent.name for p in ROOT.glob("*/__init__.py") if p.parent.name not in OUTSIDE)
 
 
+@cache
 def sources():
     """Every module of the package, not the tests."""
     found = [*ROOT.glob("*.py")]
@@ -121,7 +123,9 @@ def top(name):
 
 
 def is_main_guard(node):
-    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
+    return isinstance(node, ast.If) and any(
+        isinstance(each, ast.Name) and each.id == "__name__" for each in ast.walk(node.test)
+    )
 
 
 def walk(node):
@@ -133,9 +137,14 @@ def walk(node):
 
 
 @cache
+def modules():
+    return {module_name(p) for p in sources()}
+
+
+@cache
 def imports(path):
     """Names of the modules that a file imports, late imports included, with their lines."""
-    known = {module_name(p) for p in sources()}
+    known = modules()
     found = []
     for node in walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
