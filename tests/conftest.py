@@ -6,9 +6,11 @@ The heavy parts are imported where they are needed, so that tests of the symbols
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,6 +41,23 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     load_profile(thorough=config.getoption("--slow"))
+    # What several tests let JAX compile, one process compiles once; a folder for each worker.
+    folder = tempfile.TemporaryDirectory(prefix="galley-jax-")
+    config.add_cleanup(folder.cleanup)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = folder.name
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Thousands of tests are made and kept: the garbage collector need not search them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -52,6 +71,25 @@ def pytest_collection_modifyitems(config, items):
 
     config.hook.pytest_deselected(items=[item for item in items if not chosen(item)])
     items[:] = [item for item in items if chosen(item)]
+
+
+@pytest.fixture(scope="module")
+def quick_compilation():
+    """Where most of the time is JAX's compiler, and not what it compiled: it optimises little."""
+    import jax
+
+    before = jax.config.values["jax_disable_most_optimizations"]
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
+    jax.clear_caches()  # what was compiled so has other last bits than other tests expect
+
+
+@pytest.fixture(scope="module")
+def quick_compilation_in_the_gate(request):
+    """``quick_compilation``, but the slow tests run long what they have compiled."""
+    if not request.config.getoption("--slow"):
+        request.getfixturevalue("quick_compilation")
 
 
 SMALL = """\

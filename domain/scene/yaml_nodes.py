@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import io
 import re
+from functools import lru_cache
 
 import yaml
 
 _PLAIN = re.compile(r"[\n -~]*")
 
 
+@lru_cache(maxsize=8)
 def document(text: str, name: str) -> yaml.Node | None:
     """The root of a document, None if it is empty.
+
+    One process reads the same files again and again (trials of a sweep, a scene that others
+    extend): the last few trees are kept and shared, so nobody may change a node.
 
     Args:
         text: of the file. name: the file's, for the marks of all nodes.

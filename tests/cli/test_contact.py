@@ -9,6 +9,8 @@ import pytest
 from galley.cli import main
 from galley.contact.planar.record import PlanarRun
 
+pytestmark = pytest.mark.usefixtures("quick_compilation_in_the_gate")
+
 SCENE = """galley_contact: 1
 h: 0.02
 duration: 0.1
@@ -141,10 +143,24 @@ def test_options_that_do_not_go_are_refused(words, what, capsys, tmp_path):
     assert what in capsys.readouterr().err
 
 
-def test_a_run_that_does_not_converge_says_state_and_remedy(tmp_path, capsys):
-    # Face on face no single virtual contact is nearest, so that the forces jump.
-    flat = SCENE.replace("{circle: 0.2}", "{box: [0.4, 0.4]}").replace("0.21", "0.2")
-    (tmp_path / "s.yaml").write_text(flat.replace("{count: 1}", "{points: newton, count: 10}"))
+# Face on face no single virtual contact is nearest, so that the forces jump.
+FLAT = (
+    ("{circle: 0.2}", "{box: [0.4, 0.4]}"),
+    ("0.21", "0.2"),
+    ("{count: 1}", "{points: newton, count: 10}"),
+)
+# Friction that is great at the least slip is nearly a jump too; the bodies are those of above.
+STICKY = (("{count: 1}", "{count: 1, still: 1e-12, friction: 100, friction_viscosity: 1e6}"),)
+
+
+@pytest.mark.parametrize(
+    "changes", [STICKY, pytest.param(FLAT, marks=pytest.mark.slow)], ids=["sticky", "flat"]
+)
+def test_a_run_that_does_not_converge_says_state_and_remedy(changes, tmp_path, capsys):
+    text = SCENE
+    for old, new in changes:
+        text = text.replace(old, new)
+    (tmp_path / "s.yaml").write_text(text)
     out = tmp_path / "out"
     assert contact("run", tmp_path / "s.yaml", "--no-video", "--out", out) == 1
     error = capsys.readouterr().err

@@ -1,10 +1,13 @@
 """Tables of commands in narrow terminals: fewer columns, each of them whole."""
 
 import random
+from contextlib import redirect_stdout
+from io import StringIO
 
 import pytest
 from rich.console import Console
 
+from galley.cli import main
 from galley.cli.common.tables import PlainTable
 from galley.domain.shipped import KITCHEN
 
@@ -12,12 +15,13 @@ WIDTHS = [60, 80, 140]
 
 
 @pytest.fixture(scope="module")
-def run_folder(tmp_path_factory, engine):
+def run_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables") / "run"
-    problem = KITCHEN / "sugar_only.pddl"
-    done = engine("run", "--problem", problem, "--execute", "none", "--out", folder, COLUMNS="80")
-    assert done.status == 0, done.err
-    (folder / "printed").write_text(done.out)
+    words = ["run", "--problem", KITCHEN / "sugar_only.pddl", "--execute", "none", "--no-video"]
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as out:
+        patch.setenv("COLUMNS", "80")
+        assert main([*map(str, words), "--out", str(folder)]) == 0
+    (folder / "printed").write_text(out.getvalue())
     return folder
 
 

@@ -29,6 +29,8 @@ from galley.pushing.shapes import shape
 from galley.pushing.simulation import Simulation
 from galley.tests.digests import digest
 
+pytestmark = pytest.mark.usefixtures("quick_compilation_in_the_gate")
+
 SMALL = {"channels": 8, "width": 32}
 
 

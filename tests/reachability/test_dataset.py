@@ -294,7 +294,7 @@ def test_random_obstacles_are_drawn_for_each_target_and_are_in_its_rows(tmp_path
     # For each target's own law the share that is kept is the one that its density says.
     for k in targets:
         here = rows.source // 300 == k
-        law = CLUTTERED.law(obstacles[int(np.argmax(here))])
+        law = replace(CLUTTERED.law(obstacles[int(np.argmax(here))]), points=4096)
         logs = law.log_density(rows.q[here][:5], rows.target[here][:5])
         kept = np.exp(SAMPLER.log_density(rows.q[here][:5], rows.target[here][:5]) - logs)
         assert kept == pytest.approx(here.sum() / (600 * SAMPLER.keep_rate()), abs=0.12)

@@ -10,7 +10,7 @@ import pytest
 
 from galley.cli import main
 from galley.domain.log import Log
-from galley.tests.validation.mutations import changed, without
+from galley.tests.validation.mutations import changed, part, without
 
 
 @pytest.fixture
@@ -49,6 +49,14 @@ def edit(stored):
         (stored / "report.json").write_text(json.dumps(report))
 
     return change
+
+
+@pytest.fixture(scope="module")
+def beginning(good, tmp_path_factory):
+    """The log of the first motions, which is judged in a tenth of the time."""
+    file = tmp_path_factory.mktemp("beginning") / "states.npz"
+    part(good, 0, 3).save(file)
+    return file
 
 
 def test_a_good_run_passes_again(check, stored):
@@ -128,9 +136,9 @@ def test_symbols_come_from_what_was_executed_or_else_from_the_plan(
     assert "(empty h1)  does not hold" in out
 
 
-def test_a_log_alone_needs_its_scene_and_has_no_goal(check, stored, tmp_path, kitchen_folder):
+def test_a_log_alone_needs_its_scene_and_has_no_goal(check, beginning, tmp_path, kitchen_folder):
     alone = tmp_path / "alone.npz"
-    shutil.copy(stored / "states.npz", alone)
+    shutil.copy(beginning, alone)
     status, _, err = check(alone)
     assert status == 2
     assert "--scene" in err

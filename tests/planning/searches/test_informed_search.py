@@ -334,8 +334,8 @@ def test_blind_and_informed_agree_on_a_kitchen(kitchen):
     assert informed.expanded < blind.expanded / 20
 
 
-def test_searches_go_on_where_they_stopped(kitchen):
-    space = state_space(kitchen)
+def test_searches_go_on_where_they_stopped():
+    space = state_space(ground_kitchen(4))
     costs, _ = integer_costs(each.cost for each in space.operators)
     kinds = [UniformCostSearch, AStarSearch] if numba_installed() else [UniformCostSearch]
     for kind in kinds:
