@@ -192,9 +192,8 @@ def _box(view: View) -> Any:
     """The box to search, and its metric."""
     from galley.motion.kernel.rules import Box
 
-    return Box(
-        *map(_plain, (view.arrays.tree.low, view.arrays.tree.high, view.arrays.tree.weights))
-    )
+    tree = view.arrays.tree
+    return Box(tree.low, tree.high, tree.weights)
 
 
 def _rules(options: SearchOptions) -> Any:

@@ -24,6 +24,8 @@ Ints = NDArray[np.int64]
 BOX, CYLINDER, SPHERE, HULL = 0, 1, 2, 3
 ROUNDING = 1e-5  # m, covers the rounding of float32 in positions
 
+LIMIT_TOLERANCE = 1e-9  # rad or m by which a configuration may be beyond its joints' limits
+
 # Offsets in Scratch.layout: where in the buffer the lanes of each kind begin, 16 numbers a value.
 Q, FRAMES, BALLS, SOLIDS, LIMIT, WORST, SHARE, SPARE = range(8)
 # Columns of MovingSolids.still.

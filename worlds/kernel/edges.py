@@ -19,7 +19,7 @@ import numpy as np
 from galley.compiled.jit import bare_kernel, entry, native
 from galley.compiled.lanes import LANES, lane_indices, load, minimum, splat, store
 from galley.compiled.native import address, call
-from galley.worlds.kernel.arrays import ROUNDING, SHARE, WORST, Q
+from galley.worlds.kernel.arrays import LIMIT_TOLERANCE, ROUNDING, SHARE, WORST, Q
 from galley.worlds.kernel.examine import examine_native
 from galley.worlds.kernel.kinematics import compose, poses
 from galley.worlds.kernel.packed import (
@@ -36,6 +36,7 @@ from galley.worlds.kernel.packed import (
 
 FINEST = 1e-4  # m of travel: a stretch this short that isn't proven free is called a hit
 _STRETCH = 0.06  # m of travel in each stretch with which a proof begins
+BEYOND, NEAR, FREE, EASY = range(4)  # grades of a search's ends, see ``grade_ends``
 
 
 @bare_kernel
@@ -98,6 +99,40 @@ def states_free(table: Any, states: Any, out: Any) -> None:
         _examine(table, count, 0)
         for lane in range(count):
             out[first + lane] = buffer[worst + lane] >= 0.0
+
+
+@entry("i8:2 i8:2 f8:1 f8:2 i8:1")
+@bare_kernel
+def grade_ends(table: Any, rough: Any, start: Any, goals: Any, grades: Any) -> None:
+    """How a search may use its start (k,) and each of its goals (m, k): ``grades`` (1 + m,).
+
+    BEYOND the joints' limits; nearer than the margins (NEAR); FREE; or free by the spheres alone
+    as well (EASY). One call for all, since each call from Python costs more than a check.
+
+    Args:
+        rough: the table of the same view by the spheres alone; both share their scratch.
+    """
+    _, _, tree, _, _, scratch = unpack(table)
+    buffer, at, worst = scratch.buffer, scratch.layout[Q], scratch.layout[WORST]
+    _no_travel(table)
+    n = 1 + len(goals)
+    for first in range(0, n, LANES):
+        count = min(LANES, n - first)
+        for k in range(len(tree.moving)):
+            for lane in range(LANES):
+                row = first + min(lane, count - 1)
+                value = start[k] if row == 0 else goals[row - 1, k]
+                buffer[at + tree.moving[k] * LANES + lane] = value
+        _examine(rough, count, 0)
+        for lane in range(count):
+            grades[first + lane] = EASY if buffer[worst + lane] >= 0.0 else NEAR
+    for row in range(n):
+        q = start if row == 0 else goals[row - 1]
+        for k in range(len(tree.moving)):
+            if q[k] < tree.low[k] - LIMIT_TOLERANCE or q[k] > tree.high[k] + LIMIT_TOLERANCE:
+                grades[row] = BEYOND
+        if grades[row] == NEAR and state_free(table, q):
+            grades[row] = FREE
 
 
 @bare_kernel
