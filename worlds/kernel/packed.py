@@ -68,7 +68,7 @@ _FIELDS: dict[Any, str] = {
     KinematicTree: "f8:1 i8:1 f8:1 f8:1 f8:1 f8:1 i8:1 f4:2 i8:1 i8:1 f8:1",
     MovingSolids: "solids i8:1 i8:1 f4:2 f4:2 f4:2",
     Checks: "f4:1 i8:1 i8:1 i8:1 f4:2 u1:2 i8:2 i8:2 i8:2 f4:2 f4:2 f4:2 f4:2",
-    Scratch: "f4:1 i8:2 f4:2 f8:2 f8:1 f8:2 i8:1 f4:1",
+    Scratch: "f4:2 i8:2 f4:2 f8:2 f8:1 f8:2 i8:1 f4:1",
 }
 
 
