@@ -41,8 +41,8 @@ class SearchOptions:
 
     radius: float = 1.0
     iterations: int = 30_000
-    shortcuts: int = 100
-    patience: int = 40
+    shortcuts: int = 120
+    patience: int = 50
     searches: int = 1
     later: int = 300
     slack: float = 1.3

@@ -37,6 +37,7 @@ from galley.worlds.kernel.kinematics import compose, poses
 from galley.worlds.kernel.packed import (
     EXAMINE,
     PIECE_PROVEN,
+    POLYLINE_FREE,
     ROWS,
     SEGMENT_FREE,
     WORK,
@@ -165,6 +166,15 @@ def edge_states(table: Any, a: Any, b: Any) -> int:
 def segment_free(table: Any, a: Any, b: Any) -> bool:
     """Whether the states of the edge from a to b, a step apart, are free; a is left out."""
     return call(table[SEGMENT_FREE, 0], address(table), address(a), address(b), 0) != 0
+
+
+@bare_kernel
+def polyline_free(table: Any, points: Any, n: int) -> bool:
+    """``segment_free`` of the edges between the first n rows of ``points`` (., k), n at least 2.
+
+    Short edges share batches of states.
+    """
+    return call(table[POLYLINE_FREE, 0], address(table), address(points), n, 0) != 0
 
 
 @entry("i8:2 f8:2 f8:2 b1:1")
@@ -371,6 +381,35 @@ def segment_free_native(place: int, start: int, end: int, unused: int) -> int:
 
 
 @native(4)
+def polyline_free_native(place: int, rows: int, n: int, unused: int) -> int:
+    """``polyline_free``. Each batch spreads over the whole line."""
+    table = int_rows_at(place, ROWS, 3)
+    _, _, tree, _, _, scratch = unpack(table)
+    points = double_rows_at(rows, n, len(tree.moving))
+    buffer, at = scratch.buffer, scratch.layout[Q]
+    store(buffer, scratch.layout[SHARE], splat(np.float32(0.0)))
+    total = 0
+    for i in range(n - 1):
+        total += edge_states(table, points[i], points[i + 1])
+    batches = (total + LANES - 1) // LANES
+    for batch in range(batches):
+        edge, before = 0, 0
+        steps = edge_states(table, points[0], points[1])
+        for lane in range(LANES):
+            state = min(batch + lane * batches, total - 1)
+            while state >= before + steps:
+                before += steps
+                edge += 1
+                steps = edge_states(table, points[edge], points[edge + 1])
+            a, b, share = points[edge], points[edge + 1], (state + 1 - before) / steps
+            for k in range(len(tree.moving)):
+                buffer[at + tree.moving[k] * LANES + lane] = a[k] + share * (b[k] - a[k])
+        if _examine(table, min(LANES, total), 1):
+            return 0
+    return 1
+
+
+@native(4)
 def piece_proven_native(place: int, coefficients: int, spans: int, result: int) -> int:
     """``piece_proven``: ``result`` holds ``required``, d + 1, then the hit; returns the states."""
     table = int_rows_at(place, ROWS, 3)
@@ -392,6 +431,7 @@ def piece_proven_native(place: int, coefficients: int, spans: int, result: int) 
 
 
 @cache
-def functions() -> tuple[int, int, int]:
+def functions() -> tuple[int, ...]:
     """Addresses for ``packed.pack``."""
-    return examine_native.address, segment_free_native.address, piece_proven_native.address
+    found = (examine_native, segment_free_native, polyline_free_native, piece_proven_native)
+    return tuple(each.address for each in found)
