@@ -39,7 +39,7 @@ class SearchOptions:
         goal_bias: share of the RRT's samples that are goals.
     """
 
-    radius: float = 1.0
+    radius: float = 0.75
     iterations: int = 30_000
     shortcuts: int = 120
     patience: int = 50
