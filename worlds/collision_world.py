@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
@@ -59,32 +60,40 @@ class FixedBodies:
         """Row of each name."""
         return {name: k for k, name in enumerate(self.names)}
 
+    @cached_property
+    def _first(self) -> list[int]:
+        """Where each body's solids begin, and where the last one's end."""
+        counts = np.bincount(self.arrays.body, minlength=len(self.names))
+        return [0, *accumulate(counts.tolist())]
+
     def moved(self, poses: Mapping[str, ArrayLike]) -> FixedBodies:
         """The same bodies, some elsewhere; see ``CollisionWorld.moved``."""
-        old, index = self.arrays, self.index
-        for name in poses:
-            if name not in index:
-                raise ValueError(f"no body '{name}' stands still, there are {list(self.names)}")
-        bodies = [index[name] for name in poses]
-        found = [np.asarray(X, dtype=np.float64) for X in poses.values()]
-        counts = np.bincount(old.body, minlength=len(self.names)).tolist()
-        for name, k, X in zip(poses, bodies, found, strict=True):
-            if X.shape != (counts[k], 4, 4) and (counts[k] != 1 or X.shape != (4, 4)):
-                raise ValueError(
-                    f"'{name}' has {counts[k]} solids: give (4, 4) for one, (m, 4, 4) for m, "
-                    f"got shape {X.shape}"
-                )
         if not poses:
             return self
-        X_WS = np.concatenate([X.reshape(-1, 4, 4) for X in found])
+        old, index, first = self.arrays, self.index, self._first
+        rows: list[int] = []  # the solids of a body stand together
+        stacked: list[ArrayLike] = []
+        for name, X in poses.items():
+            k = index.get(name)
+            if k is None:
+                raise ValueError(f"no body '{name}' stands still, there are {list(self.names)}")
+            own, shape = range(first[k], first[k + 1]), np.shape(X)
+            if shape != (len(own), 4, 4) and (len(own) != 1 or shape != (4, 4)):
+                raise ValueError(
+                    f"'{name}' has {len(own)} solids: give (4, 4) for one, (m, 4, 4) for m, "
+                    f"got shape {shape}"
+                )
+            rows += own
+            stacked += [X] if len(shape) == 2 else list(X)
+        X_WS = np.array(stacked, dtype=np.float64)
         check_poses(X_WS)
-        first = [0, *accumulate(counts)]  # the solids of a body stand together
-        rows = [row for k in bodies for row in range(first[k], first[k] + counts[k])]
         low, high, placed = old.low.copy(), old.high.copy(), old.pose.copy()
         placed[rows] = row12(X_WS)
         some = old.solids._replace(shape=old.solids.shape[rows])
         low[rows], high[rows] = bounds(some, X_WS)
-        return FixedBodies(self.names, old._replace(pose=placed, low=low, high=high))
+        found = FixedBodies(self.names, old._replace(pose=placed, low=low, high=high))
+        found.__dict__.update(index=index, _first=first)
+        return found
 
 
 def fixed_bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> FixedBodies:
@@ -178,7 +187,12 @@ class CollisionWorld:
         Raises:
             ValueError: no such body stands still, or these are no poses.
         """
-        return replace(self, obstacles=self.fixed_bodies.moved(poses))
+        # A copy, with all that was derived from the names and the robot; the views see poses.
+        world = copy(self)
+        world.__dict__.pop("whole", None)
+        object.__setattr__(world, "obstacles", self.fixed_bodies.moved(poses))
+        object.__setattr__(world, "_views", OrderedDict())
+        return world
 
     @cached_property
     def moving_bodies(self) -> MovingBodies:

@@ -245,9 +245,10 @@ def _scratch(moving: MovingBodies, n: int, checks: Checks) -> Scratch:
     clusters = int(np.diff(robot.part_cluster).max(initial=1))
     spheres = int(np.diff(robot.cluster_sphere).max(initial=1))
     parts, solids = len(checks.parts), len(checks.solid_parts)
-    sizes = (n, 12 * (n + 1), 3 * parts, 3 * solids, 1, 1, 1, 3 * (clusters + spheres) + 1)
+    spare = 3 * (clusters + spheres) + 1
+    sizes = (n, 12 * (n + 1), 3 * parts, 3 * solids, 1, 1, 1, spare, n, 6 * (n + 1), parts)
     return Scratch(
-        travel=np.zeros(len(checks.reach) + 3 * most, dtype=np.float32),
+        travel=np.zeros((3, len(checks.reach) + 3 * most), dtype=np.float32),
         near=np.empty((3, clusters), dtype=np.int64),
         near_bounds=np.zeros_like(checks.bounds),
         work=np.zeros((n + 5, 12)),

@@ -138,18 +138,21 @@ def bounds(solids: Solids, X: Array) -> tuple[Floats, Floats]:
     kind, size = shape[:, 0], shape[:, 1:4].astype(np.float64)
     reach = (np.abs(R) @ size[:, :, None])[:, :, 0]  # of boxes
     middle = X[:, :3, 3]
-    for row in np.nonzero(kind != BOX)[0]:
-        if kind[row] == CYLINDER:
-            axis = R[row, :, 2]
-            across = np.sqrt(np.maximum(0.0, 1.0 - axis**2))
-            reach[row] = size[row, 0] * across + size[row, 1] * np.abs(axis)
-        elif kind[row] == SPHERE:
-            reach[row] = size[row, 0]
-        else:
+    kinds = set(kind.tolist())
+    if CYLINDER in kinds:
+        rows = kind == CYLINDER
+        axis = R[rows, :, 2]
+        across = np.sqrt(np.maximum(0.0, 1.0 - axis**2))
+        reach[rows] = size[rows, :1] * across + size[rows, 1:2] * np.abs(axis)
+    if SPHERE in kinds:
+        rows = kind == SPHERE
+        reach[rows] = size[rows, :1]
+    if HULL in kinds:
+        middle = np.array(middle)
+        for row in np.nonzero(kind == HULL)[0]:
             first, last = shape[row, 6:8].astype(int)
             points = solids.vertices[first:last] @ R[row].T
             low, high = points.min(axis=0), points.max(axis=0)
-            middle = np.array(middle)
             middle[row] += 0.5 * (low + high)
             reach[row] = 0.5 * (high - low)
     return (middle - reach).astype(np.float32), (middle + reach).astype(np.float32)

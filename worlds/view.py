@@ -91,7 +91,7 @@ class View:
         if scene_q is not None:
             view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
             return view.free(rows[0])
-        return bool(state_free(self.table, _row(q, len(self.moving))))
+        return bool(state_free(self.table, configuration(q, len(self.moving))))
 
     def free_many(self, states: ArrayLike, scene_q: Array | None = None) -> NDArray[np.bool_]:
         """Which of many configurations (m, k) keep the margin, with scene joints (m, nj): (m,)."""
@@ -100,7 +100,7 @@ class View:
         if scene_q is not None:
             view, moved = self._with_scene(np.asarray(states), scene_q)
             return view.free_many(moved)
-        rows = _rows(states, len(self.moving))
+        rows = configurations(states, len(self.moving))
         out = np.empty(len(rows), dtype=np.bool_)
         states_free(self.table, rows, out)
         return out
@@ -117,7 +117,7 @@ class View:
         """
         from galley.worlds.kernel.edges import segments_free
 
-        a, b = _rows(A, len(self.moving)), _rows(B, len(self.moving))
+        a, b = configurations(A, len(self.moving)), configurations(B, len(self.moving))
         out = np.empty(len(a), dtype=np.bool_)
         table = self.table if exact else self.rough.table
         segments_free(table, a, b, out)
@@ -137,7 +137,7 @@ class View:
         """
         from galley.worlds.kernel.edges import path_proven
 
-        rows = _rows(points, len(self.moving))
+        rows = configurations(points, len(self.moving))
         least = self._required(required)
         edge, share, _ = path_proven(self.table, rows, least)
         return None if edge < 0 else (int(edge), float(share))
@@ -192,7 +192,7 @@ class View:
 
         For configurations (m, k). A body of several solids has a row for each that is near.
         """
-        return self._nearby(_rows(states, len(self.moving)), within, False)
+        return self._nearby(configurations(states, len(self.moving)), within, False)
 
     def _nearby(self, rows: Array, within: float, least: bool) -> Nearby:
         from galley.worlds.kernel.contacts import DISTANCE, GRADIENT, REQUIRED, ROW, nearby
@@ -234,7 +234,7 @@ class View:
         margins = self.arrays.checks.margins
         margin = float(margins[0]) if within is None else within
         full = np.array(self.arrays.tree.q)
-        full[self.moving] = _row(q, len(self.moving))
+        full[self.moving] = configuration(q, len(self.moving))
         P, B = len(self.moving_bodies.names), len(self.bodies)
         cap = max(margin, float(margins[1])) + 1e-3
         scene = np.empty((P, max(B, 1)))
@@ -258,7 +258,7 @@ class View:
         For configurations (m, k), by the hulls; where they overlap, minus the depth along a face's
         normal.
         """
-        rows = _rows(states, len(self.moving))
+        rows = configurations(states, len(self.moving))
         near = self._nearby(rows, cap - float(self.arrays.checks.margins[0]), True)
         out = np.full(len(rows), cap)
         np.minimum.at(out, near.row, near.distance)
@@ -266,7 +266,7 @@ class View:
 
     def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:
         """``clearances`` of one configuration (k,)."""
-        return float(self.clearances(_row(q, len(self.moving))[None], cap)[0])
+        return float(self.clearances(configuration(q, len(self.moving))[None], cap)[0])
 
 
 def steepest(pieces: Array) -> Array:
@@ -290,14 +290,16 @@ def _enter(found: dict[Pair, float], a: str, b: str, distance: float) -> None:
         found[key] = distance
 
 
-def _row(q: ArrayLike, k: int) -> Array:
+def configuration(q: ArrayLike, k: int) -> Array:
+    """A copy (k,) for compiled code; ValueError if it has another shape or is not finite."""
     row = _plain(q)
     if row.shape != (k,):
         raise ValueError(f"a configuration of this group has {k} values, got shape {row.shape}")
     return row
 
 
-def _rows(states: ArrayLike, k: int) -> Array:
+def configurations(states: ArrayLike, k: int) -> Array:
+    """A copy (m, k) for compiled code; ValueError if it has another shape or is not finite."""
     rows = _plain(states)
     if rows.ndim != 2 or rows.shape[1] != k:
         raise ValueError(f"configurations of this group are (m, {k}), got shape {rows.shape}")

@@ -7,7 +7,7 @@ from typing import Any
 from galley.compiled.jit import bare_kernel, entry
 from galley.domain.frames import Array
 from galley.motion.kernel.rules import Rules
-from galley.worlds.kernel.edges import segment_free, segment_proven
+from galley.worlds.kernel.edges import polyline_free, segment_free, segment_proven
 
 
 @bare_kernel
@@ -19,6 +19,18 @@ def edge_free(table: Any, rules: Rules, a: Array, b: Array) -> bool:
     if not segment_free(table, a, b):
         return False
     return not rules.proven or segment_proven(table, a, b, rules.required)[0] < 0.0
+
+
+@bare_kernel
+def edges_free(table: Any, rules: Rules, points: Array, n: int) -> bool:
+    """``edge_free`` of the edges between the first n rows of ``points``, n at least 2."""
+    if not polyline_free(table, points, n):
+        return False
+    if rules.proven:
+        for i in range(n - 1):
+            if segment_proven(table, points[i], points[i + 1], rules.required)[0] >= 0.0:
+                return False
+    return True
 
 
 @entry("i8:2 f8:2 f8")

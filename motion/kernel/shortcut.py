@@ -17,7 +17,7 @@ import numpy as np
 
 from galley.compiled.jit import bare_kernel, entry, kernel
 from galley.domain.frames import Array
-from galley.motion.kernel.checks import edge_free
+from galley.motion.kernel.checks import edge_free, edges_free
 from galley.motion.kernel.polyline import (
     between,
     copy,
@@ -29,7 +29,7 @@ from galley.motion.kernel.polyline import (
 from galley.motion.kernel.rules import BOX, RULES, Box, Rules
 from galley.motion.kernel.sampling import below, seeded, uniform
 
-_GAIN = 1e-3  # share of the length; a smaller gain is not worth its collision checks
+_GAIN = 5e-3  # share of the length; a smaller gain is not worth its collision checks
 _RELAX = 0.7  # share of the tries; the rest are cuts. With cuts alone, paths of an arm stay longer.
 
 
@@ -207,9 +207,8 @@ def _relax(
         done += gaps[i + v]
     if high - low - length(spare, m, box.weights) < _GAIN * total:
         return 0
-    for v in range(1, m):
-        if not edge_free(table, rules, spare[v - 1], spare[v]):
-            return 0
+    if not edges_free(table, rules, spare, m):
+        return 0
     _splice(points, n, j + 1, i + 1 + m)
     for v in range(m):
         copy(spare[v], points[i + 1 + v])

@@ -16,6 +16,7 @@ from galley.compiled.jit import bare_kernel, kernel
 from galley.compiled.lanes import LANES, load, reduce_min, splat, store
 from galley.domain.frames import Array
 from galley.motion.kernel.polyline import copy
+from galley.motion.kernel.rules import UNBOUNDED
 
 _NOWHERE = np.float32(1e15)  # coordinates of unused places; their squares still fit a float32
 _FAR = np.float32(1e29)  # less than the square of the distance to an unused place
@@ -30,6 +31,7 @@ class SearchTree(NamedTuple):
             after joint: node i's joint j is at ((i // 16) * k + j) * 16 + i % 16.
         parents: (capacity,) int64, -1 at a root.
         costs: length of the branch from its root (capacity,).
+        domains: (capacity,) how far from it a sample may be that the node grows towards.
         size: (1,) int64.
         near: (16,) float32, scratch of the search for the nearest node.
     """
@@ -38,6 +40,7 @@ class SearchTree(NamedTuple):
     tiles: Any
     parents: Any
     costs: Array
+    domains: Array
     size: Any
     near: Any
 
@@ -50,6 +53,7 @@ def empty_tree(k: int, capacity: int) -> SearchTree:
         np.empty((capacity, k)),
         tiles,
         np.empty(capacity, np.int64),
+        np.empty(capacity),
         np.empty(capacity),
         np.zeros(1, np.int64),
         np.empty(LANES, np.float32),
@@ -71,6 +75,7 @@ def add(tree: SearchTree, q: Array, weights: Array, parent: int, cost: float) ->
         tree.tiles[at + j * LANES + lane] = np.float32(q[j] * weights[j])
     tree.parents[i] = parent
     tree.costs[i] = cost
+    tree.domains[i] = UNBOUNDED
     tree.size[0] = i + 1
     return i
 
@@ -91,6 +96,7 @@ def _copy_nodes(tree: SearchTree, larger: SearchTree) -> None:
         copy(tree.points[i], larger.points[i])
         larger.parents[i] = tree.parents[i]
         larger.costs[i] = tree.costs[i]
+        larger.domains[i] = tree.domains[i]
     for i in range((n + LANES - 1) // LANES * LANES * k):
         larger.tiles[i] = tree.tiles[i]
 

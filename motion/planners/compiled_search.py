@@ -39,10 +39,10 @@ class SearchOptions:
         goal_bias: share of the RRT's samples that are goals.
     """
 
-    radius: float = 1.0
+    radius: float = 0.75
     iterations: int = 30_000
-    shortcuts: int = 100
-    patience: int = 40
+    shortcuts: int = 120
+    patience: int = 50
     searches: int = 1
     later: int = 300
     slack: float = 1.3
@@ -192,9 +192,8 @@ def _box(view: View) -> Any:
     """The box to search, and its metric."""
     from galley.motion.kernel.rules import Box
 
-    return Box(
-        *map(_plain, (view.arrays.tree.low, view.arrays.tree.high, view.arrays.tree.weights))
-    )
+    tree = view.arrays.tree
+    return Box(tree.low, tree.high, tree.weights)
 
 
 def _rules(options: SearchOptions) -> Any:

@@ -19,12 +19,12 @@ from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.impassable import with_impassable
 from galley.worlds.collision_world import CollisionWorld
-from galley.worlds.view import View
+from galley.worlds.kernel.arrays import LIMIT_TOLERANCE
+from galley.worlds.view import View, configuration, configurations
 
 Planner = Literal["rrt-connect", "rrt", "anytime"]
 PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt", "anytime")
 ANYTIME_SEARCHES = 20  # of the anytime planner, unless options say otherwise
-_LIMIT_TOLERANCE = 1e-9
 _STREAM = 7919  # added to the seed for each restart
 _FREE_VALUES = 72  # of the redundant joint in closed-form inverse kinematics
 _STARTS = 32  # of numeric inverse kinematics
@@ -72,10 +72,12 @@ def plan(
     begin, ends = _ends(world, view, start, goal)
     if isinstance(ends, Failure):
         return ends
+    required = 0.5 * float(view.arrays.checks.margins[0]) if prove else None
     if options is None:
-        options = SearchOptions(searches=ANYTIME_SEARCHES if planner == "anytime" else 1)
-    if prove:
-        options = replace(options, required=0.5 * float(view.arrays.checks.margins[0]))
+        searches = ANYTIME_SEARCHES if planner == "anytime" else 1
+        options = SearchOptions(searches=searches, required=required)
+    elif prove:
+        options = replace(options, required=required)
     found = search(view, begin, ends, seed, planner, options)
     if isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
         return with_impassable(found, view, world.robot, begin, ends, seed)
@@ -86,36 +88,43 @@ def search(
     view: View, start: Array, goals: Array, seed: int, planner: str, options: SearchOptions
 ) -> Path | Failure:
     """``plan`` in a view, for goal configurations (m, k)."""
+    from galley.worlds.kernel.edges import EASY, FREE, grade_ends
+
+    q, ends = configuration(start, len(view.moving)), configurations(goals, len(view.moving))
+    rough = view.rough
+    grades = np.empty(1 + len(ends), dtype=np.int64)
+    grade_ends(view.table, rough.table, q, ends, grades)
+    first, others = grades[0], grades[1:]
+    if first < FREE or not (others >= FREE).any():
+        return _refused(view, q, ends)
+    # The spheres alone make a faster search. If they block an end or every path, search by the
+    # hulls.
+    easy = others == EASY
+    if first == EASY and easy.any():
+        found_path = _searched(rough, q, ends[easy], seed, planner, options)
+        if not isinstance(found_path, Failure):
+            return found_path
+    return _searched(view, q, ends[others >= FREE], seed, planner, options)
+
+
+def _refused(view: View, start: Array, goals: Array) -> Failure:
+    """Why a search from start (k,) to goals (m, k) is not begun; of several goals, the best."""
     failed = out_of_limits(view, start, "the start") or in_collision(view, start, "the start")
     if failed is not None:
         return failed
     within = [out_of_limits(view, goal, "the goal") for goal in goals]
-    free = np.zeros(len(goals), dtype=bool)
     inside = np.array([failure is None for failure in within], dtype=bool)
-    if inside.any():
-        free[inside] = view.free_many(goals[inside])
-    if not free.any():
-        first = next((f for f in within if f is not None), None)
-        blocked = [in_collision(view, goal, "the goal") for goal in goals[inside]]
-        found = min(
-            (f for f in blocked if f is not None), key=lambda f: f.numbers["depth_m"], default=first
-        )
-        assert found is not None
-        if len(goals) == 1:
-            return found
-        return replace(
-            found, message=f"none of {len(goals)} goals will do; of the best, {found.message}"
-        )
-    # The spheres alone make a faster search. If they block an end or every path, search by the
-    # hulls.
-    rough = view.rough
-    easy = free.copy()
-    easy[free] = rough.free_many(goals[free])
-    if easy.any() and rough.free(start):
-        found_path = _searched(rough, start, goals[easy], seed, planner, options)
-        if not isinstance(found_path, Failure):
-            return found_path
-    return _searched(view, start, goals[free], seed, planner, options)
+    first = next((f for f in within if f is not None), None)
+    blocked = [in_collision(view, goal, "the goal") for goal in goals[inside]]
+    found = min(
+        (f for f in blocked if f is not None), key=lambda f: f.numbers["depth_m"], default=first
+    )
+    assert found is not None
+    if len(goals) == 1:
+        return found
+    return replace(
+        found, message=f"none of {len(goals)} goals will do; of the best, {found.message}"
+    )
 
 
 def _searched(
@@ -155,7 +164,7 @@ def out_of_limits(view: View, q: Array, what: str) -> Failure | None:
     low, high = view.arrays.tree.low, view.arrays.tree.high
     beyond = np.maximum(low - q, q - high)
     worst = int(np.argmax(beyond))
-    if beyond[worst] <= _LIMIT_TOLERANCE:
+    if beyond[worst] <= LIMIT_TOLERANCE:
         return None
     return Failure(
         FailureKind.UNREACHABLE,
@@ -195,11 +204,11 @@ def _ends(
     k = len(view.moving)
     begin = np.asarray(start, dtype=np.float64)
     end = np.asarray(goal, dtype=np.float64)
-    if begin.shape != (k,) or not np.isfinite(begin).all():
+    if begin.shape != (k,):
         raise ValueError(f"start must be {k} finite numbers for '{view.group}', got {begin.shape}")
-    if not np.isfinite(end).all():
-        raise ValueError("goal must be finite numbers")
     if end.shape == (4, 4) and k != 4:
+        if not (np.isfinite(begin).all() and np.isfinite(end).all()):
+            raise ValueError("start and goal must be finite numbers")
         return begin, goal_configurations(world, view, end)
     if end.shape == (k,):
         return begin, end[None]

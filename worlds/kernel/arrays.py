@@ -24,8 +24,12 @@ Ints = NDArray[np.int64]
 BOX, CYLINDER, SPHERE, HULL = 0, 1, 2, 3
 ROUNDING = 1e-5  # m, covers the rounding of float32 in positions
 
+LIMIT_TOLERANCE = 1e-9  # rad or m by which a configuration may be beyond its joints' limits
+
 # Offsets in Scratch.layout: where in the buffer the lanes of each kind begin, 16 numbers a value.
-Q, FRAMES, BALLS, SOLIDS, LIMIT, WORST, SHARE, SPARE = range(8)
+Q, FRAMES, BALLS, SOLIDS, LIMIT, WORST, SHARE, SPARE, RATES, TWISTS, LIMITS = range(11)
+# Rows of Scratch.travel.
+TRAVEL, SLACK, BEND = range(3)
 # Columns of MovingSolids.still.
 STILL, LOW, HIGH, ATTACHED = 12, 13, 16, 19
 
@@ -127,13 +131,16 @@ class Checks(NamedTuple):
 class Scratch(NamedTuple):
     """Working memory, so that nothing is allocated in a check."""
 
-    travel: Floats  # (P + pairs,) bounds for the current edge
+    # (3, P + pairs) for the current piece of a curve: TRAVEL, a bound on how far each part moves;
+    # of parts alone SLACK, what is added to a computed speed for its rounding; and BEND, half a
+    # bound on the acceleration, by the curve's parameter.
+    travel: Floats
     near: Ints  # (3, .) obstacles to look at, on three levels
     near_bounds: Floats  # (6, .) bounds of those on the first
     work: Doubles  # (n + 5, 12) four poses, then those of all frames
     full: Doubles  # (n,) a configuration of all joints
     stack: Doubles  # (., 2) stretches of an edge yet to be proven
-    layout: Ints  # (8,) offsets in ``buffer``
+    layout: Ints  # (11,) offsets in ``buffer``
     buffer: Floats  # 16 configurations, their frames, balls and verdicts
 
 

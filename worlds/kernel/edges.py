@@ -3,7 +3,9 @@
 The proof: a stretch of a curve is free if its middle keeps more than the required distance by as
 much as any point can travel from there to the stretch's ends; else it is halved. After
 F. Schwarzer, M. Saha, J.-C. Latombe, "Exact collision checking of robot paths" (2002), where the
-curves are straight; here they are polynomials, of which straight edges are the simplest.
+curves are straight; here they are polynomials, of which straight edges are the simplest. Theirs is
+a bound on the travel all along a curve. Here it comes from the speed in the stretch's middle, in
+which joints may cancel each other, and a bound on the acceleration.
 
 ``table`` is made by ``packed.pack``. Planners call these functions by address, so that compiling a
 planner does not compile the kernel.
@@ -19,12 +21,23 @@ import numpy as np
 from galley.compiled.jit import bare_kernel, entry, native
 from galley.compiled.lanes import LANES, lane_indices, load, minimum, splat, store
 from galley.compiled.native import address, call
-from galley.worlds.kernel.arrays import ROUNDING, SHARE, WORST, Q
+from galley.worlds.kernel.arrays import (
+    BEND,
+    LIMIT_TOLERANCE,
+    RATES,
+    ROUNDING,
+    SHARE,
+    SLACK,
+    TRAVEL,
+    WORST,
+    Q,
+)
 from galley.worlds.kernel.examine import examine_native
 from galley.worlds.kernel.kinematics import compose, poses
 from galley.worlds.kernel.packed import (
     EXAMINE,
     PIECE_PROVEN,
+    POLYLINE_FREE,
     ROWS,
     SEGMENT_FREE,
     WORK,
@@ -36,6 +49,9 @@ from galley.worlds.kernel.packed import (
 
 FINEST = 1e-4  # m of travel: a stretch this short that isn't proven free is called a hit
 _STRETCH = 0.06  # m of travel in each stretch with which a proof begins
+_EPSILON = 2.0**-22  # relative rounding of one step of evaluating a polynomial in float32
+_TURNED = 1e-4  # rad, covers the rounding of float32 in the directions of axes
+BEYOND, NEAR, FREE, EASY = range(4)  # grades of a search's ends, see ``grade_ends``
 
 
 @bare_kernel
@@ -55,14 +71,16 @@ def _fill(table: Any, a: Any, b: Any, s: Any) -> None:
 
 @bare_kernel
 def _fill_curve(table: Any, piece: Any, s: Any) -> None:
-    """Writes the configurations of a polynomial (d + 1, k) at 16 values of s."""
+    """Writes the configurations of a polynomial (d + 1, k) at 16 values of s, and its slopes."""
     _, _, tree, _, _, scratch = unpack(table)
-    buffer, at = scratch.buffer, scratch.layout[Q]
+    buffer, at, rates = scratch.buffer, scratch.layout[Q], scratch.layout[RATES]
     for k in range(len(tree.moving)):
-        value = splat(np.float32(piece[len(piece) - 1, k]))
+        value, slope = splat(np.float32(piece[len(piece) - 1, k])), splat(np.float32(0.0))
         for power in range(len(piece) - 2, -1, -1):
+            slope = value + s * slope
             value = splat(np.float32(piece[power, k])) + s * value
         store(buffer, at + tree.moving[k] * LANES, value)
+        store(buffer, rates + tree.moving[k] * LANES, slope)
 
 
 @bare_kernel
@@ -100,6 +118,40 @@ def states_free(table: Any, states: Any, out: Any) -> None:
             out[first + lane] = buffer[worst + lane] >= 0.0
 
 
+@entry("i8:2 i8:2 f8:1 f8:2 i8:1")
+@bare_kernel
+def grade_ends(table: Any, rough: Any, start: Any, goals: Any, grades: Any) -> None:
+    """How a search may use its start (k,) and each of its goals (m, k): ``grades`` (1 + m,).
+
+    BEYOND the joints' limits; nearer than the margins (NEAR); FREE; or free by the spheres alone
+    as well (EASY). One call for all, since each call from Python costs more than a check.
+
+    Args:
+        rough: the table of the same view by the spheres alone; both share their scratch.
+    """
+    _, _, tree, _, _, scratch = unpack(table)
+    buffer, at, worst = scratch.buffer, scratch.layout[Q], scratch.layout[WORST]
+    _no_travel(table)
+    n = 1 + len(goals)
+    for first in range(0, n, LANES):
+        count = min(LANES, n - first)
+        for k in range(len(tree.moving)):
+            for lane in range(LANES):
+                row = first + min(lane, count - 1)
+                value = start[k] if row == 0 else goals[row - 1, k]
+                buffer[at + tree.moving[k] * LANES + lane] = value
+        _examine(rough, count, 0)
+        for lane in range(count):
+            grades[first + lane] = EASY if buffer[worst + lane] >= 0.0 else NEAR
+    for row in range(n):
+        q = start if row == 0 else goals[row - 1]
+        for k in range(len(tree.moving)):
+            if q[k] < tree.low[k] - LIMIT_TOLERANCE or q[k] > tree.high[k] + LIMIT_TOLERANCE:
+                grades[row] = BEYOND
+        if grades[row] == NEAR and state_free(table, q):
+            grades[row] = FREE
+
+
 @bare_kernel
 def edge_states(table: Any, a: Any, b: Any) -> int:
     """How many states of the edge are checked: b and those before it, a left out."""
@@ -116,6 +168,15 @@ def segment_free(table: Any, a: Any, b: Any) -> bool:
     return call(table[SEGMENT_FREE, 0], address(table), address(a), address(b), 0) != 0
 
 
+@bare_kernel
+def polyline_free(table: Any, points: Any, n: int) -> bool:
+    """``segment_free`` of the edges between the first n rows of ``points`` (., k), n at least 2.
+
+    Short edges share batches of states.
+    """
+    return call(table[POLYLINE_FREE, 0], address(table), address(points), n, 0) != 0
+
+
 @entry("i8:2 f8:2 f8:2 b1:1")
 @bare_kernel
 def segments_free(table: Any, A: Any, B: Any, out: Any) -> int:
@@ -128,22 +189,44 @@ def segments_free(table: Any, A: Any, B: Any, out: Any) -> int:
 
 
 @bare_kernel
-def set_travel(table: Any, span: Any) -> float:
-    """Bounds (m) on the travel of each part, and of each pair; returns the largest.
+def set_travel(table: Any, piece: Any, span: Any) -> float:
+    """Fills ``scratch.travel`` for a curve; returns the largest bound (m) on travel.
+
+    A point x of a part moves by dx/dq_k, at most its reach, for each joint k. Its acceleration is
+    the sum of d2x/dq_j dq_k q_j' q_k' and of dx/dq_k q_k''. That second derivative is at most the
+    reach of the outer one of the two joints: it is z_j x (z_k x (x - o_k)), or z_j x z_k for a
+    sliding k, or zero for a sliding j within k.
 
     Args:
-        span: (k,) how far each joint moves, at most.
+        piece: (d + 1, k) coefficients, lowest power first, of a parameter in [0, 1].
+        span: (k,) bounds on the magnitude of each joint's derivative there.
     """
     _, _, tree, _, checks, scratch = unpack(table)
     largest = 0.0
     P, pairs = len(checks.reach), len(checks.sphere_pairs)
     mixed, solid = len(checks.mixed_pairs), len(checks.solid_pairs)
+    for row in range(3):
+        for p in range(P):
+            scratch.travel[row, p] = 0.0
+    for k in range(len(tree.moving)):
+        within = 0.5 * span[k]  # what turns joint k along with its own part
+        for j in range(len(tree.moving)):
+            if tree.moving[j] < tree.moving[k]:
+                within += span[j]
+        bend, sizes = span[k] * within, 0.0
+        for power in range(1, len(piece)):
+            size = power * abs(piece[power, k])
+            sizes += size
+            bend += 0.5 * (power - 1) * size
+        slack = _TURNED * span[k] + len(piece) * _EPSILON * sizes
+        for p in range(P):
+            reach = checks.reach[p, k]
+            if reach > 0.0:
+                scratch.travel[TRAVEL, p] += span[k] * reach
+                scratch.travel[SLACK, p] += slack * reach + ROUNDING * span[k]
+                scratch.travel[BEND, p] += bend * reach
     for p in range(P):
-        found = 0.0
-        for k in range(len(tree.moving)):
-            found += span[k] * checks.reach[p, k]
-        scratch.travel[p] = found
-        largest = max(largest, found)
+        largest = max(largest, scratch.travel[TRAVEL, p])
     for m in range(pairs + mixed + solid):
         found = 0.0
         for k in range(len(tree.moving)):
@@ -154,7 +237,7 @@ def set_travel(table: Any, span: Any) -> float:
             else:
                 reach = checks.solid_pair_reach[m - pairs - mixed, k]
             found += span[k] * reach
-        scratch.travel[P + m] = found
+        scratch.travel[TRAVEL, P + m] = found
         largest = max(largest, found)
     return largest
 
@@ -298,6 +381,35 @@ def segment_free_native(place: int, start: int, end: int, unused: int) -> int:
 
 
 @native(4)
+def polyline_free_native(place: int, rows: int, n: int, unused: int) -> int:
+    """``polyline_free``. Each batch spreads over the whole line."""
+    table = int_rows_at(place, ROWS, 3)
+    _, _, tree, _, _, scratch = unpack(table)
+    points = double_rows_at(rows, n, len(tree.moving))
+    buffer, at = scratch.buffer, scratch.layout[Q]
+    store(buffer, scratch.layout[SHARE], splat(np.float32(0.0)))
+    total = 0
+    for i in range(n - 1):
+        total += edge_states(table, points[i], points[i + 1])
+    batches = (total + LANES - 1) // LANES
+    for batch in range(batches):
+        edge, before = 0, 0
+        steps = edge_states(table, points[0], points[1])
+        for lane in range(LANES):
+            state = min(batch + lane * batches, total - 1)
+            while state >= before + steps:
+                before += steps
+                edge += 1
+                steps = edge_states(table, points[edge], points[edge + 1])
+            a, b, share = points[edge], points[edge + 1], (state + 1 - before) / steps
+            for k in range(len(tree.moving)):
+                buffer[at + tree.moving[k] * LANES + lane] = a[k] + share * (b[k] - a[k])
+        if _examine(table, min(LANES, total), 1):
+            return 0
+    return 1
+
+
+@native(4)
 def piece_proven_native(place: int, coefficients: int, spans: int, result: int) -> int:
     """``piece_proven``: ``result`` holds ``required``, d + 1, then the hit; returns the states."""
     table = int_rows_at(place, ROWS, 3)
@@ -305,7 +417,7 @@ def piece_proven_native(place: int, coefficients: int, spans: int, result: int) 
     k = len(tree.moving)
     answer = doubles_at(result, 2, 0)
     piece = double_rows_at(coefficients, int(answer[1]), k)
-    largest = set_travel(table, doubles_at(spans, k, 0))
+    largest = set_travel(table, piece, doubles_at(spans, k, 0))
     margin, between = checks.margins[0], checks.margins[1]
     checks.margins[0] = answer[0] + ROUNDING
     # Between parts, half of what sampled states keep is proven, so that what a search finds can
@@ -319,6 +431,7 @@ def piece_proven_native(place: int, coefficients: int, spans: int, result: int) 
 
 
 @cache
-def functions() -> tuple[int, int, int]:
+def functions() -> tuple[int, ...]:
     """Addresses for ``packed.pack``."""
-    return examine_native.address, segment_free_native.address, piece_proven_native.address
+    found = (examine_native, segment_free_native, polyline_free_native, piece_proven_native)
+    return tuple(each.address for each in found)

@@ -2,7 +2,7 @@
 
 Three levels: a part's ball, its clusters' balls, its spheres. A level is checked only where the one
 above is too near something in any of the 16. A part's limit is the distance it must keep: the
-margin, and in proofs also how far it may travel in the stretch of an edge that a lane stands for.
+margin, and in proofs also how far it may travel in the stretch of a curve that a lane stands for.
 """
 
 from __future__ import annotations
@@ -24,9 +24,22 @@ from galley.compiled.lanes import (
     splat,
     store,
 )
-from galley.worlds.kernel.arrays import BALLS, FRAMES, HULL, LIMIT, SHARE, SPARE, WORST, Q
+from galley.worlds.kernel.arrays import (
+    BALLS,
+    FRAMES,
+    HULL,
+    LIMIT,
+    LIMITS,
+    RATES,
+    SHARE,
+    SPARE,
+    TRAVEL,
+    TWISTS,
+    WORST,
+    Q,
+)
 from galley.worlds.kernel.confirm import certain_below, decide
-from galley.worlds.kernel.kinematics import FRAME, frames, to_world
+from galley.worlds.kernel.kinematics import FRAME, frames, to_world, travelled, twists
 from galley.worlds.kernel.packed import ROWS, int_rows_at, unpack
 from galley.worlds.kernel.shapes import squared
 from galley.worlds.kernel.solids import mixed_pairs_hit, solid_pairs_hit, solids_hit
@@ -45,6 +58,11 @@ def examine(table: Any, count: int, early: bool) -> bool:
     _, _, tree, _, checks, scratch = unpack(table)
     buffer, layout = scratch.buffer, scratch.layout
     frames(tree.active, tree.parent, tree.fixed, tree.prismatic, buffer, layout[Q], layout[FRAMES])
+    if buffer[layout[SHARE]] != np.float32(0.0):
+        twists(
+            tree.active, tree.parent, tree.prismatic, buffer,
+            layout[RATES], layout[FRAMES], layout[TWISTS],
+        )  # fmt: skip
     store(buffer, layout[WORST], splat(_FREE))
     hit = parts_hit(table, early)
     if early and hit:
@@ -97,7 +115,7 @@ def parts_hit(table: Any, early: bool) -> bool:
     """Whether a part made of spheres is too near something that stands still."""
     robot, obstacles, _, _, checks, scratch = unpack(table)
     buffer, layout, near = scratch.buffer, scratch.layout, scratch.near
-    share, margin = load(buffer, layout[SHARE]), splat(checks.margins[0])
+    margin, proving = splat(checks.margins[0]), buffer[layout[SHARE]] != np.float32(0.0)
     low_x = low_y = low_z = splat(_FREE)
     high_x = high_y = high_z = splat(-_FREE)
     for k in range(len(checks.parts)):
@@ -109,7 +127,11 @@ def parts_hit(table: Any, early: bool) -> bool:
         store(buffer, at, x)
         store(buffer, at + LANES, y)
         store(buffer, at + 2 * LANES, z)
-        t = splat(ball[3]) + margin + splat(scratch.travel[p]) * share
+        limit = margin
+        if proving:
+            limit = margin + travelled(table, p, robot.part_frame[p], x, y, z, ball[3])
+            store(buffer, layout[LIMITS] + LANES * p, limit)
+        t = splat(ball[3]) + limit
         low_x, high_x = minimum(low_x, x - t), maximum(high_x, x + t)
         low_y, high_y = minimum(low_y, y - t), maximum(high_y, y + t)
         low_z, high_z = minimum(low_z, z - t), maximum(high_z, z + t)
@@ -128,7 +150,7 @@ def parts_hit(table: Any, early: bool) -> bool:
         p = checks.parts[k]
         at = layout[BALLS] + 3 * LANES * p
         x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
-        limit = margin + splat(scratch.travel[p]) * share
+        limit = load(buffer, layout[LIMITS] + LANES * p) if proving else margin
         t = limit + splat(robot.part_ball[p, 3])
         low = (reduce_min(x - t), reduce_min(y - t), reduce_min(z - t))
         high = (reduce_max(x + t), reduce_max(y + t), reduce_max(z + t))
@@ -209,7 +231,7 @@ def sphere_pairs_hit(table: Any, early: bool) -> bool:
         x = load(buffer, i) - load(buffer, j)
         y = load(buffer, i + LANES) - load(buffer, j + LANES)
         z = load(buffer, i + 2 * LANES) - load(buffer, j + 2 * LANES)
-        limit = margin + splat(scratch.travel[first + k]) * share
+        limit = margin + splat(scratch.travel[TRAVEL, first + k]) * share
         t = limit + splat(robot.part_ball[a, 3] + robot.part_ball[b, 3])
         if negative_mask(x * x + y * y + z * z - t * t) != 0:
             store(buffer, layout[LIMIT], limit)

@@ -7,11 +7,20 @@ from typing import Any
 import numpy as np
 
 from galley.compiled.jit import bare_kernel
-from galley.compiled.lanes import LANES, load, nearest_integer, splat, store
-from galley.worlds.kernel.arrays import FRAMES
+from galley.compiled.lanes import (
+    LANES,
+    load,
+    minimum,
+    nearest_integer,
+    splat,
+    square_root,
+    store,
+)
+from galley.worlds.kernel.arrays import BEND, FRAMES, SHARE, SLACK, TRAVEL, TWISTS
 from galley.worlds.kernel.packed import unpack
 
 FRAME = 12 * LANES  # numbers in the buffer for a frame's pose: R row by row, then p
+TWIST = 6 * LANES  # and for its twist: velocity of its point in the world's origin, then angular
 
 _TURN = np.float32(1.0 / (2.0 * np.pi))
 # 2 pi in two parts, so that x - k 2 pi loses no digits.
@@ -111,6 +120,74 @@ def frames(
                 )
                 origin = load(buffer, p + (9 + row) * LANES)
                 store(buffer, f + (9 + row) * LANES, origin + m0 * x + m1 * y + m2 * z)
+
+
+@bare_kernel
+def twists(
+    joints: Any,
+    parent: Any,
+    prismatic: Any,
+    buffer: Any,
+    rates_at: int,
+    frames_at: int,
+    twists_at: int,
+) -> None:
+    """Writes the twists of the frames that ``joints`` move; those of the others stay zero."""
+    for at in range(len(joints)):
+        j = joints[at]
+        f, p = frames_at + (j + 1) * FRAME, twists_at + parent[j] * TWIST
+        t = twists_at + (j + 1) * TWIST
+        rate = load(buffer, rates_at + j * LANES)
+        x, y, z = (
+            rate * load(buffer, f + 2 * LANES),
+            rate * load(buffer, f + 5 * LANES),
+            rate * load(buffer, f + 8 * LANES),
+        )
+        u, v, w = load(buffer, p), load(buffer, p + LANES), load(buffer, p + 2 * LANES)
+        a, b, c = (
+            load(buffer, p + 3 * LANES),
+            load(buffer, p + 4 * LANES),
+            load(buffer, p + 5 * LANES),
+        )
+        if prismatic[j] != 0:
+            u, v, w = u + x, v + y, w + z
+        else:
+            ox, oy, oz = (
+                load(buffer, f + 9 * LANES),
+                load(buffer, f + 10 * LANES),
+                load(buffer, f + 11 * LANES),
+            )
+            u, v, w = u + oy * z - oz * y, v + oz * x - ox * z, w + ox * y - oy * x
+            a, b, c = a + x, b + y, c + z
+        store(buffer, t, u)
+        store(buffer, t + LANES, v)
+        store(buffer, t + 2 * LANES, w)
+        store(buffer, t + 3 * LANES, a)
+        store(buffer, t + 4 * LANES, b)
+        store(buffer, t + 5 * LANES, c)
+
+
+@bare_kernel
+def travelled(table: Any, part: int, frame: int, x: Any, y: Any, z: Any, radius: Any) -> Any:
+    """Bound (m) on the travel of a ball's points from the middle of a stretch to its ends: lanes.
+
+    By Taylor's theorem: share * speed + share^2 / 2 * acceleration. The speed is that of the
+    middle; what bounds it all along the piece bounds the travel as well, and the lesser counts.
+
+    Args:
+        part: that the ball belongs to. x, y, z: its centre in the world. radius: m.
+    """
+    _, _, _, _, _, scratch = unpack(table)
+    buffer, t = scratch.buffer, scratch.layout[TWISTS] + frame * TWIST
+    a, b, c = load(buffer, t + 3 * LANES), load(buffer, t + 4 * LANES), load(buffer, t + 5 * LANES)
+    u = load(buffer, t) + b * z - c * y
+    v = load(buffer, t + LANES) + c * x - a * z
+    w = load(buffer, t + 2 * LANES) + a * y - b * x
+    speed = square_root(u * u + v * v + w * w)
+    speed = speed + splat(radius) * square_root(a * a + b * b + c * c)
+    share = load(buffer, scratch.layout[SHARE])
+    speed = speed + splat(scratch.travel[SLACK, part]) + share * splat(scratch.travel[BEND, part])
+    return share * minimum(splat(scratch.travel[TRAVEL, part]), speed)
 
 
 @bare_kernel

@@ -35,10 +35,11 @@ from galley.worlds.kernel.arrays import (
 )
 
 
-def pack(arrays: KernelArrays, functions: tuple[int, int, int]) -> Ints:
+def pack(arrays: KernelArrays, functions: tuple[int, ...]) -> Ints:
     """Address and shape (m, 3) of every array, in the order of the tuples' fields.
 
-    The last rows hold the addresses of functions: EXAMINE, SEGMENT_FREE, PIECE_PROVEN.
+    The last rows hold the addresses of functions: EXAMINE, SEGMENT_FREE, POLYLINE_FREE,
+    PIECE_PROVEN.
 
     Raises:
         TypeError: an array is not contiguous or not of its field's type.
@@ -68,7 +69,7 @@ _FIELDS: dict[Any, str] = {
     KinematicTree: "f8:1 i8:1 f8:1 f8:1 f8:1 f8:1 i8:1 f4:2 i8:1 i8:1 f8:1",
     MovingSolids: "solids i8:1 i8:1 f4:2 f4:2 f4:2",
     Checks: "f4:1 i8:1 i8:1 i8:1 f4:2 u1:2 i8:2 i8:2 i8:2 f4:2 f4:2 f4:2 f4:2",
-    Scratch: "f4:1 i8:2 f4:2 f8:2 f8:1 f8:2 i8:1 f4:1",
+    Scratch: "f4:2 i8:2 f4:2 f8:2 f8:1 f8:2 i8:1 f4:1",
 }
 
 
@@ -104,8 +105,8 @@ _NUMPY = [np.dtype(str(array.dtype)) for array in _flat_kinds(_KINDS)]
 WORK = row_of(Scratch, "work")
 # Rows of the addresses of functions.
 EXAMINE = len(_NUMPY)
-SEGMENT_FREE, PIECE_PROVEN = EXAMINE + 1, EXAMINE + 2
-ROWS = EXAMINE + 3
+SEGMENT_FREE, POLYLINE_FREE, PIECE_PROVEN = EXAMINE + 1, EXAMINE + 2, EXAMINE + 3
+ROWS = EXAMINE + 4
 int_rows_at, doubles_at = reader(types.int64, 2), reader(types.float64, 1)
 double_rows_at = reader(types.float64, 2)
 

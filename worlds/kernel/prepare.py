@@ -54,7 +54,7 @@ def _list_rows(table: Any, row: int, array: Any) -> None:
 
 @entry(
     "i8:2 f4:2 f4:2 f4:2 f4:2 f4:2 f4:2 i8:1 f8:1 f4:1 i8:1 i8:1 f4:2 u1:2 "
-    "f4:1 i8:2 f4:2 f8:2 f8:1 f8:2 f4:1"
+    "f4:2 i8:2 f4:2 f8:2 f8:1 f8:2 f4:1"
 )
 @bare_kernel
 def place_own(
@@ -79,7 +79,7 @@ def place_own(
     _list(table, _SHOWN, shown)
     _list_rows(table, _BOUNDS, bounds)
     _list_rows(table, _ALLOWED, allowed)
-    _list(table, _TRAVEL, travel)
+    _list_rows(table, _TRAVEL, travel)
     _list_rows(table, _NEAR, near)
     _list_rows(table, _NEAR_BOUNDS, near_bounds)
     _list_rows(table, WORK, work)

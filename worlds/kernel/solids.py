@@ -35,10 +35,11 @@ from galley.worlds.kernel.arrays import (
     SOLIDS,
     SPARE,
     STILL,
+    TRAVEL,
     WORST,
 )
 from galley.worlds.kernel.confirm import certain_below, decide
-from galley.worlds.kernel.kinematics import FRAME, pose_of, to_world
+from galley.worlds.kernel.kinematics import FRAME, pose_of, to_world, travelled
 from galley.worlds.kernel.packed import unpack
 from galley.worlds.kernel.separation import separation
 from galley.worlds.kernel.shapes import squared, squared_local
@@ -67,7 +68,7 @@ def solids_hit(table: Any, count: int, early: bool) -> bool:
     """Whether a moving solid is too near something that stands still."""
     _, obstacles, _, movers, checks, scratch = unpack(table)
     buffer, layout = scratch.buffer, scratch.layout
-    share, margin = load(buffer, layout[SHARE]), splat(checks.margins[0])
+    margin, proving = splat(checks.margins[0]), buffer[layout[SHARE]] != np.float32(0.0)
     low, high = obstacles.low, obstacles.high
     place_balls(table)
     hit = False
@@ -76,7 +77,9 @@ def solids_hit(table: Any, count: int, early: bool) -> bool:
         part = movers.part[row]
         at = layout[SOLIDS] + 3 * LANES * row
         x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
-        limit = margin + splat(scratch.travel[part]) * share
+        limit = margin
+        if proving:
+            limit = margin + travelled(table, part, movers.frame[row], x, y, z, movers.ball[row, 3])
         store(buffer, layout[LIMIT], limit)
         t = limit + splat(movers.ball[row, 3])
         low_x, high_x = reduce_min(x - t), reduce_max(x + t)
@@ -144,7 +147,7 @@ def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
         z = load(buffer, i + 2 * LANES) - load(buffer, j + 2 * LANES)
         attached = movers.still[a, ATTACHED] + movers.still[b, ATTACHED] != np.float32(0.0)
         margin = splat(checks.margins[0] if attached else checks.margins[1])
-        limit = margin + splat(scratch.travel[first + k]) * share
+        limit = margin + splat(scratch.travel[TRAVEL, first + k]) * share
         t = limit + splat(movers.ball[a, 3] + movers.ball[b, 3])
         d = x * x + y * y + z * z - t * t
         if negative_mask(d) == 0:
@@ -210,7 +213,7 @@ def mixed_pairs_hit(table: Any, early: bool) -> bool:
         p, row = checks.mixed_pairs[k, 0], checks.mixed_pairs[k, 1]
         attached = movers.still[row, ATTACHED] != np.float32(0.0)
         margin = splat(checks.margins[0] if attached else checks.margins[1])
-        limit = margin + splat(scratch.travel[first + k]) * share
+        limit = margin + splat(scratch.travel[TRAVEL, first + k]) * share
         at = layout[BALLS] + 3 * LANES * p
         x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
         t = limit + splat(robot.part_ball[p, 3])

@@ -162,6 +162,13 @@ with _own_cache():
         return True
 
     @bare_kernel
+    def polyline_free(table, points, n):
+        free = True
+        for i in range(n - 1):
+            free = free and segment_free(table, points[i], points[i + 1])
+        return free
+
+    @bare_kernel
     def segment_proven(table, a, b, required):
         """Marches along the edge: no state is nearer than the clearance less what is travelled."""
         travel = 0.0

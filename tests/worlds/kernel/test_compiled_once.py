@@ -27,6 +27,7 @@ GOAL = START * [-1, 1, 1, 1, 1, 1, 1]
 CALLED = (
     edges.state_free,
     edges.states_free,
+    edges.grade_ends,
     edges.segments_free,
     edges.path_proven,
     edges.frame_pose,

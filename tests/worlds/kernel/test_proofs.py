@@ -26,6 +26,7 @@ from galley.tests.worlds.kernel.support import (
 from galley.worlds.checker import pair
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.engines.drake_world import DrakeWorld
+from galley.worlds.kernel.arrays import LIMITS, SHARE, TRAVEL, Q
 from galley.worlds.kernel.edges import set_travel
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.solids import box
@@ -244,8 +245,8 @@ def test_no_point_travels_farther_than_its_bound(name, held):
         else:
             b += rng.uniform(-0.3, 0.3, len(low))
         b = np.clip(b, low, high)
-        largest = set_travel(view.table, np.abs(b - a))
-        bounds = view.arrays.scratch.travel[: len(movers.names)].astype(float)
+        largest = set_travel(view.table, np.array([a, b - a]), np.abs(b - a))
+        bounds = view.arrays.scratch.travel[TRAVEL, : len(movers.names)].astype(float)
         assert largest >= bounds.max() - 1e-6
         frames = []
         for s in np.linspace(0.0, 1.0, 9):
@@ -263,6 +264,52 @@ def test_no_point_travels_farther_than_its_bound(name, held):
     moving = tightest > 0.0
     assert moving.any()
     assert tightest[moving].min() > 0.2, "a bound this loose would prove nothing"
+
+
+@pytest.mark.parametrize("degree", [1, 5])
+@pytest.mark.parametrize("name", MADE)
+def test_no_point_travels_farther_from_the_middle_of_a_stretch_than_its_bound(name, degree):
+    """The last stretches of a proof, read from its scratch, against 21 states of each.
+
+    Half of the joints' motions cancel each other. The first joint's is straight and tells where on
+    the curve a stretch is.
+    """
+    make, group = MADE[name]
+    robot = make()
+    rng = np.random.default_rng(23 + degree)
+    rest = rng.uniform(*within(robot))
+    world = CollisionWorld(robot, {})
+    view = world.view(group, rest)
+    low, high = within(robot, group)
+    scratch, tree = view.arrays.scratch, world.model.tree
+    lanes, at = scratch.buffer.reshape(-1, 16), scratch.layout // 16
+    spheres = len(view.arrays.robot.part_frame)
+    shares, tightest = set(), np.zeros(spheres)
+    for turn in range(40):
+        piece = np.zeros((degree + 1, len(low)))
+        piece[0] = rng.uniform(low, high)
+        piece[1:] = rng.uniform(-1.0, 1.0, (degree, len(low))) * 0.5 ** (turn % 5)
+        piece[1:, ::2] *= -1.0 if turn % 2 else 1.0
+        piece[2:, 0] = 0.0
+        piece[1, 0] = 0.4
+        view.curve_unproven([0.0, 1.0], piece[None], 0.0)
+        placed = lanes[at[Q] + view.moving[0]].astype(float)
+        for lane in (0, 7):
+            middle, share = (placed[lane] - piece[0, 0]) / 0.4, float(lanes[at[SHARE], lane])
+            shares.add(round(share, 6))
+            q, frames = rest.copy(), []
+            for s in (middle, *(middle + share * np.linspace(-1.0, 1.0, 21))):
+                q[view.moving] = s ** np.arange(degree + 1) @ piece
+                frames.append(tree.poses(q))
+            for part in view.arrays.checks.parts:
+                bound = float(lanes[at[LIMITS] + part, lane])
+                for frame, points in points_of(view, view.moving_bodies, part, spheres):
+                    x = np.array([points @ X[frame, :3, :3].T + X[frame, :3, 3] for X in frames])
+                    moved = np.linalg.norm(x - x[:1], axis=2).max()
+                    assert moved <= bound + 1e-6, (part, share, piece)
+                    tightest[part] = max(tightest[part], moved / bound)
+    assert len(shares) > 3
+    assert tightest[view.arrays.checks.parts].min() > 0.5, "a bound this loose would prove nothing"
 
 
 def points_of(view, movers, part, spheres):

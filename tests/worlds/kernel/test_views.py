@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,14 @@ from galley.robots.panda.description import panda_arm
 from galley.robots.panda.models import mobile_panda
 from galley.tests.worlds.kernel.support import random_world, within
 from galley.worlds.collision_world import CollisionWorld
+from galley.worlds.kernel.edges import (
+    BEYOND,
+    EASY,
+    FREE,
+    NEAR,
+    grade_ends,
+    polyline_free_native,
+)
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.solids import box, cylinder, sphere
 
@@ -247,3 +256,38 @@ def test_a_moved_world_refuses_unknown_bodies_and_what_is_no_pose(arm):
         with pytest.raises(ValueError, match="rotation"):
             world.moved({"post": bad})
     assert world.moved({}).fixed_bodies is world.fixed_bodies
+
+
+def test_ends_are_graded_like_one_by_one(arm):
+    """Limits by numpy, free by the hulls and by the spheres alone as single checks have it."""
+    world = CollisionWorld(arm, random_world(5, 12, LOW, HIGH))
+    view = world.view("arm")
+    Q = configurations(arm, 9, 400)[:, :7]
+    tree = view.arrays.tree
+    Q[::9, 3] = tree.high[3] + 1e-6
+    Q[1::9, 2] = tree.low[2] - 5e-10  # within the tolerance
+    inside = np.maximum(tree.low - Q, Q - tree.high).max(axis=1) <= 1e-9
+    free = np.array([view.free(q) for q in Q])
+    easy = np.array([view.rough.free(q) for q in Q])
+    expected = np.where(inside, np.where(easy, EASY, np.where(free, FREE, NEAR)), BEYOND)
+    assert set(expected) == {BEYOND, NEAR, FREE, EASY}
+    for many in (0, 1, 15, 16, 399):
+        grades = np.empty(1 + many, dtype=np.int64)
+        grade_ends(view.table, view.rough.table, Q[0].copy(), Q[1 : 1 + many].copy(), grades)
+        np.testing.assert_array_equal(grades, expected[: 1 + many])
+
+
+def test_a_polyline_is_free_where_all_its_edges_are(arm):
+    """From one edge to ten, some of them without length: the edges one by one are the oracle."""
+    view = CollisionWorld(arm, random_world(5, 12, LOW, HIGH)).view("arm")
+    check = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(polyline_free_native.address)
+    rng = np.random.default_rng(11)
+    verdicts = []
+    for turn in range(300):
+        n = 2 + turn % 10
+        points = READY[:7] + np.cumsum(rng.normal(size=(n, 7)) * 0.6 ** (turn % 7), axis=0)
+        points[rng.random(n) < 0.1] = points[0]
+        found = check(view.table.ctypes.data, points.ctypes.data, n, 0)
+        assert found == view.edges_free(points[:-1], points[1:], exact=True).all()
+        verdicts.append(found)
+    assert 30 < sum(verdicts) < 270
