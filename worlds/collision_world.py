@@ -84,7 +84,7 @@ class FixedBodies:
                     f"got shape {shape}"
                 )
             rows += own
-            stacked += [X] if len(shape) == 2 else list(X)
+            stacked += [X] if len(shape) == 2 else list(np.asarray(X))
         X_WS = np.array(stacked, dtype=np.float64)
         check_poses(X_WS)
         low, high, placed = old.low.copy(), old.high.copy(), old.pose.copy()

@@ -42,10 +42,10 @@ def document(text: str, name: str) -> yaml.Node | None:
 
 def _by_libyaml(text: str, name: str) -> yaml.Node | None:
     from yaml.composer import Composer
-    from yaml.cyaml import CParser
+    from yaml.cyaml import CParser  # type: ignore[attr-defined]
     from yaml.resolver import Resolver
 
-    class Loader(Composer, CParser, Resolver):  # type: ignore[misc]
+    class Loader(Composer, CParser, Resolver):
         """PyYAML's composer: libyaml's own ends the process where a document is nested deeply."""
 
         def __init__(self, stream: io.StringIO) -> None:
@@ -54,6 +54,6 @@ def _by_libyaml(text: str, name: str) -> yaml.Node | None:
             Resolver.__init__(self)
 
     stream = io.StringIO(text)
-    stream.name = name  # type: ignore[attr-defined]
+    stream.name = name
     node: yaml.Node | None = Loader(stream).get_single_node()
     return node

@@ -166,7 +166,9 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
     """Draw all pictures (height, width, 3) of a film, in order. Close the generator to end early.
 
     Each worker has its own renderer and always draws the same chunks of the film, so the result
-    does not depend on which worker is faster.
+    does not depend on which worker is faster. Until the first picture is taken nothing else is
+    drawn: with it imageio starts ffmpeg by a fork, which ends OpenBLAS's threads, and a worker that
+    multiplies matrices at that moment would wait for them forever.
 
     Args:
         job: what to draw.
@@ -175,7 +177,7 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
     Raises:
         RuntimeError: a worker raised; the message says what.
     """
-    chunks = [range(s, min(s + CHUNK, job.count)) for s in range(0, job.count, CHUNK)]
+    chunks = [range(s, min(s + CHUNK, job.count)) for s in range(1, job.count, CHUNK)]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     count = max(1, min(workers or min(cores, 4), len(chunks)))
     renderers: dict[int, Renderer] = {}
@@ -206,6 +208,7 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
     lookahead = _LOOKAHEAD * count
     pending: deque[Future[list[Image]]] = deque()
     try:
+        yield from _result(pools[0].submit(draw, 0, range(min(1, job.count))))
         for n in range(len(chunks) + lookahead):
             if n < len(chunks):
                 pending.append(pools[n % count].submit(draw, n % count, chunks[n]))

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.viz.film.frames import frame_times, resample
 from galley.viz.film.video import CHUNK, FilmJob, FilmOptions, draw_frames, encoder, film
+from galley.viz.render.renderer import Renderer
 from galley.viz.render.view import Camera
 
 
@@ -80,6 +82,28 @@ def test_several_workers_draw_the_same_as_one_in_order(
     for a, b in zip(alone, together, strict=True):
         assert (np.abs(a.astype(int) - b).max(axis=2) > 12).mean() < 2e-4
     assert all((a == b).all() for a, b in zip(together, draw_frames(job, 3), strict=True))
+
+
+def test_nothing_is_drawn_while_the_encoder_starts(
+    log: Log, scene: Scene, robot: RobotModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It starts with the first picture, by a fork, which no thread in OpenBLAS survives."""
+    frames = resample(log, robot, np.linspace(0.0, 1.0, 2 * CHUNK))
+    cameras = (Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9]),) * len(frames.time)
+    begun = []
+    make = Renderer.__init__
+
+    def counted(self: Renderer, *args: object, **kwargs: object) -> None:
+        begun.append(len(begun))
+        make(self, *args, **kwargs)
+
+    monkeypatch.setattr(Renderer, "__init__", counted)
+    pictures = draw_frames(FilmJob(scene, robot, frames, cameras, (), 64, 48), 3)
+    next(pictures)
+    time.sleep(0.5)
+    assert begun == [0]
+    assert len(list(pictures)) == len(frames.time) - 1
+    assert len(begun) > 1
 
 
 def test_a_worker_that_fails_is_reported(log: Log, scene: Scene, robot: RobotModel) -> None:
