@@ -1,7 +1,5 @@
 """Signed distances against brute force, their gradients, moments, and shapes that are refused."""
 
-from functools import cache
-
 import jax
 import numpy as np
 import pytest
@@ -58,16 +56,13 @@ def encloses(edge_vertices, p):
 
 @pytest.fixture(scope="module")
 def surfaces():
-    """Distance and gradient of each shape, compiled once, for 600 points or fewer."""
-
-    @cache
-    def compiled(name):
-        return jax.jit(jax.vmap(jax.value_and_grad(SHAPES[name].distance)))
+    """Distance and gradient of each shape, compiled, for 600 points or fewer."""
 
     def evaluate(name, points):
-        repeated = np.resize(np.asarray(points, dtype=float), (600, 2))
+        repeated = np.resize(np.asarray(points, dtype=float), (600, 2))  # all of one compilation
         with jax.enable_x64(True):
-            return [np.asarray(each)[: len(points)] for each in compiled(name)(repeated)]
+            both = jax.jit(jax.vmap(jax.value_and_grad(SHAPES[name].distance)))
+            return [np.asarray(each)[: len(points)] for each in both(repeated)]
 
     return evaluate
 
