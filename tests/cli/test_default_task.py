@@ -211,7 +211,9 @@ def test_motions(report):
         length = motion["length"]
         if motion["planner"] == "rrt-connect":
             assert motion["optimizer"] == "smooth", name
-            assert 0 < length["optimized"] <= 1.02 * length["shortcut"], name
+            # A drive may turn before it goes: x and y, then the heading, instead of all at once.
+            longer = 1.02 * (np.sqrt(2.0) if motion["group"] == "base" else 1.0)
+            assert 0 < length["optimized"] <= longer * length["shortcut"], name
             assert length["shortcut"] <= length["rrt"] + 1e-6, name
         else:  # straight segments and strokes are timed and nothing else
             assert motion["optimizer"] == "none", name

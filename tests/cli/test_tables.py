@@ -43,7 +43,7 @@ def test_the_motions_of_a_run_at_80_columns(run_folder):
     check_whole(lines, 80)
     assert lines[0].split()[-2:] == ["clear", "mm"]
     assert lines[1].startswith("navigate center burner ")
-    assert lines[-1].startswith("not shown in 80 columns: plan ms, RRT, shortcut, optimised; ")
+    assert lines[-1].startswith("not shown in 80 columns: plan ms, RRT, shortcut")
 
 
 @pytest.mark.parametrize("width", WIDTHS)

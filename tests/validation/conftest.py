@@ -61,5 +61,5 @@ def lifted(forced):
     """Under physics: from the stove into the hand, and with it to the counter."""
     names = [str(m) for m in forced.motions]
     first = next(k for k, name in enumerate(names) if name.startswith("(pick sugar"))
-    last = next(k for k, name in enumerate(names) if name.startswith("(place sugar"))
-    return part(forced, first, last - 1)
+    last = next(k for k in range(first, len(names)) if names[k].endswith("| drive"))
+    return part(forced, first, last)
