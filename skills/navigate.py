@@ -24,6 +24,7 @@ from galley.skills.solving.proof import holding_contact_pairs
 from galley.skills.solving.step import MotionBuilder, folded_configurations, from_current_stance
 
 _GOALS = 2  # stances to which a drive is planned
+_FORWARD = 16  # first stances tried that are arrived at forward
 _STAY = 30  # contacts tried from the current stance before the base drives
 
 
@@ -85,7 +86,9 @@ class Navigate(LookaheadSkill):
             for base in _anywhere(context, stance, arms[0], state, rng, tally):
                 yield base, ""
             return
-        for reached in solve_from_stances(context, contacts, stance, arms[0], state, rng, tally):
+        for reached in solve_from_stances(
+            context, contacts, stance, arms[0], state, rng, tally, forward=_FORWARD
+        ):
             yield reached.base, reached.reason
 
     def _can_stay(

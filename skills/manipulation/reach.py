@@ -28,7 +28,6 @@ _REDUNDANT = 12  # values of the redundant joint tried at a contact
 _REDUNDANT_FIRST = 6  # the same to score base poses
 _SOLUTIONS = 6  # free arm configurations tried at a contact
 _BASES = 16  # base poses drawn for one manipulation
-_FACING = 16  # first tries, in which the base faces where it comes to; later any heading is drawn
 _WEIGHTS = Weights(travel=1.0)  # of the drive to a base pose
 _RANK = ("best", "second best")  # of them, those that are solved
 
@@ -110,6 +109,7 @@ def solve_from_stances(
     rng: np.random.Generator,
     tally: Tally,
     limit: int | None = None,
+    forward: int = 0,
 ) -> Iterator[ManipulationSolution]:
     """Manipulations solved from random base poses of a stance set, lazily.
 
@@ -118,13 +118,14 @@ def solve_from_stances(
     Args:
         arm_q: the folded configuration (7,) in which the base arrives; it must be free there.
         limit: number of tries; default: the settings'.
+        forward: first tries, in which the base faces where it comes to; later any heading is drawn.
     """
     limit = context.settings.placements if limit is None else limit
     for manipulation in manipulations:
         if tally.tried >= limit:
             return
         for base, reason in _candidate_bases(
-            context, manipulation, stance, arm_q, state, rng, tally
+            context, manipulation, stance, arm_q, state, rng, tally, tally.tried < forward
         ):
             reached = solve_manipulation(context, manipulation, base, rng, tally)
             if reached is not None:
@@ -140,6 +141,7 @@ def _candidate_bases(
     state: State,
     rng: np.random.Generator,
     tally: Tally,
+    forward: bool,
 ) -> list[tuple[Array, str]]:
     """The best base poses (3,) from which the arm reaches the contact and the robot is free.
 
@@ -156,7 +158,7 @@ def _candidate_bases(
     placer = Placer(arm, [manipulation.contact], weights=_WEIGHTS, stands=stands, travel=drive)
     start = state.q[robot.slice("base")]
     bases = arm.sample(manipulation.contact, stance, _BASES, rng)
-    if tally.tried < _FACING:
+    if forward:
         bases = facing(bases, start, stance)
     options = placer.score(bases, start)
     if not len(options):
