@@ -62,7 +62,10 @@ def test_with_optimization_free_motions_of_arm_and_base_get_faster(achieved, met
     assert {m["group"] for m, _ in free} == {"arm", "base"}
     for motion, before in free:
         assert motion["optimizer"] == method
-        assert motion["length"]["optimized"] <= 1.02 * motion["length"]["shortcut"]
+        # ``smooth`` turns a base early: x and y, then the heading, instead of all at once.
+        early = method == "smooth" and motion["group"] == "base"
+        longer = 1.02 * (np.sqrt(2.0) if early else 1.0)
+        assert motion["length"]["optimized"] <= longer * motion["length"]["shortcut"]
         assert motion["duration_s"] < before["duration_s"]
     assert report["timing_s"]["optimization"] > 0
 
