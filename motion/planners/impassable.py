@@ -65,7 +65,8 @@ def with_impassable(
         )
         index = int(view.moving[joint])
         name = robot.joints[index] if index < robot.size else "the scene joint"
-        unit = robot.group(view.group).units[joint] if index < robot.size else ""
+        units = [unit for group in robot.groups for unit in group.units]
+        unit = units[index] if index < robot.size else ""
         a, b = max(pairs, key=lambda pair: (pairs[pair], pair), default=("", ""))
         often = "always" if pairs[a, b] == _NAMED else "most often"
         why = f"; {a} and {b} are in collision {often}" if a else ""

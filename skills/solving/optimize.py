@@ -35,7 +35,7 @@ IN_CONTACT = ("straight", "direct")  # planners of lines and strokes: all others
 TORQUE_SHARE = 0.8  # of the torque limits, used by plans; the rest is for control
 _TORQUE_RATE = 50.0  # Hz, samples of the torque; the share covers what lies between them
 _ASTERN = 2.0  # s that a metre backwards counts more than a metre forward
-_ENOUGH = 0.03  # relative gain below which the optimization of a drive ends
+_TOLERANCE = 0.03  # relative gain below which the optimization of a drive ends
 _STEP = 0.01  # rad or m between states whose clearance is measured
 
 
@@ -102,7 +102,7 @@ def _optimized(
     from galley.optimization.smooth import SmoothOptions, Weights, smooth
     from galley.optimization.time_optimal import time_optimal
 
-    forward = SmoothOptions(tolerance=_ENOUGH, weights=Weights(astern=_ASTERN))
+    forward = SmoothOptions(tolerance=_TOLERANCE, weights=Weights(astern=_ASTERN))
     # A view has scratch of its own, so those motions that share one go one after the other.
     views: dict[View, list[int]] = {}
     for k in free:
