@@ -43,9 +43,9 @@ FURTHER_NODES = 20_000  # states expanded for further plans
 MOST_REORDERED = 50  # plans kept that only reorder others
 TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
 REFINEMENTS_IN_ALL = 120  # and 8 more for each action of the longest plan; diagnoses count, too
-PAIRS_IN_ALL = 16_000  # of a manipulation and a base pose, since a refinement may try 1 or 300
+PAIRS_IN_ALL = 16_000  # of a manipulation and a base pose, since a refinement may try 1 or 150
 SHORTENING = 12  # refinements for shorter plans, once one has motions
-SHORTENING_PAIRS = 400  # for the same: about a second's worth, of which one failure uses up to 300
+SHORTENING_PAIRS = 400  # for the same: about a second's worth, of which one failure uses up to 150
 RECONSIDERED = 3  # every so many rounds a skeleton that was set aside gets a turn
 
 

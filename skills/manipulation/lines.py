@@ -319,7 +319,8 @@ def _sampled(
         return False
     if not all(look.passes(tally) for look in _state_checks(context, steps, paths, base)):
         return False
-    if context.compiled and _free_motion_can_start(context, last, paths[-1][-1], base):
+    stays = all(part.line.scene_q is None for part in steps)  # else the base may be too near, too
+    if stays and context.compiled and _free_motion_can_start(context, last, paths[-1][-1], base):
         return True
     return _margin_kept(context, last, -1, paths[-1][-1], last.closing, base, tally)
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
 from galley.reachability.placement import MobileArm, Placer, Weights, drive, facing
+from galley.reachability.stances import in_ring, sample_stances
 from galley.robots.model import RobotModel
 from galley.skills.manipulation.lines import (
     Segment,
@@ -27,7 +27,10 @@ from galley.skills.solving.proof import holding_contact_pairs
 _REDUNDANT = 12  # values of the redundant joint tried at a contact
 _REDUNDANT_FIRST = 6  # the same to score base poses
 _SOLUTIONS = 6  # free arm configurations tried at a contact
-_BASES = 16  # base poses drawn for one manipulation
+_BASES = 16  # free base poses compared for one manipulation
+_LATER = 4  # the same after as many tries: what scores well was in vain
+_DRAWN = 64, 512  # base poses drawn at first, and at most at a time
+_MOST_DRAWN = 8192  # of them, for the manipulations of one step
 _WEIGHTS = Weights(travel=1.0)  # of the drive to a base pose
 _RANK = ("best", "second best")  # of them, those that are solved
 
@@ -113,7 +116,7 @@ def solve_from_stances(
 ) -> Iterator[ManipulationSolution]:
     """Manipulations solved from random base poses of a stance set, lazily.
 
-    For each manipulation many base poses are sampled at once; the first that solves it counts.
+    For each manipulation many base poses are compared; the first that solves it counts.
 
     Args:
         arm_q: the folded configuration (7,) in which the base arrives; it must be free there.
@@ -121,27 +124,74 @@ def solve_from_stances(
         forward: first tries, in which the base faces where it comes to; later any heading is drawn.
     """
     limit = context.settings.placements if limit is None else limit
+    ahead, bases = tally.tried < forward, None
     for manipulation in manipulations:
         if tally.tried >= limit:
             return
-        for base, reason in _candidate_bases(
-            context, manipulation, stance, arm_q, state, rng, tally, tally.tried < forward
-        ):
+        if bases is None or (ahead and tally.tried >= forward):
+            ahead = tally.tried < forward
+            bases = _FreeBases(context, stance, arm_q, state, rng, ahead)
+        for base, reason in _candidate_bases(context, manipulation, bases, state, rng, tally):
             reached = solve_manipulation(context, manipulation, base, rng, tally)
             if reached is not None:
                 yield replace(reached, reason=reason)
                 break
 
 
+class _FreeBases:
+    """Base poses of a stance set at which the robot is free with its arm folded, drawn as needed.
+
+    Those that were drawn for one manipulation serve the next: most ways to take a thing are from
+    the same places, and few of the places that are drawn have room for the base.
+
+    Args:
+        arm_q: the folded arm (7,). forward: turned as a drive from ``state`` arrives there forward.
+    """
+
+    def __init__(
+        self,
+        context: PlanningContext,
+        stance: Stance,
+        arm_q: Array,
+        state: State,
+        rng: np.random.Generator,
+        forward: bool,
+    ) -> None:
+        self._robot, self._stance, self._rng = context.robot, stance, rng
+        self._forward, self._arm, self._q = forward, arm_q, state.q
+        self._checker = context.checker(state, holding_contact_pairs(context, state))
+        self._bases, self._drawn = np.empty((0, 3)), 0
+
+    def within_reach(self, X_WH: Array, most: int) -> Array:
+        """At most so many of them (m, 3), near enough to X_WH (4, 4) for the stretched arm."""
+        near = self._near(X_WH)
+        if len(near) < _BASES and self._drawn < _MOST_DRAWN:
+            self._draw(X_WH)
+            near = self._near(X_WH)
+        if len(near) > most:
+            near = near[self._rng.choice(len(near), most, replace=False)]
+        return near
+
+    def _near(self, X_WH: Array) -> Array:
+        return np.asarray(self._bases[in_ring(X_WH, self._bases, self._robot)])
+
+    def _draw(self, X_WH: Array) -> None:
+        n = int(np.clip(self._drawn, *_DRAWN))  # more and more where there is little room
+        bases = sample_stances(X_WH, self._stance, self._robot, n, self._rng)
+        self._drawn += n
+        if self._forward:
+            bases = facing(bases, self._q[self._robot.slice("base")], self._stance)
+        free = self._checker.free_many(self._robot.with_groups(self._q, base=bases, arm=self._arm))
+        self._bases = np.vstack([self._bases, bases[free]])
+
+
 def _candidate_bases(
     context: PlanningContext,
     manipulation: Manipulation,
-    stance: Stance,
-    arm_q: Array,
+    bases: _FreeBases,
     state: State,
     rng: np.random.Generator,
     tally: Tally,
-    forward: bool,
 ) -> list[tuple[Array, str]]:
     """The best base poses (3,) from which the arm reaches the contact and the robot is free.
 
@@ -149,22 +199,14 @@ def _candidate_bases(
     a short drive with little turning, forward rather than backwards. With each the reason for it.
     """
     robot = context.robot
-
-    def stands(bases: Array) -> NDArray[np.bool_]:
-        checker = context.checker(state, holding_contact_pairs(context, state))
-        return checker.free_many(robot.with_groups(state.q, base=bases, arm=arm_q))
-
+    most = _BASES if tally.tried < _BASES else _LATER
+    free = bases.within_reach(manipulation.contact, most)
     arm = MobileArm(robot, robot.kinematics.redundant_values(_REDUNDANT_FIRST, rng))
-    placer = Placer(arm, [manipulation.contact], weights=_WEIGHTS, stands=stands, travel=drive)
-    start = state.q[robot.slice("base")]
-    bases = arm.sample(manipulation.contact, stance, _BASES, rng)
-    if forward:
-        bases = facing(bases, start, stance)
-    options = placer.score(bases, start)
+    placer = Placer(arm, [manipulation.contact], weights=_WEIGHTS, travel=drive)
+    options = placer.score(free, state.q[robot.slice("base")])
     if not len(options):
         tally.tried += 1
-        reason = "no room for the base" if options.drawn else "no stance there"
-        tally.reasons["out of the arm's reach" if options.standing else reason] += 1
+        tally.reasons["out of the arm's reach" if len(free) else "no room for the base"] += 1
     return [
         (
             each.base,

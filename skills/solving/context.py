@@ -55,7 +55,7 @@ class Settings:
     iterations: int = 1500
     rrt_iterations: int = 4000
     shortcuts: int = 60
-    placements: int = 300
+    placements: int = 150
     attempts: int = 4
     speed: float = 0.8
     effort: float = 1.0

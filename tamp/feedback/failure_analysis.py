@@ -76,7 +76,7 @@ class FailureAnalyzer:
         refinement.notes["asked", k] += 1
         asked = refinement.notes["asked", k]
         if self.silent or asked > _DIAGNOSES:
-            return None
+            return self._known_culprit(refinement, k)
         names = refinement.stream_names
         found = find_blockers(
             self.context,
@@ -195,6 +195,10 @@ class FailureAnalyzer:
             return self._last_action_on(refinement, k, held, "takes")
         return None
 
+    def _known_culprit(self, refinement: Refinement, k: int) -> int | None:
+        """The placement that was last found to block action ``k``, if any was."""
+        return refinement.notes["culprit", k] - 1 if refinement.notes["culprit", k] else None
+
     def _placing_action(self, refinement: Refinement, k: int, subject: BoundAction) -> int | None:
         """The action that placed what ``subject`` takes; None if it stands as found."""
         takes = self.task.skills[subject.name].role.takes
@@ -231,12 +235,13 @@ class FailureAnalyzer:
     def _retry_placement(self, refinement: Refinement, put: int, subject: BoundAction) -> Advice:
         """Place it elsewhere; after some retries, only after what it blocks has been taken."""
         refinement.notes["again", put] += 1
+        refinement.notes["culprit", refinement.at] = put + 1
         if refinement.notes["again", put] <= _MOST_RETRIES:
             return put
         action, takes = refinement.plan[put], self.task.skills[subject.name].role.takes
         role = self.task.skills[action.name].role
         if takes is None or role.puts is None or role.place is None:
-            return None
+            return put  # tried again as often as any action, then what is before it
         if self._placing_action(refinement, refinement.at, subject) is not None:
             return put
         target = subject.bindings[takes].object

@@ -167,6 +167,16 @@ def test_diagnoses_end_and_each_has_its_own_stream(kitchen, diagnosis):
     assert len(set(diagnosis["asked"])) == len(diagnosis["asked"])
 
 
+def test_a_placement_found_in_the_way_is_gone_back_to_after_the_last_diagnosis(kitchen, diagnosis):
+    """Not to the action before, whose other refinements would fail for the same reason."""
+    diagnosis["items"] = {BLACK}
+    plan = (*BACK[:-1], "place gelatin countertop h1!")
+    analyzer, stuck = kitchen.analyzer(), kitchen.stuck(*plan, moved=[GREEN, BLACK])
+    told = [analyzer(stuck, TIRED) for _ in range(20)]
+    assert len(diagnosis["asked"]) < 20
+    assert told == [3] * 20
+
+
 def test_no_way_without_the_items_either_drops_the_plan_at_last(kitchen, diagnosis):
     diagnosis["items"] = None
     analyzer, stuck = kitchen.analyzer(), kitchen.stuck(*PICK)
