@@ -35,8 +35,7 @@ LANDMARKS, COVERING = "landmark cuts", "covering spheres"
 POLYGONS, PUSHING = "polygons", "pushing"
 PARTS = {  # the longest first
     KERNEL: (
-        "worlds.kernel.examine",
-        "worlds.kernel.contacts",
+        "worlds.kernel.examine worlds.kernel.contacts",
         "worlds.kernel.prepare",
         "worlds.kernel.edges",
     ),
@@ -55,7 +54,8 @@ PARTS = {  # the longest first
     PUSHING: ("pushing.simulation_kernel", "pushing.arm_kernel", "pushing.picture_kernel"),
     POLYGONS: ("contact.polygon_kernel", "contact.support_kernel"),
 }
-"""Modules that are compiled together because they are used together."""
+"""What is compiled together because it is used together: texts of one module, or of some that share
+so much that one process compiles them."""
 
 _CHILD = "import sys; sys.path[:] = {path!r}; from galley.compiled.build import work; work()"
 # Numba writes an error, in colours, for each of the rules that it tries for a type.
@@ -129,16 +129,19 @@ def _runs_on() -> str:
 
 def steps(part: str) -> list[tuple[str, Any]]:
     """The entries of a part, with their names."""
-    return [step for module in PARTS[part] for step in _steps(module)]
+    return [step for modules in PARTS[part] for step in _steps(modules)]
 
 
-def _steps(module: str) -> list[tuple[str, Any]]:
-    imported = importlib.import_module(f"galley.{module}")
-    return [
-        (f"{module}.{name}", function)
-        for name, function in vars(imported).items()
-        if is_entry(function) and function.py_func.__module__ == imported.__name__
-    ]
+def _steps(modules: str) -> list[tuple[str, Any]]:
+    found = []
+    for module in modules.split():
+        imported = importlib.import_module(f"galley.{module}")
+        found += [
+            (f"{module}.{name}", function)
+            for name, function in vars(imported).items()
+            if is_entry(function) and function.py_func.__module__ == imported.__name__
+        ]
+    return found
 
 
 def _logged(text: str, done: float) -> None:
