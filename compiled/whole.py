@@ -141,10 +141,12 @@ def _subroutine(
     return PartPipeline(typing, context, None, *rest, locals).compile_extra(function)
 
 
-@lower_builtin("__array__", types.Array)
 def _itself(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     """An array as an array. Numba asks for it at each use of one, else searching in vain."""
     return args[0]
+
+
+lower_builtin("__array__", types.Array)(_itself)
 
 
 @contextmanager

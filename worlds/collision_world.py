@@ -91,10 +91,10 @@ class FixedBodies:
         X_WS = np.array(stacked, dtype=np.float64)
         placed, low, high = old.pose.copy(), old.low.copy(), old.high.copy()
         ensure(KERNEL)
-        shape, _, vertices = old.solids
-        if not place_solids(X_WS, np.array(rows), shape, vertices, placed, low, high):
+        solids = old.solids
+        if not place_solids(X_WS, np.array(rows), solids.shape, solids.vertices, placed, low, high):
             raise ValueError(NO_POSE)
-        found = FixedBodies(self.names, Obstacles(old.solids, placed, low, high, old.body))
+        found = FixedBodies(self.names, Obstacles(solids, placed, low, high, old.body))
         found.__dict__.update(index=index, _first=first)
         return found
 
