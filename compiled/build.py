@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import importlib
 import json
 import logging
@@ -34,8 +35,7 @@ LANDMARKS, COVERING = "landmark cuts", "covering spheres"
 POLYGONS, PUSHING = "polygons", "pushing"
 PARTS = {  # the longest first
     KERNEL: (
-        "worlds.kernel.examine",
-        "worlds.kernel.contacts",
+        "worlds.kernel.examine worlds.kernel.contacts",
         "worlds.kernel.prepare",
         "worlds.kernel.edges",
     ),
@@ -54,9 +54,12 @@ PARTS = {  # the longest first
     PUSHING: ("pushing.simulation_kernel", "pushing.arm_kernel", "pushing.picture_kernel"),
     POLYGONS: ("contact.polygon_kernel", "contact.support_kernel"),
 }
-"""Modules that are compiled together because they are used together."""
+"""What is compiled together because it is used together: texts of one module, or of some that share
+so much that one process compiles them."""
 
 _CHILD = "import sys; sys.path[:] = {path!r}; from galley.compiled.build import work; work()"
+# Numba writes an error, in colours, for each of the rules that it tries for a type.
+_CHILD_SETTINGS = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
 _POLL = 0.2  # s between tries to get a lock
 _ready: set[str] = set()  # parts that this process knows to be compiled
 _one_at_a_time = threading.Lock()
@@ -126,16 +129,19 @@ def _runs_on() -> str:
 
 def steps(part: str) -> list[tuple[str, Any]]:
     """The entries of a part, with their names."""
-    return [step for module in PARTS[part] for step in _steps(module)]
+    return [step for modules in PARTS[part] for step in _steps(modules)]
 
 
-def _steps(module: str) -> list[tuple[str, Any]]:
-    imported = importlib.import_module(f"galley.{module}")
-    return [
-        (f"{module}.{name}", function)
-        for name, function in vars(imported).items()
-        if is_entry(function) and function.py_func.__module__ == imported.__name__
-    ]
+def _steps(modules: str) -> list[tuple[str, Any]]:
+    found = []
+    for module in modules.split():
+        imported = importlib.import_module(f"galley.{module}")
+        found += [
+            (f"{module}.{name}", function)
+            for name, function in vars(imported).items()
+            if is_entry(function) and function.py_func.__module__ == imported.__name__
+        ]
+    return found
 
 
 def _logged(text: str, done: float) -> None:
@@ -232,6 +238,7 @@ def _child(
         tempfile.TemporaryFile("w+") as errors,
         subprocess.Popen(
             [sys.executable, "-c", _CHILD.format(path=sys.path), *modules],
+            env=os.environ | _CHILD_SETTINGS,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -275,14 +282,21 @@ def _serve(
 
 
 def work() -> None:
-    """The main function of a child: compile the modules named on stdin, one by one."""
+    """The main function of a child: compile the modules named on stdin, one by one.
+
+    Garbage is collected between them only: what Numba makes is many objects, most of which last, so
+    a quarter of the time would be the collector's.
+    """
 
     def tell(kind: str, what: Any) -> None:
         print(json.dumps((kind, what)), flush=True)
 
+    gc.disable()
     tell("total", sum(len(_steps(module)) for module in sys.argv[1:]))
     for line in sys.stdin:
         for name, compiled in _steps(line.strip()):
             tell("begin", name)
             compile_now(compiled)
+        gc.collect()
+        gc.freeze()
         tell("done", line.strip())

@@ -9,12 +9,20 @@ a process has loaded.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
+import numba
 from numba import types
+from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.extending import _Intrinsic
+from numba.core.targetconfig import ConfigStack
 from numba.core.types.functions import BaseFunction
+from numba.core.typing.templates import _OverloadFunctionTemplate
+from numba.extending import lower_builtin
 
 
 class _NoEnvironment:
@@ -86,15 +94,18 @@ class _WholeLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 _BUILTIN = ("_operator", "builtins", "math")
 _PLAIN = (types.Number, types.Boolean, types.Array)
-_known: dict[Any, Any] = {}  # signatures of operators and functions of numbers and arrays
+_known: dict[Any, Any] = {}  # signatures of intrinsics, and operators of numbers and arrays
 _Function: Any = BaseFunction
 _resolve = _Function.get_call_type
 
 
 def _remembered(function: Any, context: Any, args: Any, kws: Any) -> Any:
     """The signature of a call, memoized: for each ``a + b`` Numba tries dozens of rules."""
-    module = getattr(function.typing_key, "__module__", None)
-    if kws or module not in _BUILTIN or not all(isinstance(kind, _PLAIN) for kind in args):
+    of = function.typing_key
+    plain = getattr(of, "__module__", None) in _BUILTIN and all(
+        isinstance(kind, _PLAIN) for kind in args
+    )
+    if kws or not (plain or isinstance(of, _Intrinsic)):
         return _resolve(function, context, args, kws)
     key = function, tuple(args)
     if key not in _known:
@@ -102,7 +113,56 @@ def _remembered(function: Any, context: Any, args: Any, kws: Any) -> Any:
     return _known[key]
 
 
-class _Pipeline(Compiler):  # type: ignore[misc]
+_INHERITED = ("nrt", "fastmath", "error_model", "forceinline")
+_subroutines: dict[Any, Any] = {}  # functions inside Numba's implementations
+
+
+def _overload(template: Any, args: Any, kws: Any) -> Any:
+    """What implements ``np.empty``, ``max``, ... for some types, as a ``Part``.
+
+    It inherits only some of its caller's flags. Numba would compile it for each combination of all.
+    """
+    flags = ConfigStack.top_or_none()
+    inherited = tuple(str(getattr(flags, name)) for name in _INHERITED)
+    key = "part", template.context, tuple(args), tuple(kws.items()), inherited
+    if key not in template._impl_cache:
+        return template._build_impl(key, args, kws)
+    return template._impl_cache[key]
+
+
+def _overload_jit(template: Any) -> Callable[..., Any]:
+    return partial(numba.jit, no_cfunc_wrapper=True, pipeline_class=PartPipeline)
+
+
+def _subroutine(
+    typing: Any, context: Any, library: Any, function: Any, *rest: Any, locals: Any
+) -> Any:
+    """What ``np.argsort``, ... call, as a ``Part``."""
+    return PartPipeline(typing, context, None, *rest, locals).compile_extra(function)
+
+
+def _itself(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    """An array as an array. Numba asks for it at each use of one, else searching in vain."""
+    return args[0]
+
+
+lower_builtin("__array__", types.Array)(_itself)
+
+
+@contextmanager
+def _replaced(*parts: tuple[Any, str, Any]) -> Iterator[None]:
+    """Replace parts of Numba (object, attribute, value) for a while."""
+    before = [getattr(where, name) for where, name, _ in parts]
+    for where, name, ours in parts:
+        setattr(where, name, ours)
+    try:
+        yield
+    finally:
+        for (where, name, _), numbas in zip(parts, before, strict=True):
+            setattr(where, name, numbas)
+
+
+class _Pipeline(compiler.Compiler):  # type: ignore[misc]
     kind: Any
 
     def define_pipelines(self) -> Any:
@@ -112,11 +172,14 @@ class _Pipeline(Compiler):  # type: ignore[misc]
         return super().define_pipelines()
 
     def _compile_core(self) -> Any:
-        before, _Function.get_call_type = _Function.get_call_type, _remembered
-        try:
+        with _replaced(
+            (_Function, "get_call_type", _remembered),
+            (_OverloadFunctionTemplate, "_get_impl", _overload),
+            (_OverloadFunctionTemplate, "_get_jit_decorator", _overload_jit),
+            (compiler, "compile_internal", _subroutine),
+            (self.state.targetctx, "cached_internal_func", _subroutines),
+        ):
             return super()._compile_core()
-        finally:
-            _Function.get_call_type = before
 
 
 class PartPipeline(_Pipeline):

@@ -157,7 +157,10 @@ def _descend(
         if new < now:
             enough = now - new > 1e-13
             now = new
-            theta[:], p[:, :], g[:] = trial, p_trial, g_trial
+            for k in range(n):
+                theta[k], g[k] = trial[k], g_trial[k]
+            for k in range(n + 1):
+                p[k, 0], p[k, 1] = p_trial[k, 0], p_trial[k, 1]
             damping = max(0.2 * damping, 1e-12)
             if not enough:
                 break
@@ -216,6 +219,7 @@ def solve(
             )  # fmt: skip
             if now < costs[i]:
                 costs[i] = now
-                theta[i, :] = again
+                for k in range(n):
+                    theta[i, k] = again[k]
             if costs[i] <= least + _ENOUGH:
                 break

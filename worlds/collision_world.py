@@ -16,6 +16,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from galley.compiled.build import KERNEL, ensure
 from galley.domain.frames import Array, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
@@ -23,7 +24,7 @@ from galley.worlds.checker import MARGIN, Contact, Pair
 from galley.worlds.kernel.arrays import Obstacles, Solids
 from galley.worlds.moving_bodies import AttachedBody, MovingBodies, SceneJoint, moving_bodies
 from galley.worlds.prepared import prepared, resting
-from galley.worlds.solids import Solid, bounds, check_poses, row12, table
+from galley.worlds.solids import NO_POSE, Solid, bounds, row12, table
 from galley.worlds.view import View
 
 _T = TypeVar("_T")
@@ -68,6 +69,8 @@ class FixedBodies:
 
     def moved(self, poses: Mapping[str, ArrayLike]) -> FixedBodies:
         """The same bodies, some elsewhere; see ``CollisionWorld.moved``."""
+        from galley.worlds.kernel.prepare import place_solids
+
         if not poses:
             return self
         old, index, first = self.arrays, self.index, self._first
@@ -86,12 +89,12 @@ class FixedBodies:
             rows += own
             stacked += [X] if len(shape) == 2 else list(np.asarray(X))
         X_WS = np.array(stacked, dtype=np.float64)
-        check_poses(X_WS)
-        low, high, placed = old.low.copy(), old.high.copy(), old.pose.copy()
-        placed[rows] = row12(X_WS)
-        some = old.solids._replace(shape=old.solids.shape[rows])
-        low[rows], high[rows] = bounds(some, X_WS)
-        found = FixedBodies(self.names, old._replace(pose=placed, low=low, high=high))
+        placed, low, high = old.pose.copy(), old.low.copy(), old.high.copy()
+        ensure(KERNEL)
+        solids = old.solids
+        if not place_solids(X_WS, np.array(rows), solids.shape, solids.vertices, placed, low, high):
+            raise ValueError(NO_POSE)
+        found = FixedBodies(self.names, Obstacles(solids, placed, low, high, old.body))
         found.__dict__.update(index=index, _first=first)
         return found
 

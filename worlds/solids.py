@@ -16,7 +16,7 @@ from galley.robots.urdf_reader import LinkShape
 from galley.worlds.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Floats, Solids
 
 _IDENTITY = frozen(np.eye(4))
-_NO_POSE = "a pose needs finite numbers and a rotation matrix"
+NO_POSE = "a pose needs finite numbers and a rotation matrix"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def _placed(at: ArrayLike, turned: ArrayLike | None) -> Array:
     X[:3, 3] = at
     if turned is None:
         if not isfinite(sum(X[:3, 3].tolist())):
-            raise ValueError(_NO_POSE)
+            raise ValueError(NO_POSE)
     else:
         X[:3, :3] = turned
         check_poses(X[None])
@@ -94,7 +94,7 @@ def check_poses(X: Array) -> None:
     if not (np.abs(R @ R.transpose(0, 2, 1) - _IDENTITY[:3, :3]).max() <= 1e-6) or not (
         np.isfinite(X).all()
     ):
-        raise ValueError(_NO_POSE)
+        raise ValueError(NO_POSE)
 
 
 def of_shape(shape: Shape) -> Solid:

@@ -54,6 +54,14 @@ def farthest(points: Array, x: float, y: float, z: float) -> float:
     return most
 
 
+@kernel
+def _copy(rows: Array, into: Array) -> None:
+    """Copy rows (n, 3). For ``into[:] = rows`` Numba compiles texts of errors, for seconds."""
+    for i in range(len(rows)):
+        for axis in range(3):
+            into[i, axis] = rows[i, axis]
+
+
 @entry("f8:2 f8:2 f8:1 i8:1")
 @kernel
 def assign(points: Array, centres: Array, radii: Array, owner: Ints) -> float:
@@ -71,6 +79,21 @@ def assign(points: Array, centres: Array, radii: Array, owner: Ints) -> float:
         owner[i] = at
         worst = max(worst, best)
     return worst
+
+
+@kernel
+def _sort_by_owner(owner: Ints, order: Ints, ends: Ints) -> None:
+    """Write the points sphere by sphere to ``order`` (n,), and where each ends to ``ends`` (k,)."""
+    for k in range(len(ends)):
+        ends[k] = 0
+    for i in range(len(owner)):
+        ends[owner[i]] += 1
+    start = 0
+    for k in range(len(ends)):
+        start, ends[k] = start + ends[k], start
+    for i in range(len(owner)):
+        order[ends[owner[i]]] = i
+        ends[owner[i]] += 1
 
 
 @kernel
@@ -138,7 +161,8 @@ def fit(
         How far the worst point is outside the union (m, negative: inside), and the radii (k,).
     """
     count = len(centres)
-    owner = np.zeros(len(points), dtype=np.int64)
+    owner, order = np.empty(len(points), np.int64), np.empty(len(points), np.int64)
+    ends = np.empty(count, np.int64)
     radii = np.empty(count)
     kept = centres.copy()
     kept_radii = np.empty(count)
@@ -153,25 +177,22 @@ def fit(
             stale = 0
         if worst < least:
             least = worst
-            kept[:] = centres
-            kept_radii[:] = radii
+            _copy(centres, kept)
+            for k in range(count):
+                kept_radii[k] = radii[k]
         if least <= goal or sweep == sweeps or stale > patience:
             break
         step = excess * max(0.05, 0.9**sweep)
-        order = np.argsort(owner, kind="mergesort")
-        start = 0
+        _sort_by_owner(owner, order, ends)
         for k in range(count):
-            end = start
-            while end < len(order) and owner[order[end]] == k:
-                end += 1
+            start, end = (ends[k - 1] if k > 0 else 0), ends[k]
             if end > start:
                 own = np.empty((3, end - start))
                 for i in range(end - start):
                     for axis in range(3):
                         own[axis, i] = points[order[start + i], axis]
                 recentre(own, planes, excess, centres[k], step)
-            start = end
-    centres[:] = kept
+    _copy(kept, centres)
     return least, kept_radii
 
 
@@ -187,7 +208,8 @@ def clip(polygon: Array, count: int, a: float, b: float, c: float, o: float, out
         here = a * polygon[i, 0] + b * polygon[i, 1] + c * polygon[i, 2] - o
         there = a * polygon[j, 0] + b * polygon[j, 1] + c * polygon[j, 2] - o
         if here <= 0.0:
-            out[made] = polygon[i]
+            for axis in range(3):
+                out[made, axis] = polygon[i, axis]
             made += 1
         if (here < 0.0 < there) or (there < 0.0 < here):
             share = here / (here - there)
@@ -237,7 +259,10 @@ def _bisectors(centres: Array, radii: Array, k: int, cuts: Array) -> int:
             gap[count] -= cuts[count, axis] * centres[k, axis]
         count += 1
     # The nearest first: they cut off most, and what is cut off needs no further cuts.
-    cuts[:count] = cuts[:count][np.argsort(gap[:count])]
+    order, found = np.argsort(gap[:count]), cuts[:count].copy()
+    for i in range(count):
+        for j in range(4):
+            cuts[i, j] = found[order[i], j]
     return count
 
 
@@ -268,7 +293,7 @@ def cell_corners(
     for t in range(len(triangles) + count):
         own = t - len(triangles)
         if own < 0:
-            first[:3] = triangles[t]
+            _copy(triangles[t], first)
             corners = 3
         else:
             corners = _square(cuts[own], triangles, size, first)
@@ -289,7 +314,7 @@ def cell_corners(
                         break
         if corners < 0 or made + corners > len(out):
             return -1
-        out[made : made + corners] = first[:corners]
+        _copy(first[:corners], out[made:])
         made += corners
     return made
 
@@ -365,7 +390,8 @@ def needed(
             need[k] = max(need[k], distance)
             if distance - radii[k] > most:
                 most = distance - radii[k]
-                worst[:] = out[i]
+                for axis in range(3):
+                    worst[axis] = out[i, axis]
     return most
 
 
@@ -406,7 +432,7 @@ def polish(
         worst = -1e9
         for k in range(count):
             found = cell_corners(triangles, planes, centres, radii, k, corners)
-            moved[k] = centres[k]
+            _copy(centres[k : k + 1], moved[k:])
             if found <= 0:
                 continue
             own = np.empty((3, found))
@@ -424,9 +450,9 @@ def polish(
             stale = 0
         if worst < least:
             least = worst
-            kept[:] = centres
+            _copy(centres, kept)
         if least <= goal or stale > patience:
             break
-        centres[:] = moved
-    centres[:] = kept
+        _copy(moved, centres)
+    _copy(kept, centres)
     return least

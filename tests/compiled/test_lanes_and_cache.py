@@ -174,3 +174,26 @@ def test_what_another_python_or_processor_compiled_counts_as_missing(folder, mon
     assert build.missing(build.TIMING, build.KERNEL) == [build.KERNEL]
     monkeypatch.setattr(build, "_runs_on", lambda: mine)
     assert build.missing(build.TIMING) == [build.TIMING]
+
+
+def test_functions_of_other_users_of_numba_work_beside_ours():
+    """What Numba has made of ``argsort``, ``max``, ... for our functions is of no use to others."""
+    from numba import njit
+
+    def sorted_sums(x, y):
+        order = np.argsort(x)
+        found = np.zeros(len(x))
+        for i in range(len(x)):
+            found[i] = max(x[order[i]], y[i]) + y[order[i]]
+        y[:] = found
+        return found
+
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(2, 30))
+    order = np.argsort(x)
+    expected = np.maximum(x[order], y) + y[order]
+    theirs = {"nogil": True, "error_model": "numpy"}  # the options of ``kernel``
+    for compiled in (jit.kernel(sorted_sums), njit(**theirs)(sorted_sums), njit(sorted_sums)):
+        written = y.copy()
+        np.testing.assert_array_equal(compiled(x, written), expected)
+        np.testing.assert_array_equal(written, expected)

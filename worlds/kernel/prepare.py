@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from galley.compiled.jit import bare_kernel, entry
+from galley.compiled.jit import bare_kernel, entry, kernel
 from galley.compiled.lanes import LANES, splat, store
 from galley.compiled.native import address
 from galley.worlds.kernel.arrays import (
     BALLS,
+    BOX,
+    CYLINDER,
     FRAMES,
     HIGH,
     LOW,
     SHARE,
+    SPHERE,
     STILL,
     Checks,
     KinematicTree,
@@ -93,6 +96,53 @@ def place_own(
                 bounds[3 + i, m] = high[shown[m], i]
             else:
                 bounds[i, m] = bounds[3 + i, m] = np.float32(1e6)
+
+
+@entry("f8:3 i8:1 f4:2 f4:2 f4:2 f4:2 f4:2")
+@kernel
+def place_solids(
+    X: Any, rows: Any, shape: Any, vertices: Any, pose: Any, low: Any, high: Any
+) -> bool:
+    """Writes poses X (m, 4, 4) of the solids ``rows`` (m,), and the boxes around them.
+
+    Args:
+        shape, vertices: of all solids, as in ``Solids``.
+        pose, low, high: of all, as in ``Obstacles``.
+
+    Returns:
+        Whether all are finite and have rotation matrices; written are only those before another.
+    """
+    for m in range(len(rows)):
+        for i in range(4):
+            for j in range(4):
+                if not np.isfinite(X[m, i, j]):
+                    return False
+        for i in range(3):
+            for j in range(3):
+                dot = X[m, i, 0] * X[m, j, 0] + X[m, i, 1] * X[m, j, 1] + X[m, i, 2] * X[m, j, 2]
+                if abs(dot - (1.0 if i == j else 0.0)) > 1e-6:
+                    return False
+        row = rows[m]
+        kind = int(shape[row, 0])
+        for i in range(3):
+            a, b, c, middle = X[m, i, 0], X[m, i, 1], X[m, i, 2], X[m, i, 3]
+            x, y, z = float(shape[row, 1]), float(shape[row, 2]), float(shape[row, 3])
+            pose[row, 3 * i], pose[row, 3 * i + 1], pose[row, 3 * i + 2] = a, b, c
+            pose[row, 9 + i] = middle
+            if kind == BOX:
+                reach = abs(a) * x + abs(b) * y + abs(c) * z
+            elif kind == CYLINDER:
+                reach = x * np.sqrt(max(0.0, 1.0 - c * c)) + y * abs(c)
+            elif kind == SPHERE:
+                reach = x
+            else:
+                least, most = np.inf, -np.inf
+                for k in range(int(shape[row, 6]), int(shape[row, 7])):
+                    along = vertices[k, 0] * a + vertices[k, 1] * b + vertices[k, 2] * c
+                    least, most = min(least, along), max(most, along)
+                middle, reach = middle + 0.5 * (least + most), 0.5 * (most - least)
+            low[row, i], high[row, i] = middle - reach, middle + reach
+    return True
 
 
 @bare_kernel

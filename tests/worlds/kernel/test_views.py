@@ -238,6 +238,10 @@ def test_a_moved_world_is_judged_like_one_made_anew(arm):
     before = world.free_many(Q)
     moved = world.moved({**poses, "stack": np.array([s.X for s in raised])})
     anew = CollisionWorld(arm, {**expected, "stack": raised})
+    placed, made = moved.fixed_bodies.arrays, anew.fixed_bodies.arrays
+    np.testing.assert_array_equal(placed.pose, made.pose)
+    for found, wanted in ((placed.low, made.low), (placed.high, made.high)):
+        np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-6)  # by numpy
     assert 0 < moved.free_many(Q).sum() < 400
     np.testing.assert_array_equal(moved.free_many(Q), anew.free_many(Q))
     for q in Q[:20]:
