@@ -205,6 +205,8 @@ class PyBulletWorld:
         self.self_client = pb.connect(pb.DIRECT)
         self._active: object = None
         self._q = scene.robot.q
+        self._placed: dict[int, bytes] = {}  # where each body but the robot was put
+        self._distances: dict[tuple[int, int, float], tuple[object, dict[Pair, float]]] = {}
         with tempfile.TemporaryDirectory() as folder, quiet():
             self.loaded = load_bullet_scene(self.client, scene, robot, Path(folder))
             self._load_self_collision(Path(folder))
@@ -234,7 +236,7 @@ class PyBulletWorld:
         self._active = None
         self.set_scene(state.scene_q)
         self.set_robot(state.q)
-        X_WH = self.hand_pose()
+        X_WH = np.eye(4) if state.held is None else self.hand_pose()
         for index, X_WI in enumerate(item_poses(self.scene, state, X_WH)):
             self.set_item(index, X_WI)
 
@@ -246,12 +248,21 @@ class PyBulletWorld:
     def set_scene(self, scene_q: Array) -> None:
         """Set drawers and doors to scene_q (nj,)."""
         self._active = None
-        self.loaded.set_furniture(scene_q)
+        if self._moves(self.furniture_id, scene_q):
+            self.loaded.set_furniture(scene_q)
 
     def set_item(self, index: int, X_WI: Array) -> None:
         """Put an item at X_WI (4, 4)."""
         self._active = None
-        self.loaded.set_item(index, X_WI)
+        if self._moves(self.item_ids[index], X_WI):
+            self.loaded.set_item(index, X_WI)
+
+    def _moves(self, body: int, where: Array) -> bool:
+        """Whether a body is not yet there; from now on it is."""
+        there = where.tobytes()
+        moves = self._placed.get(body) != there
+        self._placed[body] = there
+        return moves
 
     def link_pose(self, name: str) -> Array:
         """X_WL (4, 4) of a robot link or an item as it is now, or of a piece of furniture.
@@ -283,10 +294,10 @@ class PyBulletWorld:
         for item in items:
             self._closest(self.robot_id, item, within, found)
         for k, item in enumerate(moving):
-            self._closest(item, self.furniture_id, within, found)
+            self._closest_placed(item, self.furniture_id, within, found)
             for other in items:
                 if other != item and other not in moving[:k]:
-                    self._closest(item, other, within, found)
+                    self._closest_placed(item, other, within, found)
         self._self_contacts(self._q, found)
         return found
 
@@ -301,6 +312,16 @@ class PyBulletWorld:
             return None
         best = min(points, key=lambda point: float(point[8]))
         return np.array(best[5]), np.array(best[7])
+
+    def _closest_placed(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
+        """``_closest`` of two bodies other than the robot: the last answer until one is moved."""
+        where = self._placed.get(a), self._placed.get(b)
+        before = self._distances.get((a, b, within))
+        if before is None or before[0] != where:
+            before = where, {}
+            self._closest(a, b, within, before[1])
+            self._distances[a, b, within] = before
+        found.update(before[1])
 
     def _closest(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
         for point in pb.getClosestPoints(a, b, within, physicsClientId=self.client):
