@@ -142,7 +142,7 @@ class SupportCheck:
         return before[1]
 
     def _wrenches(self, due: _Due, contacts: list[ClosestPoint]) -> Array:
-        """Weighted wrenches (6, m) of unit force along the edges of the contacts' friction cones."""
+        """Weighted wrenches (6, m) of unit normal forces along the edges of friction cones."""
         item, weights = self.world.scene.items[due.item], self._weights[due.item]
         normals = np.array([contact.normal for contact in contacts])
         points = np.array([contact.point for contact in contacts])
