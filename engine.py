@@ -18,9 +18,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from galley.comparison.runner import ComparisonOptions, ComparisonResult
-from galley.comparison.runner import run as run_comparison
 from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER, TIMING, ensure
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.failure import Failure
@@ -56,9 +55,12 @@ from galley.tamp.checks import check_plan, optimize_and_audit
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 from galley.validation import Verdict, validate_run
-from galley.viz.film.video import VideoInfo
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
+
+if TYPE_CHECKING:  # slow to import: only what needs them does
+    from galley.comparison.runner import ComparisonResult
+    from galley.viz.film.video import VideoInfo
 
 COMPILED = (KERNEL, PLANNERS, REACH, KINEMATICS, TIMING)
 """The compiled parts that every run needs (``compiled.build``)."""
@@ -285,6 +287,8 @@ def compare(
     Raises:
         BadInput: a scene or a query is malformed, or ``out`` can't be written.
     """
+    from galley.comparison.runner import ComparisonOptions, run
+
     options = ComparisonOptions(
         query=query,
         count=count,
@@ -293,7 +297,7 @@ def compare(
         out=None if out is None else Path(out),
         video=False,
     )
-    return run_comparison(options, listener, write=out is not None)
+    return run(options, listener, write=out is not None)
 
 
 def judge(run: Execution, listener: Listener = SILENT) -> Verdict:
