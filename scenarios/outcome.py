@@ -14,7 +14,6 @@ from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Scene
-from galley.domain.scene.reader import load_scene
 from galley.results.recorded_run import Options, record_run
 from galley.results.stored import STATES
 from galley.scenarios.scenario import Scenario, judge_report
@@ -108,8 +107,7 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
     with tempfile.TemporaryDirectory(prefix="galley-scenario-") as parent:
         folder = job.folder or Path(parent) / "run"
         try:
-            report = record_run(_options(job, folder), recorder).report
-            scene = load_scene(scenario.scene)
+            run = record_run(_options(job, folder), recorder)
         except BadInput as error:
             return ScenarioResult(
                 **identity,
@@ -120,9 +118,9 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
                 wall_s=time.perf_counter() - began,
             )
         fingerprint = _fingerprint(folder / STATES)
-    data = report.as_json()
+    report, data = run.report, run.report.as_json()
     failure, timing = data["failure"] or {}, data["timing_s"]
-    wrong = judge_report(expect, data, _aliases(scene))
+    wrong = judge_report(expect, data, _aliases(run.task.scene))
     planning_s = float(timing["task"] + timing["motion"])
     facts = report.validation.goal_facts if report.validation is not None else ()
     limit = expect.within_s
