@@ -7,6 +7,7 @@ an item that floats, climbs or overhangs, no such forces exist.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -146,7 +147,7 @@ class SupportCheck:
         item, weights = self.world.scene.items[due.item], self._weights[due.item]
         normals = np.array([contact.normal for contact in contacts])
         points = np.array([contact.point for contact in contacts])
-        frictions = np.array([self._friction(item, contact.other) for contact in contacts])
+        frictions = [self._friction(item, contact.other) for contact in contacts]
         # Each face of the item that is in contact adds the corners on it, once.
         faces: dict[tuple[str, ...], int] = {}
         for i, (contact, normal) in enumerate(
@@ -158,7 +159,7 @@ class SupportCheck:
         face, vertex = np.nonzero(np.abs(heights) < _COPLANAR)
         owner = np.concatenate([np.arange(len(contacts)), np.array(first)[face]])
         arms = np.concatenate([points, due.vertices[vertex]]) - due.centre
-        edges = _cones(normals, frictions)[owner]
+        edges = np.array([_cone(*each) for each in zip(contacts, frictions, strict=True)])[owner]
         wrenches = np.concatenate([edges, cross(arms[:, None], edges)], axis=2).reshape(-1, 6)
         return np.asarray((wrenches * weights).T)
 
@@ -206,13 +207,21 @@ def _required_wrenches(samples: list[int], places: Array, period: float, gravity
     return np.concatenate([acceleration.mean(axis=1) - gravity, moment], axis=1)
 
 
-def _cones(normals: Array, frictions: Array) -> Array:
-    """Four edges (m, 4, 3) of the friction cones about unit normals (m, 3)."""
-    side = cross(normals, np.eye(3)[np.argmin(np.abs(normals), axis=1)])
-    side /= np.linalg.norm(side, axis=1, keepdims=True)
-    across = cross(normals, side)
-    sides = np.stack([side, -side, across, -across], axis=1)
-    return np.asarray(normals[:, None] + frictions[:, None, None] * sides)
+def _cone(contact: ClosestPoint, friction: float) -> list[list[float]]:
+    """Four edges (4, 3) of the friction cone about a contact's normal."""
+    x, y, z = contact.normal
+    a, b, c = abs(x), abs(y), abs(z)
+    # Tangents: the normal times the axis that is farthest from it, and times that one.
+    p, q, r = (0.0, z, -y) if a <= b and a <= c else (-z, 0.0, x) if b <= c else (y, -x, 0.0)
+    size = friction / math.sqrt(p * p + q * q + r * r)
+    p, q, r = p * size, q * size, r * size
+    s, t, u = y * r - z * q, z * p - x * r, x * q - y * p
+    return [
+        [x + p, y + q, z + r],
+        [x - p, y - q, z - r],
+        [x + s, y + t, z + u],
+        [x - s, y - t, z - u],
+    ]
 
 
 def _vertices(item: Item) -> Array:
