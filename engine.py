@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER, TIMING, ensure
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.failure import Failure
-from galley.domain.listener import Listener
+from galley.domain.listener import Listener, is_heard
 from galley.domain.pddl.model import Domain
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
@@ -199,9 +199,10 @@ def execute(
     with PyBulletWorld(task.scene, robot) as world:
         context = PlanningContext(task.scene, robot, world, solution.settings, listener=listener)
 
-        def moved(sample: Sample) -> None:
+        def tell(sample: Sample) -> None:
             listener.moved(sample.q, sample.scene_q, sample.items)
 
+        moved = tell if is_heard(listener.moved) else None
         replanner = TampReplanner(context, task, listener, solution.node_limit)
         began = time.perf_counter()
         runner: Executor
@@ -391,7 +392,7 @@ def _physics(
     robot: RobotModel,
     noise: Noise | None,
     faults: InjectedFaults | None,
-    moved: Callable[[Sample], None],
+    moved: Callable[[Sample], None] | None,
 ) -> PhysicsExecutor:
     """Physics in the scene; noise perturbs it and its observations."""
     scene, seed = solution.task.scene, solution.settings.seed

@@ -8,15 +8,17 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Scene
-from galley.results.recorded_run import Options, record_run
 from galley.results.stored import STATES
 from galley.scenarios.scenario import Scenario, judge_report
+
+if TYPE_CHECKING:  # the pipeline is imported when a scenario runs
+    from galley.results.recorded_run import Options
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,8 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
 
     Bad input is an outcome too, with the faults as its message, so that a sweep goes on.
     """
+    from galley.results.recorded_run import record_run
+
     scenario, expect = job.scenario, job.scenario.expect
     identity: dict[str, Any] = {
         "scenario": scenario.name,
@@ -147,6 +151,8 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
 
 
 def _options(job: ScenarioJob, folder: Path) -> Options:
+    from galley.results.recorded_run import Options
+
     scenario = job.scenario
     more: dict[str, Any] = {"execute": "kinematic"} | dict(job.options)
     if scenario.skills is not None:
