@@ -45,4 +45,5 @@ class Listener:
 
 def is_heard(method: Callable[..., None]) -> bool:
     """Whether a listener's method, ``listener.moved`` say, does anything."""
-    return getattr(method, "__func__", None) is not getattr(Listener, method.__name__, None)
+    function = getattr(method, "__func__", method)
+    return function is not getattr(Listener, method.__name__, None)
