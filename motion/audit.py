@@ -49,8 +49,8 @@ def _worst(
     model = effects(scene, robot, motion, state)
     states = motion.trajectory.resampled(STEP.get(motion.group, DEFAULT_STEP))[1]
     worst: Contact | None = None
-    for row in zip(*model.along(states), strict=True):
-        world.set_arrays(*row)
+    for positions in world.positions(*model.along(states)):
+        world.set_positions(positions)
         for contact in world.contacts(0.0, motion.allowed):
             if contact.distance < -DEPTH and (worst is None or contact.distance < worst.distance):
                 worst = contact

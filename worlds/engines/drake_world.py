@@ -160,10 +160,22 @@ class DrakeWorld:
             scene_q: scene joint values (nj,).
             items: item poses in the world (ni, 7): x, y, z, qx, qy, qz, qw.
         """
-        self._positions[self._loaded.robot_at] = q
-        self._positions[self._loaded.scene_at] = scene_q
-        for at, pose in zip(self._loaded.item_at, items, strict=True):
-            self._positions[at] = pose[_XYZW_TO_WXYZ]
+        self.set_positions(self.positions(q, scene_q, items))
+
+    def positions(self, q: Array, scene_q: Array, items: Array) -> Array:
+        """The plant's positions (..., nq) for rows of a log (..., n), (..., nj), (..., ni, 7)."""
+        loaded = self._loaded
+        found = np.empty((*q.shape[:-1], len(loaded.positions)))
+        found[...] = loaded.positions
+        found[..., loaded.robot_at] = q
+        found[..., loaded.scene_at] = scene_q
+        for k, at in enumerate(loaded.item_at):
+            found[..., at] = items[..., k, _XYZW_TO_WXYZ]
+        return found
+
+    def set_positions(self, positions: Array) -> None:
+        """Put everything where the plant's positions (nq,) say."""
+        self._positions[:] = positions
         self.plant.SetPositions(self.context, self._positions)
 
     def set_robot(self, q: Array) -> None:
