@@ -292,7 +292,7 @@ class PyBulletWorld:
 
     def _moves(self, body: int, where: Array) -> bool:
         """Whether a body is not yet there; from now on it is."""
-        there = where.tobytes()
+        there = np.asarray(where, dtype=np.float64).tobytes()
         moves = self._placed.get(body) != there
         self._placed[body] = there
         return moves
