@@ -64,7 +64,7 @@ def rpy(R: Array) -> Array:
 def quaternion(R: Array) -> Array:
     """Unit quaternion (x, y, z, w) (..., 4) of R (..., 3, 3), w >= 0. PyBullet's order."""
     if R.ndim > 2:
-        return _quaternions(R.reshape(-1, 3, 3)).reshape(*R.shape[:-2], 4)
+        return np.asarray(_quaternions(R.reshape(-1, 3, 3)).reshape(*R.shape[:-2], 4))
     # Divide by the largest component, for numerical accuracy.
     t = np.array(
         [
@@ -105,7 +105,7 @@ def _quaternions(R: Array) -> Array:
     largest = np.diagonal(products, axis1=1, axis2=2).argmax(axis=1)
     q = products[np.arange(len(R)), largest]
     q /= np.linalg.norm(q, axis=1, keepdims=True)
-    return np.where(q[:, 3:] < 0, -q, q)
+    return np.asarray(np.where(q[:, 3:] < 0, -q, q))
 
 
 def rotation_from_quaternion(q: ArrayLike) -> Array:

@@ -106,7 +106,8 @@ class Samples:
     def __iter__(self) -> Iterator[Sample]:
         """The samples one by one."""
         columns = (getattr(self, name) for name in _COLUMNS)
-        return (Sample(*row, self.held) for row in zip(*columns, strict=True))
+        rows = (dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True))
+        return (Sample(**row, held=self.held) for row in rows)
 
 
 _COLUMNS = ("q", "velocity", "command", "torque", "scene_q", "items")
@@ -158,8 +159,8 @@ class Recorder:
 
     def sample(self, sample: Sample) -> None:
         """The world one period after the sample before."""
-        columns = (getattr(sample, name)[None] for name in _COLUMNS)
-        self.sample_many(Samples(*columns, sample.held))
+        columns = {name: getattr(sample, name)[None] for name in _COLUMNS}
+        self.sample_many(Samples(**columns, held=sample.held))
 
     def sample_many(self, samples: Samples) -> None:
         """The world at the m periods after the sample before."""

@@ -89,7 +89,7 @@ class Effects:
         assert self.driven is not None
         joint = self.scene.joints[self.driven]
         value = self.state.scene_q[self.driven] + displacement(joint, self.X_WH0, X_WH)
-        return np.clip(value, joint.lower, joint.upper)
+        return np.asarray(np.clip(value, joint.lower, joint.upper))
 
 
 def effects(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Effects:

@@ -247,7 +247,8 @@ class PyBulletWorld:
         self.scene = scene
         self.robot = robot
         self._key = loaded_parts(scene), robot
-        self._clients = _idle.pop(self._key, None) or _load(scene, robot)
+        idle = _idle.pop(self._key) if self._key in _idle else None
+        self._clients = _load(scene, robot) if idle is None else idle
         self.loaded, self.self_client, self._self_id = self._clients
         self.client = self.loaded.client
         self._active: object = None
@@ -388,9 +389,8 @@ class PyBulletWorld:
         if self.client < 0:
             return
         self.client = -1
-        other = _idle.pop(self._key, None)
-        if other is not None:
-            other.disconnect()
+        if self._key in _idle:
+            _idle.pop(self._key).disconnect()
         _idle[self._key] = self._clients
         while len(_idle) > _KEPT:
             _idle.popitem(last=False)[1].disconnect()
