@@ -18,13 +18,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from galley.comparison.runner import ComparisonOptions, ComparisonResult
-from galley.comparison.runner import run as run_comparison
 from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER, TIMING, ensure
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.failure import Failure
-from galley.domain.listener import Listener
+from galley.domain.listener import Listener, is_heard
 from galley.domain.pddl.model import Domain
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
@@ -56,9 +55,12 @@ from galley.tamp.checks import check_plan, optimize_and_audit
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 from galley.validation import Verdict, validate_run
-from galley.viz.film.video import VideoInfo
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
+
+if TYPE_CHECKING:  # slow to import: only what needs them does
+    from galley.comparison.runner import ComparisonResult
+    from galley.viz.film.video import VideoInfo
 
 COMPILED = (KERNEL, PLANNERS, REACH, KINEMATICS, TIMING)
 """The compiled parts that every run needs (``compiled.build``)."""
@@ -197,9 +199,10 @@ def execute(
     with PyBulletWorld(task.scene, robot) as world:
         context = PlanningContext(task.scene, robot, world, solution.settings, listener=listener)
 
-        def moved(sample: Sample) -> None:
+        def tell(sample: Sample) -> None:
             listener.moved(sample.q, sample.scene_q, sample.items)
 
+        moved = tell if is_heard(listener.moved) else None
         replanner = TampReplanner(context, task, listener, solution.node_limit)
         began = time.perf_counter()
         runner: Executor
@@ -285,6 +288,8 @@ def compare(
     Raises:
         BadInput: a scene or a query is malformed, or ``out`` can't be written.
     """
+    from galley.comparison.runner import ComparisonOptions, run
+
     options = ComparisonOptions(
         query=query,
         count=count,
@@ -293,7 +298,7 @@ def compare(
         out=None if out is None else Path(out),
         video=False,
     )
-    return run_comparison(options, listener, write=out is not None)
+    return run(options, listener, write=out is not None)
 
 
 def judge(run: Execution, listener: Listener = SILENT) -> Verdict:
@@ -387,7 +392,7 @@ def _physics(
     robot: RobotModel,
     noise: Noise | None,
     faults: InjectedFaults | None,
-    moved: Callable[[Sample], None],
+    moved: Callable[[Sample], None] | None,
 ) -> PhysicsExecutor:
     """Physics in the scene; noise perturbs it and its observations."""
     scene, seed = solution.task.scene, solution.settings.seed

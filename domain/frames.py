@@ -62,7 +62,9 @@ def rpy(R: Array) -> Array:
 
 
 def quaternion(R: Array) -> Array:
-    """Unit quaternion (x, y, z, w) (4,) of R (3, 3), w >= 0. PyBullet's order."""
+    """Unit quaternion (x, y, z, w) (..., 4) of R (..., 3, 3), w >= 0. PyBullet's order."""
+    if R.ndim > 2:
+        return np.asarray(_quaternions(R.reshape(-1, 3, 3)).reshape(*R.shape[:-2], 4))
     # Divide by the largest component, for numerical accuracy.
     t = np.array(
         [
@@ -85,6 +87,27 @@ def quaternion(R: Array) -> Array:
     return -q if q[3] < 0 else q
 
 
+def _quaternions(R: Array) -> Array:
+    """``quaternion`` of many rotations: (m, 4) of (m, 3, 3)."""
+    a, b, c = R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]
+    products = np.empty((len(R), 4, 4))  # 4 q_i q_j
+    for k, value in enumerate((1 + a - b - c, 1 - a + b - c, 1 - a - b + c, 1 + a + b + c)):
+        products[:, k, k] = value
+    for i, j, value in (
+        (0, 1, R[:, 0, 1] + R[:, 1, 0]),
+        (0, 2, R[:, 0, 2] + R[:, 2, 0]),
+        (1, 2, R[:, 1, 2] + R[:, 2, 1]),
+        (0, 3, R[:, 2, 1] - R[:, 1, 2]),
+        (1, 3, R[:, 0, 2] - R[:, 2, 0]),
+        (2, 3, R[:, 1, 0] - R[:, 0, 1]),
+    ):
+        products[:, i, j] = products[:, j, i] = value
+    largest = np.diagonal(products, axis1=1, axis2=2).argmax(axis=1)
+    q = products[np.arange(len(R)), largest]
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    return np.asarray(np.where(q[:, 3:] < 0, -q, q))
+
+
 def rotation_from_quaternion(q: ArrayLike) -> Array:
     """R (3, 3) of a quaternion (x, y, z, w), which need not be normalised."""
     x, y, z, w = np.asarray(q, dtype=np.float64) / np.linalg.norm(q)
@@ -98,8 +121,8 @@ def rotation_from_quaternion(q: ArrayLike) -> Array:
 
 
 def to_pose7(X: Array) -> Array:
-    """(x, y, z, qx, qy, qz, qw) (7,), the pose format of logs."""
-    return np.concatenate([X[:3, 3], quaternion(X[:3, :3])])
+    """(x, y, z, qx, qy, qz, qw) (..., 7) of X (..., 4, 4), the pose format of logs."""
+    return np.concatenate([X[..., :3, 3], quaternion(X[..., :3, :3])], axis=-1)
 
 
 def from_pose7(pose: ArrayLike) -> Array:

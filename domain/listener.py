@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -40,3 +41,9 @@ class Listener:
 
     def results(self, results: Any, summaries: Any) -> None:
         """All queries of a comparison are done: see ``comparison.summary``."""
+
+
+def is_heard(method: Callable[..., None]) -> bool:
+    """Whether a listener's method, ``listener.moved`` say, does anything."""
+    function = getattr(method, "__func__", method)
+    return function is not getattr(Listener, method.__name__, None)

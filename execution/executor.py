@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -84,21 +84,52 @@ class Sample:
     held: int | None
 
 
+@dataclass(frozen=True)
+class Samples:
+    """The world at m times in a row.
+
+    Attributes:
+        q, velocity, command, torque: of the robot's joints (m, n).
+        scene_q: scene joint values (m, nj).
+        items: poses in the world (m, ni, 7).
+        held: index of the item in the hand, or None, all the time.
+    """
+
+    q: Array
+    velocity: Array
+    command: Array
+    torque: Array
+    scene_q: Array
+    items: Array
+    held: int | None
+
+    def __iter__(self) -> Iterator[Sample]:
+        """The samples one by one."""
+        columns = (getattr(self, name) for name in _COLUMNS)
+        rows = (dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True))
+        return (Sample(**row, held=self.held) for row in rows)
+
+
+_COLUMNS = ("q", "velocity", "command", "torque", "scene_q", "items")
+
+
 @dataclass
 class Recorder:
-    """Records a Log sample by sample.
+    """Records a Log.
 
     Attributes:
         mode: of the Log.
         period: seconds between samples.
         on_sample: hears each sample; it may not change it.
+        count: number of samples.
     """
 
     mode: str
     period: float
     on_sample: Callable[[Sample], None] | None = None
-    samples: list[Sample] = field(default_factory=list)
-    motion: list[int] = field(default_factory=list)
+    count: int = 0
+    blocks: list[Samples] = field(default_factory=list)
+    motion: list[int] = field(default_factory=list)  # of each block
     motions: list[str] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
     declared: list[tuple[str, str, str]] = field(default_factory=list)
@@ -108,7 +139,7 @@ class Recorder:
     @property
     def time(self) -> float:
         """Seconds at the latest sample; minus one period before the first."""
-        return (len(self.samples) - 1) * self.period
+        return (self.count - 1) * self.period
 
     def begin(self, name: str, declared: frozenset[Pair]) -> None:
         """A motion begins: its name and the pairs that may touch during it."""
@@ -128,28 +159,43 @@ class Recorder:
 
     def sample(self, sample: Sample) -> None:
         """The world one period after the sample before."""
-        self.samples.append(sample)
-        self.motion.append(len(self.motions) - 1)
-        if self.on_sample is not None:
-            self.on_sample(sample)
+        columns = {name: getattr(sample, name)[None] for name in _COLUMNS}
+        self.sample_many(Samples(**columns, held=sample.held))
 
-    def contact(self, a: str, b: str, distance: float, force: float = np.nan) -> None:
-        """A contact at the latest sample: distance in m, normal force in N (NaN: unknown)."""
+    def sample_many(self, samples: Samples) -> None:
+        """The world at the m periods after the sample before."""
+        self.blocks.append(samples)
+        self.motion.append(len(self.motions) - 1)
+        self.count += len(samples.q)
+        if self.on_sample is not None:
+            for sample in samples:
+                self.on_sample(sample)
+
+    def contact(
+        self, a: str, b: str, distance: float, force: float = np.nan, step: int | None = None
+    ) -> None:
+        """A contact at the latest sample, or at that with index ``step``.
+
+        Args:
+            distance: m. force: normal, N; NaN: unknown.
+        """
         i, j = (self.names.setdefault(name, len(self.names)) for name in (a, b))
-        self.contacts.append((len(self.samples) - 1, i, j, distance, force))
+        self.contacts.append((self.count - 1 if step is None else step, i, j, distance, force))
 
     def log(self) -> Log:
         """The Log so far, of at least one sample."""
+        sizes = [len(block.q) for block in self.blocks]
+        held = [-1 if block.held is None else block.held for block in self.blocks]
         steps = np.array([c[0] for c in self.contacts], dtype=np.int64)
         pairs = np.array([c[1:3] for c in self.contacts], dtype=np.int64)
         return Log(
-            time=frozen(np.arange(len(self.samples)) * self.period),
+            time=frozen(np.arange(self.count) * self.period),
             **{
-                name: frozen([getattr(s, name) for s in self.samples])
-                for name in ("q", "velocity", "command", "torque", "scene_q", "items")
+                name: frozen(np.concatenate([getattr(block, name) for block in self.blocks]))
+                for name in _COLUMNS
             },
-            held=np.array([-1 if s.held is None else s.held for s in self.samples], dtype=np.int64),
-            motion=np.array(self.motion, dtype=np.int64),
+            held=np.repeat(np.array(held, dtype=np.int64), sizes),
+            motion=np.repeat(np.array(self.motion, dtype=np.int64), sizes),
             motions=np.array(self.motions, dtype=np.str_),
             declared=np.array(self.declared, dtype=np.str_).reshape(-1, 3),
             ends=np.array(self.ends, dtype=np.str_),

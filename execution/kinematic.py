@@ -10,13 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from galley.domain.frames import Array, to_pose7
+from galley.domain.frames import Array
 from galley.domain.log import Log
-from galley.domain.state import State, item_poses
-from galley.execution.executor import LOG_PERIOD, Executor, Observation, Recorder, Sample
-from galley.motion.effects import effects, outcome
+from galley.domain.state import State
+from galley.execution.executor import LOG_PERIOD, Executor, Observation, Recorder, Sample, Samples
+from galley.motion.effects import Effects, effects, outcome
 from galley.motion.motion import Motion
-from galley.robots.panda.mobile import hand_pose
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 CONTACT_EVERY = 12  # samples between two looks at contacts
@@ -43,65 +42,76 @@ class KinematicExecutor:
         self._state = state
         self._clock = 0.0  # s at the end of the motions so far; samples stop before it
         self._recorder = Recorder("kinematic", LOG_PERIOD, on_sample)
-        self._looked = 0  # samples at which contacts were recorded
+        self._looked = -1  # index of the latest sample whose contacts were recorded
 
     def observe(self) -> State:
         return self._state
 
     def execute(self, motion: Motion, name: str) -> Observation:
-        recorder, world = self._recorder, self.world
-        recorder.begin(name, motion.allowed)
+        world, trajectory = self.world, motion.trajectory
+        self._recorder.begin(name, motion.allowed)
         model = effects(world.scene, world.robot, motion, self._state)
-        began, self._clock = self._clock, self._clock + motion.trajectory.duration
-        velocity = np.zeros(world.robot.size)
-        while recorder.time + LOG_PERIOD <= self._clock + _ROUNDING:
-            t = recorder.time + LOG_PERIOD - began
-            velocity[model.group] = motion.trajectory(t, 1)
-            self._sample(model.at(motion.trajectory(t)), velocity)
+        began = self._clock
+        times = self._times(trajectory.duration) - began
+        self._record(model, trajectory(times), trajectory(times, 1))
         # The trajectory ends within rounding of the path's end: take the path's.
         self._state = outcome(world.scene, world.robot, motion, self._state)
         world.set_state(self._state)
         return Observation(self._state, self._clock)
 
     def wait(self, seconds: float) -> None:
-        recorder = self._recorder
-        recorder.stand()
-        self._clock += seconds
-        still = np.zeros(self.world.robot.size)
-        while recorder.time + LOG_PERIOD <= self._clock + _ROUNDING:
-            self._sample(self._state, still)
+        self._recorder.stand()
+        self._stand(len(self._times(seconds)))
 
     def log(self) -> Log:
         """See ``Executor.log``. Ends with one more sample, of the end, at rest."""
         recorder = self._recorder
         recorder.stand()  # a log has at least one sample
-        if recorder.time < self._clock - _ROUNDING or not recorder.samples:
-            self._sample(self._state, np.zeros(self.world.robot.size))
-        if self._looked < len(recorder.samples):
-            self._contacts(self._state)
+        if recorder.time < self._clock - _ROUNDING or not recorder.count:
+            self._stand(1)
+        if self._looked < recorder.count - 1:
+            self._contacts(recorder.count - 1, self._state)
         return recorder.log()
 
     def close(self) -> None:
         """See ``Executor.close``: the world is its owner's to close."""
 
-    def _sample(self, state: State, velocity: Array) -> None:
-        scene = self.world.scene
-        X_WH = hand_pose(state.q, scene.robot.base)
-        items = np.array([to_pose7(X) for X in item_poses(scene, state, X_WH)]).reshape(-1, 7)
-        torque = np.full(len(state.q), math.nan)
-        self._recorder.sample(
-            Sample(
-                state.q, velocity.copy(), state.q, torque, state.scene_q.copy(), items, state.held
-            )
-        )
-        if len(self._recorder.samples) % CONTACT_EVERY == 1:
-            self._contacts(state)
+    def _times(self, seconds: float) -> Array:
+        """Times (m,) of the samples that fall due while the clock goes on by so long, s."""
+        recorder = self._recorder
+        end = self._clock + seconds
+        most = max(0, int((end - recorder.time) / LOG_PERIOD) + 2)
+        times = (recorder.count - 1 + np.arange(most)) * LOG_PERIOD + LOG_PERIOD
+        self._clock = end
+        return np.asarray(times[times <= end + _ROUNDING])
 
-    def _contacts(self, state: State) -> None:
-        self._looked = len(self._recorder.samples)
+    def _stand(self, count: int) -> None:
+        """Record so many samples of the present state, at rest."""
+        scene, robot, state = self.world.scene, self.world.robot, self._state
+        everything = slice(0, robot.size)
+        model = Effects(scene, robot, state, everything, np.eye(4), None)
+        Q = np.tile(state.q, (count, 1))
+        self._record(model, Q, np.zeros_like(Q))
+
+    def _record(self, model: Effects, positions: Array, velocities: Array) -> None:
+        """Record samples with the model's joint group at positions and velocities (m, k)."""
+        recorder, first = self._recorder, self._recorder.count
+        rows = model.along(positions)
+        velocity = np.zeros_like(rows.q)
+        velocity[:, model.group] = velocities
+        torque = np.full_like(rows.q, math.nan)
+        recorder.sample_many(
+            Samples(rows.q, velocity, rows.q, torque, rows.scene_q, rows.items, model.state.held)
+        )
+        for k in range(-first % CONTACT_EVERY, len(positions), CONTACT_EVERY):
+            self._contacts(first + k, model.at(positions[k]))
+
+    def _contacts(self, step: int, state: State) -> None:
+        """Record the contacts of the sample with index ``step``."""
+        self._looked = step
         self.world.set_state(state)
         for (a, b), distance in sorted(self.world.near_pairs(TOUCHING).items()):
-            self._recorder.contact(a, b, distance)
+            self._recorder.contact(a, b, distance, step=step)
 
 
 def execute_all(

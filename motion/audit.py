@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from galley.domain.frames import to_pose7
-from galley.domain.scene.model import HAND, WORLD, Scene
-from galley.domain.state import State, item_pose
+from galley.domain.scene.model import Scene
+from galley.domain.state import State
 from galley.motion.effects import after, effects
 from galley.motion.motion import FREE, Motion
 from galley.robots.model import RobotModel
@@ -50,27 +47,10 @@ def _worst(
     world: DrakeWorld, scene: Scene, robot: RobotModel, motion: Motion, state: State
 ) -> Contact | None:
     model = effects(scene, robot, motion, state)
-    start = model.at(motion.path.start)
-    # Only items in the hand or in a moving drawer change their pose.
-    carried = [
-        k
-        for k, placed in enumerate(start.items)
-        if placed.parent == HAND or (placed.parent != WORLD and model.driven is not None)
-    ]
-    X_WH = robot.kinematics.hand_pose(start.q)
-    items = range(len(scene.items))
-    poses = np.array([to_pose7(item_pose(scene, start, k, X_WH)) for k in items]).reshape(-1, 7)
-    world.set_arrays(start.q, start.scene_q, poses)
-    worst: Contact | None = None
     states = motion.trajectory.resampled(STEP.get(motion.group, DEFAULT_STEP))[1]
-    for q in robot.with_groups(start.q, **{motion.group: states}):
-        world.set_robot(q)
-        if carried or model.driven is not None:
-            at = start if model.driven is None else model.at(q[model.group])
-            X_WH = world.link_pose(robot.palm)
-            for k in carried:
-                poses[k] = to_pose7(item_pose(scene, at, k, X_WH))
-            world.set_arrays(q, at.scene_q, poses)
+    worst: Contact | None = None
+    for positions in world.positions(*model.along(states)):
+        world.set_positions(positions)
         for contact in world.contacts(0.0, motion.allowed):
             if contact.distance < -DEPTH and (worst is None or contact.distance < worst.distance):
                 worst = contact

@@ -7,14 +7,28 @@ by how far the hand moved along its axis, a door by the angle that the hand turn
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from galley.domain.frames import Array, inverse
+from galley.domain.frames import Array, inverse, to_pose7
 from galley.domain.scene.model import HAND, Joint, Scene
 from galley.domain.state import Placement, State, item_pose, placement_at
 from galley.motion.motion import Attachment, Motion
 from galley.robots.model import RobotModel
+
+
+class StateRows(NamedTuple):
+    """Several States as rows of a log: what ``State`` holds, with the items in the world.
+
+    Attributes:
+        q: robot configurations (m, n). scene_q: scene joint values (m, nj).
+        items: poses in the world (m, ni, 7): x, y, z, qx, qy, qz, qw.
+    """
+
+    q: Array
+    scene_q: Array
+    items: Array
 
 
 @dataclass(frozen=True)
@@ -41,12 +55,41 @@ class Effects:
         state = self.state.with_robot(q)
         if self.driven is None:
             return state
-        joint = self.scene.joints[self.driven]
-        value = float(self.state.scene_q[self.driven])
-        value += displacement(joint, self.X_WH0, self.robot.kinematics.hand_pose(q))
         scene_q = self.state.scene_q.copy()
-        scene_q[self.driven] = np.clip(value, joint.lower, joint.upper)
+        scene_q[self.driven] = self._driven_value(self.robot.kinematics.hand_pose(q))
         return state.with_scene(scene_q)
+
+    def along(self, Q_group: Array) -> StateRows:
+        """``at`` for many configurations (m, k) of the joint group, as rows of a log."""
+        scene, state, m = self.scene, self.state, len(Q_group)
+        q, scene_q = np.tile(state.q, (m, 1)), np.tile(state.scene_q, (m, 1))
+        q[:, self.group] = Q_group
+        held = state.held
+        X_WH = np.zeros((m, 4, 4))
+        if held is not None or self.driven is not None:
+            X_WH = self.robot.kinematics.hand_poses(q)
+        carried: tuple[str, ...] = ()
+        if self.driven is not None:
+            scene_q[:, self.driven] = self._driven_value(X_WH)
+            carried = scene.moved_by(scene.joints[self.driven].name)
+        items = np.empty((m, len(state.items), 7))
+        for k, placement in enumerate(state.items):
+            if placement.parent in carried:
+                bodies = [scene.body_pose(placement.parent, row) for row in scene_q]
+                X_WP = np.array(bodies).reshape(-1, 4, 4)
+            elif k == held:
+                X_WP = X_WH
+            else:
+                X_WP = scene.body_pose(placement.parent, state.scene_q)
+            items[:, k] = to_pose7(X_WP @ placement.X_PI)
+        return StateRows(q, scene_q, items)
+
+    def _driven_value(self, X_WH: Array) -> Array:
+        """The value (...) of the driven joint with the hand at X_WH (..., 4, 4)."""
+        assert self.driven is not None
+        joint = self.scene.joints[self.driven]
+        value = self.state.scene_q[self.driven] + displacement(joint, self.X_WH0, X_WH)
+        return np.asarray(np.clip(value, joint.lower, joint.upper))
 
 
 def effects(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Effects:
@@ -96,10 +139,17 @@ def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_
     return state
 
 
-def displacement(joint: Joint, X_WH0: Array, X_WH: Array) -> float:
-    """How far (m or rad) a joint moved with a hand that went from X_WH0 to X_WH on its handle."""
+def displacement(joint: Joint, X_WH0: Array, X_WH: Array) -> Array:
+    """How far (m or rad) a joint moved with a hand that went from X_WH0 to X_WH on its handle.
+
+    Args:
+        X_WH0: (4, 4). X_WH: (..., 4, 4).
+
+    Returns:
+        (...).
+    """
     if joint.kind == "prismatic":
-        return float(joint.axis @ (X_WH[:3, 3] - X_WH0[:3, 3]))
-    a, b = (X[:3, 3] - joint.pivot for X in (X_WH0, X_WH))
-    a, b = a - joint.axis * (joint.axis @ a), b - joint.axis * (joint.axis @ b)
-    return float(np.arctan2(joint.axis @ np.cross(a, b), a @ b))
+        return np.asarray((X_WH[..., :3, 3] - X_WH0[:3, 3]) @ joint.axis)
+    a, b = X_WH0[:3, 3] - joint.pivot, X_WH[..., :3, 3] - joint.pivot
+    a, b = a - joint.axis * (joint.axis @ a), b - joint.axis * (b @ joint.axis)[..., None]
+    return np.asarray(np.arctan2(np.cross(a, b) @ joint.axis, b @ a))

@@ -53,8 +53,9 @@ class Options:
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run's report, and the folder that holds it with all other files."""
+    """A run's task and report, and the folder that holds the report with all other files."""
 
+    task: TampTask
     report: Report
     folder: Path
 
@@ -101,7 +102,7 @@ def record_run(
         finally:
             report.write(folder)
         _page(options, folder, listener)
-    return RecordedRun(report, folder)
+    return RecordedRun(task, report, folder)
 
 
 def _page(options: Options, folder: Path, listener: Listener) -> None:

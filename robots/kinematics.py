@@ -64,6 +64,10 @@ class Kinematics:
         """X_WH (4, 4) for the whole robot's configuration; the fingers may be left out."""
         raise NotImplementedError(_MISSING)
 
+    def hand_poses(self, Q: Array) -> Array:
+        """X_WH (m, 4, 4) for many configurations (m, n); override it where that is faster."""
+        return np.array([self.hand_pose(q) for q in Q]).reshape(-1, 4, 4)
+
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
         """All arm configurations (k, n) with the hand at X_WH (4, 4) from a base pose (3,)."""
         raise NotImplementedError(_MISSING)

@@ -8,16 +8,17 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Scene
-from galley.domain.scene.reader import load_scene
-from galley.results.recorded_run import Options, record_run
 from galley.results.stored import STATES
 from galley.scenarios.scenario import Scenario, judge_report
+
+if TYPE_CHECKING:  # the pipeline is imported when a scenario runs
+    from galley.results.recorded_run import Options
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
 
     Bad input is an outcome too, with the faults as its message, so that a sweep goes on.
     """
+    from galley.results.recorded_run import record_run
+
     scenario, expect = job.scenario, job.scenario.expect
     identity: dict[str, Any] = {
         "scenario": scenario.name,
@@ -108,8 +111,7 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
     with tempfile.TemporaryDirectory(prefix="galley-scenario-") as parent:
         folder = job.folder or Path(parent) / "run"
         try:
-            report = record_run(_options(job, folder), recorder).report
-            scene = load_scene(scenario.scene)
+            run = record_run(_options(job, folder), recorder)
         except BadInput as error:
             return ScenarioResult(
                 **identity,
@@ -120,9 +122,9 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
                 wall_s=time.perf_counter() - began,
             )
         fingerprint = _fingerprint(folder / STATES)
-    data = report.as_json()
+    report, data = run.report, run.report.as_json()
     failure, timing = data["failure"] or {}, data["timing_s"]
-    wrong = judge_report(expect, data, _aliases(scene))
+    wrong = judge_report(expect, data, _aliases(run.task.scene))
     planning_s = float(timing["task"] + timing["motion"])
     facts = report.validation.goal_facts if report.validation is not None else ()
     limit = expect.within_s
@@ -149,6 +151,8 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
 
 
 def _options(job: ScenarioJob, folder: Path) -> Options:
+    from galley.results.recorded_run import Options
+
     scenario = job.scenario
     more: dict[str, Any] = {"execute": "kinematic"} | dict(job.options)
     if scenario.skills is not None:

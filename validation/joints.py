@@ -236,7 +236,7 @@ class RequiredTorques:
     def __init__(self, scene: Scene, log: Log) -> None:
         self._log = log
         acceleration = _derivative(log.velocity, log.period)
-        self._motion = np.stack([log.q, log.velocity, acceleration], axis=1)
+        self._motion = np.stack([log.q, log.velocity, acceleration], axis=1).tolist()
         self._masses = [item.mass for item in scene.items]
         swing = _derivative(_derivative(log.items[:, :, :3], log.period), log.period)
         self._pull = swing - scene.physics.gravity  # N per kg that carries each item
@@ -245,7 +245,7 @@ class RequiredTorques:
     def check(self, k: int, world: ReplayWorld) -> None:
         """Compute sample ``k``, whose state is set in ``world``."""
         log = self._log
-        q, v, a = self._motion[k].tolist()
+        q, v, a = self._motion[k]
         torques = world.inverse_dynamics(q, v, a)
         held = int(log.held[k])
         if held >= 0:

@@ -93,8 +93,9 @@ def replay(
     moving = {name: X for name, X in furniture.items() if np.ptp(X, axis=0).any()}
     world.set_state(log.q[0], {name: poses[0] for name, poses in furniture.items()}, log.items[0])
     hands, checked = np.full((len(log.time), 7), np.nan), 0
+    parts, held = steps.astype(int).tolist(), (log.held >= 0).tolist()
     for k in range(len(log.time)):
-        for i in range(1, int(steps[k])):
+        for i in range(1, parts[k]):
             share = i / steps[k]
             world.set_state(
                 log.q[k - 1] + share * (log.q[k] - log.q[k - 1]),
@@ -106,7 +107,7 @@ def replay(
         world.set_state(log.q[k], {name: X[k] for name, X in moving.items()}, log.items[k])
         penetrations.check(k, allowed[k])
         checked += 1
-        if log.held[k] >= 0:
+        if held[k]:
             hands[k] = world.hand_pose()
         for check in checks:
             check.check(k, world)

@@ -29,8 +29,8 @@ _MAX_PIXELS = 2**24  # of a texture: 4096 x 4096
 def read_pose(fields: dict[str, Entry]) -> Array:
     """X (4, 4) from the keys ``xyz`` (m) and ``rpy`` (rad), zero where omitted."""
     p = fields["xyz"].vector(3) if "xyz" in fields else np.zeros(3)
-    angles = fields["rpy"].vector(3) if "rpy" in fields else np.zeros(3)
-    return frozen(transform(rotation_rpy(*angles), p))
+    R = rotation_rpy(*fields["rpy"].vector(3)) if "rpy" in fields else None
+    return frozen(transform(R, p))
 
 
 def read_direction(entry: Entry) -> Array:

@@ -47,7 +47,9 @@ def _blocking_bodies(scene: Scene, stance: Stance) -> list[str]:
     names = []
     for name, shape, X in _static_shapes(scene):
         low, high = shape.bounds(X)
-        if low[2] < spec.size[2] - _PENETRATION and high[2] > spec.ground_gap + _PENETRATION:
+        near = (low[:2] < lower + sides + reach).all() and (high[:2] > lower - reach).all()
+        tall = low[2] < spec.size[2] - _PENETRATION and high[2] > spec.ground_gap + _PENETRATION
+        if near and tall:
             blocked = _distance(shape, X @ shape.X_BS, cells) < reach
             if blocked.any():
                 names.append(name)

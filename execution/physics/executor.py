@@ -93,7 +93,7 @@ class Stepper:
         """Begin a motion."""
         self.recorder.begin(name, motion.allowed)
         self.motion, self.name, self.t = motion, name, 0.0
-        if not self.recorder.samples:
+        if not self.recorder.count:
             self.sample()
         if self.fault is not None:
             self.fault.motion_begins(self.world, motion)
@@ -273,7 +273,7 @@ class PhysicsExecutor:
     def _ensure_sample(self) -> None:
         """Log at least the initial state, even of a run without motions."""
         self._recorder.stand()
-        if not self._recorder.samples:
+        if not self._recorder.count:
             self._stepper.sample()
 
     def close(self) -> None:

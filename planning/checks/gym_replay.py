@@ -1,26 +1,28 @@
 """Replays a plan in PDDLGym, as an independent check.
 
-PDDLGym (Silver and Chitnis, 2020) has a parser and an inference engine of its own. Domain and
-problem are registered as a Gym environment for the time of the replay.
+PDDLGym (Silver and Chitnis, 2020) has a parser and an inference engine of its own.
 
 The parser of version 0.0.7 accepts more than its engine can execute: disjunctions and quantifiers
 in conditions go to SWI-Prolog without objects of subtypes and objects in no fact; facts about
 constants alone are never checked. Other constructs raise obscure exceptions. All these are refused
 here by name before PDDLGym reads a file.
 
-Only this module imports pddlgym, and only for a replay: the import takes seconds, loads matplotlib
-and prints to stderr.
+Only this module imports pddlgym, and only for a replay: the import takes long and prints to stderr.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
+import importlib.util
 import io
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,7 +36,6 @@ from galley.planning.checks.semantics import State
 from galley.planning.checks.validation import Validation, validate_actions
 from galley.planning.operators import GroundAction
 
-_ENVIRONMENT = "GalleyReplay-v0"
 _NEEDS = "not installed: it needs Pillow below 10, which has no wheels for Python 3.12 and later"
 
 
@@ -106,15 +107,13 @@ def _silence() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
-    """The registered environment of one problem.
+    """PDDLGym's environment of one problem.
 
     Raises:
         ImportError: PDDLGym is not installed.
         _Unreadable: it fails on the files.
     """
-    import pddlgym
-    from gym.envs.registration import register, registry
-
+    core = _core()
     with TemporaryDirectory(prefix="galley-replay-") as folder:
         # PDDLGym takes every .pddl file of a folder for a problem.
         domain_file = Path(folder, "domain.pddl")
@@ -134,17 +133,44 @@ def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
             "operators_as_actions": True,
             "raise_error_on_invalid_action": True,
         }
-        register(id=_ENVIRONMENT, entry_point="pddlgym.core:PDDLEnv", kwargs=options)
-        try:
-            with _translated("PDDLGym can't read the files"):
-                environment = pddlgym.make(_ENVIRONMENT).unwrapped
-                # There are no derived predicates, but to find out PDDLGym enumerates all facts at
-                # each step, in quadratic time, and fails on equality.
-                environment._handle_derived_literals = lambda state: state
-                environment.reset()
-            yield environment
-        finally:
-            registry.pop(_ENVIRONMENT, None)
+        with _translated("PDDLGym can't read the files"):
+            environment = core.PDDLEnv(**options)
+            # There are no derived predicates, but to find out PDDLGym enumerates all facts at
+            # each step, in quadratic time, and fails on equality.
+            environment._handle_derived_literals = lambda state: state
+            environment.reset()
+        yield environment
+
+
+def _core() -> Any:
+    """The module ``pddlgym.core``.
+
+    Raises:
+        ImportError: PDDLGym is not installed.
+    """
+    if "pddlgym" in sys.modules:
+        import pddlgym.core
+
+        return pddlgym.core
+    return _core_alone()
+
+
+@cache
+def _core_alone() -> Any:
+    """``pddlgym.core`` without the package's own imports: matplotlib, networkx and scikit-image,
+    to draw environments, which take five times as long.
+
+    The modules are not left where a later ``import pddlgym`` would find the package without them.
+    """
+    spec = importlib.util.find_spec("pddlgym")
+    if spec is None:
+        raise ModuleNotFoundError("No module named 'pddlgym'", name="pddlgym")
+    sys.modules["pddlgym"] = importlib.util.module_from_spec(spec)  # not executed
+    try:
+        return importlib.import_module("pddlgym.core")
+    finally:
+        for name in [name for name in sys.modules if name.split(".")[0] == "pddlgym"]:
+            del sys.modules[name]
 
 
 def names_in_pddlgym(domain: Domain) -> dict[str, str]:
@@ -195,8 +221,7 @@ def _run(
     actions: Sequence[GroundAction],
     ours: Validation,
 ) -> Replay:
-    from pddlgym.core import InvalidAction
-
+    core = _core()
     _check_reading(environment, domain, problem)
     objects = {each.name: each for each in environment.get_state().objects}
     named = {each.name: each for each in environment.action_predicates}
@@ -215,7 +240,7 @@ def _run(
         with _translated(f"{where}: PDDLGym fails"):
             try:
                 environment.step(move)
-            except InvalidAction:
+            except core.InvalidAction:
                 return _refused(ours, step, f"{where}: PDDLGym finds the action not applicable")
         if step + 1 >= len(states):
             message = f"{where}: PDDLGym executes an action that is not applicable"
@@ -272,10 +297,9 @@ def _check_reading(environment: Any, domain: Domain, problem: Problem) -> None:
 
 def _is_flat(tree: Any) -> bool:
     """Whether it is a literal or a conjunction of literals, which PDDLGym can execute."""
-    from pddlgym.structs import Literal, LiteralConjunction
-
-    parts = tree.literals if isinstance(tree, LiteralConjunction) else [tree]
-    return all(isinstance(each, Literal) for each in parts)
+    core = _core()
+    parts = tree.literals if isinstance(tree, core.LiteralConjunction) else [tree]
+    return all(isinstance(each, core.Literal) for each in parts)
 
 
 def _difference(environment: Any, ours: State) -> str:
@@ -294,11 +318,9 @@ def _difference(environment: Any, ours: State) -> str:
 
 def _goal_reached(environment: Any) -> bool:
     """Whether PDDLGym finds the goal reached; ``step`` would not tell for an empty plan."""
-    from pddlgym.inference import check_goal
-
     state = environment.get_state()
     with _translated("PDDLGym can't check the goal"):
-        reached = bool(check_goal(state, state.goal))
+        reached = bool(_core().check_goal(state, state.goal))
     return reached
 
 

@@ -60,6 +60,10 @@ class MobilePandaKinematics(Kinematics):
         """X_WH (4, 4) from base and arm."""
         return hand_pose(q, self.spec)
 
+    def hand_poses(self, Q: Array) -> Array:
+        """X_WH (m, 4, 4) from base and arm."""
+        return hand_pose(Q, self.spec)
+
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
         """Ordered by the value of joint 7, then by branch."""
         found: Array = _compiled().solve_pose(

@@ -99,6 +99,15 @@ def test_quaternions_are_scipys_and_come_back(R):
     np.testing.assert_allclose(rotation_from_quaternion(-3.0 * q), R, atol=1e-9)
 
 
+def test_many_quaternions_are_those_of_each_rotation():
+    turns = Rotation.random(500, random_state=1).as_matrix()
+    half = Rotation.from_rotvec(np.pi * np.eye(3)).as_matrix()  # w = 0, one component each
+    R = np.concatenate([turns, half, np.eye(3)[None]]).reshape(4, -1, 3, 3)
+    each = [quaternion(one) for one in R.reshape(-1, 3, 3)]
+    np.testing.assert_allclose(quaternion(R).reshape(-1, 4), each, atol=1e-15)
+    assert quaternion(np.zeros((0, 3, 3))).shape == (0, 4)
+
+
 @pytest.mark.parametrize("axis", [*np.eye(3), [1, 1, 0], [0, -1, 1], [1, -2, 3], [-1, -1, -1]])
 def test_half_turns_keep_all_their_digits(axis):
     R = Rotation.from_rotvec(np.pi * np.array(axis) / np.linalg.norm(axis)).as_matrix()

@@ -7,11 +7,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from galley.domain.frames import from_pose7
 from galley.domain.scene.model import HAND
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
 from galley.execution.executor import LOG_PERIOD
-from galley.execution.kinematic import KinematicExecutor, execute_all
+from galley.execution.kinematic import (
+    CONTACT_EVERY,
+    TOUCHING,
+    KinematicExecutor,
+    execute_all,
+)
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
@@ -126,3 +132,46 @@ def test_standing_still_is_a_motion_too(scene, robot, world):
     log = executor.log()
     assert log.duration == pytest.approx(0.15, abs=LOG_PERIOD)
     np.testing.assert_array_equal(log.q, np.broadcast_to(log.q[0], log.q.shape))
+
+
+def test_each_sample_is_told_once_as_it_stands_in_the_log(scene, robot, world):
+    heard = []
+    executor = KinematicExecutor(world, initial_state(scene), heard.append)
+    q = scene.robot.q[robot.slice("arm")]
+    executor.execute(lasting(robot, q, q + 0.3, 0.7), "there")
+    executor.execute(lasting(robot, q + 0.3, q, 0.9), "back")
+    executor.wait(0.2)
+    log = executor.log()
+    assert len(heard) == len(log.time) > 200
+    for name in ("q", "velocity", "command", "scene_q", "items"):
+        told = np.array([getattr(sample, name) for sample in heard])
+        np.testing.assert_array_equal(told, getattr(log, name))
+    assert {sample.held for sample in heard} == {None}
+
+
+def test_contacts_are_those_of_a_world_set_to_the_logged_state(scene, robot, world):
+    """The block is pressed, carried and the hand opened again: an own look at every 12th sample."""
+    state = standing(scene, robot, BESIDE, GRASP)
+    executor = KinematicExecutor(world, state)
+    executor.execute(close(robot, 0.04, 0.025, 20.0, "block"), "close")
+    up = line(scene, robot, executor.observe().q, shifted(GRASP, z=0.05), allowed=grip("block"))
+    executor.execute(replace(up, attachments=(Attachment("item", "block"),)), "lift")
+    log = executor.log()
+    seen = {}
+    for step, (a, b), distance in zip(
+        log.contact_step, log.contact_pair, log.contact_distance, strict=True
+    ):
+        seen.setdefault(int(step), {})[str(log.names[a]), str(log.names[b])] = distance
+    looks = [*range(0, len(log.time), CONTACT_EVERY), len(log.time) - 1]
+    assert set(seen) <= set(looks)
+    assert any("block" in pair for pair in seen[looks[-1]])
+    with PyBulletWorld(scene, robot) as other:
+        for k in looks:
+            other.set_robot(log.q[k])
+            other.set_scene(log.scene_q[k])
+            for index, pose in enumerate(log.items[k]):
+                other.set_item(index, from_pose7(pose))
+            found = other.near_pairs(TOUCHING)
+            assert seen.get(k, {}).keys() == found.keys()
+            for pair, distance in found.items():
+                assert seen[k][pair] == pytest.approx(distance, abs=1e-6)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from galley.domain.frames import inverse, transform
+from galley.domain.frames import from_pose7, inverse, transform
 from galley.domain.scene.model import HAND, Joint
 from galley.domain.state import Placement, initial_state, item_pose
 from galley.motion.effects import after, attached, displacement, effects
@@ -13,7 +13,7 @@ from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.robots.panda.mobile import hand_pose
 
-DRAWER = "indigo_drawer_top_joint"
+DRAWER, DOOR = "indigo_drawer_top_joint", "dagger_door_right_joint"
 
 
 def motion(robot, group, start, end, attachments=()):
@@ -134,3 +134,35 @@ def test_pulling_a_door_is_how_far_a_drawer_runs_along_its_axis():
     moved = transform(None, (1.0, 2.0, 5.0))
     assert displacement(drawer, np.eye(4), moved) == pytest.approx(0.6 + 1.6)
     np.testing.assert_allclose(drawer.motion(0.5)[:3, 3], [0.3, 0.4, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("group", "hold"),
+    [
+        ("base", ("item", "sugar_box")),
+        ("arm", ("joint", DRAWER)),
+        ("base", ("joint", DOOR)),
+        ("fingers", None),
+    ],
+)
+def test_many_states_of_a_motion_are_those_of_each_configuration(kitchen, robot, group, hold):
+    """Rows of ``along`` against ``at``, one by one, with an item in the drawer that moves."""
+    start = initial_state(kitchen)
+    inside = Placement("indigo_drawer_top", transform(None, (0.10, 1.2, 0.82)))
+    start = start.with_item(1, inside)
+    attachments = () if hold is None else (Attachment(*hold),)
+    q = start.q[robot.slice(group)]
+    Q = q + np.random.default_rng(0).normal(scale=0.2, size=(20, len(q)))
+    model = effects(kitchen, robot, motion(robot, group, q, Q[0], attachments), start)
+    rows = model.along(Q)
+    for k, row in enumerate(Q):
+        state = model.at(row)
+        np.testing.assert_allclose(rows.q[k], state.q, atol=1e-12)
+        np.testing.assert_allclose(rows.scene_q[k], state.scene_q, atol=1e-12)
+        for index in range(2):
+            X_WI = from_pose7(rows.items[k, index])
+            np.testing.assert_allclose(X_WI, world_pose(kitchen, state, index), atol=1e-9)
+    if hold is not None:
+        moved = rows.items if hold[0] == "item" else rows.scene_q
+        assert np.ptp(moved, axis=0).max() > 0.1
+    assert model.along(Q[:0]).items.shape == (0, 2, 7)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import tempfile
+from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,62 +22,58 @@ from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
 from pydrake.multibody.tree import ModelInstanceIndex
 from pydrake.systems.framework import DiagramBuilder
 
-from galley.domain.frames import Array, to_pose7
+from galley.domain.frames import Array, frozen, to_pose7
 from galley.domain.scene.model import Scene
 from galley.domain.state import State, item_poses
 from galley.robots.model import RobotModel
 from galley.worlds.checker import Contact, Pair, pair
-from galley.worlds.engines.urdf import furniture_urdf, item_urdf, without_visuals
+from galley.worlds.collision_world import Cache, cached
+from galley.worlds.engines.urdf import (
+    furniture_urdf,
+    item_urdf,
+    loaded_parts,
+    without_visuals,
+)
 
 _XYZW_TO_WXYZ = [6, 3, 4, 5, 0, 1, 2]  # a logged pose, in the order of a free body's positions
 
 
-class DrakeWorld:
-    """A plant with the floor, furniture, items and the robot, each under its name.
+class _LoadedScene:
+    """A plant with its scene graph, which nothing changes once it is built: see ``DrakeWorld``.
 
-    Items are free bodies. Use as a context manager, or call ``close``: the meshes that the scene
-    needs lie in a temporary folder, which lives as long as the world.
-
-    Args:
-        scene: what to build.
-        robot: its URDF makes one model; so does the furniture, and each item.
+    Attributes:
+        diagram, plant, graph: of Drake.
+        positions: the plant's at the start (nq,), and in it the indices of the robot's joints
+            ``robot_at`` and the scene's ``scene_at``, and the slice of each item ``item_at``.
+        names: of the body that a geometry belongs to, by the geometry's id.
     """
 
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
-        self.scene = scene
-        self.robot = robot
-        self._folder = tempfile.TemporaryDirectory(prefix="galley-drake-")
+        self.scene, self.robot = scene, robot
         builder = DiagramBuilder()
         # Continuous (time step 0): no contact solver is built, as nothing is simulated here.
-        self.plant, self.scene_graph = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
-        with _quiet():
-            self._robot_model = self._load("robot", without_visuals(robot.urdf))
+        self.plant, self.graph = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
+        with _quiet(), tempfile.TemporaryDirectory(prefix="galley-drake-") as name:
+            folder = Path(name)
+            self._robot_model = self._load("robot", without_visuals(robot.urdf), folder)
             self._item_models = tuple(
-                self._load(item.name, item_urdf(item, self.folder)) for item in scene.items
+                self._load(item.name, item_urdf(item, folder), folder) for item in scene.items
             )
-            self._furniture_model = self._load("furniture", furniture_urdf(scene, self.folder))
+            self._furniture_model = self._load("furniture", furniture_urdf(scene, folder), folder)
             self.plant.Finalize()
         self._filter_collisions()
-        self._diagram = builder.Build()
-        self._root = self._diagram.CreateDefaultContext()
-        self.context = self.plant.GetMyMutableContextFromRoot(self._root)
-        self._graph_context = self.scene_graph.GetMyContextFromRoot(self._root)
-        self._positions = np.array(self.plant.GetPositions(self.context))
-        self._robot_at = self._joints_at(robot.joints, self._robot_model)
-        self._scene_at = self._joints_at(
+        self.diagram = builder.Build()
+        self.positions = frozen(self.plant.GetPositions(self.plant.CreateDefaultContext()))
+        self.robot_at = self._joints_at(robot.joints, self._robot_model)
+        self.scene_at = self._joints_at(
             tuple(joint.name for joint in scene.joints), self._furniture_model
         )
-        self._item_at = [self._free_body_at(item.name) for item in scene.items]
-        self._names = self._geometry_names()
+        self.item_at = [self._free_body_at(item.name) for item in scene.items]
+        self.names = self._geometry_names()
 
-    @property
-    def folder(self) -> Path:
-        """Where the meshes and URDF files of this world lie."""
-        return Path(self._folder.name)
-
-    def _load(self, name: str, urdf: str) -> ModelInstanceIndex:
+    def _load(self, name: str, urdf: str, folder: Path) -> ModelInstanceIndex:
         # From a file, not from the text: Drake resolves absolute mesh paths only for files.
-        path = self.folder / f"{name}.urdf"
+        path = folder / f"{name}.urdf"
         path.write_text(urdf)
         models: list[ModelInstanceIndex] = Parser(self.plant).AddModels(path)
         return models[0]
@@ -108,15 +105,43 @@ class DrakeWorld:
                 for name in (a, b)
             ]
             declaration.ExcludeWithin(GeometrySet(frames))
-        self.scene_graph.collision_filter_manager().Apply(declaration)
+        self.graph.collision_filter_manager().Apply(declaration)
 
     def _geometry_names(self) -> dict[object, str]:
-        inspector = self.scene_graph.model_inspector()
+        inspector = self.graph.model_inspector()
         names: dict[object, str] = {}
         for geometry in inspector.GetAllGeometryIds():
             body = self.plant.GetBodyFromFrameId(inspector.GetFrameId(geometry))
             names[geometry] = str(body.name())
         return names
+
+
+_loaded: Cache[_LoadedScene] = OrderedDict()
+_KEPT = 4  # loaded scenes: loading takes longer than auditing a plan
+
+
+class DrakeWorld:
+    """A plant with the floor, furniture, items and the robot, each under its name.
+
+    Items are free bodies. The next world of an equal scene uses the same plant, in a context of its
+    own.
+
+    Args:
+        scene: what to build.
+        robot: its URDF makes one model; so does the furniture, and each item.
+    """
+
+    def __init__(self, scene: Scene, robot: RobotModel) -> None:
+        self.scene = scene
+        self.robot = robot
+        key = loaded_parts(scene), robot
+        loaded = cached(_loaded, key, lambda: _LoadedScene(scene, robot), _KEPT)
+        self.plant, self.scene_graph = loaded.plant, loaded.graph
+        self._loaded = loaded
+        self._root = loaded.diagram.CreateDefaultContext()
+        self.context = self.plant.GetMyMutableContextFromRoot(self._root)
+        self._graph_context = self.scene_graph.GetMyContextFromRoot(self._root)
+        self._positions = np.array(loaded.positions)
 
     # -- states ---------------------------------------------------------------------------------
 
@@ -135,15 +160,27 @@ class DrakeWorld:
             scene_q: scene joint values (nj,).
             items: item poses in the world (ni, 7): x, y, z, qx, qy, qz, qw.
         """
-        self._positions[self._robot_at] = q
-        self._positions[self._scene_at] = scene_q
-        for at, pose in zip(self._item_at, items, strict=True):
-            self._positions[at] = pose[_XYZW_TO_WXYZ]
+        self.set_positions(self.positions(q, scene_q, items))
+
+    def positions(self, q: Array, scene_q: Array, items: Array) -> Array:
+        """The plant's positions (..., nq) for rows of a log (..., n), (..., nj), (..., ni, 7)."""
+        loaded = self._loaded
+        found = np.empty((*q.shape[:-1], len(loaded.positions)))
+        found[...] = loaded.positions
+        found[..., loaded.robot_at] = q
+        found[..., loaded.scene_at] = scene_q
+        for k, at in enumerate(loaded.item_at):
+            found[..., at] = items[..., k, _XYZW_TO_WXYZ]
+        return found
+
+    def set_positions(self, positions: Array) -> None:
+        """Put everything where the plant's positions (nq,) say."""
+        self._positions[:] = positions
         self.plant.SetPositions(self.context, self._positions)
 
     def set_robot(self, q: Array) -> None:
         """Set the robot's joints to q (n,); a held item is left where it was."""
-        self._positions[self._robot_at] = q
+        self._positions[self._loaded.robot_at] = q
         self.plant.SetPositions(self.context, self._positions)
 
     def link_pose(self, name: str) -> Array:
@@ -169,15 +206,14 @@ class DrakeWorld:
         else:  # several times faster, without distances
             hits = [(h.id_A, h.id_B, -h.depth) for h in query.ComputePointPairPenetration()]
         for a, b, distance in hits:
-            key = pair(self._names[a], self._names[b])
+            key = pair(self._loaded.names[a], self._loaded.names[b])
             if key not in allowed and distance < found.get(key, np.inf):
                 found[key] = float(distance)
         contacts = [Contact(a, b, distance) for (a, b), distance in found.items()]
         return tuple(sorted(contacts, key=lambda c: c.distance))
 
     def close(self) -> None:
-        """Remove the temporary folder."""
-        self._folder.cleanup()
+        """Nothing to release; here because ``PyBulletWorld`` has it."""
 
     def __enter__(self) -> DrakeWorld:
         return self

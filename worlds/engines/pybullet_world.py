@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import tempfile
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,7 @@ from galley.worlds.engines.urdf import (
     furniture_urdf,
     is_movable,
     item_urdf,
+    loaded_parts,
     standing_urdf,
     without_visuals,
 )
@@ -187,11 +190,53 @@ def _mass_frame(client: int, body: int) -> Array:
     return frozen(from_pose7(np.array([*info[3], *info[4]])))
 
 
+class _Clients(NamedTuple):
+    """The two physics clients of a ``PyBulletWorld``.
+
+    Attributes:
+        loaded: the scene and the robot, in the client that measures.
+        self_client: with the robot alone, body ``self_id``.
+    """
+
+    loaded: BulletScene
+    self_client: int
+    self_id: int
+
+    def disconnect(self) -> None:
+        """End both."""
+        pb.disconnect(self.loaded.client)
+        pb.disconnect(self.self_client)
+
+
+def _load(scene: Scene, robot: RobotModel) -> _Clients:
+    """Clients with the scene, and with the robot alone, for self-collisions.
+
+    There, one pass of Bullet's broadphase replaces a call for each pair of links. The tiny breaking
+    threshold drops contact points of earlier poses, so that the result depends on the
+    configuration alone; links joined by a joint never collide in Bullet.
+    """
+    client, self_client = pb.connect(pb.DIRECT), pb.connect(pb.DIRECT)
+    with tempfile.TemporaryDirectory() as name, quiet():
+        folder = Path(name)
+        loaded = load_bullet_scene(client, scene, robot, folder)
+        flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
+        self_id = pb.loadURDF(
+            str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=self_client
+        )
+    filter_self_collisions(self_client, self_id, robot, loaded)
+    return _Clients(loaded, self_client, self_id)
+
+
+_idle: OrderedDict[object, _Clients] = OrderedDict()
+_KEPT = 4  # clients of closed worlds: a run opens three in a row, and loading takes long
+
+
 class PyBulletWorld:
     """A physics client with the floor, furniture, items and the robot, each under its name.
 
     The robot is one multibody (base, arm, fingers); so is the furniture. Use as a context manager,
-    or call ``close``.
+    or call ``close``: the next world of an equal scene uses the same client. At first all joints
+    are at zero, and all items in the world's origin.
 
     Args:
         scene: furniture, items and joints.
@@ -201,31 +246,22 @@ class PyBulletWorld:
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
         self.scene = scene
         self.robot = robot
-        self.client = pb.connect(pb.DIRECT)
-        self.self_client = pb.connect(pb.DIRECT)
+        self._key = loaded_parts(scene), robot
+        idle = _idle.pop(self._key) if self._key in _idle else None
+        self._clients = _load(scene, robot) if idle is None else idle
+        self.loaded, self.self_client, self._self_id = self._clients
+        self.client = self.loaded.client
         self._active: object = None
-        self._q = scene.robot.q
-        with tempfile.TemporaryDirectory() as folder, quiet():
-            self.loaded = load_bullet_scene(self.client, scene, robot, Path(folder))
-            self._load_self_collision(Path(folder))
+        self._placed: dict[int, bytes] = {}  # where each body but the robot was put
+        self._distances: dict[tuple[int, int, float], tuple[object, dict[Pair, float]]] = {}
         self.furniture_id, self.robot_id = self.loaded.furniture_id, self.loaded.robot_id
         self.item_ids, self._names = self.loaded.item_ids, self.loaded.names
         self.hand_link = self.loaded.link(self.robot_id, robot.palm)
-
-    def _load_self_collision(self, folder: Path) -> None:
-        """A second client with the robot alone, for self-collisions.
-
-        There, one pass of Bullet's broadphase replaces a call for each pair of links. The tiny
-        breaking threshold drops contact points of earlier poses, so that the result depends on
-        the configuration alone; links joined by a joint never collide in Bullet.
-        """
-        client = self.self_client
-        flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
-        body = pb.loadURDF(
-            str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=client
-        )
-        filter_self_collisions(client, body, self.robot, self.loaded)
-        self._self_id = body
+        self.set_robot(np.zeros(robot.size))
+        self.set_scene(np.zeros(len(scene.joints)))
+        for index in range(len(scene.items)):
+            self.set_item(index, np.eye(4))
+        self._q = scene.robot.q
 
     # -- states ---------------------------------------------------------------------------------
 
@@ -234,7 +270,7 @@ class PyBulletWorld:
         self._active = None
         self.set_scene(state.scene_q)
         self.set_robot(state.q)
-        X_WH = self.hand_pose()
+        X_WH = np.eye(4) if state.held is None else self.hand_pose()
         for index, X_WI in enumerate(item_poses(self.scene, state, X_WH)):
             self.set_item(index, X_WI)
 
@@ -246,12 +282,21 @@ class PyBulletWorld:
     def set_scene(self, scene_q: Array) -> None:
         """Set drawers and doors to scene_q (nj,)."""
         self._active = None
-        self.loaded.set_furniture(scene_q)
+        if self._moves(self.furniture_id, scene_q):
+            self.loaded.set_furniture(scene_q)
 
     def set_item(self, index: int, X_WI: Array) -> None:
         """Put an item at X_WI (4, 4)."""
         self._active = None
-        self.loaded.set_item(index, X_WI)
+        if self._moves(self.item_ids[index], X_WI):
+            self.loaded.set_item(index, X_WI)
+
+    def _moves(self, body: int, where: Array) -> bool:
+        """Whether a body is not yet there; from now on it is."""
+        there = np.asarray(where, dtype=np.float64).tobytes()
+        moves = self._placed.get(body) != there
+        self._placed[body] = there
+        return moves
 
     def link_pose(self, name: str) -> Array:
         """X_WL (4, 4) of a robot link or an item as it is now, or of a piece of furniture.
@@ -283,10 +328,10 @@ class PyBulletWorld:
         for item in items:
             self._closest(self.robot_id, item, within, found)
         for k, item in enumerate(moving):
-            self._closest(item, self.furniture_id, within, found)
+            self._closest_placed(item, self.furniture_id, within, found)
             for other in items:
                 if other != item and other not in moving[:k]:
-                    self._closest(item, other, within, found)
+                    self._closest_placed(item, other, within, found)
         self._self_contacts(self._q, found)
         return found
 
@@ -301,6 +346,16 @@ class PyBulletWorld:
             return None
         best = min(points, key=lambda point: float(point[8]))
         return np.array(best[5]), np.array(best[7])
+
+    def _closest_placed(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
+        """``_closest`` of two bodies other than the robot: the last answer until one is moved."""
+        where = self._placed.get(a), self._placed.get(b)
+        before = self._distances.get((a, b, within))
+        if before is None or before[0] != where:
+            before = where, {}
+            self._closest(a, b, within, before[1])
+            self._distances[a, b, within] = before
+        found.update(before[1])
 
     def _closest(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
         for point in pb.getClosestPoints(a, b, within, physicsClientId=self.client):
@@ -330,11 +385,15 @@ class PyBulletWorld:
         return PyBulletChecker(self, state, allowed, margin)
 
     def close(self) -> None:
-        """End the physics client."""
-        if self.client >= 0:
-            pb.disconnect(self.client)
-            pb.disconnect(self.self_client)
-            self.client = -1
+        """Give up the physics client."""
+        if self.client < 0:
+            return
+        self.client = -1
+        if self._key in _idle:
+            _idle.pop(self._key).disconnect()
+        _idle[self._key] = self._clients
+        while len(_idle) > _KEPT:
+            _idle.popitem(last=False)[1].disconnect()
 
     def __enter__(self) -> PyBulletWorld:
         return self

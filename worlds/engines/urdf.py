@@ -10,6 +10,7 @@ engine gets what is only seen: pictures are our own renderer's.
 
 from __future__ import annotations
 
+import pickle
 from functools import lru_cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -21,6 +22,11 @@ from galley.domain.meshes import hull_triangles
 from galley.domain.scene.model import WORLD, Body, Item, Scene, Shape
 
 FURNITURE = "furniture"
+
+
+def loaded_parts(scene: Scene) -> bytes:
+    """All that engines load of a scene; equal for scenes that they load the same."""
+    return pickle.dumps((scene.bodies, scene.joints, scene.items))
 
 
 def link_frame(scene: Scene, body: Body) -> Array:

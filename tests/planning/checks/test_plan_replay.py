@@ -301,6 +301,25 @@ def test_empty_plan_file(tmp_path):
     assert read_plan(tmp_path / "plan.txt") == ()
 
 
+def test_a_replay_imports_the_engine_and_leaves_the_package_to_others():
+    """In a process of its own: nothing that draws, and ``import pddlgym`` is complete later."""
+    code = """
+import sys
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.shipped import KITCHEN
+from galley.planning.checks.gym_replay import ReplayStatus, replay
+domain = read_domain(KITCHEN / "kitchen.pddl")
+problem = read_problem(KITCHEN / "task.pddl", domain)
+assert replay(domain, problem, ()).status is ReplayStatus.AGREES
+assert not {"matplotlib", "networkx", "skimage", "pddlgym"} & set(sys.modules), sys.modules
+import pddlgym
+assert pddlgym.core.PDDLEnv and pddlgym.make
+assert replay(domain, problem, ()).status is ReplayStatus.AGREES
+"""
+    pytest.importorskip("pddlgym")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_without_pddlgym_the_replay_says_that_it_is_missing(monkeypatch):
     """As on Python 3.12 and later, where its Pillow has no wheels."""
     monkeypatch.setitem(sys.modules, "pddlgym", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -134,8 +135,15 @@ def test_rows_of_a_log_mean_the_same_as_states(
     np.testing.assert_allclose(drake.link_pose(drake.scene.items[1].name), item, atol=1e-12)
 
 
-def test_the_folder_lives_as_long_as_the_world(scene: Scene, robot: RobotModel) -> None:
-    with DrakeWorld(scene, robot) as world:
-        folder = world.folder
-        assert any(folder.glob("*.urdf"))
-    assert not folder.exists()
+def test_worlds_of_an_equal_scene_share_what_was_loaded_and_no_state(
+    scene: Scene, robot: RobotModel, worlds: Worlds
+) -> None:
+    one, again = DrakeWorld(scene, robot), DrakeWorld(load_scene(scene.source), robot)
+    assert one.plant is again.plant
+    before = again.link_pose(robot.palm)
+    one.set_state(random_state(scene, robot, np.random.default_rng(5)))
+    np.testing.assert_array_equal(again.link_pose(robot.palm), before)
+    item = scene.items[0]
+    moved = replace(item, shapes=(replace(item.shapes[0], X_BS=transform(None, (0.5, 0.0, 0.0))),))
+    other = DrakeWorld(replace(scene, items=(moved, *scene.items[1:])), robot)
+    assert other.plant is not one.plant
