@@ -23,9 +23,11 @@ WIDTH = 4  # consecutive control points on which a row depends
 FIXED = 3  # control points at each end that don't move
 _ITERATIONS = 60
 _SHARE = 0.99  # of the way to the nearest bound
-_FASTER = 0.05  # change of tau at the start, and least room of its rows there
-_NEARER = 1e-3  # m or rad, least room of the other rows at the start
-_CENTRE = 1e-3  # room times multiplier at the start
+_FASTER = 0.1  # change of tau at the start
+_NEARER = 1e-3  # least room of limits and bounds at the start
+_CENTRE = 0.2  # room times multiplier at the start, in units of tau
+_BISECTIONS = 12
+_PAD = 3  # zeros in front of a row of the band
 _FLAT = 1e-3  # of the cost's gradient, for which the cost has weights of 1 and more
 
 
@@ -45,7 +47,9 @@ class _Program(NamedTuple):
     turn: Array
 
 
-@entry("f8:2 i8:1 i8:1 f8:2 f8:2 f8:2 i8:1 i8:1 f8:2 f8:1 f8:2 f8:2 f8:2 f8:2 f8:2 f8:1 f8 f8 f8 f8:2")
+@entry(
+    "f8:2 i8:1 i8:1 f8:2 f8:2 f8:2 i8:1 i8:1 f8:2 f8:1 f8:2 f8:2 f8:2 f8:2 f8:2 f8:1 f8 f8 f8 f8:2"
+)
 @fast_kernel
 def solve(
     limits: Array,
@@ -90,13 +94,11 @@ def solve(
     program = _Program(
         (m, k), limits, limits_at, order, shares, states, states_at, pairs, gradient, pull, turn
     )
-    n, R = m * k, len(states)
+    n, P, R = m * k, len(room), len(states)
     first, last = FIXED * k, n - FIXED * k
     z, c = np.zeros(n + 1 + R), np.full(n + 1 + R, price)
     c[:n], c[n] = cost.ravel(), 1.0
     z[n] = _FASTER
-    for r in range(R):
-        z[n + 1 + r] = max(0.0, -room[pairs[r] : pairs[r + 1]].min()) + _NEARER
     one, none = values.ravel(), np.zeros(R)
     b = np.concatenate((1.0 - one, 1.0 + one, taus * np.array([-1.0, 1.0])))
     scaled = len(b)
@@ -105,16 +107,25 @@ def solve(
     Az, t, y, w = np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows)
     dt, dy, both, other = np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows)
     dz, slope, right = np.empty(len(z)), np.empty(len(z)), np.empty(len(z))
-    K, border = np.empty((n, WIDTH * k)), np.empty((2, n + 1))
-    coupling, stiff = np.empty((R, k)), np.empty(R)
+    K, border = np.zeros((n, _PAD + WIDTH * k)), np.empty((2, n + 1))
+    blocks, coupling, stiff = np.empty((m, WIDTH, k * k)), np.empty((R, k)), np.empty(R)
+    _product(program, z, Az)
+    whole = 0.0
+    for i in range(scaled - 2):
+        whole += order[(i % (scaled // 2 - 1)) // k] / max(b[i] - Az[i], _NEARER)
+    centre = max(1.0 / whole, _CENTRE * price * max(0.0, -room.min() if P else 0.0))
+    for r in range(R):
+        z[n + 1 + r] = _slack(room[pairs[r] : pairs[r + 1]], centre, price)
     _product(program, z, Az)
     for i in range(rows):
-        t[i] = max(b[i] - Az[i], _FASTER if i < scaled else _NEARER)
-        y[i] = _CENTRE / t[i]
+        t[i] = b[i] - Az[i]
+        if i < scaled or scaled + len(room) <= i < rows - R:
+            t[i] = max(t[i], _NEARER)
+        y[i] = centre / t[i]
     for iteration in range(_ITERATIONS):
         _transposed(program, y, slope)
         value = 0.5 * _add_cost(program, z, slope)
-        centre, broken, steep = 0.0, 0.0, 0.0
+        centre = broken = steep = 0.0
         for i in range(len(z)):
             slope[i] += c[i]
             value += c[i] * z[i]
@@ -129,7 +140,7 @@ def solve(
                 out[i // k, i % k] = z[i]
             return iteration
         centre /= rows
-        _normal(program, w, K, border[0], coupling, stiff)
+        _normal(program, w, blocks, K, border[0], coupling, stiff)
         _factor(K, first, last)
         border[1] = border[0]
         _substitute(K, first, last, border[1])
@@ -167,6 +178,20 @@ def solve(
             y[i] += size * dy[i]
             Az[i] += size * other[i]
     return -1
+
+
+@fast_kernel
+def _slack(room: Array, centre: float, price: float) -> float:
+    """The slack on the central path: price = centre / s + sum centre / (room + s)."""
+    low = max(0.0, -room.min()) + centre / price
+    high = low + centre / price * len(room)
+    for _ in range(_BISECTIONS):
+        s = 0.5 * (low + high)
+        total = centre / s
+        for i in range(len(room)):
+            total += centre / (room[i] + s)
+        low, high = (s, high) if total > price else (low, s)
+    return high
 
 
 @fast_kernel
@@ -262,23 +287,39 @@ def _add_cost(program: _Program, z: Array, out: Array) -> float:
 
 @fast_kernel
 def _normal(
-    program: _Program, w: Array, K: Array, border: Array, coupling: Array, stiff: Array
+    program: _Program,
+    w: Array,
+    blocks: Array,
+    K: Array,
+    border: Array,
+    coupling: Array,
+    stiff: Array,
 ) -> None:
     """Newton's matrix H + A' W A, the slacks eliminated.
 
     Args:
         w: (rows,) the diagonal of W.
-        K: (n, 4 k) written: row i holds columns i - 4 k + 1 to i of the steps' part.
+        blocks: (m, 4, k k) scratch: the pairs' part, a block for two control points.
+        K: (n, pad + 4 k) written: row i holds columns i - 4 k + 1 to i of the steps' part, behind
+            a pad of zeros.
         border: (n + 1,) written: tau's column.
         coupling, stiff: (r, k), (r,) written: of each slack, what it has to do with its state and
             with itself.
     """
     m, k = program.count
-    n, L, end = m * k, len(program.limits) * k, WIDTH * k - 1
-    K[:], border[:] = 0.0, 0.0
+    n, L, end = m * k, len(program.limits) * k, K.shape[1] - 1
+    _add_pairs(program, w, blocks, coupling, stiff)
+    for i in range(m):
+        for d in range(min(i + 1, WIDTH)):
+            for j in range(k):
+                for h in range(k if d > 0 else j + 1):
+                    K[i * k + j, end - d * k - j + h] = blocks[i, d, j * k + h]
+        for j in range(k):
+            K[i * k + j, : end - (WIDTH - 1) * k - j] = 0.0
+    border[:] = 0.0
     row = 2 * L + 2 + len(program.gradient)
     for i in range(n):
-        K[i, end] = w[row + i] + w[row + n + i]
+        K[i, end] += w[row + i] + w[row + n + i]
     for i in range((m - 1) * k):
         pull = program.pull[i // k, i % k]
         K[i, end] += pull
@@ -300,10 +341,17 @@ def _normal(
                 value *= (plus + minus) * share
                 for e in range(a + 1):
                     K[at + a * k + j, end - (a - e) * k] += value * program.limits[i, e]
-    first, row = 2 * L + 2, row + 2 * n
-    G = np.empty((k, k))
+
+
+@fast_kernel
+def _add_pairs(program: _Program, w: Array, blocks: Array, coupling: Array, stiff: Array) -> None:
+    """The part of the near pairs, the slacks eliminated; arguments of ``_normal``."""
+    m, k = program.count
+    first = 2 * len(program.limits) * k + 2
+    row = first + len(program.gradient) + 2 * m * k
+    blocks[:] = 0.0
+    G = np.empty(k * k)
     for r in range(len(program.states)):
-        at = program.states_at[r] * k
         G[:] = 0.0
         coupling[r] = 0.0
         stiff[r] = w[row + r]
@@ -314,54 +362,56 @@ def _normal(
                 value = weight * program.gradient[i, j]
                 coupling[r, j] += value
                 for h in range(k):
-                    G[j, h] += value * program.gradient[i, h]
+                    G[j * k + h] += value * program.gradient[i, h]
         for j in range(k):
             for h in range(k):
-                G[j, h] -= coupling[r, j] * coupling[r, h] / stiff[r]
+                G[j * k + h] -= coupling[r, j] * coupling[r, h] / stiff[r]
         for a in range(WIDTH):
-            for j in range(k):
-                i = at + a * k + j
-                for e in range(a):
-                    both = program.states[r, a] * program.states[r, e]
-                    for h in range(k):
-                        K[i, end - (a - e) * k - j + h] += both * G[j, h]
-                both = program.states[r, a] ** 2
-                for h in range(j + 1):
-                    K[i, end - j + h] += both * G[j, h]
+            for e in range(a + 1):
+                both = program.states[r, a] * program.states[r, e]
+                for i in range(k * k):
+                    blocks[program.states_at[r] + a, a - e, i] += both * G[i]
 
 
 @fast_kernel
 def _factor(K: Array, first: int, last: int) -> None:
     """The Cholesky factor of rows ``first`` to ``last``, in place; its diagonal inverted."""
-    size = K.shape[1]
+    size = K.shape[1] - _PAD
+    end = K.shape[1] - 1
+    for i in range(first, min(first + size, last)):
+        K[i, : end - i + first] = 0.0  # what has to do with control points that don't move
     for i in range(first, last):
-        begin = max(first, i - size + 1)
-        for j in range(begin, i + 1):
-            low = max(begin, j - size + 1)
-            at, of = size - 1 - i, size - 1 - j
-            value = K[i, at + j]
-            for h in range(low, j):
-                value -= K[i, at + h] * K[j, of + h]
+        for j in range(max(first, i - size + 1), i + 1):
+            # Products of the rows' common part, in fours and from the right: the pad is zero.
+            a, b = end - (i - j), end
+            s0 = s1 = s2 = s3 = 0.0
+            while a > _PAD:
+                a, b = a - 4, b - 4
+                s0 += K[i, a] * K[j, b]
+                s1 += K[i, a + 1] * K[j, b + 1]
+                s2 += K[i, a + 2] * K[j, b + 2]
+                s3 += K[i, a + 3] * K[j, b + 3]
+            value = K[i, end - (i - j)] - ((s0 + s1) + (s2 + s3))
             if j < i:
-                K[i, at + j] = value * K[j, size - 1]
+                K[i, end - (i - j)] = value * K[j, end]
             else:
-                K[i, size - 1] = 1.0 / np.sqrt(max(value, 1e-12))
+                K[i, end] = 1.0 / np.sqrt(max(value, 1e-12))
 
 
 @fast_kernel
 def _substitute(K: Array, first: int, last: int, x: Array) -> None:
     """Solves with the factor of ``_factor``, in place."""
-    size = K.shape[1]
+    size, end = K.shape[1] - _PAD, K.shape[1] - 1
     for i in range(first, last):
         value = x[i]
         for j in range(max(first, i - size + 1), i):
-            value -= K[i, size - 1 - i + j] * x[j]
-        x[i] = value * K[i, size - 1]
+            value -= K[i, end - i + j] * x[j]
+        x[i] = value * K[i, end]
     for i in range(last - 1, first - 1, -1):
-        x[i] *= K[i, size - 1]
+        x[i] *= K[i, end]
         value = x[i]
         for j in range(max(first, i - size + 1), i):
-            x[j] -= K[i, size - 1 - i + j] * value
+            x[j] -= K[i, end - i + j] * value
 
 
 @fast_kernel
