@@ -356,12 +356,12 @@ def solve_program(
     shortest_piece = _TAU[0] * T * float(np.diff(space.breaks).min())
     orders = 2 if (2.0 * group.acceleration <= group.jerk * shortest_piece).all() else 3
     rows, rows_at, order = _limit_rows(space, orders)
-    shares = np.ones((4, group.size))
+    shares = np.ones((4, points.shape[1]))
     shares[1:] = 1.0 / (scale * limits * T ** np.arange(1.0, 4.0)[:, None])
     values = np.concatenate([space.derivatives[p] @ points * shares[p] for p in (1, 2, 3)[:orders]])
     which, first = np.unique(near.row, return_index=True)
     states, states_at = _narrow(basis[which])
-    pull, cost = _length_cost(points, _counted(group.size, weights), weights.length)
+    pull, cost = _length_cost(points, _counted(points.shape[1], weights), weights.length)
     turn = np.zeros((0, 0))
     if weights.astern > 0.0:
         share = weights.astern / T
