@@ -52,6 +52,7 @@ PARTS = {  # the longest first
     LANDMARKS: ("planning.searches.landmark_cut_kernel",),
     TIMING: (
         "motion.kernel.curves",
+        "optimization.kernel.dynamics",
         "optimization.kernel.path_timing",
         "optimization.kernel.program",
     ),

@@ -40,7 +40,7 @@ from galley.motion.path import Path
 from galley.motion.trajectory.timing import corners
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.heading import astern, astern_cost
-from galley.optimization.spline import DEGREE, FIXED, SplineSpace, spline_space
+from galley.optimization.spline import DEGREE, FIXED, SplineSpace, sampled_basis, spline_space
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
 from galley.optimization.verdict import check_arguments, check_trajectory, planned_clearance
 from galley.robots.model import JointGroup
@@ -219,8 +219,7 @@ def _optimize(
     ``controls`` (m, k) are the spline's to begin with, ``points`` the path's.
     """
     space = spline_space(len(controls) - DEGREE)
-    u = space.samples(options.samples)
-    basis = space.basis(u)
+    u, basis = sampled_basis(space, options.samples)
     weights, trust = options.weights, options.trust
     counted = _counted(points.shape[1], weights)
     target = options.length_ratio * _length(points * counted)
@@ -228,10 +227,11 @@ def _optimize(
     enough = (1.0 + options.enough) * least_duration(points, group, scale)
     enough = 0.0 if weights.astern > 0.0 else enough
     best, lowest, reason, rounds = None, np.inf, "none was allowed", 0
+    duration = minimum_duration(space, controls, group, scale)
     while rounds < options.rounds:
         rounds += 1
         near = view.nearby(basis @ controls, options.near)
-        iterate = Iterate(controls, minimum_duration(space, controls, group, scale), trust)
+        iterate = Iterate(controls, duration, trust)
         solved = solve_program(space, iterate, group, scale, basis, near, weights)
         if solved is None:
             reason, trust = "the program has no solution", 0.5 * trust

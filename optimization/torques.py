@@ -1,4 +1,4 @@
-"""Joint torques along a trajectory against their limits, by Drake's inverse dynamics.
+"""Joint torques along a trajectory against their limits; Drake reads the robot's bodies.
 
 Includes gravity, inertia and Coriolis forces of the robot and of what it holds. Leaves out joint
 friction, the motors' own inertia, and contact forces (a drawer that is pulled, a grip).
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import MultibodyPlant
-from pydrake.multibody.tree import MultibodyForces
+from pydrake.multibody.tree import BodyIndex, PrismaticJoint
 
+from galley.compiled.build import TIMING, ensure
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen, rpy
 from galley.domain.scene.model import Item
@@ -79,6 +81,20 @@ class TorqueCheck:
         )
 
 
+class _Bodies(NamedTuple):
+    """The robot as ``inverse_dynamics`` takes it; ``order`` (n,) of its joints, parents first."""
+
+    order: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    sliding: NDArray[np.bool_]
+    axis: Array
+    place: Array
+    mass: Array
+    centre: Array
+    inertia: Array
+    gravity: Array
+
+
 class TorqueModel:
     """A robot's rigid-body dynamics without shapes, built in milliseconds.
 
@@ -118,10 +134,53 @@ class TorqueModel:
         self._plant.Finalize()
         self._context = self._plant.CreateDefaultContext()
         self._default = np.array(self._plant.GetPositions(self._context))
-        self._forces = MultibodyForces(self._plant)
         joints = [self._plant.GetJointByName(name) for name in robot.joints]
         self._at_q = np.array([joint.position_start() for joint in joints])
         self._at_v = np.array([joint.velocity_start() for joint in joints])
+        self._damping = np.array([joint.default_damping_vector()[0] for joint in joints])
+        self._tree = self._bodies(joints)
+
+    def _bodies(self, joints: list[Any]) -> _Bodies:
+        """What each joint carries up to the next ones, at zero positions."""
+        plant, context = self._plant, self._context
+        positions: Any = np.array(self._default)
+        positions[self._at_q] = 0.0
+        plant.SetPositions(context, positions)
+        carried = [
+            {int(body) for body in plant.GetBodiesKinematicallyAffectedBy([joint.index()])}
+            for joint in joints
+        ]
+        n = len(joints)
+        order = sorted(range(n), key=lambda i: -len(carried[i]))
+        found = _Bodies(
+            np.array(order), np.full(n, -1), np.zeros(n, dtype=bool), np.zeros((n, 3)),
+            np.zeros((n, 3)), np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3)),
+            np.array(plant.gravity_field().gravity_vector()),
+        )  # fmt: skip
+        for row, i in enumerate(order):
+            joint, own = joints[i], set(carried[i])
+            for before, other in enumerate(order[:row]):
+                if carried[i] < carried[other]:
+                    found.parent[row] = before  # the last is the nearest
+            for other in order[row + 1 :]:
+                own -= carried[other]
+            X_WF = joint.frame_on_parent().CalcPoseInWorld(context)
+            found.sliding[row] = isinstance(joint, PrismaticJoint)
+            axis = joint.translation_axis() if found.sliding[row] else joint.revolute_axis()
+            found.axis[row], found.place[row] = X_WF.rotation() @ axis, X_WF.translation()
+            parts = []
+            for index in sorted(own):
+                body = plant.get_body(BodyIndex(index))
+                M, X_WB = body.default_spatial_inertia(), plant.EvalBodyPoseInWorld(context, body)
+                R, com = X_WB.rotation().matrix(), M.get_com()
+                about = M.CalcRotationalInertia().CopyToFullMatrix3() - M.get_mass() * _spread(com)
+                parts.append((M.get_mass(), X_WB @ com, R @ about @ R.T))
+            found.mass[row] = mass = sum(part[0] for part in parts)
+            if mass > 0.0:
+                found.centre[row] = sum(part[0] * part[1] for part in parts) / mass
+            for part, com, about in parts:
+                found.inertia[row] += about + part * _spread(com - found.centre[row])
+        return found
 
     def torques(self, q: Array, velocity: Array, acceleration: Array) -> Array:
         """Joint torques (m, n) for a motion: N m, or N for sliding joints.
@@ -129,19 +188,15 @@ class TorqueModel:
         Args:
             q: robot configurations (m, n). velocity, acceleration: of the same shape.
         """
-        plant, context = self._plant, self._context
-        positions: Any = np.array(self._default)  # the type stubs are inexact
-        rates: Any = np.zeros(plant.num_velocities())
-        second = rates.copy()
-        result = np.empty(np.shape(q))
-        for k in range(len(q)):
-            positions[self._at_q] = q[k]
-            rates[self._at_v] = velocity[k]
-            second[self._at_v] = acceleration[k]
-            plant.SetPositions(context, positions)
-            plant.SetVelocities(context, rates)
-            plant.CalcForceElementsContribution(context, self._forces)  # gravity
-            result[k] = plant.CalcInverseDynamics(context, second, self._forces)[self._at_v]
+        from galley.optimization.kernel.dynamics import inverse_dynamics
+
+        order, *tree = self._tree
+        motion = [np.ascontiguousarray(rows[:, order]) for rows in (q, velocity, acceleration)]
+        out = np.empty_like(motion[0])
+        ensure(TIMING)
+        inverse_dynamics(*tree, *motion, out)
+        result = self._damping * velocity
+        result[:, order] += out
         return result
 
     def mass_matrix(self, q: Array) -> Array:
@@ -227,6 +282,11 @@ class TorqueModel:
         if not still:
             rates[:, at], second[:, at] = samples.velocities, samples.accelerations
         return samples.times, self.torques(whole, rates, second)[:, self._limited]
+
+
+def _spread(r: Array) -> Array:
+    """|r|^2 1 - r r' (3, 3): times a mass, the inertia of a point at r about the origin."""
+    return np.asarray(float(r @ r) * np.eye(3) - np.outer(r, r))
 
 
 def _remove_effort_limits(root: ET.Element) -> dict[str, float]:

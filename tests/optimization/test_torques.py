@@ -7,6 +7,7 @@ import numpy as np
 import pybullet
 import pytest
 from pybullet_utils.bullet_client import BulletClient
+from pydrake.multibody.tree import MultibodyForces
 
 from galley.domain.failure import Failure
 from galley.domain.frames import frozen, rotation_rpy, transform
@@ -15,8 +16,10 @@ from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.optimization.torques import HeldItem, TorqueCheck, TorqueModel
+from galley.robots.iiwa import iiwa
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.kinematics import X_FH, link_frames
+from galley.robots.panda.models import mobile_panda
 from galley.robots.panda.urdf import IDENTIFIED, set_identified
 
 G = 9.81
@@ -76,6 +79,27 @@ def test_torques_are_those_of_pybullet(robot, bullet_torques, inertials):
     q, v, a = states(robot)
     ours = TorqueModel(robot, inertials=inertials).torques(q, v, a)
     np.testing.assert_allclose(ours, bullet_torques(inertials, q, v, a), atol=2e-3, rtol=2e-3)
+
+
+@pytest.mark.parametrize("make", [mobile_panda, iiwa])
+def test_torques_are_those_of_drake(make):
+    """Of other arms too; the iiwa's URDF has joints with damping."""
+    robot = make()
+    model = TorqueModel(robot)
+    plant, context = model._plant, model._context
+    forces = MultibodyForces(plant)
+    q, v, a = states(robot)
+    for ours, *state in zip(model.torques(q, v, a), q, v, a, strict=True):
+        drakes = [np.array(model._default), *np.zeros((2, plant.num_velocities()))]
+        for values, at, own in zip(
+            drakes, (model._at_q, model._at_v, model._at_v), state, strict=True
+        ):
+            values[at] = own
+        plant.SetPositions(context, drakes[0])
+        plant.SetVelocities(context, drakes[1])
+        plant.CalcForceElementsContribution(context, forces)
+        found = plant.CalcInverseDynamics(context, drakes[2], forces)[model._at_v]
+        np.testing.assert_allclose(ours, found, atol=1e-9)
 
 
 @pytest.mark.parametrize("held", [None, HeldItem(block(), transform(translation=[0.02, 0.0, 0.1]))])
