@@ -142,7 +142,7 @@ def test_the_length_is_scipys_quadrature_of_the_speed(trajectory):
         def speed(t, a=a, m=middle):
             return float(np.linalg.norm(piece(trajectory, m, t - a)))
 
-        # Where joints reverse the speed may have a kink, which deceives the quadrature now and then.
+        # Where joints reverse the speed may have a kink, which can deceive the quadrature.
         rows = trajectory.coefficients[np.searchsorted(trajectory.breaks, middle) - 1].T
         turns = [a + np.polynomial.Polynomial(row).deriv().roots() for row in rows]
         real = np.concatenate([each.real[np.abs(each.imag) < 1e-6] for each in turns])
