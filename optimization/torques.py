@@ -150,13 +150,13 @@ class TorqueModel:
     def _inverse(self, tree: _Tree, q: Array, velocity: Array, acceleration: Array) -> Array:
         from galley.optimization.kernel.dynamics import inverse_dynamics
 
-        motion = [
+        positions, rates, second = (
             np.ascontiguousarray(rows[:, self._order], dtype=np.float64)
             for rows in (q, velocity, acceleration)
-        ]
-        out, found = np.empty_like(motion[0]), np.empty_like(motion[0])
+        )
+        out, found = np.empty_like(positions), np.empty_like(positions)
         ensure(TIMING)
-        inverse_dynamics(*tree, *motion, out)
+        inverse_dynamics(*tree, positions, rates, second, out)
         found[:, self._order] = out
         return found
 

@@ -32,9 +32,9 @@ _FLAT = 1e-3  # of the cost's gradient, for which the cost has weights of 1 and 
 
 
 class _Program(NamedTuple):
-    """Arguments of ``solve`` under the same names; ``count``: of control points and of joints."""
+    """Arguments of ``solve`` under the same names; ``shape``: (m, k)."""
 
-    count: tuple[int, int]
+    shape: tuple[int, int]
     limits: Array
     limits_at: NDArray[np.int64]
     order: NDArray[np.int64]
@@ -191,13 +191,13 @@ def _slack(room: Array, centre: float, price: float) -> float:
         for i in range(len(room)):
             total += centre / (room[i] + s)
         low, high = (s, high) if total > price else (low, s)
-    return high
+    return float(high)
 
 
 @fast_kernel
 def _product(program: _Program, z: Array, out: Array) -> None:
     """A z: limits of both signs, the bounds of tau, the pairs, the steps' bounds, the slacks'."""
-    m, k = program.count
+    m, k = program.shape
     n, L = m * k, len(program.limits) * k
     tau = z[n]
     for i in range(len(program.limits)):
@@ -234,7 +234,7 @@ def _product(program: _Program, z: Array, out: Array) -> None:
 @fast_kernel
 def _transposed(program: _Program, y: Array, out: Array) -> None:
     """A' y."""
-    m, k = program.count
+    m, k = program.shape
     n, L = m * k, len(program.limits) * k
     row = 2 * L + 2 + len(program.gradient)
     for i in range(n):
@@ -268,7 +268,7 @@ def _transposed(program: _Program, y: Array, out: Array) -> None:
 @fast_kernel
 def _add_cost(program: _Program, z: Array, out: Array) -> float:
     """Adds H z to ``out``; returns z H z."""
-    m, k = program.count
+    m, k = program.shape
     total = 0.0
     for i in range((m - 1) * k):
         step = z[i + k] - z[i]
@@ -306,7 +306,7 @@ def _normal(
         coupling, stiff: (r, k), (r,) written: of each slack, what it has to do with its state and
             with itself.
     """
-    m, k = program.count
+    m, k = program.shape
     n, L, end = m * k, len(program.limits) * k, K.shape[1] - 1
     _add_pairs(program, w, blocks, coupling, stiff)
     for i in range(m):
@@ -346,7 +346,7 @@ def _normal(
 @fast_kernel
 def _add_pairs(program: _Program, w: Array, blocks: Array, coupling: Array, stiff: Array) -> None:
     """The part of the near pairs, the slacks eliminated; arguments of ``_normal``."""
-    m, k = program.count
+    m, k = program.shape
     first = 2 * len(program.limits) * k + 2
     row = first + len(program.gradient) + 2 * m * k
     blocks[:] = 0.0
@@ -425,7 +425,7 @@ def _direction(
     out: Array,
 ) -> None:
     """Newton's step for a right side; ``border``: tau's column, and solved for by the factor."""
-    m, k = program.count
+    m, k = program.shape
     n = m * k
     first, last = FIXED * k, n - FIXED * k
     out[:] = 0.0
