@@ -50,7 +50,12 @@ PARTS = {  # the longest first
     RENDERER: ("viz.render.raster_kernel",),
     COVERING: ("robots.spheres.covering_kernel",),
     LANDMARKS: ("planning.searches.landmark_cut_kernel",),
-    TIMING: ("optimization.kernel.path_timing",),
+    TIMING: (
+        "motion.kernel.curves",
+        "optimization.kernel.dynamics",
+        "optimization.kernel.path_timing",
+        "optimization.kernel.program",
+    ),
     PUSHING: ("pushing.simulation_kernel", "pushing.arm_kernel", "pushing.picture_kernel"),
     POLYGONS: ("contact.polygon_kernel", "contact.support_kernel"),
 }

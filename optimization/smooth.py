@@ -3,7 +3,7 @@
 Sequential convex programming (J. Schulman et al., "Motion planning with sequential convex
 optimization and convex collision checking", 2014) on a cubic B-spline. Each round
 1. gets from the kernel the near pairs of bodies at sampled states, with distances and gradients,
-2. solves the quadratic program that these give (``build_program``),
+2. solves the quadratic program that these give (``solve_program``),
 3. has the result proven, also between the samples; if the proof fails, adds a sample there.
 Returns the best proven spline; without any, or where it is clearly faster, the path with rounded
 corners (``time_optimal``).
@@ -21,7 +21,7 @@ subject to  |D_p P| <= limit_p T^p (p tau - (p - 1))     velocity, acceleration,
 
 tau^p is convex, so p tau - (p - 1) <= tau^p: any solution keeps the limits exactly, however far tau
 moves. The length is bounded from above by a quadratic that is tight at the iterate (iteratively
-reweighted least squares). Drake's Clarabel solves the program.
+reweighted least squares). ``kernel/program`` solves it.
 """
 
 from __future__ import annotations
@@ -29,21 +29,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import isfinite
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydrake.common import Parallelism
-from pydrake.solvers import ClarabelSolver, MathematicalProgram, SolveInParallel, SolverOptions
-from scipy import sparse
 
+from galley.compiled.build import TIMING, ensure
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import corners
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.heading import astern, astern_cost
-from galley.optimization.spline import DEGREE, FIXED, SplineSpace, spline_space
+from galley.optimization.spline import DEGREE, FIXED, SplineSpace, sampled_basis, spline_space
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
 from galley.optimization.verdict import check_arguments, check_trajectory, planned_clearance
 from galley.robots.model import JointGroup
@@ -222,8 +219,7 @@ def _optimize(
     ``controls`` (m, k) are the spline's to begin with, ``points`` the path's.
     """
     space = spline_space(len(controls) - DEGREE)
-    u = space.samples(options.samples)
-    basis = space.basis(u)
+    u, basis = sampled_basis(space, options.samples)
     weights, trust = options.weights, options.trust
     counted = _counted(points.shape[1], weights)
     target = options.length_ratio * _length(points * counted)
@@ -231,12 +227,12 @@ def _optimize(
     enough = (1.0 + options.enough) * least_duration(points, group, scale)
     enough = 0.0 if weights.astern > 0.0 else enough
     best, lowest, reason, rounds = None, np.inf, "none was allowed", 0
+    duration = minimum_duration(space, controls, group, scale)
     while rounds < options.rounds:
         rounds += 1
         near = view.nearby(basis @ controls, options.near)
-        iterate = Iterate(controls, minimum_duration(space, controls, group, scale), trust)
-        program, x = build_program(space, iterate, group, scale, basis, near, weights)
-        solved = solve_program(program, x, controls)
+        iterate = Iterate(controls, duration, trust)
+        solved = solve_program(space, iterate, group, scale, basis, near, weights)
         if solved is None:
             reason, trust = "the program has no solution", 0.5 * trust
             continue
@@ -330,7 +326,7 @@ class Iterate:
     trust: float
 
 
-def build_program(
+def solve_program(
     space: SplineSpace,
     iterate: Iterate,
     group: JointGroup,
@@ -338,160 +334,86 @@ def build_program(
     basis: Array,
     near: Nearby,
     weights: Weights,
-) -> tuple[MathematicalProgram, Any]:
-    """The program and its variables: inner control points row by row, tau, slacks.
+) -> Array | None:
+    """The control points (m, k) of the program's solution; None if there is none.
 
     Args:
         group: gives the limits. scale: share of the velocity, acceleration and jerk limits to use.
         basis: (s, m) from control points to the sampled states.
-        near: the near pairs of bodies in those states.
+        near: the near pairs of bodies in those states, by state.
     """
-    points, trust = iterate.points, iterate.trust
-    m, k = points.shape
-    inner = slice(FIXED, m - FIXED)
-    n = (m - 2 * FIXED) * k
-    rows, slack = np.unique(near.row, return_inverse=True)
-    slack = slack.astype(np.int64)
-    size = n + 1 + len(rows)
-    limits = _limits(space, points, iterate.duration, group, scale)
-    clear = _clearance(points[inner], basis[:, inner], near, slack, weights)
-    rows_of, columns, values, upper = (
-        np.concatenate(both) for both in zip(limits, clear, strict=True)
-    )
-    rows_of[len(limits.rows) :] += len(limits.upper)
-    program: Any = MathematicalProgram()  # its type stubs get array shapes wrong
-    x = program.NewContinuousVariables(size, "x")
-    A = sparse.csc_matrix((values, (rows_of, columns)), shape=(len(upper), size))
-    program.AddLinearConstraint(A, np.full(len(upper), -np.inf), upper, x)
-    low = np.maximum(points[inner] - trust, group.lower).ravel()
-    high = np.minimum(points[inner] + trust, group.upper).ravel()
-    program.AddBoundingBoxConstraint(
-        np.concatenate([low, [_TAU[0]], np.zeros(len(rows))]),
-        np.concatenate([high, [_TAU[1]], np.full(len(rows), np.inf)]),
-        x,
-    )
-    Q, c = _length_cost(space, points)
-    counted = _counted(k, weights)
-    program.AddQuadraticCost(
-        weights.length * np.kron(Q, np.diag(counted)),
-        weights.length * (c * counted).ravel(),
-        x[:n],
-        is_convex=True,
-    )
-    if weights.astern > 0.0:
-        H, g = astern_cost(basis, points)
-        share = weights.astern / iterate.duration
-        program.AddQuadraticCost(share * H, share * g, x[2:n:k], is_convex=True)
-    program.AddLinearCost(np.concatenate([[1.0], np.full(len(rows), weights.slack)]), 0.0, x[n:])
-    return program, x
+    from galley.optimization.kernel.program import solve
 
-
-def solve_program(program: MathematicalProgram, x: Any, points: Array) -> Array | None:
-    """The control points (m, k) of the program's solution; None if there is none."""
-    clarabel, options = ClarabelSolver.id(), SolverOptions()
-    infeasible = _INFEASIBLE * min(1.0, float(np.ptp(points, axis=0).max()))
-    for name, value in (("tol_gap_abs", _GAP), ("tol_gap_rel", _GAP), ("tol_feas", infeasible)):
-        options.SetOption(clarabel, name, value)
-    # Unlike a solver's own ``Solve`` this releases the interpreter's lock.
-    result: Any = SolveInParallel([program], None, [options], [clarabel], Parallelism(1))[0]
-    if not result.is_success():
+    points, trust, T = iterate.points, iterate.trust, iterate.duration
+    low = np.maximum(points - trust, group.lower) - points
+    high = np.minimum(points + trust, group.upper) - points
+    if (low > high)[FIXED:-FIXED].any():
         return None
-    m, k = points.shape
-    solution = points.copy()
-    inner = (m - 2 * FIXED) * k
-    solution[FIXED : m - FIXED] = result.GetSolution(x)[:inner].reshape(-1, k)
-    return solution
+    low[:FIXED] = low[-FIXED:] = -trust
+    high[:FIXED] = high[-FIXED:] = trust
+    limits = np.stack([group.velocity, group.acceleration, group.jerk])
+    # The jerk is a difference of accelerations; over long pieces its limit can't be active.
+    shortest_piece = _TAU[0] * T * float(np.diff(space.breaks).min())
+    orders = 2 if (2.0 * group.acceleration <= group.jerk * shortest_piece).all() else 3
+    rows, rows_at, order = _limit_rows(space, orders)
+    shares = np.ones((4, points.shape[1]))
+    shares[1:] = 1.0 / (scale * limits * T ** np.arange(1.0, 4.0)[:, None])
+    values = np.concatenate([space.derivatives[p] @ points * shares[p] for p in (1, 2, 3)[:orders]])
+    which, first = np.unique(near.row, return_index=True)
+    states, states_at = _narrow(basis[which])
+    pull, cost = _length_cost(points, _counted(points.shape[1], weights), weights.length)
+    turn = np.zeros((0, 0))
+    if weights.astern > 0.0:
+        share = weights.astern / T
+        H, g = astern_cost(basis, points)
+        turn = np.zeros((space.size, space.size))
+        turn[FIXED:-FIXED, FIXED:-FIXED] = share * H
+        cost[FIXED:-FIXED, -1] += share * (g + H @ points[FIXED:-FIXED, -1])
+    steps = np.zeros(points.shape)
+    infeasible = _INFEASIBLE * min(1.0, float(np.ptp(points, axis=0).max()))
+    ensure(TIMING)
+    iterations = solve(
+        rows, rows_at, order, shares, values,
+        states, states_at, np.append(first, len(near.row)), near.gradient,
+        near.distance - near.required - weights.buffer,
+        pull, turn, cost, low, high, np.array(_TAU) - 1.0, weights.slack,
+        _GAP, infeasible, steps,
+    )  # fmt: skip
+    return None if iterations < 0 else np.clip(points + steps, points + low, points + high)
 
 
-class _Rows(NamedTuple):
-    """Inequalities A x <= upper: entries of A by row, column and value."""
-
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    values: Array
-    upper: Array
-
-
-@lru_cache(maxsize=32)
-def _differences(space: SplineSpace, k: int) -> tuple[_Rows, ...]:
-    """For velocity, acceleration, jerk: rows of both signs of the derivative's control points.
-
-    The values in the column of tau are minus the order; ``upper`` is not used.
-    """
-    m = space.size
-    found = []
-    for order, D in enumerate(space.derivatives[1:], start=1):
-        inner = D[:, FIXED : m - FIXED]
-        row, column = np.nonzero(inner)
-        joint = np.arange(k)
-        rows = (row[:, None] * k + joint).ravel()
-        columns = (column[:, None] * k + joint).ravel()
-        values = np.repeat(inner[row, column], k)
-        count = len(D) * k
-        found.append(
-            _Rows(
-                np.concatenate([rows, rows + count, np.arange(2 * count)]),
-                np.concatenate([columns, columns, np.full(2 * count, inner.shape[1] * k)]),
-                np.concatenate([values, -values, np.full(2 * count, -float(order))]),
-                np.zeros(0),
-            )
-        )
-    return tuple(found)
+@lru_cache(maxsize=64)
+def _limit_rows(
+    space: SplineSpace, orders: int
+) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
+    """Rows (l, 4) of the derivatives up to ``orders``, where they begin and their order (l,)."""
+    every = [space.derivatives[p] for p in range(1, orders + 1)]
+    order = np.repeat(np.arange(1, orders + 1), [len(D) for D in every])
+    return *_narrow(np.concatenate(every)), order
 
 
-def _limits(space: SplineSpace, points: Array, T: float, group: JointGroup, scale: float) -> _Rows:
-    """Limits of velocity, acceleration and, if it can be active, jerk; each scaled to 1."""
-    m, k = points.shape
-    ends = points.copy()
-    ends[FIXED : m - FIXED] = 0.0
-    limits = (group.velocity, group.acceleration, group.jerk)
-    parts: list[_Rows] = []
-    offset = 0
-    for p, (own, limit) in enumerate(zip(_differences(space, k), limits, strict=True), start=1):
-        # The jerk is a difference of accelerations; over long pieces its limit can't be active.
-        shortest_piece = _TAU[0] * T * float(np.diff(space.breaks).min())
-        if p == 3 and (2.0 * group.acceleration <= group.jerk * shortest_piece).all():
-            break
-        D = space.derivatives[p]
-        share = np.tile(1.0 / (scale * limit * T**p), 2 * len(D))
-        fixed = (D @ ends).ravel()
-        fixed = np.concatenate([fixed, -fixed]) * share
-        tau = own.columns == (m - 2 * FIXED) * k
-        values = np.where(tau, own.values, own.values * share[own.rows])
-        parts.append(_Rows(own.rows + offset, own.columns, values, -fixed - (p - 1.0)))
-        offset += len(share)
-    return _Rows(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+def _narrow(rows: Array) -> tuple[Array, NDArray[np.int64]]:
+    """The four consecutive entries (n, 4) of rows (n, m) outside of which they are 0; the first."""
+    from galley.optimization.kernel.program import WIDTH
+
+    at = np.minimum((rows != 0.0).argmax(axis=1), rows.shape[1] - WIDTH)
+    return np.take_along_axis(rows, at[:, None] + np.arange(WIDTH), axis=1), at
 
 
-def _clearance(
-    inner: Array, basis: Array, near: Nearby, slack: NDArray[np.int64], weights: Weights
-) -> _Rows:
-    """Clearance of near pairs, linearised."""
-    count, n = len(near.row), inner.size
-    steepness = (basis[near.row][:, :, None] * near.gradient[:, None, :]).reshape(count, n)
-    room = near.distance - near.required - weights.buffer
-    row, column = np.nonzero(steepness)
-    every = np.arange(count)
-    return _Rows(
-        np.concatenate([row, every]),
-        np.concatenate([column, n + 1 + slack]),
-        np.concatenate([-steepness[row, column], -np.ones(count)]),
-        room - steepness @ inner.ravel(),
-    )
-
-
-def _length_cost(space: SplineSpace, points: Array) -> tuple[Array, Array]:
-    """Hessian (f, f) and gradient (f, k), at zero, of the upper bound of the relative length.
+def _length_cost(points: Array, counted: Array, weight: float) -> tuple[Array, Array]:
+    """The upper bound of the relative length, times ``weight``.
 
     From |d| <= (|d|^2 / |d_0| + |d_0|) / 2 for every step d of the control polygon.
+
+    Returns:
+        Weights (m - 1, k) of half the squared steps, and the gradient (m, k) at ``points``.
     """
-    m = space.size
     steps = np.diff(points, axis=0)
     sizes = np.linalg.norm(steps, axis=1)
     total = max(float(sizes.sum()), 1e-9)
-    weight = 1.0 / (np.maximum(sizes, _SHORT * total / m) * total)
-    E = np.diff(np.eye(m), axis=0)
-    ends = points.copy()
-    ends[FIXED : m - FIXED] = 0.0
-    own = E[:, FIXED : m - FIXED]
-    return own.T @ (weight[:, None] * own), own.T @ (weight[:, None] * (E @ ends))
+    share = weight / (np.maximum(sizes, _SHORT * total / len(points)) * total)
+    pull = share[:, None] * counted
+    gradient = np.zeros(points.shape)
+    gradient[1:] += pull * steps
+    gradient[:-1] -= pull * steps
+    return pull, gradient

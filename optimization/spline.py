@@ -10,7 +10,7 @@ C. de Boor, "A Practical Guide to Splines" (1978), for the basis and its derivat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.interpolate import BSpline
@@ -46,11 +46,11 @@ class SplineSpace:
         """Number of control points."""
         return len(self.breaks) + 2
 
-    @property
+    @cached_property
     def abscissae(self) -> Array:
         """Greville abscissae: a line's control points lie on it at these parameters."""
         size = self.size
-        return np.array([self.knots[i + 1 : i + 1 + DEGREE].mean() for i in range(size)])
+        return frozen([self.knots[i + 1 : i + 1 + DEGREE].mean() for i in range(size)])
 
     def basis(self, u: Array) -> Array:
         """The matrix (m, n + 3) from control points to values at u (m,)."""
@@ -90,6 +90,13 @@ def spline_space(pieces: int) -> SplineSpace:
     return SplineSpace(
         frozen(breaks), frozen(knots), tuple(frozen(d) for d in derivatives), tuple(powers)
     )
+
+
+@lru_cache(maxsize=32)
+def sampled_basis(space: SplineSpace, per_piece: int) -> tuple[Array, Array]:
+    """``space.samples(per_piece)`` and the basis there."""
+    u = space.samples(per_piece)
+    return frozen(u), frozen(space.basis(u))
 
 
 def _difference(knots: Array, degree: int) -> Array:

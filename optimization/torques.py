@@ -1,4 +1,4 @@
-"""Joint torques along a trajectory against their limits, by Drake's inverse dynamics.
+"""Joint torques along a trajectory against their limits; Drake reads the robot's bodies.
 
 Includes gravity, inertia and Coriolis forces of the robot and of what it holds. Leaves out joint
 friction, the motors' own inertia, and contact forces (a drawer that is pulled, a grip).
@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import MultibodyPlant
-from pydrake.multibody.tree import MultibodyForces
+from pydrake.multibody.tree import BodyIndex, PrismaticJoint
 
+from galley.compiled.build import TIMING, ensure
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, frozen, rpy
+from galley.domain.frames import Array, frozen
 from galley.domain.scene.model import Item
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.robots.model import RobotModel
 from galley.robots.panda.urdf import set_identified
-from galley.worlds.engines.urdf import add_inertial
+from galley.worlds.engines.urdf import inertial
 
 RATE = 1000.0  # Hz, of the samples: the Panda's control period
 INERTIALS = ("identified", "urdf")
-_HELD = "galley_held_item"
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,40 @@ class TorqueCheck:
         )
 
 
+class _Tree(NamedTuple):
+    """The robot's joints, parents first, and their bodies as ``inverse_dynamics`` takes them."""
+
+    parent: NDArray[np.int64]
+    sliding: NDArray[np.bool_]
+    axis: Array
+    place: Array
+    mass: Array
+    centre: Array
+    inertia: Array
+    gravity: Array
+
+
+class _Bare(NamedTuple):
+    """A robot that holds nothing.
+
+    Attributes:
+        inertials, effort: of ``TorqueModel``. damping: (n,) of the joints.
+        order: (n,) of the tree's joints in q.
+        palm: row of the tree that carries the palm, -1 if none does. X_WH: its pose (4, 4) there,
+            at zero positions.
+    """
+
+    inertials: str
+    effort: Array
+    damping: Array
+    order: NDArray[np.int64]
+    tree: _Tree
+    palm: int
+    X_WH: Array
+
+
 class TorqueModel:
-    """A robot's rigid-body dynamics without shapes, built in milliseconds.
+    """A robot's rigid-body dynamics without shapes; what its URDF says is read once.
 
     Args:
         robot: its URDF gives masses, inertias and effort limits.
@@ -98,30 +132,12 @@ class TorqueModel:
         if inertials not in INERTIALS:
             raise ValueError(f"no inertials '{inertials}', there are {list(INERTIALS)}")
         self.robot = robot
-        root = ET.fromstring(robot.urdf)
-        efforts = _remove_effort_limits(root)
-        self.effort = frozen([efforts.get(name, np.inf) for name in robot.joints])
+        bare = _read(robot, inertials)
+        self.inertials, self.effort = bare.inertials, bare.effort
         """Effort limits (n,) in the order of q; infinite where the URDF has none."""
         self._limited = np.nonzero(np.isfinite(self.effort))[0]
-        if not len(self._limited):
-            raise ValueError(f"no joint of {robot.name} has a finite effort limit")
-        for link in root.iter("link"):
-            for shape in (*link.findall("visual"), *link.findall("collision")):
-                link.remove(shape)
-        self.inertials = (
-            "identified" if inertials == "identified" and set_identified(root) else "urdf"
-        )
-        if held is not None:
-            root.extend(_held_elements(held, robot.palm))
-        self._plant = MultibodyPlant(0.0)
-        Parser(self._plant).AddModelsFromString(ET.tostring(root, encoding="unicode"), "urdf")
-        self._plant.Finalize()
-        self._context = self._plant.CreateDefaultContext()
-        self._default = np.array(self._plant.GetPositions(self._context))
-        self._forces = MultibodyForces(self._plant)
-        joints = [self._plant.GetJointByName(name) for name in robot.joints]
-        self._at_q = np.array([joint.position_start() for joint in joints])
-        self._at_v = np.array([joint.velocity_start() for joint in joints])
+        self._damping, self._order = bare.damping, bare.order
+        self._tree = bare.tree if held is None else _holding(bare, held)
 
     def torques(self, q: Array, velocity: Array, acceleration: Array) -> Array:
         """Joint torques (m, n) for a motion: N m, or N for sliding joints.
@@ -129,28 +145,26 @@ class TorqueModel:
         Args:
             q: robot configurations (m, n). velocity, acceleration: of the same shape.
         """
-        plant, context = self._plant, self._context
-        positions: Any = np.array(self._default)  # the type stubs are inexact
-        rates: Any = np.zeros(plant.num_velocities())
-        second = rates.copy()
-        result = np.empty(np.shape(q))
-        for k in range(len(q)):
-            positions[self._at_q] = q[k]
-            rates[self._at_v] = velocity[k]
-            second[self._at_v] = acceleration[k]
-            plant.SetPositions(context, positions)
-            plant.SetVelocities(context, rates)
-            plant.CalcForceElementsContribution(context, self._forces)  # gravity
-            result[k] = plant.CalcInverseDynamics(context, second, self._forces)[self._at_v]
-        return result
+        return self._damping * velocity + self._inverse(self._tree, q, velocity, acceleration)
+
+    def _inverse(self, tree: _Tree, q: Array, velocity: Array, acceleration: Array) -> Array:
+        from galley.optimization.kernel.dynamics import inverse_dynamics
+
+        positions, rates, second = (
+            np.ascontiguousarray(rows[:, self._order], dtype=np.float64)
+            for rows in (q, velocity, acceleration)
+        )
+        out, found = np.empty_like(positions), np.empty_like(positions)
+        ensure(TIMING)
+        inverse_dynamics(*tree, positions, rates, second, out)
+        found[:, self._order] = out
+        return found
 
     def mass_matrix(self, q: Array) -> Array:
         """M (n, n) at q (n,), in the order of q: kg m^2, or kg for sliding joints."""
-        positions: Any = np.array(self._default)
-        positions[self._at_q] = q
-        self._plant.SetPositions(self._context, positions)
-        found: Array = np.asarray(self._plant.CalcMassMatrix(self._context))
-        return np.asarray(found[np.ix_(self._at_v, self._at_v)])
+        n = len(q)
+        still, weightless = np.zeros((n, n)), self._tree._replace(gravity=np.zeros(3))
+        return self._inverse(weightless, np.tile(q, (n, 1)), still, np.eye(n))
 
     def check(
         self, trajectory: Trajectory, q: Array, share: float = 1.0, rate: float = RATE
@@ -229,6 +243,94 @@ class TorqueModel:
         return samples.times, self.torques(whole, rates, second)[:, self._limited]
 
 
+@lru_cache(maxsize=8)
+def _read(robot: RobotModel, inertials: str) -> _Bare:
+    """A robot's bodies by Drake's parser, which takes milliseconds.
+
+    Raises:
+        ValueError: no joint has a finite effort limit.
+    """
+    root = ET.fromstring(robot.urdf)
+    efforts = _remove_effort_limits(root)
+    effort = frozen([efforts.get(name, np.inf) for name in robot.joints])
+    if not np.isfinite(effort).any():
+        raise ValueError(f"no joint of {robot.name} has a finite effort limit")
+    for link in root.iter("link"):
+        for shape in (*link.findall("visual"), *link.findall("collision")):
+            link.remove(shape)
+    source = "identified" if inertials == "identified" and set_identified(root) else "urdf"
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(ET.tostring(root, encoding="unicode"), "urdf")
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    joints: list[Any] = [plant.GetJointByName(name) for name in robot.joints]
+    positions: Any = np.array(plant.GetPositions(context))
+    positions[[joint.position_start() for joint in joints]] = 0.0
+    plant.SetPositions(context, positions)
+    carried = [
+        {int(body) for body in plant.GetBodiesKinematicallyAffectedBy([joint.index()])}
+        for joint in joints
+    ]
+    n = len(joints)
+    order = sorted(range(n), key=lambda i: -len(carried[i]))
+    tree = _Tree(
+        np.full(n, -1), np.zeros(n, dtype=bool), np.zeros((n, 3)), np.zeros((n, 3)),
+        np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3)),
+        np.array(plant.gravity_field().gravity_vector()),
+    )  # fmt: skip
+    hand = plant.GetBodyByName(robot.palm)
+    palm = -1
+    for row, i in enumerate(order):
+        joint = joints[i]
+        for before, other in enumerate(order[:row]):
+            if carried[i] < carried[other]:
+                tree.parent[row] = before  # the last is the nearest
+        if int(hand.index()) in carried[i]:
+            palm = row
+        X_WF = joint.frame_on_parent().CalcPoseInWorld(context)
+        tree.sliding[row] = isinstance(joint, PrismaticJoint)
+        axis = joint.translation_axis() if tree.sliding[row] else joint.revolute_axis()
+        tree.axis[row], tree.place[row] = X_WF.rotation() @ axis, X_WF.translation()
+        for index in sorted(carried[i].difference(*(carried[k] for k in order[row + 1 :]))):
+            body = plant.get_body(BodyIndex(index))
+            M, X_WB = body.default_spatial_inertia(), plant.EvalBodyPoseInWorld(context, body)
+            R, com = X_WB.rotation().matrix(), M.get_com()
+            about = M.CalcRotationalInertia().CopyToFullMatrix3() - M.get_mass() * _spread(com)
+            _add_body(tree, row, M.get_mass(), X_WB @ com, R @ about @ R.T)
+    damping = np.array([joint.default_damping_vector()[0] for joint in joints])
+    X_WH = plant.EvalBodyPoseInWorld(context, hand).GetAsMatrix4()
+    return _Bare(source, effort, damping, np.array(order), tree, palm, X_WH)
+
+
+def _add_body(tree: _Tree, row: int, mass: float, centre: Array, inertia: Array) -> None:
+    """Fixes a body to another one, in place; its inertia (3, 3) is about its centre."""
+    if mass > 0.0:
+        before = tree.mass[row]
+        apart = centre - tree.centre[row]
+        tree.mass[row] += mass
+        tree.centre[row] += mass / tree.mass[row] * apart
+        inertia = inertia + before * mass / tree.mass[row] * _spread(apart)
+    tree.inertia[row] += inertia
+
+
+def _holding(bare: _Bare, held: HeldItem) -> _Tree:
+    """The tree with an item fixed to the palm."""
+    tree = bare.tree._replace(
+        mass=bare.tree.mass.copy(),
+        centre=bare.tree.centre.copy(),
+        inertia=bare.tree.inertia.copy(),
+    )
+    centre, inertia = inertial(held.item.shapes, bare.X_WH @ held.X_HI, held.item.mass)
+    if bare.palm >= 0:
+        _add_body(tree, bare.palm, held.item.mass, centre, inertia)
+    return tree
+
+
+def _spread(r: Array) -> Array:
+    """|r|^2 1 - r r' (3, 3): times a mass, the inertia of a point at r about the origin."""
+    return np.asarray(float(r @ r) * np.eye(3) - np.outer(r, r))
+
+
 def _remove_effort_limits(root: ET.Element) -> dict[str, float]:
     """The finite, positive effort limits of a URDF's joints, removed from it.
 
@@ -241,15 +343,3 @@ def _remove_effort_limits(root: ET.Element) -> dict[str, float]:
         if np.isfinite(effort) and effort > 0.0:
             efforts[joint.get("name", "")] = effort
     return efforts
-
-
-def _held_elements(held: HeldItem, palm: str) -> list[ET.Element]:
-    """The held item as a link of its own, fixed to the palm."""
-    link = ET.Element("link", name=_HELD)
-    add_inertial(link, held.item.shapes, np.eye(4), held.item.mass)
-    joint = ET.Element("joint", name=f"{_HELD}_mount", type="fixed")
-    place = [" ".join(map(repr, v.tolist())) for v in (held.X_HI[:3, 3], rpy(held.X_HI[:3, :3]))]
-    ET.SubElement(joint, "origin", xyz=place[0], rpy=place[1])
-    ET.SubElement(joint, "parent", link=palm)
-    ET.SubElement(joint, "child", link=_HELD)
-    return [link, joint]

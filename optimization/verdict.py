@@ -90,19 +90,19 @@ def _out_of_limits(trajectory: Trajectory, group: JointGroup, ratios: list[float
 
 def _not_smooth(trajectory: Trajectory, group: JointGroup) -> str:
     """Why it is not at rest at the ends or jumps between pieces; empty if neither."""
-    ends = np.array([0.0, trajectory.duration])
-    for order, limit in ((1, group.velocity), (2, group.acceleration)):
-        if (np.abs(trajectory(ends, order)) / limit).max() > _REST:
-            return "it is not at rest at both ends"
     spans = np.diff(trajectory.breaks)
     rows = trajectory.coefficients
     units = (np.ones(group.size), group.velocity, group.acceleration)
+    jump = ""
     for name, unit in zip(("position", "velocity", "acceleration"), units, strict=True):
         powers = spans[:, None] ** np.arange(rows.shape[1])
         after = np.einsum("nd,ndk->nk", powers, rows)
-        if (np.abs(after[:-1] - rows[1:, 0]) / unit).max(initial=0.0) > _JUMP:
-            return f"the {name} jumps"
+        if not jump and (np.abs(after[:-1] - rows[1:, 0]) / unit).max(initial=0.0) > _JUMP:
+            jump = f"the {name} jumps"
+        ends = np.stack([rows[0, 0], after[-1]])
+        if name != "position" and (np.abs(ends) / unit).max() > _REST:
+            return "it is not at rest at both ends"
         if rows.shape[1] == 1:
             break
         rows = rows[:, 1:] * np.arange(1, rows.shape[1])[None, :, None]
-    return ""
+    return jump

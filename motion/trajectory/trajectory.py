@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from galley.compiled.build import TIMING, ensure
 from galley.domain.errors import BadInput
 from galley.domain.frames import Array, frozen
 from galley.motion.trajectory.archive import read_archive, write_archive
 from galley.robots.model import JointGroup
 
 _CELLS = 32  # parts of a piece on which speed is bounded: 6 % too high for a quintic at rest
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 class Samples(NamedTuple):
@@ -108,48 +108,30 @@ class Trajectory:
 
         Exact: a polynomial's extremes lie at its ends and at the roots of its derivative.
         """
-        n, _, k = self.coefficients.shape
-        values = largest(self._rows(order)).reshape(n, k)
-        return np.asarray((values / (np.diff(self.breaks) ** order)[:, None]).max(axis=0))
+        low, high = self._ranges(order)
+        return np.maximum(-low, high)
 
     def extremes(self) -> tuple[Array, Array]:
         """Lowest and highest position (k,), (k,) of each joint at any time; exact as ``peaks``."""
-        n, _, k = self.coefficients.shape
-        low, high = ranges(self._rows(0))
-        return low.reshape(n, k).min(axis=0), high.reshape(n, k).max(axis=0)
+        return self._ranges(0)
+
+    def _ranges(self, order: int) -> tuple[Array, Array]:
+        from galley.motion.kernel.curves import ranges
+
+        ensure(TIMING)
+        low, high = np.empty((2, self.coefficients.shape[2]))
+        ranges(np.array(self.breaks), np.array(self.coefficients), order, low, high)
+        return low, high
 
     def length(self) -> float:
         """Length of the curve in joint space: the integral of the speed's Euclidean norm.
 
-        Adaptive Gauss-Legendre quadrature to 1e-10, relative. Pieces are first split where the
-        speed may have kinks (a joint reverses while the others are at rest).
+        Adaptive Gauss-Legendre quadrature to 1e-10, relative.
         """
-        n, _, k = self.coefficients.shape
-        rates = self._rows(1).reshape(n, k, -1)
-        size = rates.shape[2]
-        squared = np.zeros((n, 2 * size - 1))
-        for a in range(size):
-            squared[:, a : a + size] += (rates[:, :, a : a + 1] * rates).sum(axis=1)
-        splits = np.column_stack([np.zeros(n), np.sort(turning_points(squared)), np.ones(n)])
-        knots = self.breaks[:-1, None] + np.diff(self.breaks)[:, None] * splits
-        starts, ends = knots[:, :-1].reshape(-1), knots[:, 1:].reshape(-1)
-        whole = self._speed_integrals(starts, ends)
-        total, scale = 0.0, float(whole.sum())
-        for _ in range(60):
-            middles = 0.5 * (starts + ends)
-            left, right = (
-                self._speed_integrals(a, b) for a, b in ((starts, middles), (middles, ends))
-            )
-            rough = np.abs(left + right - whole) > 1e-10 * scale / n
-            total += float((left + right)[~rough].sum())
-            if not rough.any():
-                return total
-            starts, ends = (
-                np.concatenate([a[rough], b[rough]])
-                for a, b in ((starts, middles), (middles, ends))
-            )
-            whole = np.concatenate([left[rough], right[rough]])
-        return total + float(whole.sum())
+        from galley.motion.kernel.curves import length
+
+        ensure(TIMING)
+        return float(length(np.array(self.breaks), np.array(self.coefficients)))
 
     def resampled(self, step: float | Array) -> tuple[Array, Array]:
         """States along the curve, with no joint travelling more than ``step`` between two of them.
@@ -167,9 +149,16 @@ class Trajectory:
         steps = np.broadcast_to(np.asarray(step, dtype=np.float64), self.coefficients.shape[2:])
         if not (steps > 0.0).all():
             raise ValueError(f"step must be greater than 0, got {step}")
-        n, _, k = self.coefficients.shape
+        n, size, k = self.coefficients.shape
         # Travel over a cell, in steps: u runs over [0, 1] in a piece, over 1 / _CELLS in a cell.
-        travel = bounds(self._rows(1), _CELLS).reshape(n, k, _CELLS) / _CELLS
+        powers = np.arange(1, size)
+        rates = (
+            self.coefficients[:, 1:] * (np.diff(self.breaks)[:, None] ** powers * powers)[..., None]
+        )
+        rows = (
+            np.moveaxis(rates, 1, 2).reshape(n * k, size - 1) if size > 1 else np.zeros((n * k, 1))
+        )
+        travel = bounds(rows, _CELLS).reshape(n, k, _CELLS) / _CELLS
         cells = (travel / steps[:, None]).max(axis=1).reshape(-1)
         along = np.concatenate([[0.0], np.cumsum(cells)])
         count = max(1, int(np.ceil(along[-1] * (1.0 + 1e-9))))
@@ -242,25 +231,6 @@ class Trajectory:
             raise BadInput.one(path, f"holds {len(found)} trajectories, expected one")
         return cls(*found[0])
 
-    def _rows(self, order: int) -> Array:
-        """Each piece and joint as a polynomial over [0, 1] (n k, d + 1 - order).
-
-        In u = t / span: the coefficients are of similar size, so that trimming noise is safe. The
-        derivative is with respect to u.
-        """
-        n, size, k = self.coefficients.shape
-        rows = self.coefficients * (np.diff(self.breaks)[:, None] ** np.arange(size))[:, :, None]
-        rows = np.moveaxis(rows, 1, 2).reshape(n * k, size)
-        for _ in range(order):
-            rows = derived(rows)
-        return np.asarray(rows)
-
-    def _speed_integrals(self, starts: Array, ends: Array) -> Array:
-        """Joint-space lengths (m,) between times (m,), (m,), by 8 Gauss points each."""
-        half = 0.5 * (ends - starts)
-        times = 0.5 * (starts + ends)[:, None] + half[:, None] * _NODES
-        return np.asarray(np.linalg.norm(self(times, 1), axis=2) @ _WEIGHTS * half)
-
 
 def limit_ratios(trajectory: Trajectory, group: JointGroup) -> tuple[float, float, float]:
     """Peak velocity, acceleration and jerk as ratios to the group's limits."""
@@ -277,57 +247,6 @@ def slowed(trajectory: Trajectory, factor: float) -> Trajectory:
         trajectory.breaks * factor,
         trajectory.coefficients * powers[None, :, None],
     )
-
-
-def derived(rows: Array) -> Array:
-    """Coefficients (m, d) of the derivatives of polynomials (m, d + 1), lowest power first."""
-    if rows.shape[1] == 1:
-        return np.zeros_like(rows)
-    return np.asarray(rows[:, 1:] * np.arange(1, rows.shape[1]))
-
-
-def turning_points(rows: Array) -> Array:
-    """Critical points in [0, 1] (m, d) of polynomials (m, d + 1); unused places hold 0.
-
-    The real parts of complex roots are included: rounding may move a double root off the axis.
-    """
-    slopes = derived(rows)
-    scale = np.abs(slopes).max(axis=1, initial=0.0)
-    solid = np.abs(slopes) > 1e-12 * scale[:, None]
-    degree = np.where(solid.any(axis=1), slopes.shape[1] - 1 - solid[:, ::-1].argmax(axis=1), 0)
-    found = np.zeros((len(rows), slopes.shape[1]))
-    for d in range(1, slopes.shape[1]):
-        of = np.nonzero(degree == d)[0]
-        if len(of):
-            found[of, :d] = _real_parts(slopes[of, : d + 1])
-    return np.clip(found, 0.0, 1.0)
-
-
-def ranges(rows: Array) -> tuple[Array, Array]:
-    """The lowest and the highest value (m,), (m,) on [0, 1] of polynomials (m, d + 1).
-
-    Exact up to rounding: extremes lie at the ends and at the roots of the derivative.
-    """
-    if rows.shape[1] <= 2:  # constant or linear
-        ends = np.stack([rows[:, 0], rows.sum(axis=1)])
-        return np.asarray(ends.min(axis=0)), np.asarray(ends.max(axis=0))
-    if rows.shape[1] == 3:  # a parabola turns once
-        bend = 2.0 * rows[:, 2]
-        turn = np.clip(-rows[:, 1] / np.where(bend == 0.0, 1.0, bend), 0.0, 1.0)
-        middle = rows[:, 0] + turn * (rows[:, 1] + turn * rows[:, 2])
-        three = np.stack([rows[:, 0], middle, rows.sum(axis=1)])
-        return np.asarray(three.min(axis=0)), np.asarray(three.max(axis=0))
-    u = np.column_stack([turning_points(rows), np.zeros(len(rows)), np.ones(len(rows))])
-    values = np.zeros_like(u)
-    for p in range(rows.shape[1] - 1, -1, -1):  # Horner
-        values = values * u + rows[:, p : p + 1]
-    return np.asarray(values.min(axis=1)), np.asarray(values.max(axis=1))
-
-
-def largest(rows: Array) -> Array:
-    """The largest magnitude (m,) on [0, 1] of polynomials (m, d + 1)."""
-    low, high = ranges(rows)
-    return np.maximum(-low, high)
 
 
 def bounds(rows: Array, cells: int) -> Array:
@@ -356,14 +275,3 @@ def _to_bernstein(degree: int, cells: int) -> Array:
         found[c] = convert @ np.array(shift)
     found.setflags(write=False)
     return found
-
-
-def _real_parts(rows: Array) -> Array:
-    """The real parts (m, d) of the roots of polynomials (m, d + 1), the last of them not 0."""
-    d = rows.shape[1] - 1
-    if d == 1:
-        return np.asarray(-rows[:, :1] / rows[:, 1:])
-    companion = np.zeros((len(rows), d, d))
-    companion[:, np.arange(1, d), np.arange(d - 1)] = 1.0
-    companion[:, :, -1] = -rows[:, :-1] / rows[:, -1:]
-    return np.asarray(np.linalg.eigvals(companion).real)

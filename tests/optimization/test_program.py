@@ -4,19 +4,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from pydrake.solvers import ClarabelSolver, MathematicalProgram
 
 from galley.motion.path import Path
 from galley.optimization.heading import astern, astern_cost
+from galley.optimization.kernel.program import WIDTH
 from galley.optimization.smooth import (
     Iterate,
     Weights,
-    build_program,
     initial_control_points,
     minimum_duration,
     solve_program,
 )
 from galley.optimization.spline import FIXED, spline_space
 from galley.robots.panda.description import arm_group
+from galley.robots.panda.models import mobile_panda
 from galley.worlds.view import Nearby
 
 
@@ -41,10 +43,8 @@ def one_round(points, near=NOTHING, trust=2.0, scale=1.0, weights=None, group=GR
     space = spline_space(len(points) - 3)
     basis = space.basis(space.samples(3))
     duration = duration or minimum_duration(space, points, group, scale)
-    program, x = build_program(
-        space, Iterate(points, duration, trust), group, scale, basis, near, weights or Weights()
-    )
-    found = solve_program(program, x, points)
+    iterate = Iterate(points, duration, trust)
+    found = solve_program(space, iterate, group, scale, basis, near, weights or Weights())
     assert found is not None
     return space, basis, found, duration
 
@@ -168,3 +168,124 @@ def test_the_cost_of_driving_astern_bounds_it_from_above_for_any_heading(off):
     ahead = np.linalg.solve(H + 1e-9 * np.eye(len(H)), -g)  # the program alone faces the way
     other[FIXED:-FIXED, 2] = ahead
     assert astern(basis @ other) <= 0.2 * astern(basis @ points) + 1e-3
+
+
+def by_clarabel(points, near, basis, trust, weights, group, heading=None, orders=3):
+    """The program as ``smooth`` states it, over all control points, solved by Drake's Clarabel.
+
+    Returns:
+        Its least cost, and the cost of other control points: with the best tau and slacks for them.
+    """
+    m, k = points.shape
+    space = spline_space(m - 3)
+    T = minimum_duration(space, points, group, 1.0)
+    limits = list(enumerate((group.velocity, group.acceleration, group.jerk)[:orders], start=1))
+    steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    pull = weights.length / (np.maximum(steps, 0.3 * steps.sum() / m) * steps.sum())
+    counts = np.ones(k) if heading is None else np.array([1.0, 1.0, 0.0])
+    H, g = (None, None) if heading is None else (weights.astern / T * each for each in heading)
+
+    def cost(P, slack):
+        way = np.diff(P, axis=0)
+        total = weights.slack * sum(slack) + 0.5 * (way**2 * pull[:, None] * counts).sum()
+        if heading is not None:
+            own = P[FIXED:-FIXED, 2]
+            total = total + 0.5 * own @ H @ own + g @ own
+        return total
+
+    program = MathematicalProgram()
+    P = program.NewContinuousVariables(m, k)
+    tau, slack = program.NewContinuousVariables(1)[0], program.NewContinuousVariables(len(basis))
+    for i in range(m):
+        for j in range(k):
+            if FIXED <= i < m - FIXED:
+                low = max(points[i, j] - trust, group.lower[j])
+                program.AddBoundingBoxConstraint(
+                    low, min(points[i, j] + trust, group.upper[j]), P[i, j]
+                )
+            else:
+                program.AddBoundingBoxConstraint(points[i, j], points[i, j], P[i, j])
+    program.AddBoundingBoxConstraint(0.0, np.inf, slack)
+    program.AddBoundingBoxConstraint(0.5, 3.0, tau)
+    for p, limit in limits:
+        for row in (space.derivatives[p] @ P) / (limit * T**p):
+            for value in row:
+                program.AddLinearConstraint(value <= p * tau - (p - 1))
+                program.AddLinearConstraint(-value <= p * tau - (p - 1))
+    for row, distance, required, gradient in zip(*near, strict=True):
+        moved = gradient @ (basis[row] @ P - basis[row] @ points)
+        wanted = required + weights.buffer
+        program.AddLinearConstraint(distance + moved + slack[row] >= wanted)
+    program.AddQuadraticCost(cost(P, slack))
+    program.AddLinearCost(tau)
+    result = ClarabelSolver().Solve(program, None, None)
+    assert result.is_success()
+
+    def best(other):
+        peaks = [
+            (np.abs(space.derivatives[p] @ other) / (limit * T**p)).max() for p, limit in limits
+        ]
+        own = max(0.5, *((peak + p - 1) / p for p, peak in enumerate(peaks, start=1)))
+        need = np.zeros(len(basis))
+        moved = ((basis @ (other - points))[near.row] * near.gradient).sum(axis=1)
+        np.maximum.at(need, near.row, near.required + weights.buffer - near.distance - moved)
+        return own + cost(other, need)
+
+    return result.get_optimal_cost(), best
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("depth", [0.03, -0.02])
+def test_its_cost_is_as_low_as_drakes_clarabel_finds(seed, depth):
+    """Near and, with a negative depth, overlapping bodies; everywhere the same program."""
+    rng = np.random.default_rng(seed)
+    points = guess(START, VIA, GOAL)
+    basis = spline_space(12).basis(spline_space(12).samples(3))
+    rows = np.sort(rng.integers(4, len(basis) - 4, 30))
+    near = pairs(rows, depth + 0.03 * rng.random(30), rng.uniform(-0.4, 0.4, (30, 7)))
+    # Over pieces as long as these the arm's limit of jerk can't be active.
+    least, cost = by_clarabel(points, near, basis, 0.5, Weights(), GROUP, orders=2)
+    found = solve_program(
+        spline_space(12),
+        Iterate(points, minimum_duration(spline_space(12), points, GROUP, 1.0), 0.5),
+        GROUP, 1.0, basis, near, Weights(),
+    )  # fmt: skip
+    assert least - 1e-5 <= cost(found) <= least + 2e-3 * max(1.0, least)
+
+
+def test_of_a_drive_with_a_heading_too():
+    group = mobile_panda().group("base")
+    space = spline_space(12)
+    points = initial_control_points(
+        space, np.array([[0.0, 0.0, 0.0], [1.0, 1.5, 1.0], [2.5, 1.5, 3.0]]), group
+    )
+    basis = space.basis(space.samples(3))
+    near = Nearby(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros((0, 3)))
+    weights = Weights(astern=2.0)
+    heading = astern_cost(basis, points)
+    least, cost = by_clarabel(points, near, basis, 0.5, weights, group, heading)
+    iterate = Iterate(points, minimum_duration(space, points, group, 1.0), 0.5)
+    found = solve_program(space, iterate, group, 1.0, basis, near, weights)
+    assert least - 1e-5 <= cost(found) <= least + 2e-3 * max(1.0, abs(least))
+
+
+@pytest.mark.parametrize("pieces", [4, 14, 40])
+@pytest.mark.parametrize("samples", [1, 3])
+def test_rows_depend_on_as_few_control_points_as_the_band_is_wide(pieces, samples):
+    """Between two states also, for the heading's cost; wherever a state has been added."""
+    space = spline_space(pieces)
+    u = np.sort(np.append(space.samples(samples), np.random.default_rng(0).random(9)))
+    basis = space.basis(u)
+    for rows in (*space.derivatives[1:], basis, basis[1:] + basis[:-1]):
+        for row in rows:
+            at = np.nonzero(row)[0]
+            assert at[-1] - at[0] < WIDTH
+
+
+def test_a_range_that_is_out_of_reach_has_no_solution():
+    points = guess(START, GOAL)
+    points[8, 0] = GROUP.upper[0] + 1.0
+    space = spline_space(12)
+    iterate = Iterate(points, minimum_duration(space, points, GROUP, 1.0), 0.5)
+    basis = space.basis(space.samples(3))
+    assert solve_program(space, iterate, GROUP, 1.0, basis, NOTHING, Weights()) is None

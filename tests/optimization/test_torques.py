@@ -7,6 +7,10 @@ import numpy as np
 import pybullet
 import pytest
 from pybullet_utils.bullet_client import BulletClient
+from pydrake.math import RigidTransform
+from pydrake.multibody.parsing import Parser
+from pydrake.multibody.plant import MultibodyPlant
+from pydrake.multibody.tree import MultibodyForces, SpatialInertia
 
 from galley.domain.failure import Failure
 from galley.domain.frames import frozen, rotation_rpy, transform
@@ -15,8 +19,10 @@ from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.optimization.torques import HeldItem, TorqueCheck, TorqueModel
+from galley.robots.iiwa import iiwa
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.kinematics import X_FH, link_frames
+from galley.robots.panda.models import mobile_panda
 from galley.robots.panda.urdf import IDENTIFIED, set_identified
 
 G = 9.81
@@ -78,9 +84,71 @@ def test_torques_are_those_of_pybullet(robot, bullet_torques, inertials):
     np.testing.assert_allclose(ours, bullet_torques(inertials, q, v, a), atol=2e-3, rtol=2e-3)
 
 
+class Drakes:
+    """A robot in Drake, with a box of a held item's mass at its pose in the palm."""
+
+    def __init__(self, robot, held=None):
+        root = ET.fromstring(robot.urdf)
+        set_identified(root)
+        for limit in root.iter("limit"):
+            limit.attrib.pop("effort", None)
+        for link in root.iter("link"):
+            for shape in (*link.findall("visual"), *link.findall("collision")):
+                link.remove(shape)
+        self.plant = plant = MultibodyPlant(0.0)
+        Parser(plant).AddModelsFromString(ET.tostring(root, encoding="unicode"), "urdf")
+        if held is not None:
+            box = SpatialInertia.SolidBoxWithMass(held.item.mass, *(held.item.shapes[0].size))
+            body = plant.AddRigidBody("held", plant.GetModelInstanceByName(root.get("name")), box)
+            X = RigidTransform(held.X_HI)
+            plant.WeldFrames(plant.GetFrameByName(robot.palm), body.body_frame(), X)
+        plant.Finalize()
+        self.context = plant.CreateDefaultContext()
+        self.default = np.array(plant.GetPositions(self.context))
+        joints = [plant.GetJointByName(name) for name in robot.joints]
+        self.at_q = [joint.position_start() for joint in joints]
+        self.at_v = [joint.velocity_start() for joint in joints]
+
+    def set(self, q, velocity):
+        positions, rates = self.default.copy(), np.zeros(self.plant.num_velocities())
+        positions[self.at_q], rates[self.at_v] = q, velocity
+        self.plant.SetPositions(self.context, positions)
+        self.plant.SetVelocities(self.context, rates)
+
+    def torques(self, q, velocity, acceleration):
+        forces, second = MultibodyForces(self.plant), np.zeros(self.plant.num_velocities())
+        self.set(q, velocity)
+        second[self.at_v] = acceleration
+        self.plant.CalcForceElementsContribution(self.context, forces)
+        return self.plant.CalcInverseDynamics(self.context, second, forces)[self.at_v]
+
+    def energy(self, q, velocity):
+        """Kinetic and potential energy together, J."""
+        self.set(q, velocity)
+        plant, context = self.plant, self.context
+        return plant.CalcKineticEnergy(context) + plant.CalcPotentialEnergy(context)
+
+    def mass_matrix(self, q):
+        self.set(q, np.zeros(len(q)))
+        return self.plant.CalcMassMatrix(self.context)[np.ix_(self.at_v, self.at_v)]
+
+
+@pytest.mark.parametrize("held", [None, HeldItem(block(), transform(translation=[0.02, 0.0, 0.1]))])
+@pytest.mark.parametrize("make", [mobile_panda, iiwa])
+def test_torques_and_the_mass_matrix_are_those_of_drake(make, held):
+    """Of other arms too; the iiwa's URDF has joints with damping."""
+    robot = make()
+    model, drakes = TorqueModel(robot, held), Drakes(robot, held)
+    q, v, a = states(robot)
+    found = model.torques(q, v, a)
+    for ours, *state in zip(found, q, v, a, strict=True):
+        np.testing.assert_allclose(ours, drakes.torques(*state), atol=1e-9)
+    np.testing.assert_allclose(model.mass_matrix(q[0]), drakes.mass_matrix(q[0]), atol=1e-9)
+
+
 @pytest.mark.parametrize("held", [None, HeldItem(block(), transform(translation=[0.02, 0.0, 0.1]))])
 def test_the_power_of_the_joints_is_what_the_energy_gains(robot, held):
-    model = TorqueModel(robot, held)
+    model, drakes = TorqueModel(robot, held), Drakes(robot, held)
     rng = np.random.default_rng(1)
     curve = Trajectory("arm", np.array([0.0, 1.0]), 0.4 * rng.normal(size=(1, 5, 7)))
     q = np.zeros(robot.size)
@@ -95,18 +163,8 @@ def test_the_power_of_the_joints_is_what_the_energy_gains(robot, held):
         states_t = [full(t, order)[None] for order in range(3)]
         power = float(model.torques(*states_t)[0] @ states_t[1][0])
         h = 1e-5
-        gain = [energy(model, full(t + s, 0), full(t + s, 1)) for s in (-h, h)]
+        gain = [drakes.energy(full(t + s, 0), full(t + s, 1)) for s in (-h, h)]
         assert power == pytest.approx((gain[1] - gain[0]) / (2 * h), rel=1e-5, abs=1e-6)
-
-
-def energy(model, q, velocity):
-    """Kinetic and potential energy together (J), by Drake."""
-    plant, context = model._plant, model._context
-    positions, rates = np.array(model._default), np.zeros(plant.num_velocities())
-    positions[model._at_q], rates[model._at_v] = q, velocity
-    plant.SetPositions(context, positions)
-    plant.SetVelocities(context, rates)
-    return plant.CalcKineticEnergy(context) + plant.CalcPotentialEnergy(context)
 
 
 def height_energy(q_arm):

@@ -117,7 +117,7 @@ def _link(
     robot: ET.Element, name: str, shapes: tuple[Shape, ...], X_LB: Array, mass: float, folder: Path
 ) -> None:
     link = ET.SubElement(robot, "link", name=name)
-    add_inertial(link, shapes, X_LB, mass)
+    _add_inertial(link, shapes, X_LB, mass)
     for k, shape in enumerate(shapes):
         if shape.collision:
             collision = ET.SubElement(link, "collision", name=f"{name}_{k}_collision")
@@ -148,27 +148,35 @@ def _geometry(geometry: ET.Element, shape: Shape, file: Path) -> None:
         ET.SubElement(geometry, "mesh", filename=str(file))
 
 
-def add_inertial(link: ET.Element, shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> None:
-    """Mass spread evenly over the shapes' volumes; each counts as its bounding box."""
+def inertial(shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> tuple[Array, Array]:
+    """Mass spread evenly over the shapes' volumes; each counts as its bounding box.
+
+    Returns:
+        The centre (3,) and the inertia (3, 3) about it, in the axes of L.
+    """
     solid = [s for s in shapes if s.collision]
     if not solid:  # it collides with nothing: as a ball of 5 cm radius
-        centre, I_C = np.zeros(3), np.eye(3) * (0.4 * mass * 0.05**2)
-    else:
-        volumes = np.array([np.prod(2.0 * s.half_extents) for s in solid])
-        masses = mass * volumes / volumes.sum()
-        poses = [X_LB @ s.X_BS @ transform(None, s.middle) for s in solid]
-        centre = sum(m * X[:3, 3] for m, X in zip(masses, poses, strict=True)) / mass
-        I_C = np.zeros((3, 3))
-        for m, X, shape in zip(masses, poses, solid, strict=True):
-            a, b, c = (2.0 * shape.half_extents) ** 2
-            own = np.diag([b + c, a + c, a + b]) * m / 12.0
-            d = X[:3, 3] - centre  # Steiner: moved to the common centre
-            I_C += X[:3, :3] @ own @ X[:3, :3].T + m * (d @ d * np.eye(3) - np.outer(d, d))
-    inertial = ET.SubElement(link, "inertial")
-    ET.SubElement(inertial, "origin", xyz=_words(centre), rpy="0 0 0")
-    ET.SubElement(inertial, "mass", value=_number(mass))
+        return np.zeros(3), np.eye(3) * (0.4 * mass * 0.05**2)
+    volumes = np.array([np.prod(2.0 * s.half_extents) for s in solid])
+    masses = mass * volumes / volumes.sum()
+    poses = [X_LB @ s.X_BS @ transform(None, s.middle) for s in solid]
+    centre = sum(m * X[:3, 3] for m, X in zip(masses, poses, strict=True)) / mass
+    I_C = np.zeros((3, 3))
+    for m, X, shape in zip(masses, poses, solid, strict=True):
+        a, b, c = (2.0 * shape.half_extents) ** 2
+        own = np.diag([b + c, a + c, a + b]) * m / 12.0
+        d = X[:3, 3] - centre  # Steiner: moved to the common centre
+        I_C += X[:3, :3] @ own @ X[:3, :3].T + m * (d @ d * np.eye(3) - np.outer(d, d))
+    return np.asarray(centre), I_C
+
+
+def _add_inertial(link: ET.Element, shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> None:
+    centre, I_C = inertial(shapes, X_LB, mass)
+    element = ET.SubElement(link, "inertial")
+    ET.SubElement(element, "origin", xyz=_words(centre), rpy="0 0 0")
+    ET.SubElement(element, "mass", value=_number(mass))
     ET.SubElement(
-        inertial,
+        element,
         "inertia",
         ixx=_number(I_C[0, 0]),
         ixy=_number(I_C[0, 1]),
