@@ -49,7 +49,6 @@ _FORCE_RATE = 1000.0  # Hz, of readings of the force: the Panda's
 _TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
 _BESIDE = MARGIN - 0.0005  # m, two items nearer than this leave no margin between them
 _OVER = 0.02  # m, an item is lifted this far above the items beside it
-_BEHIND = 4  # spots of which the farthest is taken first
 _FEW = 16  # leaning grasps checked in one turn
 
 
@@ -191,10 +190,7 @@ def place_manipulations(
     moves = scene.body(region.body).joint is not None
     openings = _openings(context)
     landing = _landing(item)
-    poses = placements_in(scene, state, item, region, later, spot, rng)
-    if later:
-        poses = _farthest_first(poses, X_WB, state.q[context.robot.slice("base")])
-    for X_BI in poses:
+    for X_BI in placements_in(scene, state, item, region, later, spot, rng):
         X_WI = X_WB @ X_BI
         X_WH = X_WI @ inverse(X_HI)
         up = shifted(X_WH, np.array([0.0, 0.0, LIFT]))
@@ -216,16 +212,6 @@ def place_manipulations(
             ),
             width,
         )
-
-
-def _farthest_first(poses: Iterator[Array], X_WB: Array, base: Array) -> Iterator[Array]:
-    """Of every few poses X_BI the one farthest from the base (3,) first: the next item is to pass.
-
-    Few, so that places nearby get their turn, too.
-    """
-    while lot := list(islice(poses, _BEHIND)):
-        lot.sort(key=lambda X_BI: -float(np.linalg.norm((X_WB @ X_BI)[:2, 3] - base[:2])))
-        yield from lot
 
 
 def handle_manipulations(

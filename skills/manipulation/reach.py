@@ -28,9 +28,8 @@ _REDUNDANT = 12  # values of the redundant joint tried at a contact
 _REDUNDANT_FIRST = 6  # the same to score base poses
 _SOLUTIONS = 6  # free arm configurations tried at a contact
 _BASES = 16  # free base poses compared for one manipulation
-_LATER = 4  # the same after as many tries: what scores well was in vain
-_DRAWN = 64, 512  # base poses drawn at first, and at most at a time
-_MOST_DRAWN = 8192  # of them, for the manipulations of one step
+_DRAWN = 128  # base poses drawn at a time
+_MOST_DRAWN = 4096  # of them, for the manipulations of one step
 _WEIGHTS = Weights(travel=1.0)  # of the drive to a base pose
 _RANK = ("best", "second best")  # of them, those that are solved
 
@@ -162,23 +161,22 @@ class _FreeBases:
         self._checker = context.checker(state, holding_contact_pairs(context, state))
         self._bases, self._drawn = np.empty((0, 3)), 0
 
-    def within_reach(self, X_WH: Array, most: int) -> Array:
-        """At most so many of them (m, 3), near enough to X_WH (4, 4) for the stretched arm."""
+    def within_reach(self, X_WH: Array) -> Array:
+        """At most 16 of them (m, 3), near enough to X_WH (4, 4) for the stretched arm."""
         near = self._near(X_WH)
         if len(near) < _BASES and self._drawn < _MOST_DRAWN:
             self._draw(X_WH)
             near = self._near(X_WH)
-        if len(near) > most:
-            near = near[self._rng.choice(len(near), most, replace=False)]
+        if len(near) > _BASES:
+            near = near[self._rng.choice(len(near), _BASES, replace=False)]
         return near
 
     def _near(self, X_WH: Array) -> Array:
         return np.asarray(self._bases[in_ring(X_WH, self._bases, self._robot)])
 
     def _draw(self, X_WH: Array) -> None:
-        n = int(np.clip(self._drawn, *_DRAWN))  # more and more where there is little room
-        bases = sample_stances(X_WH, self._stance, self._robot, n, self._rng)
-        self._drawn += n
+        bases = sample_stances(X_WH, self._stance, self._robot, _DRAWN, self._rng)
+        self._drawn += _DRAWN
         if self._forward:
             bases = facing(bases, self._q[self._robot.slice("base")], self._stance)
         free = self._checker.free_many(self._robot.with_groups(self._q, base=bases, arm=self._arm))
@@ -199,8 +197,7 @@ def _candidate_bases(
     a short drive with little turning, forward rather than backwards. With each the reason for it.
     """
     robot = context.robot
-    most = _BASES if tally.tried < _BASES else _LATER
-    free = bases.within_reach(manipulation.contact, most)
+    free = bases.within_reach(manipulation.contact)
     arm = MobileArm(robot, robot.kinematics.redundant_values(_REDUNDANT_FIRST, rng))
     placer = Placer(arm, [manipulation.contact], weights=_WEIGHTS, travel=drive)
     options = placer.score(free, state.q[robot.slice("base")])

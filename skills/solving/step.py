@@ -175,7 +175,7 @@ def folded_configurations(context: PlanningContext, state: State) -> Array:
 HERE = 16  # manipulations tried from the current stance before others are sampled
 PATHS = 4  # solved manipulations for which free motions are planned
 RETRIES = 3  # of a step of a compound action
-_AHEAD = 30  # tries of a look ahead
+_AHEAD = 60  # tries of a look ahead
 _REJECTIONS = 8  # solutions rejected by ``accepts``; after that any is accepted, and the next step
 # fails and says why
 

@@ -28,7 +28,7 @@ def test_the_base_poses_are_free_and_in_the_stance_set(kitchen, world, context, 
     engine = world.checker(state, holding_contact_pairs(context, state))
     start, found = state.q[context.robot.slice("base")], []
     for _, way in zip(range(12), pick_manipulations(context, state, index, rng), strict=False):
-        near = bases.within_reach(way.contact, 16)
+        near = bases.within_reach(way.contact)
         assert len(near) <= 16
         found += list(near)
     assert len(found) > 50
