@@ -25,6 +25,9 @@ def main() -> int:
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not by nohup
     if interruptible:
         signal.signal(signal.SIGINT, _leave)
+        # Runs last of all that runs at exit. Python would put SIGINT's own action back, by which a
+        # command that is done would end as if it were killed; it leaves what is ignored.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     try:
         from galley.cli import main as run
 

@@ -172,6 +172,8 @@ def test_the_force_turns_with_the_body(theta, spin, x, y):
     normals = signed_distance(sim.body, around)[2]
     if np.ptp(normals, axis=0).max() > 1e-3:
         return  # as near to one side as to another
+    if abs(sim.gap(np.zeros((1, 3)), np.array([[x, y]]))[0]) < 1e-9:
+        return  # touching or not is a matter of rounding
     here = force(sim, (0, 0, 0), (x, y), (0.1, 0.2), (0.3, -0.1, spin))
     turned = force(sim, (0, 0, theta), R @ [x, y], R @ [0.1, 0.2], (*(R @ [0.3, -0.1]), spin))
     assert_allclose(turned, [*(R @ here[:2]), here[2]], atol=1e-9)
