@@ -170,7 +170,7 @@ def test_a_place_without_a_name_is_reached_from_wherever_any_place_is(task, lyin
 
 
 def test_a_base_near_several_places_is_near_the_one_that_the_plan_has_it_at(task):
-    _, state = task.after("navigate burner countertop", "drive")
+    _, state = task.after("pick sugar", "lift")
     q = np.array(state.q)
     q[:3] = [0.9, 0.35, 3.0]  # near the burner, the countertop and the drawer at once
     moved = state.with_robot(q)
