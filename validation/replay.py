@@ -169,6 +169,9 @@ class _DeepContact:
     words: str  # with ``{depth}`` in it
 
 
+_PARTING = 6  # samples in which a contact that is let go comes apart
+
+
 @dataclass
 class _PenetrationCheck:
     """Collects the deepest penetrations, and those that are violations.
@@ -185,6 +188,7 @@ class _PenetrationCheck:
     deepest: Pair | None = None
     max_declared: float = 0.0
     deep_contacts: dict[Pair, _DeepContact] = field(default_factory=dict)
+    touched: dict[Pair, tuple[int, float]] = field(default_factory=dict)
 
     @property
     def violations(self) -> tuple[Violation, ...]:
@@ -208,7 +212,11 @@ class _PenetrationCheck:
             bound = limits.declared_penetration
             if undeclared:
                 bound = limits.penetration + self._allowance(k, pair)
-            unrecorded = estimate > limits.unrecorded and self._unrecorded(k, pair)
+            missing = estimate > limits.unrecorded and self._unrecorded(k, pair)
+            most = limits.unrecorded + (self._parting(k, pair) if missing else 0.0)
+            unrecorded = missing and estimate > most
+            if not missing:
+                self.touched[pair] = k, estimate
             largest = self.deep_contacts[pair].depth if pair in self.deep_contacts else 0.0
             if not (
                 estimate > (self.max_undeclared if undeclared else self.max_declared)
@@ -227,7 +235,7 @@ class _PenetrationCheck:
                 else:
                     kind, words = "pressed", f"{pair[0]} is pressed {{depth}} into {pair[1]}"
                 self._add(k, pair, depth, kind, words)
-            elif unrecorded and depth > limits.unrecorded:
+            elif unrecorded and depth > most:
                 words = f"{pair[0]} is {{depth}} in {pair[1]}, but no contact was recorded"
                 self._add(k, pair, depth, "contact", words)
 
@@ -235,6 +243,15 @@ class _PenetrationCheck:
         new = _DeepContact(float(self.log.time[k]), depth, kind, words)
         contact = self.deep_contacts.setdefault(pair, new)
         contact.depth = max(contact.depth, depth)
+
+    def _parting(self, k: int, pair: Pair) -> float:
+        """How deep (m) a pair was when its contact was last recorded, just before sample ``k``.
+
+        By so much the shapes here differ from the simulator's, whose bodies only touched then. It
+        counts while they part, and no further than another tolerance.
+        """
+        last, depth = self.touched.get(pair, (-_PARTING, 0.0))
+        return min(depth, self.tolerances.unrecorded) if k - last < _PARTING else 0.0
 
     def _unrecorded(self, k: int, pair: Pair) -> bool:
         """Whether a run with forces lacks a record of this contact of a robot link."""
