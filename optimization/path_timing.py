@@ -62,6 +62,10 @@ def fastest_time_law(
         scale: share of the limits to use, in (0, 1].
         plateau: least time (s) of constant speed on a straight piece, where there is room. 0 is the
             fastest; with more, a shorter moving average bounds the jerk.
+
+    Raises:
+        ValueError: the scale is out of range, the path has stops or a segment of no length, or the
+            limits are so far apart that rounding leaves no speed at all.
     """
     from galley.optimization.kernel.path_timing import rates
 
@@ -87,7 +91,10 @@ def fastest_time_law(
     top_square = (velocity / sizes).min(axis=1) ** 2
     steepest = (acceleration / sizes).min(axis=1)
     bounds = top_square, steepest
-    return _merged(path, *_with_peaks(grid, piece, squares, straight, bounds, plateau))
+    law = _merged(path, *_with_peaks(grid, piece, squares, straight, bounds, plateau))
+    if not (law.squares[:-1] + law.squares[1:] > 0.0).all():
+        raise ValueError("the limits are too far apart: rounding leaves no speed somewhere")
+    return law
 
 
 def timed_trajectory(path: RoundedPath, law: TimeLaw) -> Trajectory:

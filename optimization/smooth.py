@@ -52,6 +52,7 @@ _TOO_LONG = 10.0  # cost of excess length, against the logarithm of the duration
 _SLOWER = 1.05  # duration of a spline, against ``time_optimal``'s, above which that is returned
 _PATIENCE = 5  # rounds after which any proven spline is good enough
 _APART = 1e-4  # least distance of two samples in the parameter
+_SAME = 1e-6  # rad or m, ends nearer than this are the same place
 _RISE = 0.25  # share of the motion in which the initial guess accelerates
 _TAU = (0.5, 3.0)  # bounds of the change of duration in one round
 # A round's program only gives the next iterate, which is timed and proven by itself.
@@ -139,8 +140,8 @@ def smooth(
 
     Returns:
         A checked trajectory. Its ``method`` is ``time-optimal``, with the reason in ``note``, if no
-        spline passed the check or the best took over 5 % longer than ``time_optimal``'s. A Failure
-        if not even the path itself passes.
+        spline passed the check, the best took over 5 % longer than ``time_optimal``'s, or the path
+        ends where it begins. A Failure if not even the path itself passes.
 
     Raises:
         ValueError: the path is not over the group, or the scale is out of range.
@@ -151,6 +152,10 @@ def smooth(
     if len(points) == 1:  # standing still
         still = time_optimal(view, path, group, scale, required)
         return still if isinstance(still, Failure) else replace(still, method=METHOD)
+    if np.abs(points[-1] - points[0]).max() <= _SAME:
+        other = time_optimal(view, path, group, scale, required)
+        note = "the path ends where it begins, so the shortest spline would stand still"
+        return other if isinstance(other, Failure) else replace(other, note=note)
     clearance = _provable_clearance(view, points) if required is None else required
     pieces = options.pieces + options.pieces_per_corner * (len(points) - 2)
     space = spline_space(min(options.max_pieces, pieces))
@@ -379,7 +384,9 @@ def solve_program(
         pull, turn, cost, low, high, np.array(_TAU) - 1.0, weights.slack,
         _GAP, infeasible, steps,
     )  # fmt: skip
-    return None if iterations < 0 else np.clip(points + steps, points + low, points + high)
+    if iterations < 0 or not np.isfinite(steps).all():
+        return None
+    return np.clip(points + steps, points + low, points + high)
 
 
 @lru_cache(maxsize=64)

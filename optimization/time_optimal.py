@@ -95,7 +95,10 @@ def time_optimal(
         else:
             cuts = proven_cuts(view, points, group, useful, required)
         for rounds in itertools.count(1):  # ends: each round shrinks a cut
-            trajectory, spans = _round_and_time(path.group, points, cuts, group, scale)
+            try:
+                trajectory, spans = _round_and_time(path.group, points, cuts, group, scale)
+            except ValueError:  # limits so far apart that times are lost to rounding
+                break
             verdict = check_trajectory(view, trajectory, group, scale, required)
             if verdict.passed:
                 stops = int((cuts == 0.0).sum())

@@ -47,18 +47,19 @@ def fastest(group, a, b):
     return answer.duration
 
 
-def assert_runs(trajectory, group, scale, a, b):
-    """At a 1 ms step, by values alone: limits, ranges, the ends and rest at them."""
-    t = np.append(np.arange(0.0, trajectory.duration, 1e-3), trajectory.duration)
+def assert_runs(trajectory, group, scale, a, b, rest=1e-6):
+    """At a 1 ms step, or 5000 of them, by values alone: limits, ranges, the ends and rest there."""
+    step = max(1e-3, trajectory.duration / 5000)
+    t = np.append(np.arange(0.0, trajectory.duration, step), trajectory.duration)
     for order, limit in ((1, group.velocity), (2, group.acceleration), (3, group.jerk)):
         assert (np.abs(trajectory(t, order)) <= 1.001 * scale * limit).all(), order
     q = trajectory(t)
     assert (q >= group.lower - 1e-9).all()
     assert (q <= group.upper + 1e-9).all()
     np.testing.assert_allclose(q[[0, -1]], [a, b], atol=1e-9)
-    assert np.abs(np.diff(q, axis=0)).max() <= 1.01e-3 * group.velocity.max()
+    assert np.abs(np.diff(q, axis=0)).max() <= 1.01 * step * group.velocity.max()
     for order in (1, 2):
-        assert np.abs(trajectory(np.array([0.0, trajectory.duration]), order)).max() < 1e-6
+        assert np.abs(trajectory(np.array([0.0, trajectory.duration]), order)).max() < rest
 
 
 def deepest(oracle, robot, q, moving, states, held=()):
@@ -232,6 +233,28 @@ def test_going_nowhere_is_standing_still(post):
     group = post.robot.group("arm")
     found = smooth(post.view("arm"), Path("arm", np.array([START, START])), group)
     np.testing.assert_allclose(found.trajectory(np.linspace(0, 1, 5)), np.tile(START, (5, 1)))
+
+
+@pytest.mark.parametrize("size", [0.1, 1e-3, 1e-6, 1e-7, 1e-9, 1e-12, 1e-15])
+@pytest.mark.parametrize("way", [(0, 1), (0, 1, 0), (0, 1, 0, 1), (0, 0, 1, 1, 0, 0)])
+@pytest.mark.parametrize("method", [smooth, time_optimal])
+def test_paths_of_any_size_are_run_to_their_end_even_if_it_is_their_start(post, method, way, size):
+    group = post.robot.group("arm")
+    path = Path("arm", START + size * np.outer(way, np.linspace(-1.0, 1.0, 7)))
+    trajectory = method(post.view("arm"), path, group).trajectory
+    assert_runs(trajectory, group, 1.0, path.start, path.end, 1e-5)
+    away = np.abs(trajectory(np.linspace(0.0, trajectory.duration, 501)) - START).max()
+    assert size < 1e-3 or away > 0.4 * size  # it goes there, but for rounding the corner
+
+
+@pytest.mark.parametrize("which", ["velocity", "acceleration", "jerk"])
+@pytest.mark.parametrize("factor", [1e-9, 1e-6, 1e-3, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("method", [smooth, time_optimal])
+def test_limits_however_far_apart_are_kept(post, method, which, factor):
+    group = post.robot.group("arm")
+    group = replace(group, **{which: factor * getattr(group, which)})
+    trajectory = method(post.view("arm"), plan(post, START, GOAL), group).trajectory
+    assert_runs(trajectory, group, 1.0, START, GOAL)
 
 
 @pytest.mark.parametrize(("joints", "scale"), [(6, 1.0), (7, 0.0), (7, 1.5), (7, float("nan"))])
