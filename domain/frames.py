@@ -11,12 +11,58 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
+_EYE = np.eye(4)
+
 
 def frozen(values: ArrayLike) -> Array:
     """A read-only float copy of ``values``, as stored in frozen dataclasses."""
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
+
+
+def as_numbers(
+    values: ArrayLike, what: str, shape: tuple[int, ...] = (), least: float = -np.inf
+) -> Array:
+    """``values`` as finite floats of a shape, -1 for any number; ``what`` is for the message.
+
+    For all that reaches compiled code, whose comparisons take NaN for free and for within limits.
+
+    Raises:
+        ValueError: another shape, or a number that is not finite or less than ``least``.
+    """
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.full(np.abs(shape), np.nan)
+    if found.ndim != len(shape) or any(
+        n not in (-1, m) for n, m in zip(shape, found.shape, strict=True)
+    ):
+        raise ValueError(f"{what} must have the shape {shape}, got {found.shape}")
+    if not (np.isfinite(found).all() and (found >= least).all()):
+        bound = "" if least == -np.inf else f" from {least:g}"
+        raise ValueError(f"{what} must be finite{bound}, got {values}")
+    return found
+
+
+def as_pose(X: ArrayLike, what: str = "this") -> Array:
+    """Poses X (..., 4, 4) as floats; ``what`` they are, for the message.
+
+    Raises:
+        ValueError: another shape, numbers that are not finite, R no rotation matrix or mirrored, or
+            a last row that is not 0, 0, 0, 1.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    if X.shape[-2:] == (4, 4) and np.isfinite(X).all():
+        R = X[..., :3, :3]
+        off = np.abs(R @ R.swapaxes(-1, -2) - _EYE[:3, :3]).max(initial=0.0)
+        if off <= 1e-6 and np.abs(X[..., 3, :] - _EYE[3]).max(initial=0.0) <= 1e-9:
+            if (np.linalg.det(R) > 0.0).all():
+                return X
+    raise ValueError(
+        f"{what} is no pose (4, 4), which has finite numbers, a rotation matrix (not mirrored) and "
+        "a last row of 0, 0, 0, 1"
+    )
 
 
 def transform(rotation: ArrayLike | None = None, translation: ArrayLike | None = None) -> Array:
@@ -109,8 +155,15 @@ def _quaternions(R: Array) -> Array:
 
 
 def rotation_from_quaternion(q: ArrayLike) -> Array:
-    """R (3, 3) of a quaternion (x, y, z, w), which need not be normalised."""
-    x, y, z, w = np.asarray(q, dtype=np.float64) / np.linalg.norm(q)
+    """R (3, 3) of a quaternion (x, y, z, w), which need not be normalised.
+
+    Raises:
+        ValueError: it is not four finite numbers, or all are 0.
+    """
+    found = as_numbers(q, "a quaternion", (4,))
+    if not found.any():
+        raise ValueError("a quaternion of zeros is no rotation")
+    x, y, z, w = found / np.linalg.norm(found)
     return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from galley.domain.frames import Array, frozen
+from galley.domain.frames import Array, as_pose, frozen
 from galley.domain.scene.model import HAND, WORLD, Scene
 
 
@@ -14,6 +14,9 @@ class Placement:
 
     parent: str
     X_PI: Array
+
+    def __post_init__(self) -> None:
+        as_pose(self.X_PI, "X_PI")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from galley.domain.frames import Array
+from galley.domain.frames import Array, as_numbers
 from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.worlds.checker import Pair
@@ -42,6 +42,13 @@ class Guard:
     force: float
     speed: float
     seek: float = 0.0
+
+    def __post_init__(self) -> None:
+        direction = as_numbers(self.direction, "direction of a guard", (3,))
+        if abs(float(direction @ direction) - 1.0) > 1e-6:
+            raise ValueError(f"direction of a guard must be a unit vector, got {direction}")
+        for name in ("force", "speed", "seek"):
+            as_numbers(getattr(self, name), f"{name} of a guard", least=0.0)
 
 
 @dataclass(frozen=True)

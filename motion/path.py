@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from galley.domain.frames import Array, frozen
+from galley.domain.frames import Array, as_numbers, frozen
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Path:
 
     Attributes:
         group: name of the joint group.
-        waypoints: (n, k), n >= 1, in the group's units.
+        waypoints: (n, k), n >= 1, finite, in the group's units.
     """
 
     group: str
@@ -24,6 +24,7 @@ class Path:
     def __post_init__(self) -> None:
         if self.waypoints.ndim != 2 or len(self.waypoints) == 0:
             raise ValueError(f"waypoints must be (n, k) with n >= 1, got {self.waypoints.shape}")
+        as_numbers(self.waypoints, "waypoints", self.waypoints.shape)
         object.__setattr__(self, "waypoints", frozen(self.waypoints))
 
     @property
@@ -43,6 +44,8 @@ class Path:
 
     def resampled(self, step: float) -> Path:
         """The same line, waypoints added so that no joint moves more than ``step`` in one."""
+        if not step > 0.0:
+            raise ValueError(f"step must be greater than 0, got {step}")
         points = [self.waypoints[:1]]
         for a, b in zip(self.waypoints[:-1], self.waypoints[1:], strict=True):
             n = max(1, int(np.ceil(np.abs(b - a).max() / step - 1e-9)))

@@ -45,8 +45,6 @@ def states_along(
             if joints != size:
                 group = f"'{motion.group}' has {size}"
                 raise ValueError(f"motion {k} has {what} of {joints} joints, {group}")
-        if not np.isfinite(path.waypoints).all():
-            raise ValueError(f"motion {k} has waypoints that are not finite")
         if not _near(trajectory.start, path.start) or not _near(trajectory.end, path.end):
             raise ValueError(f"motion {k}: its trajectory does not follow its waypoints")
         if not _near(trajectory.start, state.q[where]):

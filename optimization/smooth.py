@@ -28,14 +28,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
 from galley.compiled.build import TIMING, ensure
 from galley.domain.failure import Failure
-from galley.domain.frames import Array
+from galley.domain.frames import Array, as_numbers
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import corners
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
@@ -78,6 +78,10 @@ class Weights:
     slack: float = 100.0
     buffer: float = 0.0015
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            as_numbers(value, name, least=0.0)
+
 
 @dataclass(frozen=True)
 class SmoothOptions:
@@ -112,7 +116,7 @@ class SmoothOptions:
         """Check the ranges."""
         least = {"rounds": 0, "pieces": 4, "pieces_per_corner": 0, "max_pieces": 4, "samples": 1}
         for name, low in least.items():
-            if getattr(self, name) < low:
+            if not low <= getattr(self, name) < inf:
                 raise ValueError(f"{name} must be at least {low}, got {getattr(self, name)}")
         for name in ("tolerance", "enough", "length_ratio", "near", "trust"):
             if not (isfinite(getattr(self, name)) and getattr(self, name) > 0.0):

@@ -19,7 +19,7 @@ from pydrake.multibody.tree import BodyIndex, PrismaticJoint
 
 from galley.compiled.build import TIMING, ensure
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, frozen
+from galley.domain.frames import Array, as_pose, frozen
 from galley.domain.scene.model import Item
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.robots.model import RobotModel
@@ -36,6 +36,9 @@ class HeldItem:
 
     item: Item
     X_HI: Array
+
+    def __post_init__(self) -> None:
+        as_pose(self.X_HI, "X_HI")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array, frozen, wrap
+from galley.domain.frames import Array, as_pose, frozen, wrap
 from galley.reachability.stances import bases_below
 from galley.robots.model import RobotModel
 
@@ -63,9 +63,9 @@ def reachability_field(
         redundant: number of values of the redundant joint.
 
     Raises:
-        ValueError: no hand pose, or not even one value of the redundant joint.
+        ValueError: no hand pose, one that is no pose, or not even one value of the redundant joint.
     """
-    hands = np.asarray(hands, dtype=np.float64).reshape(-1, 4, 4)
+    hands = as_pose(hands, "a hand pose").reshape(-1, 4, 4)
     if not len(hands):
         raise ValueError("a field needs a hand pose, got none")
     if redundant < 1:

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array, inverse, rotation_z, transform, wrap
+from galley.domain.frames import Array, as_pose, inverse, rotation_z, transform, wrap
 from galley.domain.scene.model import Stance
 from galley.reachability.field import REDUNDANT
 from galley.reachability.stances import bases_about, beyond, sample_stances, shortfall
@@ -318,6 +318,10 @@ class Placer:
     weights: Weights = Weights()
     stands: Stands | None = None
     travel: Callable[[Array, Array], Array] = travel
+
+    def __post_init__(self) -> None:
+        for target in self.targets:
+            as_pose(target, "a target")
 
     def __post_init__(self) -> None:
         if not self.targets or any(np.size(each) == 0 for each in self.targets):

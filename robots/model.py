@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from galley.domain.frames import Array, frozen, transform
+from galley.domain.frames import Array, as_numbers, as_pose, frozen, transform
 from galley.robots.kinematics import Kinematics
 
 InverseKinematics = Callable[[Array, Array], Array]
@@ -38,6 +38,12 @@ class JointGroup:
     velocity: Array
     acceleration: Array
     jerk: Array
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper", "velocity", "acceleration", "jerk"):
+            values = as_numbers(getattr(self, name), f"{name} of '{self.name}'", (self.size,))
+            if name not in ("lower", "upper") and not (values > 0.0).all():
+                raise ValueError(f"{name}: needs {self.size} positive limits, got {values}")
 
     @property
     def size(self) -> int:
@@ -130,6 +136,10 @@ class RobotModel:
             object.__setattr__(self, "tool_link", self.palm)
         if self.X_LT.size == 0:
             object.__setattr__(self, "X_LT", frozen(transform(translation=self.p_HT)))
+        as_pose(self.X_LT, "X_LT")
+        as_numbers(self.p_HT, "p_HT", (3,))
+        for link, excess in self.sphere_excess:
+            as_numbers(excess, f"sphere_excess of '{link}'", least=0.0)
 
     @property
     def size(self) -> int:

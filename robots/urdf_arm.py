@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from galley.domain.errors import did_you_mean
-from galley.domain.frames import Array, frozen, inverse, rpy
+from galley.domain.frames import Array, as_pose, frozen, inverse, rpy
 from galley.domain.meshes import Hull, hull
 from galley.robots.meshes import as_obj, parts_as_obj
 from galley.robots.model import JointGroup, RobotModel
@@ -106,12 +106,12 @@ def arm_from_urdf(
     table = {str(e.get("name")): e for e in root.findall("joint")}
     chain, tool_link = _chain(root, table, joints, tool_link)
     _simplify(root, path, set(table) - set(chain), convex_parts)
-    _stand_in_world(root, table, np.eye(4) if X_WB is None else np.asarray(X_WB, dtype=np.float64))
+    _stand_in_world(root, table, np.eye(4) if X_WB is None else as_pose(X_WB, "X_WB"))
     group = _group([table[joint] for joint in chain], limits)
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
     links = [str(e.get("name")) for e in root.findall("link")]
     allowed = _sorted_pairs(allowed_self_collisions, links)
-    X_LT = frozen(np.eye(4) if X_LT is None else X_LT)
+    X_LT = frozen(np.eye(4) if X_LT is None else as_pose(X_LT, "X_LT"))
     links = [link for link in links if root.find(f"link[@name='{link}']/collision") is not None]
     tree = read_tree(urdf, group.joints)
     return RobotModel(
@@ -264,7 +264,7 @@ def _group(elements: list[ET.Element], limits: MotionLimits) -> JointGroup:
 
 def _limits(what: str, given: ArrayLike | None, default: Array) -> Array:
     values = default if given is None else np.asarray(given, dtype=np.float64)
-    if values.shape != default.shape or not (values > 0.0).all():
+    if values.shape != default.shape or not ((values > 0.0) & (values < np.inf)).all():
         raise ValueError(f"{what}: needs {len(default)} positive limits, got {values}")
     return frozen(values)
 

@@ -161,8 +161,10 @@ def joined_link(joint: ET.Element, role: str) -> str:
 def _onto_axis(joint: ET.Element) -> Array:
     """X_LJ (4, 4): the rotation of z onto the joint's axis in its link's frame."""
     element = joint.find("axis")
-    words = "1 0 0" if element is None else element.get("xyz", "1 0 0")  # URDF's default
-    z = np.array([float(v) for v in words.split()])
+    if element is None or element.get("xyz") is None:
+        z = np.array([1.0, 0.0, 0.0])  # URDF's default
+    else:
+        z = np.array(_numbers(element, "xyz", 3))
     size = float(np.linalg.norm(z))
     if size == 0.0:
         raise ValueError(f"joint '{joint.get('name')}' has no axis")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from galley.domain.errors import did_you_mean
+from galley.domain.frames import as_pose
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Guard, Motion, Record
 from galley.motion.path import Path
@@ -88,6 +89,10 @@ def _line_fault(line: Line) -> str | None:
         return f"whose poses have the shape {line.poses.shape}, not (n, 4, 4) with n from 2"
     if not np.issubdtype(line.poses.dtype, np.number) or not np.isfinite(line.poses).all():
         return "whose poses are no finite numbers"
+    try:
+        as_pose(line.poses)
+    except ValueError:
+        return "whose poses are no rotation matrices, or have a last row other than 0, 0, 0, 1"
     if not _number(line.speed) or line.speed <= 0.0:
         return "whose speed is no number greater than 0"
     expected = (len(line.poses), len(line.state.scene_q))

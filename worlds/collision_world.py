@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.build import KERNEL, ensure
-from galley.domain.frames import Array, frozen
+from galley.domain.frames import Array, as_numbers, as_pose, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Contact, Pair
 from galley.worlds.kernel.arrays import Obstacles, Solids
 from galley.worlds.moving_bodies import AttachedBody, MovingBodies, SceneJoint, moving_bodies
 from galley.worlds.prepared import prepared, resting
-from galley.worlds.solids import NO_POSE, Solid, bounds, row12, table
+from galley.worlds.solids import Solid, bounds, check_finite, row12, table
 from galley.worlds.view import View
 
 _T = TypeVar("_T")
@@ -55,6 +55,9 @@ class FixedBodies:
 
     names: tuple[str, ...]
     arrays: Obstacles
+
+    def __post_init__(self) -> None:
+        check_finite(self.names, self.arrays.body, self.arrays.low, self.arrays.high)
 
     @cached_property
     def index(self) -> Mapping[str, int]:
@@ -88,12 +91,11 @@ class FixedBodies:
                 )
             rows += own
             stacked += [X] if len(shape) == 2 else list(np.asarray(X))
-        X_WS = np.array(stacked, dtype=np.float64)
+        X_WS = as_pose(np.array(stacked, dtype=np.float64), "what a body is moved to")
         placed, low, high = old.pose.copy(), old.low.copy(), old.high.copy()
         ensure(KERNEL)
         solids = old.solids
-        if not place_solids(X_WS, np.array(rows), solids.shape, solids.vertices, placed, low, high):
-            raise ValueError(NO_POSE)
+        place_solids(X_WS, np.array(rows), solids.shape, solids.vertices, placed, low, high)
         found = FixedBodies(self.names, Obstacles(solids, placed, low, high, old.body))
         found.__dict__.update(index=index, _first=first)
         return found
@@ -150,6 +152,8 @@ class CollisionWorld:
         q = resting(self.robot) if self.q is None else np.asarray(self.q, dtype=np.float64)
         if q.shape != (self.robot.size,):
             raise ValueError(f"q must hold {self.robot.size} joint values, got shape {q.shape}")
+        as_numbers(q, "q", q.shape)
+        as_numbers(self.margin, "margin", least=0.0)
         object.__setattr__(self, "q", frozen(q))
         object.__setattr__(self, "_views", OrderedDict())
 
@@ -237,6 +241,8 @@ class CollisionWorld:
     ) -> View:
         """A view's own arrays beside those that views of the group share; values (n,)."""
         robot, moving = self.robot, self.moving_bodies
+        values = as_numbers(values, "q", (robot.size,))
+        margin = self.margin if margin is None else float(as_numbers(margin, "margin", least=0.0))
         # What moves stands at rest in what is shared, so that this does not depend on who asked
         # first.
         still = np.array(resting(robot) if group == "all" else values, dtype=np.float64)
@@ -252,7 +258,7 @@ class CollisionWorld:
             self.fixed_bodies.arrays,
             self._shown,
             allowed,
-            self.margin if margin is None else margin,
+            margin,
             q,
         )
         return View(

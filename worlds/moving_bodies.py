@@ -8,10 +8,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array
+from galley.domain.frames import Array, as_numbers, as_pose
 from galley.robots.collision_model import CollisionModel
 from galley.worlds.kernel.arrays import HULL, Floats, Ints, Robot, Solids
-from galley.worlds.solids import Solid, extent, of_link_shape, row12, table
+from galley.worlds.solids import Solid, check_finite, extent, of_link_shape, row12, table
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,10 @@ class SceneJoint:
     lower: float
     upper: float
 
+    def __post_init__(self) -> None:
+        as_pose(self.X_WJ, "X_WJ")
+        as_numbers((self.lower, self.upper), "lower and upper limit", (2,))
+
 
 @dataclass(frozen=True, eq=False)
 class MovingBodies:
@@ -81,6 +85,9 @@ class MovingBodies:
     frame: Ints
     pose: Floats
     ball: Floats
+
+    def __post_init__(self) -> None:
+        check_finite(self.names, self.part, self.ball)
 
     @property
     def pairs(self) -> int:

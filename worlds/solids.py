@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from galley.domain.frames import Array, frozen
+from galley.domain.frames import Array, as_numbers, as_pose, frozen
 from galley.domain.meshes import Hull, hull
 from galley.domain.scene.model import Shape
 from galley.robots.urdf_reader import LinkShape
-from galley.worlds.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Floats, Solids
+from galley.worlds.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Floats, Ints, Solids
 
-_IDENTITY = frozen(np.eye(4))
-NO_POSE = "a pose needs finite numbers and a rotation matrix"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +34,9 @@ class Solid:
     size: Array
     X: Array
     hull: Hull | None = None
+
+    def __post_init__(self) -> None:
+        as_pose(self.X, "X of a solid")
 
 
 def box(size: ArrayLike, at: ArrayLike = (0.0, 0.0, 0.0), turned: ArrayLike | None = None) -> Solid:
@@ -75,26 +76,20 @@ def _sizes(values: ArrayLike, count: int) -> Array:
 
 
 def _placed(at: ArrayLike, turned: ArrayLike | None) -> Array:
-    X = _IDENTITY.copy()
-    X[:3, 3] = at
-    if turned is None:
-        if not isfinite(sum(X[:3, 3].tolist())):
-            raise ValueError(NO_POSE)
-    else:
-        X[:3, :3] = turned
-        check_poses(X[None])
+    X = np.eye(4)
+    X[:3, 3] = as_numbers(at, "at", (3,))
+    if turned is not None:
+        X[:3, :3] = as_numbers(turned, "turned", (3, 3))
     X.setflags(write=False)
     return X
 
 
-def check_poses(X: Array) -> None:
-    """Raises a ValueError where poses (m, 4, 4) are not finite or their R no rotation matrices."""
-    R = X[:, :3, :3]
-    # Written so that NaN is refused.
-    if not (np.abs(R @ R.transpose(0, 2, 1) - _IDENTITY[:3, :3]).max() <= 1e-6) or not (
-        np.isfinite(X).all()
-    ):
-        raise ValueError(NO_POSE)
+def check_finite(names: Sequence[str], owner: Ints, *rows: Floats) -> None:
+    """Raises a ValueError that names the owner (m,) of rows (m, ...) that are not finite."""
+    for each in rows:
+        if not np.isfinite(each).all():
+            bad = int(np.argmin(np.isfinite(each).all(axis=1)))
+            raise ValueError(f"'{names[owner[bad]]}' has a size or place beyond float32")
 
 
 def of_shape(shape: Shape) -> Solid:

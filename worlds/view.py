@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import comb, isfinite
+from math import comb, inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,6 +198,7 @@ class View:
         from galley.worlds.kernel.contacts import DISTANCE, GRADIENT, REQUIRED, ROW, nearby
         from galley.worlds.kernel.separation import WITNESS_SCRATCH
 
+        _metres(within)
         every, carries, room = (
             self.moving_bodies.all_joints,
             self.moving_bodies.carries,
@@ -232,7 +233,7 @@ class View:
             view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
             return view.contacts(rows[0], within=within)
         margins = self.arrays.checks.margins
-        margin = float(margins[0]) if within is None else within
+        margin = float(margins[0]) if within is None else _metres(within)
         full = np.array(self.arrays.tree.q)
         full[self.moving] = configuration(q, len(self.moving))
         P, B = len(self.moving_bodies.names), len(self.bodies)
@@ -282,6 +283,13 @@ def steepest(pieces: Array) -> Array:
         [[comb(i, j) / comb(degree - 1, j) for j in range(degree)] for i in range(degree)]
     )
     return np.ascontiguousarray(np.abs(np.einsum("ij,njk->nik", basis, slopes)).max(axis=1))
+
+
+def _metres(within: float) -> float:
+    """A distance, inf for any; ValueError if it is NaN, which nothing is nearer than."""
+    if not within >= -inf:
+        raise ValueError(f"within must be a number of metres, got {within}")
+    return within
 
 
 def _enter(found: dict[Pair, float], a: str, b: str, distance: float) -> None:

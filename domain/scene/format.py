@@ -33,6 +33,7 @@ NAME = "[A-Za-z_][A-Za-z0-9_-]*"  # also the names of files and URDF links
 
 _POSITIVE, _FROM_0 = Number(positive=True), Number(at_least=0)
 _SHARE = Number(at_least=0, at_most=1)
+_RATE = Number(at_least=1e-3)  # slower, a drive takes hours: days of simulation
 _WIDTH = Number(positive=True, at_most=MAX_HAND_OPENING, about="between the closed fingers, m")
 _RANGE = vector(2, about="[lowest, highest]")
 _BOX = Items(_RANGE, 3, 3, about="[[x0, x1], [y0, y1], [z0, z1]], m")
@@ -197,9 +198,9 @@ BASE = Fields(
         "plate": vector(3, _POSITIVE, "[length, width, thickness], m"),
         "lower": vector(3, about=f"{_AXES}, m and rad"),
         "upper": vector(3, about=f"{_AXES}, m and rad"),
-        "velocity": vector(3, _POSITIVE, f"{_AXES}, m/s and rad/s"),
-        "acceleration": vector(3, _POSITIVE, f"{_AXES}, m/s^2 and rad/s^2"),
-        "jerk": vector(3, _POSITIVE, f"{_AXES}, m/s^3 and rad/s^3"),
+        "velocity": vector(3, _RATE, f"{_AXES}, m/s and rad/s, at least 0.001"),
+        "acceleration": vector(3, _RATE, f"{_AXES}, m/s^2 and rad/s^2, at least 0.001"),
+        "jerk": vector(3, _RATE, f"{_AXES}, m/s^3 and rad/s^3, at least 0.001"),
     },
     merged=True,
     about="dimensions and limits (default: those of Galley's kitchen)",

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from galley.domain.errors import InputError, SourceLocation
-from galley.domain.frames import Array, inverse, rotation_about, transform
+from galley.domain.frames import Array, as_pose, inverse, rotation_about, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 
 WORLD = "world"
@@ -76,6 +76,9 @@ class Shape:
     points: Array | None = None
     texture: Path | None = None
 
+    def __post_init__(self) -> None:
+        as_pose(self.X_BS, "X_BS")
+
     def bounds(self, X: Array) -> tuple[Array, Array]:
         """Lower and upper corner (3,) of its axis-aligned box when its body is at X (4, 4)."""
         X_S = X @ self.X_BS
@@ -126,6 +129,9 @@ class Body:
     mass: float
     friction: float
     restitution: float
+
+    def __post_init__(self) -> None:
+        as_pose(self.X_WB0, "X_WB0")
 
 
 @dataclass(frozen=True)
@@ -213,6 +219,9 @@ class Grasp:
     X_IT: Array
     width: float
 
+    def __post_init__(self) -> None:
+        as_pose(self.X_IT, "X_IT")
+
 
 @dataclass(frozen=True)
 class Item:
@@ -233,6 +242,9 @@ class Item:
     restitution: float
     X_WI: Array
     grasps: tuple[Grasp, ...]
+
+    def __post_init__(self) -> None:
+        as_pose(self.X_WI, "X_WI")
 
     @property
     def round(self) -> bool:

@@ -7,6 +7,7 @@ between calls, and planners release the interpreter's lock.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class SearchOptions:
     """Parameters and budget of a search.
 
     Attributes:
-        radius: longest edge of a tree, in the metric of the group.
+        radius: longest edge of a tree, in the metric of the group; inf for no limit.
         iterations: samples of a search for a first path.
         shortcuts: random changes that may shorten a path.
         patience: shortening stops after this many changes in a row without a gain.
@@ -49,6 +50,11 @@ class SearchOptions:
     rounds: int = 4
     required: float | None = None
     goal_bias: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None and not (value >= 0.0 and (value < inf or name == "radius")):
+                raise ValueError(f"{name} must be a finite number from 0, got {value}")
 
 
 def plan_rrt_connect(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from galley.compiled.build import PLANNERS as SEARCHES
 from galley.compiled.build import ensure
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, inverse
+from galley.domain.frames import Array, as_numbers, as_pose, inverse
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
@@ -207,9 +207,7 @@ def _ends(
     if begin.shape != (k,):
         raise ValueError(f"start must be {k} finite numbers for '{view.group}', got {begin.shape}")
     if end.shape == (4, 4) and k != 4:
-        if not (np.isfinite(begin).all() and np.isfinite(end).all()):
-            raise ValueError("start and goal must be finite numbers")
-        return begin, goal_configurations(world, view, end)
+        return as_numbers(begin, "start", (k,)), goal_configurations(world, view, end)
     if end.shape == (k,):
         return begin, end[None]
     if end.ndim == 2 and end.shape[1] == k and len(end) > 0:
@@ -225,20 +223,21 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
     By the robot's closed form, or numerically from seeded starts. Collisions are not checked.
 
     Raises:
-        ValueError: the group is not the arm, or X_WT is no pose.
+        ValueError: the group is not the arm, X_WT is no pose, or the robot's ``ik`` returns
+            something else than finite configurations.
     """
     if view.group != "arm":
         raise ValueError(f"a pose as goal is for the arm; give '{view.group}' configurations")
-    R = X_WT[:3, :3]
-    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.abs(X_WT[3] - (0, 0, 0, 1)).max() > 1e-9:
-        raise ValueError("the goal pose needs a rotation matrix and a last row of 0, 0, 0, 1")
+    X_WT = as_pose(X_WT, "the goal")
     robot = world.robot
     group = robot.group("arm")
     if robot.ik is not None:
         tree = world.model.tree
         X_WA = tree.link_pose(_foot(robot.urdf, group.joints[0]), view.arrays.tree.q[: robot.size])
         free = np.linspace(group.lower[-1], group.upper[-1], _FREE_VALUES)
-        found = robot.ik(inverse(X_WA) @ X_WT, free)
+        own = robot.ik(inverse(X_WA) @ X_WT, free)
+        own = own if np.size(own) else np.empty((0, group.size))
+        found = as_numbers(own, f"what ik of '{robot.name}' returns", (-1, group.size))
         tried = f"in closed form, at {_FREE_VALUES} values of the last joint"
     else:
         from galley.worlds.engines.numeric_ik import NumericIK
@@ -248,7 +247,7 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
         found = solver.solve(X_WT, _STARTS, rng, q=view.arrays.tree.q[: robot.size])
         tried = f"numerically, from {_STARTS} starts"
     if len(found):
-        return np.asarray(found)
+        return found
     p = ", ".join(f"{v:.3f}" for v in X_WT[:3, 3])
     short = _shortfall(world, view, X_WT)
     if short > 0.0:

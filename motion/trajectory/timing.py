@@ -75,7 +75,10 @@ def spline_through(
 
     Args:
         duration: shortest time to take, seconds.
+        scale: share of the limits to use, in (0, 1].
     """
+    if not 0.0 < scale <= 1.0:
+        raise ValueError(f"scale must lie in (0, 1], got {scale}")
     keep = np.ones(len(path.waypoints), dtype=bool)
     keep[1:] = np.abs(np.diff(path.waypoints, axis=0)).max(axis=1) > 1e-9
     points = path.waypoints[keep]

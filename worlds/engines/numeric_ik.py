@@ -19,7 +19,7 @@ from pydrake.multibody.plant import MultibodyPlant
 from pydrake.multibody.tree import FixedOffsetFrame, JacobianWrtVariable
 from pydrake.solvers import SnoptSolver
 
-from galley.domain.frames import Array
+from galley.domain.frames import Array, as_pose
 from galley.robots.model import RobotModel
 
 _ALIKE = 1e-3  # rad or m: solutions that differ by less in every joint are the same
@@ -75,14 +75,15 @@ class NumericIK:
             (k, n), within the limits, in the order of their starts. An empty result proves nothing.
 
         Raises:
-            ValueError: seeds of another width, or a number without ``rng``; no pose; q not finite.
+            ValueError: seeds of another width, or a number without ``rng``; no pose; seeds or q
+                not finite.
         """
         size = self.group.size
         if isinstance(seeds, (int, np.integer)):
             if rng is None:
                 raise ValueError("a number of seeds needs rng; or give the seeds themselves")
             seeds = rng.uniform(self.group.lower, self.group.upper, (int(seeds), size))
-        starts = np.atleast_2d(np.asarray(seeds, dtype=np.float64))
+        starts: Any = np.atleast_2d(np.asarray_chkfinite(seeds, np.float64))
         if starts.shape[1] != size:
             raise ValueError(f"seeds need {size} columns, not {starts.shape[1]}")
         target = _rigid(np.asarray(X_WT, dtype=np.float64))
@@ -146,6 +147,5 @@ def _plant(robot: RobotModel) -> Any:
 
 def _rigid(X: Any) -> RigidTransform:
     """Drake's type for X (4, 4), whose rotation may be rounded."""
-    if not np.isfinite(X).all() or abs(np.linalg.det(X[:3, :3]) - 1.0) > 1e-3:
-        raise ValueError(f"no pose, for want of a rotation or of finite values: {X.tolist()}")
+    X = as_pose(X, "X_WT or X_LT")
     return RigidTransform(RotationMatrix.ProjectToRotationMatrix(X[:3, :3]), X[:3, 3])
