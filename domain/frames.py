@@ -24,7 +24,9 @@ def frozen(values: ArrayLike) -> Array:
 def as_numbers(
     values: ArrayLike, what: str, shape: tuple[int, ...] = (), least: float = -np.inf
 ) -> Array:
-    """``values`` as finite floats of a shape, -1 for any number; ``what`` is for the message.
+    """``values`` as finite floats of a shape; ``what`` is for the message.
+
+    A shape that begins with -1 takes any number of rows, and an empty list for none.
 
     For all that reaches compiled code, whose comparisons take NaN for free and for within limits.
 
@@ -35,6 +37,8 @@ def as_numbers(
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         found = np.full(np.abs(shape), np.nan)
+    if found.size == 0 and shape[:1] == (-1,):
+        return np.empty((0, *shape[1:]))
     if found.ndim != len(shape) or any(
         n not in (-1, m) for n, m in zip(shape, found.shape, strict=True)
     ):
@@ -56,9 +60,9 @@ def as_pose(X: ArrayLike, what: str = "this") -> Array:
     if X.shape[-2:] == (4, 4) and np.isfinite(X).all():
         R = X[..., :3, :3]
         off = np.abs(R @ R.swapaxes(-1, -2) - _EYE[:3, :3]).max(initial=0.0)
-        if off <= 1e-6 and np.abs(X[..., 3, :] - _EYE[3]).max(initial=0.0) <= 1e-9:
-            if (np.linalg.det(R) > 0.0).all():
-                return X
+        last = np.abs(X[..., 3, :] - _EYE[3]).max(initial=0.0)
+        if off <= 1e-6 and last <= 1e-9 and (np.linalg.det(R) > 0.0).all():
+            return X
     raise ValueError(
         f"{what} is no pose (4, 4), which has finite numbers, a rotation matrix (not mirrored) and "
         "a last row of 0, 0, 0, 1"

@@ -320,12 +320,10 @@ class Placer:
     travel: Callable[[Array, Array], Array] = travel
 
     def __post_init__(self) -> None:
-        for target in self.targets:
-            as_pose(target, "a target")
-
-    def __post_init__(self) -> None:
         if not self.targets or any(np.size(each) == 0 for each in self.targets):
             raise ValueError("a base needs targets, each with at least one hand pose")
+        for target in self.targets:
+            as_pose(target, "a target")
 
     def score(self, bases: Array, start: Array | None = None) -> Options:
         """The bases (m, 3) that stand and reach all targets, best first.

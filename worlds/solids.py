@@ -16,7 +16,6 @@ from galley.robots.urdf_reader import LinkShape
 from galley.worlds.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Floats, Ints, Solids
 
 
-
 @dataclass(frozen=True, eq=False)
 class Solid:
     """A convex shape at a pose.

@@ -236,7 +236,6 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
         X_WA = tree.link_pose(_foot(robot.urdf, group.joints[0]), view.arrays.tree.q[: robot.size])
         free = np.linspace(group.lower[-1], group.upper[-1], _FREE_VALUES)
         own = robot.ik(inverse(X_WA) @ X_WT, free)
-        own = own if np.size(own) else np.empty((0, group.size))
         found = as_numbers(own, f"what ik of '{robot.name}' returns", (-1, group.size))
         tried = f"in closed form, at {_FREE_VALUES} values of the last joint"
     else:

@@ -43,6 +43,7 @@ def test_a_good_one_has_no_fault():
         (with_line(poses=np.eye(4)[None]), "the shape (1, 4, 4), not (n, 4, 4) with n from 2"),
         (with_line(poses=[np.eye(4)] * 3), "whose poses is a list"),
         (with_line(poses=np.full((3, 4, 4), np.nan)), "no finite numbers"),
+        (with_line(poses=np.array([np.diag([1.0, 1.0, -1.0, 1.0])] * 3)), "no rotation matrices"),
         (with_line(speed="fast"), "whose speed is no number greater than 0"),
         (with_line(speed=0.0), "whose speed is no number greater than 0"),
         (with_line(state=None), "whose state is None"),

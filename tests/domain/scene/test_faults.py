@@ -315,6 +315,13 @@ FAULTS = {
         "robot.base",
         "ground_gap",
     ),
+    "base that takes hours": (
+        "  start:",
+        "  base: {velocity: [1.0e-6, 1.0, 1.0]}\n  start:",
+        "base: {",
+        "robot.base.velocity[0]",
+        "at least 0.001",
+    ),
     "robot that is not here": (
         "model: mobile_panda",
         "model: pr2",
