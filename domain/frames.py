@@ -45,7 +45,7 @@ def as_numbers(
         raise ValueError(f"{what} must have the shape {shape}, got {found.shape}")
     if not (np.isfinite(found).all() and (found >= least).all()):
         bound = "" if least == -np.inf else f" from {least:g}"
-        raise ValueError(f"{what} must be finite{bound}, got {values}")
+        raise ValueError(f"{what} must be finite{bound}, got {values!r}")
     return found
 
 
