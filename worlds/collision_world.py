@@ -149,10 +149,9 @@ class CollisionWorld:
         """Makes the tables."""
         if not isinstance(self.obstacles, FixedBodies):
             object.__setattr__(self, "obstacles", fixed_bodies(self.obstacles))
-        q = resting(self.robot) if self.q is None else np.asarray(self.q, dtype=np.float64)
-        if q.shape != (self.robot.size,):
-            raise ValueError(f"q must hold {self.robot.size} joint values, got shape {q.shape}")
-        as_numbers(q, "q", q.shape)
+        size = self.robot.size
+        q = resting(self.robot) if self.q is None else self.q
+        q = as_numbers(q, f"q of {size} joint values", (size,))
         as_numbers(self.margin, "margin", least=0.0)
         object.__setattr__(self, "q", frozen(q))
         object.__setattr__(self, "_views", OrderedDict())

@@ -11,7 +11,7 @@ from galley.domain.failure import FailureKind
 from galley.domain.frames import from_pose7, transform
 from galley.domain.scene.model import Grasp
 from galley.domain.state import Placement
-from galley.motion import CollisionWorld, Path, SearchOptions, box, convex, cylinder, plan, sphere
+from galley.motion import CollisionWorld, Path, SearchOptions, box, cylinder, plan, sphere
 from galley.motion.motion import Guard
 from galley.motion.trajectory.timing import spline_through
 from galley.optimization.smooth import SmoothOptions, Weights
@@ -31,7 +31,6 @@ X_WT = transform(np.diag([1.0, -1.0, -1.0]), (0.5, 0.4, 0.4))
 ROBOT = panda_arm()
 ARM = ROBOT.group("arm")
 WORLD = CollisionWorld(ROBOT, {"post": cylinder(0.05, 0.8, at=(0.5, 0.0, 0.6))})
-UP = np.array([0.0, 0.0, 1.0])
 
 
 def after(bad, *rest):
@@ -52,23 +51,15 @@ NUMBERS = {
     "q of a view": lambda bad: WORLD.view(q=np.append(START, [0.04, bad])),
     "margin": lambda bad: CollisionWorld(ROBOT, {}, margin=bad),
     "margin of a view": lambda bad: WORLD.view(margin=bad),
-    "at": lambda bad: box((0.1, 0.1, 0.1), at=(0.5, bad, 0.5)),
-    "box": lambda bad: box((0.1, bad, 0.1)),
-    "sphere": lambda bad: sphere(bad),
-    "points": lambda bad: convex([*np.eye(3), after(bad, 0.0, 0.0)]),
-    "start": lambda bad: plan(WORLD, after(bad, *START[1:]), START),
     "ik": lambda bad: plan(with_ik([START, after(bad, *START[1:])]), START, X_WT),
     "options": lambda bad: SearchOptions(goal_bias=bad),
-    "required": lambda bad: SearchOptions(required=bad),
     "velocity": lambda bad: replace(ARM, velocity=after(bad, *ARM.velocity[1:])),
-    "lower": lambda bad: replace(ARM, lower=after(bad, *ARM.lower[1:])),
     "limits": lambda bad: urdf_arm(jerk=after(bad, *np.ones(6))),
+    "path": lambda bad: Path("arm", after(bad, *START[1:])[None]),
     "direction": lambda bad: Guard(after(bad, 0.0, 1.0), 5.0, 0.1),
-    "force": lambda bad: Guard(UP, bad, 0.1),
-    "speed": lambda bad: Guard(UP, 5.0, bad),
-    "seek": lambda bad: Guard(UP, 5.0, 0.1, bad),
+    "force": lambda bad: Guard(np.eye(3)[2], bad, 0.1),
+    "seek": lambda bad: Guard(np.eye(3)[2], 5.0, 0.1, bad),
     "scene joint": lambda bad: SceneJoint(X_WT, True, 0.0, bad),
-    "waypoints": lambda bad: Path("arm", after(bad, *START[1:])[None]),
     "pieces": lambda bad: SmoothOptions(pieces=bad),
     "weights": lambda bad: Weights(slack=bad),
     "scale": lambda bad: spline_through(Path("arm", START[None]), ARM, 1.0, bad),
@@ -81,7 +72,7 @@ POSES = {
     "goal": lambda X: plan(WORLD, START, X),
     "moved": lambda X: WORLD.moved({"post": X}),
     "solid": lambda X: replace(box((0.1, 0.1, 0.1)), X=X),
-    "turned": lambda X: box((0.1, 0.1, 0.1), turned=X[:3, :3] @ np.diag([1.0, 1.0, X[3, 3]])),
+    "turned": lambda X: box((0.1, 0.1, 0.1), turned=X[:3, :3] * X[3, 3]),
     "scene joint": lambda X: SceneJoint(X, True, 0.0, 0.3),
     "tool": lambda X: replace(ROBOT, X_LT=X),
     "foot": lambda X: iiwa(X),
@@ -92,12 +83,13 @@ POSES = {
     "grasp": lambda X: Grasp("top", X, 0.05),
     "held": lambda X: HeldItem(None, X),
 }
-MIRRORED, SCALED, SHEARED, LAST_ROW, NOT_FINITE = (X_WT.copy() for _ in range(5))
-MIRRORED[:3, 2] *= -1.0
-SCALED[:3, :3] *= 1.00001
-SHEARED[0, 1] += 1e-4
-LAST_ROW[3, 3] = 2.0
-NOT_FINITE[0, 0] = np.nan
+NONE = {
+    "mirrored": X_WT @ np.diag([1.0, 1.0, -1.0, 1.0]),
+    "scaled": X_WT @ np.diag([1.00001, 1.00001, 1.00001, 1.0]),
+    "sheared": X_WT + 1e-4 * np.eye(4, k=1),
+    "not finite": X_WT * np.nan,
+    "last row": np.diag([1.0, 1.0, 1.0, 2.0]) @ X_WT,
+}
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -107,13 +99,11 @@ def test_numbers_that_are_not_finite_are_refused(place, bad):
         NUMBERS[place](bad)
 
 
-@pytest.mark.parametrize("X", [MIRRORED, SCALED, SHEARED, LAST_ROW, NOT_FINITE, X_WT[:3]])
+@pytest.mark.parametrize("what", NONE)
 @pytest.mark.parametrize("place", POSES)
-def test_what_is_no_pose_is_refused(place, X):
-    if place == "turned" and X.shape != (4, 4):
-        X = np.full((4, 4), np.inf)
-    with pytest.raises(ValueError, match=r"no pose|finite|give \(4, 4\)|goal must be"):
-        POSES[place](X)
+def test_what_is_no_pose_is_refused(place, what):
+    with pytest.raises(ValueError, match="no pose|finite"):
+        POSES[place](NONE[what])
 
 
 @pytest.mark.parametrize("place", POSES.keys() - {"held", "targets", "foot", "turned"})
@@ -121,21 +111,16 @@ def test_a_pose_is_taken_even_with_the_rounding_of_float32(place):
     POSES[place](X_WT.astype(np.float32))
 
 
-@pytest.mark.parametrize("size", [1e39, 1e300])
-def test_bodies_beyond_float32_are_refused_by_name_instead_of_overflowing_to_free(size):
-    for solid in (box((size, size, size)), sphere(size), box((1.0, 1.0, 1.0), at=(size, 0.0, 0.0))):
-        with pytest.raises(ValueError, match="'giant' has a size or place beyond"):
-            CollisionWorld(ROBOT, {"giant": solid})
+@pytest.mark.parametrize("solid", [sphere(1e39), box((1e300,) * 3), sphere(0.1, at=(1e39, 0, 0))])
+def test_bodies_beyond_float32_are_refused_by_name_instead_of_overflowing_to_free(solid):
+    with pytest.raises(ValueError, match="'giant' has a size or place beyond"):
+        CollisionWorld(ROBOT, {"giant": solid})
 
 
 @pytest.mark.parametrize("found", [None, "none", START, np.zeros((2, 6)), [START, START[:6]]])
-def test_an_ik_that_returns_no_configurations_is_named(found):
+def test_an_ik_that_returns_something_else_and_a_negative_margin_are_named(found):
     with pytest.raises(ValueError, match="what ik of 'panda_arm' returns"):
         plan(with_ik(found), START, X_WT)
     assert plan(with_ik([]), START, X_WT).kind is FailureKind.BUDGET
-
-
-@pytest.mark.parametrize("margin", [-1e-9, -1.0, "5 mm"])
-def test_a_margin_below_nothing_is_refused(margin):
     with pytest.raises(ValueError, match="margin must be finite from 0"):
-        CollisionWorld(ROBOT, {}, margin=margin)
+        CollisionWorld(ROBOT, {}, margin=-1e-9)
