@@ -102,7 +102,7 @@ def test_numbers_that_are_not_finite_are_refused(place, bad):
 @pytest.mark.parametrize("what", NONE)
 @pytest.mark.parametrize("place", POSES)
 def test_what_is_no_pose_is_refused(place, what):
-    with pytest.raises(ValueError, match="no pose|finite"):
+    with pytest.raises(ValueError, match=r"no pose|finite"):
         POSES[place](NONE[what])
 
 
