@@ -88,7 +88,7 @@ def check_finite(names: Sequence[str], owner: Ints, *rows: Floats) -> None:
     for each in rows:
         if not np.isfinite(each).all():
             bad = int(np.argmin(np.isfinite(each).all(axis=1)))
-            raise ValueError(f"'{names[owner[bad]]}' has a size or place beyond float32")
+            raise ValueError(f"'{names[owner[bad]]}' has a size or place that is NaN or beyond float32")
 
 
 def of_shape(shape: Shape) -> Solid:
