@@ -88,7 +88,8 @@ def check_finite(names: Sequence[str], owner: Ints, *rows: Floats) -> None:
     for each in rows:
         if not np.isfinite(each).all():
             bad = int(np.argmin(np.isfinite(each).all(axis=1)))
-            raise ValueError(f"'{names[owner[bad]]}' has a size or place that is NaN or beyond float32")
+            name = names[owner[bad]]
+            raise ValueError(f"'{name}' has a size or place that is NaN or beyond float32")
 
 
 def of_shape(shape: Shape) -> Solid:

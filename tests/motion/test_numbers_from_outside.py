@@ -113,7 +113,7 @@ def test_a_pose_is_taken_even_with_the_rounding_of_float32(place):
 
 @pytest.mark.parametrize("solid", [sphere(1e39), box((1e300,) * 3), sphere(0.1, at=(1e39, 0, 0))])
 def test_bodies_beyond_float32_are_refused_by_name_instead_of_overflowing_to_free(solid):
-    with pytest.raises(ValueError, match="'giant' has a size or place that is NaN or beyond float32"):
+    with pytest.raises(ValueError, match="'giant' has a size or place"):
         CollisionWorld(ROBOT, {"giant": solid})
 
 
