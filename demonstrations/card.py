@@ -66,12 +66,13 @@ class Collection:
         }
 
 
-def read_record(folder: Path) -> dict[str, Any]:
+def read_record(folder: Path | str) -> dict[str, Any]:
     """The record of a folder's collection.
 
     Raises:
         BadInput: it has none, or one of another format.
     """
+    folder = Path(folder)
     path = folder / INFO
     if not path.is_file():
         raise BadInput.one(folder, f"has no demonstrations (no {INFO})")
@@ -86,12 +87,13 @@ def read_record(folder: Path) -> dict[str, Any]:
     return {**record}
 
 
-def read_collection(folder: Path) -> Collection:
+def read_collection(folder: Path | str) -> Collection:
     """The collection of a folder.
 
     Raises:
         BadInput: as ``read_record``.
     """
+    folder = Path(folder)
     record = read_record(folder)
     try:
         return collection_of(record)

@@ -166,7 +166,7 @@ class Simulation:
                     shape = (len(left), part.stop - part.start)
                     drawn[left, part] = rng.uniform(low[part], high[part], shape)
             else:
-                drawn[left] = [rng[k].uniform(low, high) for k in left]
+                drawn[left] = [rng[k].uniform(low, high) for k in left.tolist()]
             left = left[~self.free(bodies[left], pushers[left])]
         raise ValueError(f"no room for body and pusher on a table of {size[0]:g} x {size[1]:g} m")
 

@@ -24,7 +24,7 @@ _BEYOND = 100.0  # px from the table at which a place is none of it
 
 
 def tracks_of(
-    episodes: Demonstrations, collection: Collection | None, folder: Path
+    episodes: Demonstrations, collection: Collection | None, folder: Path | str
 ) -> tuple[list[Track], PushConfig]:
     """What a policy learns from episodes, and their table.
 
@@ -36,6 +36,7 @@ def tracks_of(
     Raises:
         BadInput: there are none, or they are not of pushing.
     """
+    folder = Path(folder)
     if collection is None:
         config = simulation(None).config
     else:

@@ -154,7 +154,7 @@ class Trainer:
             left = (perf_counter() - began) / (self.step - first) * (steps - self.step)
             yield Progress(self.step, steps, loss, value, left)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write all that the next step depends on.
 
         Raises:
@@ -164,12 +164,13 @@ class Trainer:
         settings = {"kind": "training", **self._settings(), "losses": self.losses}
         write_checkpoint(path, FORMAT, settings, arrays)
 
-    def resume(self, path: Path) -> None:
+    def resume(self, path: Path | str) -> None:
         """Go on from what ``save`` has written.
 
         Raises:
             BadInput: the file is missing, damaged, or of another training.
         """
+        path = Path(path)
         settings, arrays = read_checkpoint(path, FORMAT, COMMAND)
         self._check(path, settings)
         try:
@@ -180,12 +181,13 @@ class Trainer:
         except (TypeError, ValueError) as error:
             raise BadInput.one(path, f"is a damaged training: {error}") from None
 
-    def check_made(self, path: Path) -> None:
+    def check_made(self, path: Path | str) -> None:
         """Check that a checkpoint is what this training makes.
 
         Raises:
             BadInput: it is not.
         """
+        path = Path(path)
         settings, _ = read_checkpoint(path, FORMAT, COMMAND)
         self._check(path, settings.get("history", {}))
 
@@ -291,12 +293,15 @@ def _portion(
     return state, total / count
 
 
-def train(trainer: Trainer, each: Callable[[Progress], None], resume: Path | None = None) -> Policy:
+def train(
+    trainer: Trainer, each: Callable[[Progress], None], resume: Path | str | None = None
+) -> Policy:
     """Train to the end, with a file from which a stopped training goes on.
 
     Args:
         each: called after every portion. resume: the file, made anew and removed at the end.
     """
+    resume = None if resume is None else Path(resume)
     if resume is not None and resume.exists():
         trainer.resume(resume)
     for now in trainer.run():

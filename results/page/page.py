@@ -43,9 +43,9 @@ class Figures:
 
 
 def write_page(
-    folder: Path,
-    path: Path | None = None,
-    scene_file: Path | None = None,
+    folder: Path | str,
+    path: Path | str | None = None,
+    scene_file: Path | str | None = None,
     *,
     replay: bool = True,
 ) -> Figures:
@@ -60,6 +60,9 @@ def write_page(
     Raises:
         BadInput: there is no run, or it can't be read; or ``path`` can't be written.
     """
+    folder = Path(folder)
+    path = None if path is None else Path(path)
+    scene_file = None if scene_file is None else Path(scene_file)
     source = read_source(folder, scene_file)
     path = folder / PAGE if path is None else path
     turned = _replay(source) if replay else ""

@@ -43,7 +43,7 @@ def together(name):
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("formats")
     for name, write in WRITERS.items():
-        write(episodes(), folder / name, COLLECTION)
+        write(episodes(), str(folder / name), COLLECTION)  # a path may be text
     return folder
 
 

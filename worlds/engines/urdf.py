@@ -43,19 +43,21 @@ def is_movable(scene: Scene, body: Body) -> bool:
     return any(scene.body(name).joint is not None for name in scene.chain(body.name))
 
 
-def standing_urdf(body: Body, folder: Path) -> str:
+def standing_urdf(body: Body, folder: Path | str) -> str:
     """URDF text of one body of furniture that never moves, its link in the world's origin."""
+    folder = Path(folder)
     robot = ET.Element("robot", name=body.name)
     _link(robot, body.name, body.shapes, body.X_WB0, body.mass, folder)
     return _text(robot)
 
 
-def furniture_urdf(scene: Scene, folder: Path, moving_only: bool = False) -> str:
+def furniture_urdf(scene: Scene, folder: Path | str, moving_only: bool = False) -> str:
     """URDF text of all furniture; meshes that it needs are written into ``folder``.
 
     Args:
         moving_only: leave out what never moves (see ``standing_urdf``).
     """
+    folder = Path(folder)
     robot = ET.Element("robot", name=FURNITURE)
     ET.SubElement(robot, "link", name=WORLD)
     for body in scene.bodies:
@@ -90,8 +92,9 @@ def furniture_urdf(scene: Scene, folder: Path, moving_only: bool = False) -> str
     return _text(robot)
 
 
-def item_urdf(item: Item, folder: Path) -> str:
+def item_urdf(item: Item, folder: Path | str) -> str:
     """URDF text of one item, a free body whose link has the item's name."""
+    folder = Path(folder)
     robot = ET.Element("robot", name=item.name)
     _link(robot, item.name, item.shapes, np.eye(4), item.mass, folder)
     return _text(robot)
