@@ -35,34 +35,24 @@ def as_gym_pusht(physics: str = "galley") -> None:
     """
     import gymnasium
 
-    name = _PEER.__name__
-    if sys.modules.get(name) is not _PEER:
-        if name in sys.modules or find_spec(name) is not None:
-            raise RuntimeError("gym-pusht is installed: it keeps its own gym_pusht/PushT-v0")
+    name, ident = _PEER.__name__, "gym_pusht/PushT-v0"
+    if name not in sys.modules and find_spec(name) is None:
         sys.modules[name] = _PEER
-    gymnasium.registry.pop("gym_pusht/PushT-v0", None)  # of other physics
-    gymnasium.register(
-        "gym_pusht/PushT-v0",
-        entry_point=f"{_PUSHING}.gym_pusht:GymPushTEnv",
-        max_episode_steps=300,
-        kwargs={"physics": physics, "render_mode": "rgb_array"},
-    )
+    if sys.modules.get(name) is not _PEER:
+        raise RuntimeError(f"gym-pusht is installed: it keeps its own {ident}")
+    gymnasium.registry.pop(ident, None)  # of other physics
+    made = {"physics": physics, "render_mode": "rgb_array"}
+    env = f"{_PUSHING}.gym_pusht:GymPushTEnv"
+    gymnasium.register(ident, env, max_episode_steps=300, kwargs=made)
 
 
 def _register() -> None:
     import gymnasium
 
-    gymnasium.register(
-        PUSH,
-        entry_point=f"{_PUSHING}.variants:make_env",
-        vector_entry_point=f"{_PUSHING}.variants:make_vector_env",
-        max_episode_steps=300,
-    )
-    gymnasium.register(
-        FINGER,
-        entry_point="galley.contact.finger.environment:FingerEnv",
-        max_episode_steps=600,  # 30 s
-    )
+    one, many = f"{_PUSHING}.variants:make_env", f"{_PUSHING}.variants:make_vector_env"
+    finger = "galley.contact.finger.environment:FingerEnv"
+    gymnasium.register(PUSH, one, max_episode_steps=300, vector_entry_point=many)
+    gymnasium.register(FINGER, finger, max_episode_steps=600)  # 30 s
 
 
 def _give_way() -> None:

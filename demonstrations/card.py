@@ -93,12 +93,11 @@ def read_collection(folder: Path | str) -> Collection:
     Raises:
         BadInput: as ``read_record``.
     """
-    folder = Path(folder)
     record = read_record(folder)
     try:
         return collection_of(record)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise BadInput.one(folder / INFO, f"is not of demonstrations: {error}") from None
+        raise BadInput.one(Path(folder, INFO), f"is not of demonstrations: {error}") from None
 
 
 def collection_of(record: Mapping[str, Any]) -> Collection:

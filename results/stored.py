@@ -88,9 +88,6 @@ def read_stored(
         BadInput: something is missing, malformed, or does not fit together.
     """
     run = Path(run)
-    scene_file = None if scene_file is None else Path(scene_file)
-    domain_file = None if domain_file is None else Path(domain_file)
-    problem_file = None if problem_file is None else Path(problem_file)
     if os.path.isdir(run):
         _check_ended(run)
         file = run / STATES
@@ -137,7 +134,6 @@ def read_recorded(path: Path | str, scene_file: Path | str | None = None) -> Rec
         BadInput: something is missing, malformed, or does not fit together.
     """
     path = Path(path)
-    scene_file = None if scene_file is None else Path(scene_file)
     file = path / STORE if os.path.isdir(path) else path
     if file.name == STORE:
         _check_ended(file.parent)
@@ -194,10 +190,10 @@ def _report(path: Path) -> dict[str, Any]:
     return found
 
 
-def _file(path: Path, report: dict[str, Any], key: str, given: Path | None) -> Path | None:
+def _file(path: Path, report: dict[str, Any], key: str, given: Path | str | None) -> Path | None:
     """The file given, or the one that the report at ``path`` names; None where it names none."""
     if given is not None:
-        return given
+        return Path(given)
     if key not in report:
         return None
     name = report[key]

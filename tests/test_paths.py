@@ -12,22 +12,20 @@ from galley.tests.test_architecture import module_name, sources, top
 
 @cache
 def functions():
-    """Public functions and methods of the library with a path among their parameters, by name."""
+    """Public functions, methods and constructors of the library, by name; not of the commands."""
     found = {}
     for name in map(module_name, sources()):
-        if top(name) in ("cli", "__main__"):
+        module = vars(import_module(name))
+        if top(name) == "cli" or module.get("Path") is not Path:  # of motion, or there is none
             continue
-        module = import_module(name)
-        if vars(module).get("Path") is not Path:  # else it is one of motion, or there is none
-            continue
-        own = {k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == name}
-        for key, value in own.items():
-            methods = vars(value).items() if isclass(value) else [("", value)]
-            constructor = "" if is_dataclass(value) else "__init__"
-            for method, each in methods:
-                public = key[0] != "_" and (method == constructor or method[:1] != "_")
-                if public and callable(each) and "Path" in str(signature(each).parameters):
-                    found[f"{name}.{key}.{method}".rstrip(".")] = each
+        for key, value in module.items():
+            if key[0] == "_" or getattr(value, "__module__", None) != name:
+                continue
+            inner = {"": value} if not isclass(value) else dict(vars(value))
+            for method, each in inner.items():
+                known = method[:1] != "_" or (method == "__init__" and not is_dataclass(value))
+                if known and callable(each) and not isclass(each):
+                    found[f"{name}.{key}.{method}"] = each
     return found
 
 
@@ -60,7 +58,7 @@ def test_what_is_not_there_is_named_alike_by_text_and_by_path(tmp_path):
         needed = [
             p for p in signature(function).parameters.values() if p.default is Parameter.empty
         ]
-        if needed and all(map(is_path, needed)) and not isclass(function):
+        if needed and all(map(is_path, needed)):
             missing = tmp_path / f"{tried}.yaml"
             said = outcome(function, *[missing] * len(needed))
             assert outcome(function, *[str(missing)] * len(needed)) == said, name

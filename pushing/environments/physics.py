@@ -223,11 +223,11 @@ class UpstreamPhysics:
             for each in self._done:
                 copied._do(each)
             copied._look()
-            here, there = (
+            now, its = (
                 [(body.position, body.angle, body.velocity) for body in each.bodies]
                 for each in (self, copied)
             )
-            if here != there:
+            if now != its:
                 raise RuntimeError("bodies were moved by hand: such a table can't be copied")
         return copied
 

@@ -36,7 +36,6 @@ def tracks_of(
     Raises:
         BadInput: there are none, or they are not of pushing.
     """
-    folder = Path(folder)
     if collection is None:
         config = simulation(None).config
     else:
@@ -66,7 +65,7 @@ def tracks_of(
     return tracks, config
 
 
-def _metres(states: np.ndarray, actions: np.ndarray, folder: Path) -> Track:
+def _metres(states: np.ndarray, actions: np.ndarray, folder: Path | str) -> Track:
     """A track of pixels in metres."""
     points = np.concatenate([states[:, :2], states[:, 2:4], actions])
     off = (points < -_BEYOND) | (points > SIZE + _BEYOND)

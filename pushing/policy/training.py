@@ -170,7 +170,6 @@ class Trainer:
         Raises:
             BadInput: the file is missing, damaged, or of another training.
         """
-        path = Path(path)
         settings, arrays = read_checkpoint(path, FORMAT, COMMAND)
         self._check(path, settings)
         try:
@@ -187,11 +186,10 @@ class Trainer:
         Raises:
             BadInput: it is not.
         """
-        path = Path(path)
         settings, _ = read_checkpoint(path, FORMAT, COMMAND)
         self._check(path, settings.get("history", {}))
 
-    def _check(self, path: Path, settings: Mapping[str, Any]) -> None:
+    def _check(self, path: Path | str, settings: Mapping[str, Any]) -> None:
         for name, ours in self._settings().items():
             if (theirs := settings.get(name)) != ours:
                 what = f"is of a training with {_difference(theirs, ours) or f'other {name}'}"

@@ -61,10 +61,8 @@ def write_page(
         BadInput: there is no run, or it can't be read; or ``path`` can't be written.
     """
     folder = Path(folder)
-    path = None if path is None else Path(path)
-    scene_file = None if scene_file is None else Path(scene_file)
     source = read_source(folder, scene_file)
-    path = folder / PAGE if path is None else path
+    path = folder / PAGE if path is None else Path(path)
     turned = _replay(source) if replay else ""
     text = page_html(source, turned)
     write_atomically(path, text)

@@ -165,14 +165,6 @@ def test_a_copy_goes_on_as_the_original_would(make, given, no_display):
     copied.close()
 
 
-def test_a_copy_has_no_window_of_the_original(no_display):
-    env = PushEnv(render_mode="human")
-    env.reset(seed=0)
-    copied = copy.deepcopy(env)
-    assert copied._window is None
-    env.close()
-
-
 @pytest.mark.parametrize("compat", [None, "gym-pusht"])
 def test_a_motion_that_is_unstable_is_said_when_it_happens(compat):
     config = PushConfig(mass=0.01, contact_stiffness=1e5)

@@ -45,7 +45,6 @@ def is_movable(scene: Scene, body: Body) -> bool:
 
 def standing_urdf(body: Body, folder: Path | str) -> str:
     """URDF text of one body of furniture that never moves, its link in the world's origin."""
-    folder = Path(folder)
     robot = ET.Element("robot", name=body.name)
     _link(robot, body.name, body.shapes, body.X_WB0, body.mass, folder)
     return _text(robot)
@@ -57,7 +56,6 @@ def furniture_urdf(scene: Scene, folder: Path | str, moving_only: bool = False) 
     Args:
         moving_only: leave out what never moves (see ``standing_urdf``).
     """
-    folder = Path(folder)
     robot = ET.Element("robot", name=FURNITURE)
     ET.SubElement(robot, "link", name=WORLD)
     for body in scene.bodies:
@@ -94,7 +92,6 @@ def furniture_urdf(scene: Scene, folder: Path | str, moving_only: bool = False) 
 
 def item_urdf(item: Item, folder: Path | str) -> str:
     """URDF text of one item, a free body whose link has the item's name."""
-    folder = Path(folder)
     robot = ET.Element("robot", name=item.name)
     _link(robot, item.name, item.shapes, np.eye(4), item.mass, folder)
     return _text(robot)
@@ -117,7 +114,12 @@ def _text(robot: ET.Element) -> str:
 
 
 def _link(
-    robot: ET.Element, name: str, shapes: tuple[Shape, ...], X_LB: Array, mass: float, folder: Path
+    robot: ET.Element,
+    name: str,
+    shapes: tuple[Shape, ...],
+    X_LB: Array,
+    mass: float,
+    folder: Path | str,
 ) -> None:
     link = ET.SubElement(robot, "link", name=name)
     _add_inertial(link, shapes, X_LB, mass)
@@ -125,7 +127,9 @@ def _link(
         if shape.collision:
             collision = ET.SubElement(link, "collision", name=f"{name}_{k}_collision")
             _origin(collision, X_LB @ shape.X_BS)
-            _geometry(ET.SubElement(collision, "geometry"), shape, folder / f"{name}_{k}_hull.obj")
+            _geometry(
+                ET.SubElement(collision, "geometry"), shape, Path(folder, f"{name}_{k}_hull.obj")
+            )
 
 
 def _geometry(geometry: ET.Element, shape: Shape, file: Path) -> None:
