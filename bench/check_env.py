@@ -20,8 +20,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FINGER = "galley.contact.finger.environment:galley/Finger-v0"
-PUSH = "galley.pushing.environment:galley/Push-v0"
+FINGER, PUSH = "galley.gym:galley/Finger-v0", "galley.gym:galley/Push-v0"
 OURS = ("state", "keypoints", "pixels", "pixels_state")
 THEIRS = ("state", "environment_state_agent_pos", "pixels", "pixels_agent_pos")
 EVERY = [

@@ -87,7 +87,7 @@ _Row = tuple[Attempt, Measurements]
 # -- one query -------------------------------------------------------------------------------------
 
 
-def draw_query(path: Path, result: QueryResult, scene: Scene, robot: RobotModel) -> None:
+def draw_query(path: Path | str, result: QueryResult, scene: Scene, robot: RobotModel) -> None:
     """Draw one query, with every method that has a trajectory, as a PNG file.
 
     Raises:
@@ -269,7 +269,7 @@ def _rectangle(corner: Array, size: Array) -> Any:
 # -- many queries ----------------------------------------------------------------------------------
 
 
-def draw_distributions(path: Path, results: Sequence[QueryResult]) -> None:
+def draw_distributions(path: Path | str, results: Sequence[QueryResult]) -> None:
     """Draw many queries as a PNG file: the success rates, and a panel for each figure of merit over
     the queries in which a method succeeds.
 
@@ -350,7 +350,7 @@ def _name(axes: Any, methods: Sequence[str]) -> None:
 
 
 def film_query(
-    folder: Path,
+    folder: Path | str,
     world: PyBulletWorld,
     result: QueryResult,
     pair: tuple[Attempt, Attempt],
@@ -361,6 +361,7 @@ def film_query(
     progress: Callable[[int, int], None],
 ) -> None:
     """Film from one viewpoint: a pair as ``rrt``, ``opt`` and ``side_by_side``, and ``qp.mp4``."""
+    folder = Path(folder)
     scene, robot, qp = world.scene, world.robot, result.solution("shortest")
     takes = []
     for attempt, name in zip(pair, ("rrt", "opt"), strict=True):

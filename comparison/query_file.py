@@ -44,12 +44,13 @@ class QueryFile:
     scene: Path | None
 
 
-def read_query(path: Path) -> QueryFile:
+def read_query(path: Path | str) -> QueryFile:
     """Read a query file and check its form.
 
     Raises:
         BadInput: all faults of form, with line and key.
     """
+    path = Path(path)
     reader = Reader(path)
     root = reader.root()
     optional = ("scene", "base", "fingers", "start", "joints", "holding")

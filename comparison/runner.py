@@ -248,7 +248,7 @@ class _Comparison:
         )
 
 
-def save_waypoints(path: Path, attempt: Attempt) -> None:
+def save_waypoints(path: Path | str, attempt: Attempt) -> None:
     """Write an attempt's waypoints (n, 7), rad; of a smooth curve, one every 10 ms.
 
     Raises:

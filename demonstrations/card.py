@@ -66,12 +66,13 @@ class Collection:
         }
 
 
-def read_record(folder: Path) -> dict[str, Any]:
+def read_record(folder: Path | str) -> dict[str, Any]:
     """The record of a folder's collection.
 
     Raises:
         BadInput: it has none, or one of another format.
     """
+    folder = Path(folder)
     path = folder / INFO
     if not path.is_file():
         raise BadInput.one(folder, f"has no demonstrations (no {INFO})")
@@ -86,7 +87,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     return {**record}
 
 
-def read_collection(folder: Path) -> Collection:
+def read_collection(folder: Path | str) -> Collection:
     """The collection of a folder.
 
     Raises:
@@ -96,7 +97,7 @@ def read_collection(folder: Path) -> Collection:
     try:
         return collection_of(record)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise BadInput.one(folder / INFO, f"is not of demonstrations: {error}") from None
+        raise BadInput.one(Path(folder, INFO), f"is not of demonstrations: {error}") from None
 
 
 def collection_of(record: Mapping[str, Any]) -> Collection:

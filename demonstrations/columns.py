@@ -94,7 +94,7 @@ def _array(column: Any, field: Any) -> NDArray[Any]:
     return values
 
 
-def unreadable(path: Path, what: str, error: Exception, remedy: str) -> BadInput:
+def unreadable(path: Path | str, what: str, error: Exception, remedy: str) -> BadInput:
     """What to raise for a file that is cut short, damaged, or something else."""
     why = (str(error) or type(error).__name__).splitlines()[0]
     return BadInput.one(path, f"can't be read as {what} ({why}); {remedy}")

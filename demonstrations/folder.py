@@ -42,7 +42,7 @@ def collect(
     run: Callable[[int], Episode],
     seeds: Sequence[int],
     collection: Collection,
-    folder: Path,
+    folder: Path | str,
     workers: int | None = None,
     engine: str = "process",
     progress: Progress | None = None,
@@ -62,6 +62,7 @@ def collect(
         BadInput: the folder has episodes of other settings or versions, or can't be written.
         OSError: the disk is full. What is finished is kept.
     """
+    folder = Path(folder)
     open_folder(folder, collection)
     record = collection.record()
     wanted = dict.fromkeys(seeds)
@@ -99,7 +100,7 @@ def collect(
     return {seed: result for seed, result in ended_as if isinstance(result, LostJob)}
 
 
-def open_folder(folder: Path, collection: Collection) -> None:
+def open_folder(folder: Path | str, collection: Collection) -> None:
     """Make a folder ready for episodes of ``collection``, new or with some of them.
 
     Raises:
@@ -107,6 +108,7 @@ def open_folder(folder: Path, collection: Collection) -> None:
             written.
         OSError: the disk is full.
     """
+    folder = Path(folder)
     record = collection.record()
     if not (folder / INFO).exists():
         if folder.is_dir() and any(not each.name.startswith(".") for each in folder.iterdir()):
@@ -126,7 +128,7 @@ def open_folder(folder: Path, collection: Collection) -> None:
     write_atomically(folder / INFO, text_of(record))
 
 
-def write_episode(folder: Path, collection: Collection, episode: Episode) -> EpisodeInfo:
+def write_episode(folder: Path | str, collection: Collection, episode: Episode) -> EpisodeInfo:
     """Write an episode's file, whole or not at all, over one of the same seed.
 
     Args:
@@ -136,6 +138,7 @@ def write_episode(folder: Path, collection: Collection, episode: Episode) -> Epi
         ValueError: the episode has no seed.
         BadInput, OSError: as ``domain.files.atomic_file``.
     """
+    folder = Path(folder)
     import pyarrow.parquet
 
     if episode.seed is None:
@@ -148,12 +151,13 @@ def write_episode(folder: Path, collection: Collection, episode: Episode) -> Epi
     return episode.info
 
 
-def read_folder(folder: Path) -> Demonstrations:
+def read_folder(folder: Path | str) -> Demonstrations:
     """The finished episodes of a folder, in the order of their seeds.
 
     Raises:
         BadInput: it is not of demonstrations, or a file is damaged or of other settings.
     """
+    folder = Path(folder)
     record = read_record(folder)
     return _demonstrations({path: _info(path, record) for path in _files(folder)}, record)
 

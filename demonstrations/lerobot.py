@@ -35,7 +35,7 @@ Columns = dict[str, NDArray[Any]]
 
 def write_lerobot(
     demonstrations: Demonstrations,
-    folder: Path,
+    folder: Path | str,
     collection: Collection,
     rate: int | None = None,
     robot: str | None = None,

@@ -27,7 +27,9 @@ _COLUMNS = ("length", "duration", "success", "seed", "metadata")
 _REMEDY = "export it again"
 
 
-def write_parquet(demonstrations: Demonstrations, folder: Path, collection: Collection) -> None:
+def write_parquet(
+    demonstrations: Demonstrations, folder: Path | str, collection: Collection
+) -> None:
     """Write ``folder`` with both tables, ``dataset.json`` and a card, whole or not at all.
 
     Args:
@@ -70,12 +72,13 @@ def write_parquet(demonstrations: Demonstrations, folder: Path, collection: Coll
         (partial_folder / CARD).write_text(card(collection, demonstrations, layout))
 
 
-def read_parquet(folder: Path) -> Demonstrations:
+def read_parquet(folder: Path | str) -> Demonstrations:
     """The episodes that ``write_parquet`` wrote.
 
     Raises:
         BadInput: the folder has none, or a file is damaged.
     """
+    folder = Path(folder)
     import pyarrow
     import pyarrow.parquet
 

@@ -32,7 +32,7 @@ _REMEDY = "export it again"
 
 
 def write_replay_buffer(
-    demonstrations: Demonstrations, folder: Path, collection: Collection
+    demonstrations: Demonstrations, folder: Path | str, collection: Collection
 ) -> None:
     """Write ``folder``, by custom ``<name>.zarr``, whole or not at all.
 
@@ -110,7 +110,7 @@ class _Column:
 
 
 def read_replay_buffer(
-    folder: Path,
+    folder: Path | str,
     rate: float = 10.0,
     images: tuple[str, ...] = (),
     arrays: tuple[str, ...] | None = None,
@@ -125,6 +125,7 @@ def read_replay_buffer(
     Raises:
         BadInput: it is no replay buffer, or a file of it is missing or damaged.
     """
+    folder = Path(folder)
     import zarr
 
     try:
@@ -161,7 +162,7 @@ def read_replay_buffer(
     return Demonstrations(tuple(infos), tuple(loaders))
 
 
-def buffer_collection(folder: Path) -> Collection | None:
+def buffer_collection(folder: Path | str) -> Collection | None:
     """The collection of a replay buffer of ours; None of another's.
 
     Raises:

@@ -35,7 +35,7 @@ _UNPACKED_BYTES = 64 * 2**20  # always allowed
 _UNPACKED_RATIO = 100  # of unpacked to packed size, beyond that; logs of runs have 2 to 20
 
 
-def read_columns(path: Path) -> dict[str, NDArray[Any]]:
+def read_columns(path: Path | str) -> dict[str, NDArray[Any]]:
     """The arrays of a file, by name.
 
     Raises:

@@ -195,8 +195,9 @@ def check_writable(path: Path | str, ending: str = "") -> None:
         raise write_fault(path, error) from None
 
 
-def write_fault(path: Path, error: OSError) -> BadInput | OSError:
+def write_fault(path: Path | str, error: OSError) -> BadInput | OSError:
     """What to raise if ``path`` can't be written: BadInput only if another path may work."""
+    path = Path(path)
     if isinstance(error, FileNotFoundError) and not os.path.exists(path.parent):
         return BadInput.one(path, "its folder does not exist")
     why = error.strerror or str(error)

@@ -182,6 +182,13 @@ def to_pose7(X: Array) -> Array:
     return np.concatenate([X[..., :3, 3], quaternion(X[..., :3, :3])], axis=-1)
 
 
+def continuous(quaternions: Array) -> Array:
+    """The same rotations (T, ..., 4) without jumps: w >= 0 first, then the sign nearer the last."""
+    q = np.array(quaternions, dtype=np.float64)
+    flips = np.concatenate([q[:1, ..., 3] < 0.0, (q[1:] * q[:-1]).sum(axis=-1) < 0.0])
+    return np.where(np.logical_xor.accumulate(flips)[..., None], -q, q)
+
+
 def from_pose7(pose: ArrayLike) -> Array:
     """X (4, 4) from (x, y, z, qx, qy, qz, qw)."""
     pose = np.asarray(pose, dtype=np.float64)

@@ -96,7 +96,7 @@ class Log:
         a, b = self.contact_pair[contact]
         return str(self.names[a]), str(self.names[b])
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write a compressed npz, atomically.
 
         Raises:
@@ -109,7 +109,7 @@ class Log:
             np.savez_compressed(stream, log_version=np.array(LOG_VERSION), **data)
 
     @classmethod
-    def load(cls, path: Path) -> Log:
+    def load(cls, path: Path | str) -> Log:
         """Read what ``save`` wrote.
 
         Raises:

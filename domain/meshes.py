@@ -119,25 +119,27 @@ def concavity(mesh: CollisionMesh, scale: float, around: Hull) -> float:
     return max(0.0, -min(float(around.distance(batch).min(initial=0.0)) for batch in batches))
 
 
-def mesh_points(path: Path) -> Array:
+def mesh_points(path: Path | str) -> Array:
     """Vertices (n, 3) of an OBJ or STL file, in file units.
 
     Raises:
         ValueError: as ``read_mesh``.
         FileNotFoundError: no such file.
     """
+    path = Path(path)
     if not path.exists():
         raise FileNotFoundError(path)
     return read_mesh(path).points
 
 
-def read_mesh(path: Path) -> CollisionMesh:
+def read_mesh(path: Path | str) -> CollisionMesh:
     """The mesh of an OBJ or STL file; polygons are split into triangle fans.
 
     Raises:
         ValueError: an unknown format, malformed contents or no vertices; names file and line.
         BadInput: the file can't be read.
     """
+    path = Path(path)
     ending = path.suffix.lower()
     if ending not in MESH_SUFFIXES:
         raise ValueError(f"{path.name}: this format is not supported, convert it to OBJ or STL")

@@ -16,7 +16,7 @@ EXAMPLES = _DOMAIN.parent / "examples"
 PLACES = (KITCHEN, SCENARIOS, WIPING, EXAMPLES / "contact", EXAMPLES / "pushing")
 
 
-def shipped_file(given: str | Path, folder: Path = Path()) -> Path:
+def shipped_file(given: str | Path, folder: Path | str = Path()) -> Path:
     """The file that a path names; a shipped one if it is a bare name that ``folder`` lacks.
 
     Every reader of YAML, PDDL and own skills asks here, so that
@@ -29,6 +29,7 @@ def shipped_file(given: str | Path, folder: Path = Path()) -> Path:
     Returns:
         The path; ``folder / given`` where neither exists.
     """
+    folder = Path(folder)
     own = folder / given
     name = Path(given).name
     if not name or name != str(given) or _exists(own):

@@ -127,10 +127,11 @@ class FileExecutor:
         inner: Executor,
         scene: Scene,
         robot: RobotModel,
-        folder: Path,
+        folder: Path | str,
         rate: float = CSV_RATE,
         limits: Thresholds = THRESHOLDS,
     ) -> None:
+        folder = Path(folder)
         if not (np.isfinite(rate) and rate > 0.0):
             raise ValueError(f"rate must be greater than 0, got {rate}")
         self.inner, self.scene, self.robot = inner, scene, robot

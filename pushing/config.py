@@ -41,6 +41,7 @@ ANY_FRICTION = Quantity("1", 0.0, infinite=True)
 GAIN = Quantity("1/s^2", 0.0)
 RATE = Quantity("1/s", 0.0)
 ACCELERATION = Quantity("m/s^2", 0.0)
+_ROUNDING = 1e-9  # m
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,13 @@ class PushConfig:
     """A body, a pusher and a table from (0, 0) to (width, height).
 
     Attributes:
-        shape: the outline, in any frame: a body's pose is that of its centroid.
+        shape: the outline, in any frame: a body's pose is that of its centroid. The name of a
+            shipped one stands for it.
         arm: the arm that holds the pusher.
 
     Raises:
-        ValueError: a number out of its bounds; the message names it.
+        ValueError: a number out of its bounds, no such shape, or a goal beyond the table; the
+            message names it.
     """
 
     shape: Polygon = field(default_factory=lambda: shape("T"))
@@ -113,6 +116,18 @@ class PushConfig:
         check(self)
         if self.substeps != round(self.substeps):
             raise ValueError(f"substeps = {self.substeps:g}: must be a whole number")
+        if not isinstance(self.shape, Polygon):
+            object.__setattr__(self, "shape", shape(self.shape))
+        size = np.array([self.width, self.height])
+        outline = Polygon(self.shape.vertices - self.shape.mass_properties(1.0).centroid)
+        corners = outline.moved(self.goal).vertices
+        beyond = np.maximum(-corners, corners - size).max(axis=0)
+        if beyond.max() > _ROUNDING:
+            name = ("goal_x", "goal_y")[int(beyond.argmax())]
+            raise ValueError(
+                f"{name} = {getattr(self, name):g}: there the body is {beyond.max():.3g} m beyond "
+                f"the table of {size[0]:g} x {size[1]:g} m"
+            )
 
     @property
     def goal(self) -> tuple[float, float, float]:

@@ -1,13 +1,13 @@
 """Pushing as a Gymnasium environment, ``galley/Push-v0`` (extra ``push``), and as a vector of them.
 
     import gymnasium
-    import galley.pushing.environment  # registers it
+    import galley.gym  # registers it
 
     env = gymnasium.make("galley/Push-v0", observation="keypoints", config="pushing.yaml")
     many = gymnasium.make_vec("galley/Push-v0", num_envs=1024)
 
-or in one step, ``gymnasium.make("galley.pushing.environment:galley/Push-v0")``. Push the body to
-the goal. Action: where the pusher is driven to (2,) m, for 0.1 s by default. Observations, float64:
+Push the body to the goal. Action: where the pusher is driven to (2,) m, for 0.1 s by default.
+Observations, float64:
 
 - ``state`` (5,): pusher's x, y (m), body's centroid x, y (m), its angle from 0 to 2 pi (rad);
 - ``keypoints`` (2 n + 2,): the outline's n vertices (m), in order, then the pusher's x, y;
@@ -15,10 +15,11 @@ the goal. Action: where the pusher is driven to (2,) m, for 0.1 s by default. Ob
 - ``pixels_state``: a dict of ``pixels`` and ``agent_pos`` (2,), the pusher's x, y (m).
 
 The reward is coverage / 0.95, at most 1, where coverage is the share of the goal that the body
-covers. Above 0.95 the episode ends with success; after 300 steps it is truncated. The vector steps
-all its tables in one compiled call; a table that is done is reset in the next step, whose action
-counts for nothing (Gymnasium's default, ``AutoresetMode.NEXT_STEP``). ``render_mode`` is
-``rgb_array`` or, for one table, ``human``: a window.
+covers. Above 0.95 the episode ends with success; ``make`` truncates it after ``max_episode_steps``,
+300. The vector steps all its tables in one compiled call; table k of a seed s starts as a single
+environment of seed s + k. A table that is done is reset in the next step, whose action counts for
+nothing (Gymnasium's default, ``AutoresetMode.NEXT_STEP``). ``render_mode`` is ``rgb_array`` or, for
+one table, ``human``: a window.
 
 ``action="joints"``, ``compat="gym-pusht"`` and ``physics="upstream"`` make variants of it: see
 ``environments.variants``.
@@ -27,25 +28,27 @@ counts for nothing (Gymnasium's default, ``AutoresetMode.NEXT_STEP``). ``render_
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
+from galley.gym import PUSH
 from galley.pushing.config import PushConfig, load_config
 from galley.pushing.environments.rendered import Actions, Info, RenderedEnv, Seen, known_mode
 from galley.pushing.picture import SIZE, Painter, Picture, table_view
 from galley.pushing.rollout import STEPS, SUCCESS
 from galley.pushing.simulation import Simulation, State
 
-ID = "galley/Push-v0"
+ID = PUSH
 OBSERVATIONS = ("state", "keypoints", "pixels", "pixels_state")
 _TURN = 2.0 * math.pi
 _RENDERED = 512  # pixels
@@ -102,7 +105,12 @@ class _Table:
         points = [self.sim.outlines(state.body.T), state.pusher.T[:, None]]
         return np.concatenate(points, axis=1).reshape(len(x), -1)
 
-    def start(self, rng: np.random.Generator, n: int, options: Info | None) -> State:
+    def start(
+        self,
+        rng: np.random.Generator | Sequence[np.random.Generator],
+        n: int,
+        options: Info | None,
+    ) -> State:
         """Random tables, or those of ``options["state"]``, (5,) or (n, 5)."""
         options = options or {}
         if unknown := set(options) - {"state"}:
@@ -155,7 +163,6 @@ class PushEnv(RenderedEnv):
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Seen, Info]:
         """Put body and pusher on the table; returns the first observation."""
         super().reset(seed=seed)
-        self._steps = 0
         self._put(options)
         if self.render_mode == "human":
             self.render()
@@ -165,7 +172,8 @@ class PushEnv(RenderedEnv):
         """One control step; info: ``coverage`` and ``is_success``.
 
         Raises:
-            ValueError: an action of the wrong shape or not finite.
+            ValueError: an action of the wrong shape or not finite, or an unstable config, see
+                ``Simulation.check``.
         """
         try:
             x, y = np.asarray(action, dtype=np.float64).tolist()
@@ -177,30 +185,28 @@ class PushEnv(RenderedEnv):
         target = self._target
         target[0, 0], target[0, 1] = x, y
         self._drive(target)
-        self._steps += 1
         if self.render_mode == "human":
             self.render()
         seen, info = self._seen()
-        success = info["is_success"]
         reward = min(info["coverage"] / SUCCESS, 1.0)
-        return seen, reward, success, self._steps >= STEPS and not success, info
+        return seen, reward, info["is_success"], False, info
 
     def _put(self, options: Info | None) -> None:
         """Put body and pusher on the table."""
         self.state = self._table.start(self.np_random, 1, options)
-        self._flat = self.state.values.ravel()
 
     def _drive(self, target: Array) -> None:
         """Drive the pusher to a target (1, 2) m for a control step."""
         self._table.sim.run(self.state, target)
 
     def _picture(self) -> Picture:
-        return self._table.large.draw(self._flat)
+        return self._table.large.draw(self.state.values[:, 0])
 
     def _seen(self) -> tuple[Seen, Info]:
         """Observation and info."""
         # One list instead of indexing: this is most of a step's time.
-        px, py, _, _, x, y, theta, _, _, _, coverage = self._flat.tolist()
+        px, py, _, _, x, y, theta, _, _, _, coverage = self.state.values.ravel().tolist()
+        self._table.sim.check(x, y)
         info = {"coverage": coverage, "is_success": coverage > SUCCESS}
         if self._table.observation == "state":
             return np.array([px, py, x, y, theta % _TURN]), info
@@ -211,7 +217,11 @@ class PushEnv(RenderedEnv):
 
 
 class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
-    """``num_envs`` tables; see the module. The arguments are those of ``PushEnv``."""
+    """``num_envs`` tables; see the module.
+
+    The arguments are those of ``PushEnv``, and ``max_episode_steps``, after which a table's episode
+    is truncated (None or -1: never).
+    """
 
     metadata = {  # noqa: RUF012 (as Gymnasium declares it)
         "render_modes": ["rgb_array"],
@@ -225,24 +235,40 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
         config: PushConfig | str | Path | None = None,
         render_mode: str | None = None,
         resolution: int = SIZE,
+        max_episode_steps: int | None = STEPS,
     ) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs = {num_envs}: must be at least 1")
         self.num_envs, self._table = num_envs, _Table(observation, config, resolution)
         self.render_mode = known_mode(render_mode, self.metadata)
+        self._longest = math.inf if max_episode_steps in (None, -1) else max_episode_steps
+        self._rngs = [seeding.np_random(None)[0] for _ in range(num_envs)]
         self.single_observation_space = self._table.observation_space
         self.single_action_space = self._table.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
     def reset(
-        self, *, seed: int | list[int | None] | None = None, options: Info | None = None
+        self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None
     ) -> tuple[Seen, Info]:
-        """Reset all tables; one seed draws them all."""
-        if isinstance(seed, list):
-            raise ValueError("seed must be one number: it draws all tables")
-        super().reset(seed=seed)
-        self.state = self._table.start(self.np_random, self.num_envs, options)
+        """Reset all tables, each with its own seed: the k-th of a sequence, or ``seed`` + k.
+
+        Raises:
+            ValueError: a sequence of another length, or bad options.
+        """
+        n = self.num_envs
+        if seed is None or isinstance(seed, (int, np.integer)):
+            seeds: Sequence[int | None] = [
+                None if seed is None else int(seed) + k for k in range(n)
+            ]
+        else:
+            seeds = seed
+        if len(seeds) != n:
+            raise ValueError(f"seed = {seed}: must be one number, or one of each of {n} tables")
+        for k, each in enumerate(seeds):
+            if each is not None:
+                self._rngs[k] = seeding.np_random(int(each))[0]
+        self.state = self._table.start(self._rngs, n, options)
         self._steps = np.zeros(self.num_envs, dtype=np.int64)
         self._done = np.zeros(self.num_envs, dtype=bool)
         return self._table.observed(self.state), self._info()
@@ -251,19 +277,20 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
         """One control step of each table, or its reset.
 
         Raises:
-            ValueError: actions of the wrong shape or not finite.
+            ValueError: actions of the wrong shape or not finite, or an unstable config.
         """
         values, again = self.state.values, np.nonzero(self._done)[0]
         self._table.sim.advance(self.state, actions)
         self._steps += 1
         if len(again):
-            values[:, again] = self._table.sim.random_states(self.np_random, len(again)).values
+            rngs = [self._rngs[k] for k in again]
+            values[:, again] = self._table.sim.random_states(rngs, len(again)).values
             self._steps[again] = 0
         info = self._info()
         reward = np.minimum(info["coverage"] / SUCCESS, 1.0)
         reward[again] = 0.0
         terminated = info["is_success"] & (self._steps > 0)
-        truncated = (self._steps >= STEPS) & ~terminated
+        truncated = self._steps >= self._longest
         self._done = terminated | truncated
         return self._table.observed(self.state), reward, terminated, truncated, info
 
@@ -276,10 +303,3 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
     def _info(self) -> Info:
         coverage = self.state.coverage.copy()
         return {"coverage": coverage, "is_success": coverage > SUCCESS}
-
-
-if ID not in gymnasium.registry:
-    made = "galley.pushing.environments.variants"  # which imports this module
-    gymnasium.register(
-        ID, entry_point=f"{made}:make_env", vector_entry_point=f"{made}:make_vector_env"
-    )

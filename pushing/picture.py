@@ -115,6 +115,10 @@ class Painter:
         self._stroke(self.background, table, EDGE, 4)
         self._fill(self.background, self._goal, GOAL)
 
+    def __deepcopy__(self, memo: object) -> Painter:
+        """Itself: nothing in it changes."""
+        return self
+
     def observe(self, state: State) -> Picture:
         """Pictures (n, h, w, 3) of n tables: goal, body, pusher."""
         shape = (state.values.shape[1], *self.background.shape)

@@ -31,8 +31,9 @@ def shape(name: str) -> Polygon:
     Raises:
         ValueError: there is none of this name.
     """
-    if name not in SHAPES:
-        raise ValueError(f"shape = {name!r}: must be one of {', '.join(SHAPES)}, or a file")
+    if not isinstance(name, str) or name not in SHAPES:
+        known = ", ".join(SHAPES)
+        raise ValueError(f"shape = {name!r}: must be one of {known}, or a Polygon (load_outline)")
     return Polygon(np.array(SHAPES[name]))
 
 

@@ -19,6 +19,7 @@ a = gain (target - p) - damping v.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,6 +105,10 @@ class Simulation:
                 most,
             )
 
+    def __deepcopy__(self, memo: object) -> Simulation:
+        """Itself: nothing in it changes."""
+        return self
+
     def longest_substep(self) -> float:
         """The dt (s) up to which contacts and the pusher's drive are stable; inf without any.
 
@@ -134,22 +139,34 @@ class Simulation:
         self.measure(state)
         return state
 
-    def random_states(self, rng: np.random.Generator, n: int) -> State:
+    def random_states(
+        self, rng: np.random.Generator | Sequence[np.random.Generator], n: int
+    ) -> State:
         """Tables at rest with a body on them, clear of the walls and of the pusher.
+
+        Args:
+            rng: of all tables together, or one for each, which draws as for a single table.
+            n: tables.
 
         Raises:
             ValueError: the table is too small for both.
         """
         config, size = self.config, np.array([self.config.width, self.config.height])
-        bodies, pushers = np.empty((n, 3)), np.empty((n, 2))
+        radius = config.pusher_radius
+        low = np.array([*_MARGIN * size, -np.pi, radius, radius])
+        high = np.array([*(1.0 - _MARGIN) * size, np.pi, *(size - radius)])
+        drawn = np.empty((n, 5))
+        bodies, pushers = drawn[:, :3], drawn[:, 3:]
         left = np.arange(n)
         for _ in range(_TRIES):
             if not len(left):
                 return self.states(bodies, pushers)
-            m, radius = len(left), config.pusher_radius
-            bodies[left, :2] = rng.uniform(_MARGIN * size, (1.0 - _MARGIN) * size, (m, 2))
-            bodies[left, 2] = rng.uniform(-np.pi, np.pi, m)
-            pushers[left] = rng.uniform(radius, size - radius, (m, 2))
+            if isinstance(rng, np.random.Generator):
+                for part in (slice(0, 2), slice(2, 3), slice(3, 5)):  # each of all tables
+                    shape = (len(left), part.stop - part.start)
+                    drawn[left, part] = rng.uniform(low[part], high[part], shape)
+            else:
+                drawn[left] = [rng[k].uniform(low, high) for k in left.tolist()]
             left = left[~self.free(bodies[left], pushers[left])]
         raise ValueError(f"no room for body and pusher on a table of {size[0]:g} x {size[1]:g} m")
 
@@ -181,12 +198,30 @@ class Simulation:
             targets: (n, 2) m, where the pushers are driven to.
 
         Raises:
-            ValueError: targets of another shape, or not finite.
+            ValueError: targets of another shape, or not finite; or the motion is unstable, see
+                ``check``.
         """
         to, n = np.ascontiguousarray(targets, dtype=np.float64), state.values.shape[1]
         if to.shape != (n, 2) or not np.isfinite(to).all():
             raise ValueError(f"targets must be ({n}, 2) finite numbers, got {targets!r}")
         self.run(state, to)
+        for x, y in (state.body[:2].min(axis=1), state.body[:2].max(axis=1)):  # not finite: neither
+            self.check(x, y)
+
+    def check(self, x: float, y: float) -> None:
+        """Refuse the place (m) of a body's centroid where no stable motion can have brought it.
+
+        Raises:
+            ValueError: it isn't finite, or more than a table's size beyond the table.
+        """
+        width, height = self.config.width, self.config.height
+        if -width <= x <= 2.0 * width and -height <= y <= 2.0 * height:
+            return
+        dt, most = self.config.dt, self.longest_substep()
+        why = "the walls don't hold it: make wall_stiffness or wall_damping larger"
+        if dt > most:
+            why = f"dt = {dt:g} s is too long for these springs and dampers: use {most:.2g} or less"
+        raise ValueError(f"the body has left the table, to {x:.3g}, {y:.3g} m: {why}")
 
     def run(self, state: State, targets: Array) -> None:
         """As ``advance``, but unchecked: (n, 2), contiguous float64, finite."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+_log = logging.getLogger(__name__)
 _UNSEEN = ("dummy", "offscreen")  # SDL's last resorts
 
 
@@ -22,13 +24,14 @@ class Window:
 
     Args:
         width, height: pixels. title: in its frame.
+        seen: whether there must be a display; else it opens without one, and nobody sees it.
 
     Raises:
         ImportError: pygame is missing.
         RuntimeError: there is no display.
     """
 
-    def __init__(self, width: int, height: int, title: str) -> None:
+    def __init__(self, width: int, height: int, title: str, seen: bool = True) -> None:
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         import pygame
 
@@ -39,7 +42,9 @@ class Window:
         try:
             pygame.display.init()
             if pygame.display.get_driver() in _UNSEEN and "SDL_VIDEODRIVER" not in os.environ:
-                raise RuntimeError("no window: there is no display")
+                if seen:
+                    raise RuntimeError("no window: there is no display")
+                _log.warning("there is no display: nobody sees the window")
             self._surface = pygame.display.set_mode((width, height))
         except pygame.error as error:
             raise RuntimeError(f"no window: {error}") from None

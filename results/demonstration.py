@@ -16,7 +16,7 @@ from galley import engine
 from galley.demonstrations import Collection, Episode, NoEpisode
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure
-from galley.domain.frames import Array
+from galley.domain.frames import Array, continuous
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.execution.disturbance.noise import Noise
@@ -137,10 +137,11 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
     later = np.minimum(steps + steps[1:2].sum(), len(log.time) - 1)
     actions, which = _symbolic_actions(log)
     at = partial(_by_group, robot)
+    items = np.concatenate([log.items[..., :3], continuous(log.items[..., 3:])], axis=-1)[steps]
     observations = {
         **at(log.q[steps]),
         **{f"{name}_velocity": each for name, each in at(log.velocity[steps]).items()},
-        **{_ITEM + i.name: log.items[steps, k] for k, i in enumerate(task.scene.items)},
+        **{_ITEM + item.name: items[:, k] for k, item in enumerate(task.scene.items)},
         "held": log.held[steps, None],
         SYMBOLIC_ACTION: which[steps, None],
     }
@@ -218,7 +219,8 @@ def _meanings(scene: Scene, robot: RobotModel, recording: Recording) -> dict[str
         "gripper": "opening between the fingers (m)",
         "gripper_velocity": "of gripper (m/s)",
         **{
-            _ITEM + item.name: "true pose in the world: x, y, z (m), quaternion x, y, z, w"
+            _ITEM + item.name: "true pose in the world: x, y, z (m), quaternion x, y, z, w, "
+            "w >= 0 first, then without jumps"
             for item in scene.items
         },
         "held": "index into metadata 'items' of what the hand holds, -1: nothing",

@@ -59,7 +59,7 @@ class PushDemonstrator:
     config: PushConfig
     name: str
     pixels: int | None = None
-    after: Path | None = None
+    after: Path | str | None = None
 
     def __post_init__(self) -> None:
         if self.pixels is not None and not SIZES[0] <= self.pixels <= SIZES[1]:
@@ -86,7 +86,7 @@ class PushDemonstrator:
     @cached_property
     def _who(self) -> Demonstrator:
         who = demonstrator(self.name, self.config)
-        return who if self.after is None else _Relay(self.after, who)
+        return who if self.after is None else _Relay(Path(self.after), who)
 
     def episode(self, rollout: Rollout) -> Episode:
         """A rollout as an episode: T states and what was done in each; the last isn't in it."""

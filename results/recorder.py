@@ -24,9 +24,9 @@ class ReportRecorder(Listener):
     """
 
     def __init__(
-        self, report: Report, folder: Path | None = None, listener: Listener | None = None
+        self, report: Report, folder: Path | str | None = None, listener: Listener | None = None
     ) -> None:
-        self.report, self.folder = report, folder
+        self.report, self.folder = report, None if folder is None else Path(folder)
         self.listener = Listener() if listener is None else listener
         for name in (
             "stage",

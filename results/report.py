@@ -188,8 +188,9 @@ class Report:
         verdicts = [m.record.audit for m in every if m.record.audit is not None]
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path | str) -> None:
         """Write report.json into ``folder`` atomically, with digests of the folder's files."""
+        folder = Path(folder)
         report = self.as_json() | {"files": folder_digests(folder)}
         text = json.dumps(report, indent=1, default=_plain) + "\n"
         write_atomically(folder / REPORT, text)

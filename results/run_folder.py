@@ -26,7 +26,7 @@ EARLIER = "earlier"
 
 
 @contextlib.contextmanager
-def run_folder(path: Path | None, stem: str, marker: str = REPORT) -> Iterator[Path]:
+def run_folder(path: Path | str | None, stem: str, marker: str = REPORT) -> Iterator[Path]:
     """``with run_folder(path, stem) as folder:`` a folder for the files of one run, and no others.
 
     What an earlier run left there is put away at once, so that it is never taken for this run's;
@@ -63,7 +63,7 @@ def run_folder(path: Path | None, stem: str, marker: str = REPORT) -> Iterator[P
 
 
 @contextlib.contextmanager
-def claimed(path: Path | None, stem: str, marker: str) -> Iterator[Path]:
+def claimed(path: Path | str | None, stem: str, marker: str) -> Iterator[Path]:
     """``with claimed(path, stem, marker) as folder:`` a folder that no other process has.
 
     The mark in it is locked, which ends with the process. It stays where the block is cut short by
@@ -74,6 +74,7 @@ def claimed(path: Path | None, stem: str, marker: str) -> Iterator[Path]:
     Raises:
         BadInput: it can't be made, or another run writes there.
     """
+    path = None if path is None else Path(path)
     # Folders that are not there yet are removed again if nothing comes of them.
     above = (Path("runs"),) if path is None else (path, *path.parents)
     made = [each for each in above if not os.path.lexists(each)]
@@ -170,7 +171,7 @@ def _remove(entries: Iterable[Path]) -> None:
             each.unlink()
 
 
-def check_destination(path: Path | None, stem: str, marker: str = REPORT) -> None:
+def check_destination(path: Path | str | None, stem: str, marker: str = REPORT) -> None:
     """Refuse a destination that would overwrite something that is not a run.
 
     Args:
@@ -180,6 +181,7 @@ def check_destination(path: Path | None, stem: str, marker: str = REPORT) -> Non
     Raises:
         BadInput: ``path`` is a file, a folder with other things in it, or can't be written.
     """
+    path = None if path is None else Path(path)
     path = path or next(new_names(stem))
     if path.name in ("", ".."):
         raise BadInput.one(path, "can't be replaced; --out names a folder of its own")
@@ -215,8 +217,9 @@ def digests(files: Iterable[str]) -> dict[str, str]:
     return {file: hashlib.sha256(read_bytes(file)).hexdigest() for file in sorted(files)}
 
 
-def folder_digests(folder: Path) -> dict[str, str]:
+def folder_digests(folder: Path | str) -> dict[str, str]:
     """SHA-256 of the files that a run wrote, by their names in its folder; not of its reports."""
+    folder = Path(folder)
     return {
         str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
         for top in sorted(_entries(folder))

@@ -77,13 +77,17 @@ class Recorded:
 
 
 def read_stored(
-    run: Path, scene_file: Path | None, domain_file: Path | None, problem_file: Path | None
+    run: Path | str,
+    scene_file: Path | str | None,
+    domain_file: Path | str | None,
+    problem_file: Path | str | None,
 ) -> Stored:
     """A run's folder, or a log; the files given take the place of those that its report names.
 
     Raises:
         BadInput: something is missing, malformed, or does not fit together.
     """
+    run = Path(run)
     if os.path.isdir(run):
         _check_ended(run)
         file = run / STATES
@@ -116,7 +120,7 @@ def read_stored(
     return Stored(file, log, scene, goal, _changes(path, report, others), mixed)
 
 
-def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
+def read_recorded(path: Path | str, scene_file: Path | str | None = None) -> Recorded:
     """A run's folder, or an npz of trajectories.
 
     A run's report is read where there is one and ``path`` is its folder, or has the name of a
@@ -129,6 +133,7 @@ def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
     Raises:
         BadInput: something is missing, malformed, or does not fit together.
     """
+    path = Path(path)
     file = path / STORE if os.path.isdir(path) else path
     if file.name == STORE:
         _check_ended(file.parent)
@@ -185,10 +190,10 @@ def _report(path: Path) -> dict[str, Any]:
     return found
 
 
-def _file(path: Path, report: dict[str, Any], key: str, given: Path | None) -> Path | None:
+def _file(path: Path, report: dict[str, Any], key: str, given: Path | str | None) -> Path | None:
     """The file given, or the one that the report at ``path`` names; None where it names none."""
     if given is not None:
-        return given
+        return Path(given)
     if key not in report:
         return None
     name = report[key]

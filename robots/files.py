@@ -35,12 +35,13 @@ def cache_folder(kind: str) -> Path | None:
         return None
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path | str, data: bytes) -> None:
     """Write a file whole or not at all, safe against concurrent writers.
 
     Raises:
         OSError: it can't be written.
     """
+    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:

@@ -16,12 +16,13 @@ from galley.robots.decomposition import WORTH, convex_parts
 from galley.robots.files import cache_folder, write_atomically
 
 
-def as_obj(mesh: Path) -> Path:
+def as_obj(mesh: Path | str) -> Path:
     """The mesh file itself, or for an STL file an OBJ copy in the user's cache.
 
     Raises:
         ValueError: the file is no STL, whatever it is called.
     """
+    mesh = Path(mesh)
     if mesh.suffix.lower() != ".stl":
         return mesh
     key = hashlib.sha256(read_bytes(mesh)).hexdigest()[:20]
@@ -31,7 +32,7 @@ def as_obj(mesh: Path) -> Path:
     return copy
 
 
-def parts_as_obj(mesh: Path, most: int) -> list[Path]:
+def parts_as_obj(mesh: Path | str, most: int) -> list[Path]:
     """Files of at most ``most`` parts whose convex hulls cover the mesh; see ``convex_parts``.
 
     They are kept in the user's cache.
@@ -39,6 +40,7 @@ def parts_as_obj(mesh: Path, most: int) -> list[Path]:
     Raises:
         ValueError: the file can't be read as a mesh.
     """
+    mesh = Path(mesh)
     if most == 1:
         return [as_obj(mesh)]
     key = hashlib.sha256(f"{WORTH} {most} ".encode() + read_bytes(mesh)).hexdigest()[:20]

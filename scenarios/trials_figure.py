@@ -21,7 +21,7 @@ _RECOVERED, _DIRECT = "#5b8f86", "#9db4bc"  # succeeded with a recovery, or with
 
 
 def draw_success_rates(
-    path: Path,
+    path: Path | str,
     title: str,
     noise: Mapping[str, Mapping[float, SuccessCount]],
     faults: Mapping[str, SuccessCount],

@@ -25,8 +25,8 @@ class Journal:
     counts.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
 
     def read(self, jobs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """Results by job name, of jobs that ended under the same settings; lists become tuples.

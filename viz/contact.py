@@ -37,7 +37,7 @@ _COLUMNS = ("x", "y", "angle")
 _UNITS = (("N", "N", "N m"), ("m", "m", "rad"), ("m/s", "m/s", "rad/s"), ("m/s²", "m/s²", "rad/s²"))
 
 
-def draw_planar(run: PlanarRun, path: Path, title: str) -> None:
+def draw_planar(run: PlanarRun, path: Path | str, title: str) -> None:
     """Plot inputs, states, velocities, accelerations and gradients over time, as a PNG.
 
     Raises:
@@ -246,7 +246,7 @@ def _darker(color: Color) -> Color:
 
 def film_planar(
     run: PlanarRun,
-    path: Path,
+    path: Path | str,
     title: str,
     fps: float = 25.0,
     height: int = 540,

@@ -26,7 +26,7 @@ def film_pictures(
     pictures: Mapping[str, Iterable[Image]],
     times: Array,
     texts: Sequence[str],
-    path: Path,
+    path: Path | str,
     height: int = 480,
     speed: float = 1.0,
     progress: Callable[[int, int], None] | None = None,
@@ -71,7 +71,7 @@ def draw_curves(
     times: Array,
     marks: Mapping[str, Sequence[str]],
     title: str,
-    path: Path,
+    path: Path | str,
 ) -> None:
     """Draw every array over time as PNG, a panel each.
 

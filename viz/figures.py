@@ -13,7 +13,7 @@ _DPI = 110
 
 
 @contextlib.contextmanager
-def figure_file(path: Path, size: tuple[float, float]) -> Iterator[Any]:
+def figure_file(path: Path | str, size: tuple[float, float]) -> Iterator[Any]:
     """Yield a matplotlib Figure of ``size`` inches and save it at the end of the block.
 
     The file appears whole or not at all.

@@ -10,7 +10,7 @@ import numpy as np
 from galley.viz.figures import figure_file
 
 
-def draw_losses(path: Path, losses: Sequence[Sequence[float]], method: str) -> None:
+def draw_losses(path: Path | str, losses: Sequence[Sequence[float]], method: str) -> None:
     """Draw the losses of a training over its steps.
 
     Args:

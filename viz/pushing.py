@@ -130,7 +130,7 @@ class Stage:
 
 def film_rollouts(
     rollouts: Sequence[Rollout],
-    path: Path,
+    path: Path | str,
     title: str,
     fps: float = 25.0,
     height: int = 640,

@@ -131,7 +131,7 @@ def _centres(edges: Array) -> Array:
 
 
 def draw_densities(
-    path: Path, planes: Sequence[Plane], labels: Sequence[tuple[str, str, str]]
+    path: Path | str, planes: Sequence[Plane], labels: Sequence[tuple[str, str, str]]
 ) -> None:
     """One row for each plane, one column for each density, on one scale in each row.
 
@@ -165,7 +165,7 @@ def draw_densities(
 # -- the donut and the joints ----------------------------------------------------------------------
 
 
-def draw_donut(path: Path, samples: Samples, sampler: DonutSampler) -> None:
+def draw_donut(path: Path | str, samples: Samples, sampler: DonutSampler) -> None:
     """Base positions about the target, headings as arrows, and a few robots with their arm."""
     with figure_file(path, (7.4, 7.2)) as figure:
         figure.set_layout_engine("constrained")
@@ -212,7 +212,7 @@ def draw_robot(axes: Any, arm: PlanarArm, base: Array, theta: Array, color: str)
     axes.plot(*points.T, color=color, lw=2.2, marker="o", markersize=4, zorder=5)
 
 
-def draw_joints(path: Path, samples: Samples, sampler: DonutSampler) -> None:
+def draw_joints(path: Path | str, samples: Samples, sampler: DonutSampler) -> None:
     """theta1 against theta2, the elbows apart, with limits and the angles that no base gives."""
     with figure_file(path, (7.4, 7.2)) as figure:
         figure.set_layout_engine("constrained")
@@ -286,7 +286,7 @@ def coverage(samples: Samples, arm: PlanarArm, bounds: Any, rng: np.random.Gener
     return Coverage(hands, samples.target, samples.q[:, :2])
 
 
-def draw_coverage(path: Path, points: Coverage, bounds: Any, reach: float) -> None:
+def draw_coverage(path: Path | str, points: Coverage, bounds: Any, reach: float) -> None:
     """Where the hand goes if Q is drawn first, if H is; and where the bases of these stand."""
     box = np.asarray(bounds, dtype=np.float64)
     x, y = (_edges(low, high, reach) for low, high in box)
@@ -354,7 +354,7 @@ def keep_rates(
     return KeepRates(sigma, np.array(closed), at, np.array(sampled) / bases, bases)
 
 
-def draw_keep_rates(path: Path, rates: KeepRates, limits: Any) -> None:
+def draw_keep_rates(path: Path | str, rates: KeepRates, limits: Any) -> None:
     """Lines are closed, points with 95 % intervals are sampled."""
     with figure_file(path, (7.4, 5.0)) as figure:
         figure.set_layout_engine("constrained")
@@ -396,7 +396,7 @@ def scored_plane(
 
 
 def draw_scores(
-    path: Path,
+    path: Path | str,
     plane: Plane,
     shares: Mapping[str, float],
     marks: Mapping[str, Sequence[tuple[float, float, float]]],
@@ -438,7 +438,7 @@ def draw_scores(
 # -- hands -----------------------------------------------------------------------------------------
 
 
-def draw_hands(path: Path, misses: Mapping[str, Array]) -> None:
+def draw_hands(path: Path | str, misses: Mapping[str, Array]) -> None:
     """Where the hand is relative to H, and how many hands are how near.
 
     Args:

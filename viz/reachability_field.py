@@ -15,7 +15,7 @@ from galley.viz.figures import figure_file
 _OVERHEAD = 1.3  # m, what begins above it is drawn dotted
 
 
-def draw_field(field: Field, shares: Array, scene: Scene, item: str, path: Path) -> None:
+def draw_field(field: Field, shares: Array, scene: Scene, item: str, path: Path | str) -> None:
     """Write a heat map as PNG: furniture in outline, the item, the robot's start.
 
     Args:

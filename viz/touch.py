@@ -44,7 +44,7 @@ _RED: Color = (198, 40, 40)
 _PAPER: Color = (255, 255, 255)
 
 
-def draw_touch(trace: Trace, path: Path, title: str) -> None:
+def draw_touch(trace: Trace, path: Path | str, title: str) -> None:
     """Draw positions, forces and the sensor's reading over time, events marked, as a PNG.
 
     Raises:
@@ -261,7 +261,7 @@ class Stage:
 
 def film_touch(
     trace: Trace,
-    path: Path,
+    path: Path | str,
     fps: float = 25.0,
     height: int = 720,
     progress: Callable[[int, int], None] | None = None,

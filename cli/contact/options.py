@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -117,18 +116,15 @@ class Session:
         self.printer.stage("filming")
         path = self.folder / ("contact.gif" if arguments.gif else "contact.mp4")
         try:
-            with warnings.catch_warnings():
-                # JAX warns of the fork that starts the encoder; it runs another program at once.
-                warnings.filterwarnings("ignore", r"os\.fork", RuntimeWarning)
-                film_planar(
-                    run,
-                    path,
-                    title,
-                    arguments.fps,
-                    arguments.height,
-                    arguments.speed,
-                    lambda done, total: self.printer.fraction("filming", done / total),
-                )
+            film_planar(
+                run,
+                path,
+                title,
+                arguments.fps,
+                arguments.height,
+                arguments.speed,
+                lambda done, total: self.printer.fraction("filming", done / total),
+            )
         except RuntimeError as error:
             print(f"no film: {error}", file=sys.stderr)
         finally:

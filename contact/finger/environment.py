@@ -1,21 +1,22 @@
 """The finger as a Gymnasium environment, ``galley/Finger-v0`` (extra ``gym``).
 
     import gymnasium
-    import galley.contact.finger.environment  # registers it
+    import galley.gym  # registers it
 
     env = gymnasium.make("galley/Finger-v0", task="push")
 
-or in one step, ``gymnasium.make("galley.contact.finger.environment:galley/Finger-v0")``. Each reset
-makes a random world. Observation, four numbers: position (m) and velocity (m/s) of the fingertip,
-the sensor's reading (N), and what is asked for. The object is felt, never seen. Action: the force
-(N) until the next control step, and for ``tell`` a declaration. Tasks:
+Each reset makes a random world. Observation, four numbers: position (m) and velocity (m/s) of the
+fingertip, the sensor's reading (N), and what is asked for. The object is felt, never observed; only
+``render`` shows it. Action: the force (N) until the next control step, and for ``tell`` a
+declaration. Tasks:
 
 - ``push`` the object until its near face rests at a position (m): 5 cm to either side count;
 - ``press`` on the resting object with a force (N): within 5 % (or 0.02 N) for half a second;
 - ``tell`` which object it is: declare -1 for the light one (0.5 kg) or 1 for the heavy one (2 kg).
 
 The reward is how much nearer a step brings the aim (``push``: metres; ``press``: newtons), and 1 at
-success, on which an episode ends; a wrong declaration ends it with -1. After 30 s it is truncated.
+success, on which an episode ends; a wrong declaration ends it with -1. ``make`` truncates it after
+``max_episode_steps``, 600, which are 30 s.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from galley.contact.finger.model import Finger
 from galley.contact.finger.simulation import Fault, Simulation, Solver
 from galley.contact.finger.trace import Epoch
 from galley.contact.parameters import FORCE, FORCE_LIMIT
+from galley.gym import FINGER
 
-ID = "galley/Finger-v0"
+ID = FINGER
 TASKS = ("push", "press", "tell")
 PERIOD = 0.05  # s, of a control step
 MAX_FORCE = 5.0  # N, of an action
@@ -41,9 +43,12 @@ MASSES = (0.5, 2.0)  # kg, of the light and the heavy object of ``tell``
 TOLERANCE = 0.05  # m, of ``push``
 PRESS_TOLERANCE, PRESS_LEAST = 0.05, 0.02  # share of the force, N: the larger counts
 HOLD = 0.5  # s, of ``press``
-T_END = 30.0  # s, of an episode
 _SURE = 0.5  # a declaration of this size counts
 _SOLVER = Solver(rtol=1e-6, atol=1e-9, max_step=PERIOD)
+
+_SIZE = 480, 96  # pixels, width and height, of what is rendered
+_LEFT, _SCALE = -1.0, 96.0  # m, of the picture's edge; pixels/m
+_GOAL, _OBJECT, _TIP, _FELT = (205, 232, 205), (138, 90, 43), (27, 108, 168), (198, 40, 40)
 
 Numbers = NDArray[np.float32]
 
@@ -72,14 +77,20 @@ class FingerEnv(gymnasium.Env[Numbers, Numbers]):
     Args:
         task: one of ``TASKS``.
         noise: N, standard deviation of the sensor's white noise.
+        render_mode: None or ``rgb_array``.
 
     Raises:
-        ValueError: no such task, or bad noise.
+        ValueError: no such task or way to render, or bad noise.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 (as Gymnasium declares it)
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 20}  # noqa: RUF012 (as Gymnasium's)
 
-    def __init__(self, task: str = "push", noise: float = 0.0) -> None:
+    def __init__(
+        self, task: str = "push", noise: float = 0.0, render_mode: str | None = None
+    ) -> None:
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode = {render_mode!r}: must be None or rgb_array")
+        self.render_mode = render_mode
         if task not in TASKS:
             raise ValueError(f"task = {task!r}: must be one of {', '.join(TASKS)}")
         self.task, self.noise = task, FORCE_LIMIT.checked("noise", noise)
@@ -121,9 +132,33 @@ class FingerEnv(gymnasium.Env[Numbers, Numbers]):
         reward, self._missing = self._missing - missing, missing
         success, terminated = self._judged(float(values[-1]))
         reward += float(success) - float(terminated and not success)
-        truncated = fault is not None or run.time >= T_END - 1e-9
+        truncated = fault is not None
         info = {"success": success, "object_position": run.x_o, "fault": fault}
         return self._observation(), reward, terminated, truncated, info
+
+    def render(self) -> Any:
+        """A picture (96, 480, 3) with ``rgb_array``: finger and object, from -1 to 4 m.
+
+        What is asked for is green. The bar below is the sensor's reading, a metre for each newton.
+        """
+        if self.render_mode is None:
+            return None
+        width, height = _SIZE
+        picture = np.full((height, width, 3), 255, dtype=np.uint8)
+
+        def fill(left: float, right: float, rows: slice, color: tuple[int, int, int]) -> None:
+            a, b = np.clip(np.rint((np.array([left, right]) - _LEFT) * _SCALE), 0, width)
+            picture[rows, int(a) : int(b)] = color
+
+        run, about = self._run, slice(16, 64)
+        if self.task == "push":
+            fill(self._goal - TOLERANCE, self._goal + TOLERANCE, slice(0, 64), _GOAL)
+        elif self.task == "press":
+            fill(0.0, self._goal, slice(64, height), _GOAL)
+        fill(run.x_o, run.x_o + 0.4, about, _OBJECT)
+        fill(_LEFT, run.x_f, slice(32, 48), _TIP)
+        fill(0.0, run.sense().sensor, slice(72, 88), _FELT)
+        return picture
 
     def _judged(self, declared: float) -> tuple[bool, bool]:
         """Whether the task is done, and whether the episode ends."""
@@ -150,7 +185,3 @@ class FingerEnv(gymnasium.Env[Numbers, Numbers]):
         felt = self._run.sense()
         sensor = felt.sensor + (self.np_random.normal(0.0, self.noise) if self.noise else 0.0)
         return np.array([felt.position, felt.velocity, sensor, self._goal], dtype=np.float32)
-
-
-if ID not in gymnasium.registry:
-    gymnasium.register(ID, entry_point=f"{__name__}:FingerEnv")

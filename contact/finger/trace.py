@@ -170,7 +170,7 @@ class Trace:
         count = int(np.ceil(self.end * rate - 1e-9))
         return self.at(np.append(np.arange(count) / rate, self.end))
 
-    def write(self, path: Path, rate: float = _ROW_RATE) -> int:
+    def write(self, path: Path | str, rate: float = _ROW_RATE) -> int:
         """Write samples as ``.csv`` or ``.parquet`` (extra ``data``), by the suffix of ``path``.
 
         Columns are the fields of ``Samples``, with units: ``finger_position [m]``. Numbers have all
@@ -181,6 +181,7 @@ class Trace:
             ValueError: another suffix.
             ImportError: pyarrow is missing.
         """
+        path = Path(path)
         samples = self.samples(rate)
         table = {_header(each.name): getattr(samples, each.name) for each in fields(Samples)}
         if path.suffix == ".csv":
@@ -195,7 +196,7 @@ class Trace:
             raise ValueError(f"{path}: must end in .csv or .parquet")
         return len(samples.time)
 
-    def write_events(self, path: Path) -> None:
+    def write_events(self, path: Path | str) -> None:
         """Write the log of events as CSV.
 
         Raises:

@@ -56,7 +56,7 @@ class PlanarRun:
         h = np.diff(self.time)[:, None, None]
         return np.asarray(np.diff(self.velocity, axis=0) / h)
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path | str) -> None:
         """Write it as npz or, by its suffix, as CSV: the states of the free bodies, a line a time.
 
         Inputs and gradients are those of the step that ends there, and empty at the start.
@@ -64,6 +64,7 @@ class PlanarRun:
         Raises:
             BadInput: ``path`` can't be written.
         """
+        path = Path(path)
         if path.suffix == ".npz":
             buffer = io.BytesIO()
             np.savez_compressed(buffer, **self._arrays())

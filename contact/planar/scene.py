@@ -35,7 +35,7 @@ _MOST_STEPS = 100_000
 _Value = TypeVar("_Value")
 
 
-def load_setup(path: Path) -> Setup:
+def load_setup(path: Path | str) -> Setup:
     """The setup of a file.
 
     Raises:

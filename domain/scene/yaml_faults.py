@@ -14,7 +14,7 @@ import yaml
 from galley.domain.errors import BadInput
 
 
-def not_yaml(path: Path, text: str, error: yaml.YAMLError, quote: bool) -> BadInput:
+def not_yaml(path: Path | str, text: str, error: yaml.YAMLError, quote: bool) -> BadInput:
     """The refusal of a file that PyYAML can't parse.
 
     Args:

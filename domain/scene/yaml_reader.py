@@ -321,7 +321,7 @@ class Entry:
 
 
 def read_linked_file(
-    entry: Entry, path: Path, marks: tuple[str, ...], kind: Kind | None = None
+    entry: Entry, path: Path | str, marks: tuple[str, ...], kind: Kind | None = None
 ) -> Entry | None:
     """The root of another file, which ``entry`` names; None if it can't be read.
 

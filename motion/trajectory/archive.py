@@ -46,7 +46,7 @@ class Archive:
 
 
 def write_archive(
-    path: Path, curves: list[tuple[str, Array, Array]], more: Mapping[str, Any] | None = None
+    path: Path | str, curves: list[tuple[str, Array, Array]], more: Mapping[str, Any] | None = None
 ) -> None:
     """Write trajectories (group, breaks, coefficients) atomically.
 
@@ -69,12 +69,13 @@ def write_archive(
         np.savez_compressed(stream, **data)
 
 
-def read_archive(path: Path) -> Archive:
+def read_archive(path: Path | str) -> Archive:
     """Reads what ``write_archive`` wrote.
 
     Raises:
         BadInput: no such file, another format or version, or invalid trajectories.
     """
+    path = Path(path)
     try:
         columns = read_columns(path)
         version = int(whole_numbers("store_version", columns["store_version"], ()))

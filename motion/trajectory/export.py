@@ -21,7 +21,9 @@ ROS_RATE = 100.0  # Hz: a ROS controller interpolates between the points by quin
 _NANO = 1_000_000_000
 
 
-def write_csv(path: Path, trajectory: Trajectory, group: JointGroup, rate: float = CSV_RATE) -> int:
+def write_csv(
+    path: Path | str, trajectory: Trajectory, group: JointGroup, rate: float = CSV_RATE
+) -> int:
     """Write the trajectory as CSV, for a control loop that sets a state each period.
 
     The header names joints and units: ``time [s]``, then for each joint ``name position [rad]``,

@@ -15,7 +15,7 @@ from galley.motion.trajectory.archive import Archive, read_archive, write_archiv
 from galley.motion.trajectory.trajectory import Trajectory
 
 
-def save_trajectories(path: Path, motions: tuple[Motion, ...]) -> None:
+def save_trajectories(path: Path | str, motions: tuple[Motion, ...]) -> None:
     """Write all motions atomically.
 
     For motion k, beside its trajectory (``motion.trajectory.archive``): ``k_waypoints`` (n,
@@ -37,7 +37,7 @@ def save_trajectories(path: Path, motions: tuple[Motion, ...]) -> None:
     write_archive(path, curves, more)
 
 
-def load_motions(path: Path) -> tuple[Motion, ...]:
+def load_motions(path: Path | str) -> tuple[Motion, ...]:
     """The motions that ``save_trajectories`` wrote, in order, without guards and figures.
 
     Raises:

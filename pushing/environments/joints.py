@@ -93,7 +93,7 @@ class JointPushEnv(PushEnv):
             self._refused = True
 
     def _picture(self) -> Picture:
-        return self._table.large.draw(self._flat, self.angles, self._tip)
+        return self._table.large.draw(self.state.values[:, 0], self.angles, self._tip)
 
     def _seen(self) -> tuple[Seen, Info]:
         seen, info = super()._seen()

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from importlib.util import find_spec
 from math import cos, pi, sin
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -42,6 +43,22 @@ _T = shape("T")  # whose frame is that of gym-pusht's block
 _CENTROID = _T.mass_properties(1.0).centroid  # m
 
 
+class Point(NamedTuple):
+    """x, y (px, or px/s)."""
+
+    x: float
+    y: float
+
+
+class Body(NamedTuple):
+    """What pymunk says of a body: px, px/s of its centre of gravity, rad, rad/s."""
+
+    position: Point
+    velocity: Point
+    angle: float = 0.0
+    angular_velocity: float = 0.0
+
+
 class Physics(Protocol):
     """What moves the table.
 
@@ -50,6 +67,8 @@ class Physics(Protocol):
         state: the table as ``sim`` has it, with its coverage.
         pusher: (2,) px. pusher_velocity: (2,) px/s. block: (3,) px, px, rad.
         contacts: gym-pusht's ``n_contacts`` of the last control step.
+        bodies: pusher and block, as pymunk has them.
+        dt: s, of a substep.
     """
 
     sim: Simulation
@@ -58,12 +77,20 @@ class Physics(Protocol):
     pusher_velocity: Array
     block: Array
     contacts: int
+    dt: float
+
+    @property
+    def bodies(self) -> tuple[Any, Any]:
+        """Pusher and block."""
 
     def random(self, rng: np.random.Generator) -> Array:
         """A start for ``place``."""
 
     def place(self, start: Array) -> None:
         """Put all at rest: (5,) px, rad; see ``turned``."""
+
+    def move(self, start: Array) -> None:
+        """As gym-pusht's ``_set_state``, which goes on with the same table; see ``turned``."""
 
     def step(self, x: float, y: float) -> None:
         """Drive the pusher to (x, y) px for 0.1 s."""
@@ -75,14 +102,14 @@ def drawn(rng: np.random.Generator) -> Array:
     return np.array([*whole, rng.uniform(-np.pi, np.pi)], dtype=np.float64)
 
 
-def turned(start: Array) -> Array:
+def turned(start: Array, before: float = 0.0) -> Array:
     """Pose (3,) px, px, rad of the block after a start (5,).
 
-    gym-pusht puts the unturned block where the start says and then turns it about its centre of
-    gravity, which moves its frame.
+    gym-pusht puts the block where the start says, at the angle (rad) ``before``, and then turns it
+    about its centre of gravity, which moves its frame.
     """
     x, y, theta = start[2:].tolist()
-    x, y = np.array([x, y]) + _GRAVITY_CENTER - _turn(theta) @ _GRAVITY_CENTER
+    x, y = np.array([x, y]) + _turn(before) @ _GRAVITY_CENTER - _turn(theta) @ _GRAVITY_CENTER
     return np.array([x, y, theta])
 
 
@@ -105,16 +132,26 @@ def simulation(config: PushConfig | None) -> Simulation:
     )  # fmt: skip
 
 
-def view(size: int) -> View:
-    """The plane from 0 to 512 px, in a square picture."""
-    return view_of(metres(np.zeros(2)), metres(np.full(2, SIZE)), size, size)
+def view(width: int, height: int) -> View:
+    """The plane from 0 to 512 px, in a picture of so many pixels."""
+    return view_of(metres(np.zeros(2)), metres(np.full(2, SIZE)), width, height)
 
 
 class GalleyPhysics:
     """Ours; ``n_contacts`` is 1 where the pusher touches the block at the end of a step."""
 
     def __init__(self, sim: Simulation) -> None:
-        self.sim = sim
+        self.sim, self.dt = sim, sim.config.dt
+
+    @property
+    def bodies(self) -> tuple[Body, Body]:
+        """Pusher and block; to look at, ``move`` moves them."""
+        (x, y, angle), (vx, vy, omega) = (
+            self.block.tolist(),
+            self.state.body_velocity[:, 0].tolist(),
+        )
+        pusher = Body(Point(*self.pusher.tolist()), Point(*self.pusher_velocity.tolist()))
+        return pusher, Body(Point(x, y), Point(_SCALE * vx, _SCALE * vy), angle, omega)
 
     def random(self, rng: np.random.Generator) -> Array:
         """gym-pusht's draw; drawn again while the block overlaps the pusher or a wall."""
@@ -130,18 +167,24 @@ class GalleyPhysics:
         self.state = self.sim.states(*self._metres(start))
         self._look()
 
+    def move(self, start: Array) -> None:
+        """The same, from the angle that the block has."""
+        self.state = self.sim.states(*self._metres(start, self.block[2]))
+        self._look()
+
     def step(self, x: float, y: float) -> None:
         """Drive the pusher for a control step of the config."""
         self.sim.run(self.state, metres(np.array([[x, y]])))
         self._look()
 
-    def _metres(self, start: Array) -> tuple[Array, Array]:
+    def _metres(self, start: Array, before: float = 0.0) -> tuple[Array, Array]:
         """Body and pusher in the simulation's frame."""
-        return _centroid(turned(start)), metres(start[:2])
+        return _centroid(turned(start, before)), metres(start[:2])
 
     def _look(self) -> None:
         values, (x, y, theta) = self.state.values[:, 0], self.state.body[:, 0].tolist()
         self.pusher, self.pusher_velocity = _SCALE * values[0:2] + _WALL, _SCALE * values[2:4]
+        self.sim.check(x, y)
         x, y = (x, y) - _turn(theta) @ _CENTROID
         self.block = np.array([_SCALE * x + _WALL, _SCALE * y + _WALL, theta])
         away = math.hypot(values[0] - values[4], values[1] - values[5])
@@ -160,13 +203,38 @@ class UpstreamPhysics:
     """
 
     def __init__(self, sim: Simulation) -> None:
-        try:
-            import pymunk
-        except ImportError as error:
-            raise ImportError('physics="upstream" needs pymunk: install the extra upstream') from (
-                error
+        if find_spec("pymunk") is None:
+            raise ImportError('physics="upstream" needs pymunk: install the extra upstream')
+        self.sim, self.dt = sim, _DT
+        self._done: list[tuple[float, ...]] = []  # since the table was new, see ``_do``
+
+    def __deepcopy__(self, memo: object) -> UpstreamPhysics:
+        """One that has done the same.
+
+        pymunk's own copy isn't exact: it moves a body whose centre of gravity isn't its origin, and
+        forgets what parts overlapping bodies.
+
+        Raises:
+            RuntimeError: somebody else has moved the bodies.
+        """
+        copied = UpstreamPhysics(self.sim)
+        if self._done:
+            copied._build()
+            for each in self._done:
+                copied._do(each)
+            copied._look()
+            now, its = (
+                [(body.position, body.angle, body.velocity) for body in each.bodies]
+                for each in (self, copied)
             )
-        self.sim, self._pymunk = sim, pymunk
+            if now != its:
+                raise RuntimeError("bodies were moved by hand: such a table can't be copied")
+        return copied
+
+    @property
+    def bodies(self) -> tuple[Any, Any]:
+        """pymunk's own."""
+        return self._pusher, self._block
 
     def random(self, rng: np.random.Generator) -> Array:
         """gym-pusht's draw."""
@@ -175,16 +243,27 @@ class UpstreamPhysics:
     def place(self, start: Array) -> None:
         """Put all at rest, and step once as gym-pusht does, which parts what overlaps."""
         self._build()
-        x, y, block_x, block_y, theta = start.tolist()
-        self._pusher.position = x, y
-        self._block.position = block_x, block_y
-        self._block.angle = theta
-        self._space.step(_DT)
+        self.move(start)
+
+    def move(self, start: Array) -> None:
+        """Put both where the start says, and step once."""
+        self._do(tuple(start.tolist()))
         self._look()
 
     def step(self, x: float, y: float) -> None:
         """Drive the pusher for 0.1 s, by gym-pusht's proportional and derivative gains."""
-        pusher, gain, brake = self._pusher, 100, 20
+        self._do((x, y))
+        self._look()
+
+    def _do(self, what: tuple[float, ...]) -> None:
+        """``move`` (five numbers) or ``step`` (two)."""
+        self._done.append(what)
+        if len(what) == 5:
+            self._pusher.position, self._block.position = what[:2], what[2:4]
+            self._block.angle = what[4]
+            self._space.step(_DT)
+            return
+        (x, y), pusher, gain, brake = what, self._pusher, 100, 20
         self._touched = 0
         for _ in range(_SUBSTEPS):
             (px, py), (vx, vy) = pusher.position, pusher.velocity
@@ -192,11 +271,11 @@ class UpstreamPhysics:
             ax, ay = gain * (x - px) + brake * (0.0 - vx), gain * (y - py) + brake * (0.0 - vy)
             pusher.velocity = vx + ax * _DT, vy + ay * _DT
             self._space.step(_DT)
-        self._look()
 
     def _build(self) -> None:
         """A new space: pymunk's answers depend on the order in which shapes come into it."""
-        pymunk = self._pymunk
+        import pymunk
+
         space = pymunk.Space()
         space.damping = 0.0
         near, far = 5.0, 506.0
@@ -216,6 +295,7 @@ class UpstreamPhysics:
         space.add(block, pymunk.Poly(block, bar), pymunk.Poly(block, stem))
         space.on_collision(0, 0, post_solve=self._count)
         self._space, self._pusher, self._block, self._touched = space, pusher, block, 0
+        self._done = []
 
     def _count(self, arbiter: Any, space: Any, data: Any) -> None:
         self._touched += len(arbiter.contact_point_set.points)

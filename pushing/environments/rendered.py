@@ -51,6 +51,10 @@ class RenderedEnv(gymnasium.Env[Seen, Actions]):
         self.metadata = {**self.metadata, "render_fps": round(1.0 / step, 3)}
         self._window: Window | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has no window until it shows a picture."""
+        return {**vars(self), "_window": None}
+
     def _picture(self) -> Picture:
         """What there is to see (h, w, 3)."""
         raise NotImplementedError
@@ -60,7 +64,7 @@ class RenderedEnv(gymnasium.Env[Seen, Actions]):
 
         Raises:
             ImportError: ``human``, and pygame is missing.
-            RuntimeError: ``human``, and there is no display.
+            RuntimeError: ``human``, and the window can't be opened.
         """
         if self.render_mode is None:
             return None
@@ -71,7 +75,7 @@ class RenderedEnv(gymnasium.Env[Seen, Actions]):
             from galley.pushing.window import Window
 
             height, width, _ = picture.shape
-            self._window = Window(width, height, "galley/Push-v0")
+            self._window = Window(width, height, "galley/Push-v0", seen=False)
         self._window.read()
         self._window.show(picture, self.metadata["render_fps"])
         return None

@@ -24,7 +24,7 @@ _BEYOND = 100.0  # px from the table at which a place is none of it
 
 
 def tracks_of(
-    episodes: Demonstrations, collection: Collection | None, folder: Path
+    episodes: Demonstrations, collection: Collection | None, folder: Path | str
 ) -> tuple[list[Track], PushConfig]:
     """What a policy learns from episodes, and their table.
 
@@ -65,7 +65,7 @@ def tracks_of(
     return tracks, config
 
 
-def _metres(states: np.ndarray, actions: np.ndarray, folder: Path) -> Track:
+def _metres(states: np.ndarray, actions: np.ndarray, folder: Path | str) -> Track:
     """A track of pixels in metres."""
     points = np.concatenate([states[:, :2], states[:, 2:4], actions])
     off = (points < -_BEYOND) | (points > SIZE + _BEYOND)

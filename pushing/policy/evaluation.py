@@ -107,7 +107,7 @@ class PolicyRunner:
         checkpoint: of the policy. demonstrator: by name, that pushes instead of it.
     """
 
-    checkpoint: Path
+    checkpoint: Path | str
     demonstrator: str | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:

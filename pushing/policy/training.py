@@ -154,7 +154,7 @@ class Trainer:
             left = (perf_counter() - began) / (self.step - first) * (steps - self.step)
             yield Progress(self.step, steps, loss, value, left)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write all that the next step depends on.
 
         Raises:
@@ -164,7 +164,7 @@ class Trainer:
         settings = {"kind": "training", **self._settings(), "losses": self.losses}
         write_checkpoint(path, FORMAT, settings, arrays)
 
-    def resume(self, path: Path) -> None:
+    def resume(self, path: Path | str) -> None:
         """Go on from what ``save`` has written.
 
         Raises:
@@ -180,7 +180,7 @@ class Trainer:
         except (TypeError, ValueError) as error:
             raise BadInput.one(path, f"is a damaged training: {error}") from None
 
-    def check_made(self, path: Path) -> None:
+    def check_made(self, path: Path | str) -> None:
         """Check that a checkpoint is what this training makes.
 
         Raises:
@@ -189,7 +189,7 @@ class Trainer:
         settings, _ = read_checkpoint(path, FORMAT, COMMAND)
         self._check(path, settings.get("history", {}))
 
-    def _check(self, path: Path, settings: Mapping[str, Any]) -> None:
+    def _check(self, path: Path | str, settings: Mapping[str, Any]) -> None:
         for name, ours in self._settings().items():
             if (theirs := settings.get(name)) != ours:
                 what = f"is of a training with {_difference(theirs, ours) or f'other {name}'}"
@@ -291,12 +291,15 @@ def _portion(
     return state, total / count
 
 
-def train(trainer: Trainer, each: Callable[[Progress], None], resume: Path | None = None) -> Policy:
+def train(
+    trainer: Trainer, each: Callable[[Progress], None], resume: Path | str | None = None
+) -> Policy:
     """Train to the end, with a file from which a stopped training goes on.
 
     Args:
         each: called after every portion. resume: the file, made anew and removed at the end.
     """
+    resume = None if resume is None else Path(resume)
     if resume is not None and resume.exists():
         trainer.resume(resume)
     for now in trainer.run():

@@ -222,7 +222,7 @@ class DatasetSettings:
 
 def write_dataset(
     settings: DatasetSettings,
-    folder: Path,
+    folder: Path | str,
     workers: int | None = None,
     engine: str = "process",
     progress: Callable[[int, int], None] | None = None,
@@ -240,6 +240,7 @@ def write_dataset(
     Raises:
         BadInput: the folder has a dataset with other settings, or made with other versions.
     """
+    folder = Path(folder)
     info = _info(settings)
     if (folder / INFO).exists():
         _check_same(folder, info)
@@ -263,12 +264,13 @@ def write_dataset(
     return lost
 
 
-def read_settings(folder: Path) -> DatasetSettings:
+def read_settings(folder: Path | str) -> DatasetSettings:
     """The settings of a dataset; their sampler knows the true density.
 
     Raises:
         BadInput: the folder has no dataset, or one that this version can't read.
     """
+    folder = Path(folder)
     record = _read_info(folder)
     try:
         if record["format"] != FORMAT:
@@ -281,16 +283,17 @@ def read_settings(folder: Path) -> DatasetSettings:
         raise BadInput.one(folder / INFO, f"is not a dataset of galley reach: {error}") from None
 
 
-def row_count(folder: Path) -> int:
+def row_count(folder: Path | str) -> int:
     """Number of rows of a finished dataset.
 
     Raises:
         BadInput: the folder has none.
     """
+    folder = Path(folder)
     return int(_read_info(folder).get("rows", 0))
 
 
-def load(folder: Path, split: Split = "train") -> Samples:
+def load(folder: Path | str, split: Split = "train") -> Samples:
     """The rows of a dataset; ``source`` is the number of the base in the whole dataset.
 
     Args:
@@ -299,6 +302,7 @@ def load(folder: Path, split: Split = "train") -> Samples:
     Raises:
         BadInput: the folder has no dataset, it is unfinished, or a file can't be read.
     """
+    folder = Path(folder)
     import pyarrow
     import pyarrow.parquet
 
@@ -325,7 +329,7 @@ def load(folder: Path, split: Split = "train") -> Samples:
     return Samples(q, target, columns[-2], columns[-1])
 
 
-def obstacles_of(folder: Path) -> list[list[Figure]]:
+def obstacles_of(folder: Path | str) -> list[list[Figure]]:
     """The random obstacles of each row that ``load`` has in "all", for ``DatasetSettings.law``.
 
     Rows of one target share one list. Empty lists where obstacles are not random.
@@ -333,6 +337,7 @@ def obstacles_of(folder: Path) -> list[list[Figure]]:
     Raises:
         BadInput: as for ``load``.
     """
+    folder = Path(folder)
     import pyarrow.parquet
 
     rows, settings = len(load(folder, "all")), read_settings(folder)

@@ -43,9 +43,9 @@ class Figures:
 
 
 def write_page(
-    folder: Path,
-    path: Path | None = None,
-    scene_file: Path | None = None,
+    folder: Path | str,
+    path: Path | str | None = None,
+    scene_file: Path | str | None = None,
     *,
     replay: bool = True,
 ) -> Figures:
@@ -60,8 +60,9 @@ def write_page(
     Raises:
         BadInput: there is no run, or it can't be read; or ``path`` can't be written.
     """
+    folder = Path(folder)
     source = read_source(folder, scene_file)
-    path = folder / PAGE if path is None else path
+    path = folder / PAGE if path is None else Path(path)
     turned = _replay(source) if replay else ""
     text = page_html(source, turned)
     write_atomically(path, text)

@@ -54,7 +54,7 @@ class Source:
         return {} if self.log is None else parts_of(self.log.motions.tolist())
 
 
-def read_source(folder: Path, scene_file: Path | None = None) -> Source:
+def read_source(folder: Path | str, scene_file: Path | str | None = None) -> Source:
     """A run's folder, also of a run that was refused or cut short.
 
     Args:
@@ -64,6 +64,8 @@ def read_source(folder: Path, scene_file: Path | None = None) -> Source:
     Raises:
         BadInput: it holds no run, or a file is missing or malformed.
     """
+    folder = Path(folder)
+    scene_file = None if scene_file is None else Path(scene_file)
     file = folder / REPORT
     try:
         report = json.loads(read_text(file))

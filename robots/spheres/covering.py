@@ -418,8 +418,9 @@ def digest(hull: Hull, excess: float) -> str:
     return found.hexdigest()[:20]
 
 
-def read(path: Path) -> Covering | None:
+def read(path: Path | str) -> Covering | None:
     """The covering in a file; None if the file is missing or damaged."""
+    path = Path(path)
     try:
         return from_text(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, KeyError, TypeError):

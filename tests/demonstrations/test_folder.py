@@ -49,7 +49,7 @@ def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path):
 @pytest.fixture(scope="module")
 def collected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demonstrations") / "push"
-    assert collect(run_seed, range(8), COLLECTION, folder, workers=1) == {}
+    assert collect(run_seed, range(8), COLLECTION, str(folder), workers=1) == {}
     return folder
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import pickle
 import resource
 import signal
 
@@ -43,7 +44,7 @@ def together(name):
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("formats")
     for name, write in WRITERS.items():
-        write(episodes(), folder / name, COLLECTION)
+        write(episodes(), str(folder / name), COLLECTION)  # a path may be text
     return folder
 
 
@@ -218,6 +219,27 @@ def test_ends_that_do_not_fit_are_refused(ends, message, tmp_path):
 
 
 # -- parquet ---------------------------------------------------------------------------------------
+
+
+class Command:
+    def __init__(self, file):
+        self.file = file
+
+    def __reduce__(self):
+        return open, (self.file, "w")
+
+
+def test_a_buffer_that_would_run_code_is_refused(tmp_path):
+    write_replay_buffer(episodes(), tmp_path / "z", COLLECTION)
+    array = tmp_path / "z" / "data" / "state"
+    settings = json.loads((array / ".zarray").read_text())
+    settings |= {"filters": [{"id": "vlen-utf8"}, {"id": "pickle", "protocol": 5}]}
+    settings |= {"dtype": "|O", "compressor": None, "fill_value": ""}
+    (array / ".zarray").write_text(json.dumps(settings))
+    (array / "0.0").write_bytes(pickle.dumps(Command(str(tmp_path / "ran"))))
+    with pytest.raises(BadInput, match=r"can.t be read as an array .Pickle\.decode is disabled"):
+        list(read_replay_buffer(tmp_path / "z"))
+    assert not (tmp_path / "ran").exists()
 
 
 def test_plain_tables_have_a_row_for_each_step_and_episode(written):

@@ -58,6 +58,8 @@ def test_vertices_may_stand_in_the_file_itself(tmp_path):
         ("shape: T\nvertices: [[0, 0], [1, 0], [0, 1]]\n", 2, "either shape or vertices"),
         ("vertices: [[0, 0], [1, 1], [1, 0], [0, 1]]\n", 1, "edge 2 crosses or touches edge 0"),
         ("mass: 1\nvertices:\n  - [0, 0]\n  - [1, x]\n", 4, "expected a number"),
+        ("mass: 1\ngoal_x: 9\n", 2, "beyond the table of 0.512 x 0.512 m"),
+        ("mass: 1\ngoal_y: 0.04\n", 2, "beyond the table"),
     ],
     ids=lambda each: each.split(":")[0] if isinstance(each, str) and "\n" in each else "",
 )
@@ -84,12 +86,27 @@ def test_a_bad_outline_file_is_named_itself(tmp_path):
         ({"dt": 0.0}, "dt = 0"),
         ({"pusher_radius": np.nan}, "pusher_radius = nan"),
         ({"substeps": 0}, "substeps = 0"),
+        ({"goal_x": 9.0}, "goal_x = 9: there the body is 8"),
+        ({"goal_y": 0.5}, "goal_y = 0.5: "),  # its centroid is on the table, it isn't
+        ({"height": 0.2}, "goal_y = 0.256: .*beyond the table of 0.512 x 0.2 m"),
+        ({"shape": "Q"}, "shape = 'Q'"),
+        ({"shape": [(0, 0), (1, 0), (0, 1)]}, "shape = "),
     ],
-    ids=["stiffness", "dt", "radius", "substeps"],
+    ids=lambda each: "-".join(each) if isinstance(each, dict) else "",
 )
 def test_bad_numbers_are_named(change, named):
     with pytest.raises(ValueError, match=named):
         PushConfig(**change)
+
+
+def test_the_name_of_a_shape_stands_for_it():
+    given = PushConfig(shape="L").shape
+    assert given.vertices.tolist() == shape("L").vertices.tolist()
+
+
+def test_a_goal_may_touch_the_walls():
+    box = PushConfig(shape="rectangle", goal_x=0.06, goal_y=0.03, goal_theta=0.0)
+    assert box.goal == (0.06, 0.03, 0.0)
 
 
 def test_an_unknown_shape_is_named():

@@ -1,7 +1,6 @@
 """Pushing under Gymnasium's interfaces."""
 
-import subprocess
-import sys
+import copy
 
 import gymnasium
 import numpy as np
@@ -18,15 +17,8 @@ GOAL = (0.03, 0.03, *PushConfig().goal)
 
 @pytest.mark.parametrize("observation", OBSERVATIONS)
 @pytest.mark.filterwarnings("ignore:.*We recommend.*normalized.*")
-def test_gymnasium_accepts_it(observation, monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+def test_gymnasium_accepts_it(observation, no_display):
     check_env(gymnasium.make(ID, observation=observation).unwrapped)
-
-
-def test_one_import_makes_it():
-    name = f"galley.pushing.environment:{ID}"
-    code = f"import gymnasium; gymnasium.make({name!r}).reset(seed=1)"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_seed_gives_the_same_episode():
@@ -107,36 +99,87 @@ def test_beside_the_goal_the_reward_is_the_share_covered():
     assert reward == pytest.approx(after["coverage"] / SUCCESS)
 
 
-def test_an_episode_is_truncated():
-    env = PushEnv()
-    env.reset(options={"state": (0.03, 0.03, 0.3, 0.3, 0.0)})
-    ends = [env.step(np.array([0.03, 0.03], dtype=np.float32))[2:4] for _ in range(STEPS)]
-    assert ends == [(False, False)] * (STEPS - 1) + [(False, True)]
+@pytest.mark.parametrize("longest", [7, STEPS, STEPS + 40])
+@pytest.mark.parametrize("observation", ["state", "keypoints"])
+def test_an_episode_has_as_many_steps_as_make_is_told(longest, observation):
+    more = {} if longest == STEPS else {"max_episode_steps": longest}
+    env = gymnasium.make(ID, observation=observation, **more)
+    many = gymnasium.make_vec(ID, 2, observation=observation, **more)
+    assert env.spec.max_episode_steps == longest
+    start = {"state": (0.03, 0.03, 0.3, 0.3, 0.0)}
+    env.reset(options=start)
+    many.reset(options=start)
+    stay = np.full(2, 0.03, dtype=np.float32)
+    ends = [(env.step(stay)[2:4], many.step([stay] * 2)[3].tolist()) for _ in range(longest)]
+    assert ends == [((False, False), [False] * 2)] * (longest - 1) + [((False, True), [True] * 2)]
 
 
+def flat(seen):
+    """An observation as numbers, or those of many."""
+    parts = [seen[name] for name in sorted(seen)] if isinstance(seen, dict) else [seen]
+    return np.concatenate([*map(np.ravel, parts)])
+
+
+@pytest.mark.parametrize("seed", [2, [9, 4, 4, 2**40]], ids=str)
 @pytest.mark.parametrize("observation", OBSERVATIONS)
-def test_a_vector_plays_the_same_episodes_as_single_environments(observation):
-    def same(found, alone):
-        for name in found if isinstance(found, dict) else [...]:
-            each = np.array([seen[name] for seen in alone])
-            tolerance = 1 if each.dtype == np.uint8 else 1e-15
-            assert found[name].dtype == each.dtype
-            assert_allclose(found[name].astype(float), each.astype(float), rtol=0, atol=tolerance)
-
-    many = gymnasium.make_vec(ID, num_envs=6, observation=observation)
-    seen, _ = many.reset(seed=2)
-    states = np.column_stack([*many.unwrapped.state.pusher, *many.unwrapped.state.body])
-    single = [PushEnv(observation) for _ in range(6)]
-    same(seen, [e.reset(options={"state": s})[0] for e, s in zip(single, states, strict=True)])
+def test_a_vector_plays_the_episodes_of_single_environments(observation, seed):
+    options = {"observation": observation, "max_episode_steps": 25}  # so that each is reset
+    many = gymnasium.make_vec(ID, 4, **options)
+    single = gymnasium.make_vec(ID, 4, vectorization_mode="sync", **options)
+    seen = many.reset(seed=seed)[0]
+    assert_array_equal(flat(seen), flat(single.reset(seed=seed)[0]))
+    first = 2 if seed == 2 else 9
+    alone = gymnasium.make(ID, **options).reset(seed=first)[0]
+    one = {k: v[0] for k, v in seen.items()} if isinstance(seen, dict) else seen[0]
+    assert_array_equal(flat(one), flat(alone))
     many.action_space.seed(3)
-    for _ in range(40):
+    for _ in range(60):
         actions = many.action_space.sample()
-        seen, rewards, ended, late, info = many.step(actions)
-        steps = [env.step(action) for env, action in zip(single, actions, strict=True)]
-        same(seen, [step[0] for step in steps])
-        assert_allclose(rewards, [step[1] for step in steps], rtol=1e-15)
-        assert_allclose(info["coverage"], [step[4]["coverage"] for step in steps], rtol=0)
-        assert not (ended | late).any()
+        steps = [env.step(actions) for env in (many, single)]
+        assert_array_equal(*(flat(step[0]) for step in steps))
+        assert_array_equal(*(step[1:4] for step in steps))
+
+
+COPIED = [
+    *((gymnasium.make, {"observation": each}) for each in OBSERVATIONS),
+    *((gymnasium.make, {"observation": each, "action": "joints"}) for each in OBSERVATIONS),
+    *((gymnasium.make_vec, {"observation": each, "num_envs": 3}) for each in OBSERVATIONS),
+    (gymnasium.make, {"render_mode": "human"}),
+]
+
+
+@pytest.mark.parametrize(("make", "given"), COPIED, ids=str)
+def test_a_copy_goes_on_as_the_original_would(make, given, no_display):
+    env = make(ID, **given)
+    env.reset(seed=1)
+    env.action_space.seed(3)
+    for _ in range(20):
+        env.step(env.action_space.sample())
+    copied = copy.deepcopy(env)
+    actions = [env.action_space.sample() for _ in range(30)]
+    ours = [flat(env.step(action)[0]) for action in actions]
+    assert_array_equal([flat(copied.step(action)[0]) for action in actions], ours)
+    assert (ours[0] != ours[-1]).any()
+    assert_array_equal(*(flat(each.reset()[0]) for each in (env, copied)))
+    env.close()
+    copied.close()
+
+
+@pytest.mark.parametrize("compat", [None, "gym-pusht"])
+def test_a_motion_that_is_unstable_is_said_when_it_happens(compat):
+    config = PushConfig(mass=0.01, contact_stiffness=1e5)
+    env = gymnasium.make(ID, config=config, compat=compat)
+    seen = env.reset(seed=0)[0]
+
+    def push(env, seen):
+        for _ in range(STEPS):
+            seen = env.step(seen[..., 2:4].astype(np.float32))[0]
+
+    with pytest.raises(ValueError, match=r"left the table.*dt = 0.01 s is too long.*use 0\.000"):
+        push(env, seen)
+    many = PushVectorEnv(8, config=config)
+    with pytest.raises(ValueError, match="left the table"):
+        push(many, many.reset(seed=0)[0])
 
 
 def test_a_table_that_is_done_is_reset_in_the_next_step():
@@ -164,6 +207,7 @@ def test_a_table_that_is_done_is_reset_in_the_next_step():
         (lambda: PushVectorEnv(render_mode="human"), "render_mode = 'human'"),
         (lambda: PushEnv("pixels", resolution=0), "0 x 0 pixels"),
         (lambda: PushVectorEnv(0), "num_envs = 0"),
+        (lambda: PushVectorEnv(3).reset(seed=[1, 2]), "one of each of 3 tables"),
         (lambda: PushEnv().reset(options={"goal": 1}), "options"),
         (lambda: PushEnv().reset(options={"state": (1, 2)}), "5 finite numbers"),
         (lambda: PushEnv().reset(options={"state": (9, 9, 0.2, 0.2, 0)}), "on the table"),
@@ -174,6 +218,7 @@ def test_a_table_that_is_done_is_reset_in_the_next_step():
         "vector rendering",
         "size",
         "number",
+        "seeds",
         "option",
         "state",
         "place",

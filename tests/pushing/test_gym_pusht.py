@@ -4,6 +4,7 @@
 ``bench/pushing_peer.py``: 1,000 random actions, and every tenth state.
 """
 
+import copy
 from pathlib import Path
 
 import gymnasium
@@ -64,9 +65,8 @@ def test_a_seed_starts_as_in_gym_pusht_where_nothing_overlaps():
 @pytest.mark.parametrize("physics", BOTH)
 @pytest.mark.parametrize("observation", OBSERVATIONS)
 @pytest.mark.filterwarnings("ignore:.*We recommend.*normalized.*")
-def test_gymnasium_accepts_it(observation, physics, monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    env = gymnasium.make(ID, compat="gym-pusht", observation=observation, physics=physics)
+def test_gymnasium_accepts_it(observation, physics, no_display):
+    env = gymnasium.make(ID, compat="gym-pusht", obs_type=observation, physics=physics)
     check_env(env.unwrapped)
 
 
@@ -142,6 +142,68 @@ def test_an_episode_is_truncated_like_gym_pushts(physics):
     env.reset(seed=0)
     ends = [env.step(np.array([20, 20], dtype=np.float32))[2:4] for _ in range(STEPS)]
     assert ends == [(False, False)] * (STEPS - 1) + [(False, True)]
+
+
+@pytest.mark.parametrize("physics", BOTH)
+def test_attributes_are_those_that_scripts_for_gym_pusht_use(physics):
+    sizes = {"observation_width": 60, "observation_height": 48}
+    env = gymnasium.make(
+        ID, compat="gym-pusht", physics=physics, obs_type="pixels_agent_pos",
+        render_mode="rgb_array", visualization_width=200, visualization_height=100, **sizes,
+    ).unwrapped  # fmt: skip
+    env.reset(seed=3)
+    for target in ((200, 300), (300, 300)):
+        seen, _, _, _, info = env.step(np.array(target, dtype=np.float32))
+    assert seen["pixels"].shape == env.get_obs()["pixels"].shape == (48, 60, 3)
+    assert env.render().shape == (100, 200, 3)
+    assert (env.obs_type, env.observation_width) == ("pixels_agent_pos", 60)
+    assert (env.dt, env.control_hz, env.success_threshold) == (0.01, 10, 0.95)
+    assert_allclose(env.agent.position, info["pos_agent"], rtol=0)
+    assert_allclose(env.agent.velocity, info["vel_agent"], rtol=0)
+    assert_allclose((*env.block.position, env.block.angle), info["block_pose"], rtol=0)
+    assert_allclose(env.goal_pose, info["goal_pose"], rtol=0)
+    start = np.array([100.0, 120.0, 300.0, 310.0, 0.4])
+    env._set_state(start)
+    # The block is placed with the angle that it has, then turned about its centre of gravity.
+    (c, s), (d, t) = ((np.cos(a), np.sin(a)) for a in (info["block_pose"][2], 0.4))
+    assert_allclose(env.block.position, (300 + 45 * (t - s), 310 + 45 * (c - d)), atol=1e-9)
+    assert env.block.angle == 0.4
+    assert_allclose(env.agent.position, start[:2], atol=10.0)  # upstream it goes on moving
+
+
+@pytest.mark.parametrize("physics", BOTH)
+@pytest.mark.parametrize("observation", OBSERVATIONS)
+def test_a_copy_goes_on_as_the_original_would(observation, physics):
+    env = gymnasium.make(ID, compat="gym-pusht", observation=observation, physics=physics)
+    copy.deepcopy(env)
+    env.reset(seed=1)
+    rng, physics_ = np.random.default_rng(2), env.unwrapped.physics
+
+    def played(env):
+        seen, *_, info = env.step(action)
+        return [*map(np.ravel, seen.values() if isinstance(seen, dict) else [seen]), told(info)]
+
+    touched = 0
+    for k in range(60):  # about the block: contacts last, and part bodies that overlap
+        action = np.clip(physics_.block[:2] + rng.uniform(-60, 60, 2), 0, 512).astype(np.float32)
+        if k == 30:
+            env.unwrapped._set_state([100, 120, 300, 310, 0.4])
+        if k in (25, 40):
+            copied = copy.deepcopy(env)
+        ours = played(env)
+        touched += physics_.contacts
+        if k >= 40 or 25 <= k < 30:
+            for mine, its in zip(ours, played(copied), strict=True):
+                assert_allclose(its, mine, rtol=0, atol=0)
+    assert touched > 5
+
+
+def test_a_table_that_was_moved_by_hand_is_not_copied_wrongly():
+    env = GymPushTEnv(physics="upstream")
+    env.reset(seed=0)
+    env.block.position = (200.0, 200.0)
+    with pytest.raises(RuntimeError, match="by hand"):
+        copy.deepcopy(env)
 
 
 @pytest.mark.parametrize("physics", BOTH)

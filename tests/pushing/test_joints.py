@@ -26,8 +26,7 @@ ENVS = [JointPushEnv(config=PushConfig(arm=each)) for each in ARMS]
 
 @pytest.mark.parametrize("observation", OBSERVATIONS)
 @pytest.mark.filterwarnings("ignore:.*We recommend.*normalized.*")
-def test_gymnasium_accepts_it(observation, monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+def test_gymnasium_accepts_it(observation, no_display):
     check_env(gymnasium.make(ID, observation=observation, action="joints").unwrapped)
 
 

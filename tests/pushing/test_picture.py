@@ -1,5 +1,7 @@
 """Pictures of tables: what is covered, where, and what is above what."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import shapely
@@ -99,10 +101,11 @@ def test_strokes_are_as_wide_as_asked_and_close_on_demand():
 @pytest.mark.parametrize("name", SHAPES)
 def test_body_and_pusher_are_where_the_state_says(name):
     """Area and centroid of what is painted over an empty table."""
-    config = PushConfig(shape=shape(name), goal_x=-1.0)  # out of the picture
+    small = PushConfig(shape=shape(name))
+    config = replace(small, width=1.024, goal_x=0.8)  # out of the picture
     sim = Simulation(config)
-    painter = Painter(sim, table_view(config, 200))
-    poses = sim.random_states(np.random.default_rng(3), 8)
+    painter = Painter(sim, table_view(small, 200))
+    poses = Simulation(small).random_states(np.random.default_rng(3), 8)
     away = np.full(8, -1.0)
     bodies = sim.states(poses.body.T, np.stack([away, away], axis=1))
     pushers = sim.states(np.stack([away, away, away], axis=1), poses.pusher.T)

@@ -175,7 +175,7 @@ def test_features_in_the_bodys_frame_do_not_change_with_the_place_of_the_scene(t
     """Table, goal and body are moved together, as the world would be seen by somebody else."""
     states, actions = tracks[0]
     config = PushConfig()
-    angle, shift = 0.7, np.array([0.02, -0.03])
+    angle, shift = 0.7, np.array([0.2, -0.03])
     R = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     moved = states.copy()
     for k in (0, 2):

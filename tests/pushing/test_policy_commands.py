@@ -2,14 +2,18 @@
 
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+import galley
 from galley.cli import main
 from galley.pushing.policy.shipped import READY
 from galley.tests.digests import digest
@@ -61,6 +65,15 @@ def test_the_shipped_policy_is_small_and_its_figures_are_printed(capsys):
     assert (record["episodes"], record["successes"]) == (1, 1)  # seed 0, see docs/policy.md
     assert 0.95 <= record["coverage"] <= record["largest_coverage"] <= 1.0
     assert os.environ == before  # others started from here compute as this process does
+
+
+@pytest.mark.slow
+def test_the_episodes_that_the_readme_shows_succeed(tmp_path):
+    text = (Path(galley.__file__).parent / "README.md").read_text()
+    commands = re.findall(r"`galley (push film [^`]*)`", text)
+    assert any("--policy ready" in command for command in commands)
+    for k, command in enumerate(commands):
+        assert main([*shlex.split(command), "--out", str(tmp_path / str(k))]) == 0
 
 
 @pytest.mark.slow

@@ -295,7 +295,8 @@ def plain_step(sim, v, target):
 
 @pytest.mark.parametrize("mass", [np.inf, 2.0], ids=["driven pusher", "pusher with a mass"])
 def test_what_a_step_skips_changes_nothing(mass):
-    sim = Simulation(PushConfig(shape=shape("L"), width=0.3, height=0.3, pusher_mass=mass))
+    table = {"width": 0.3, "height": 0.3, "goal_x": 0.15, "goal_y": 0.15}
+    sim = Simulation(PushConfig(shape=shape("L"), pusher_mass=mass, **table))
     state, rng, touched = (
         sim.random_states(np.random.default_rng(6), 6),
         np.random.default_rng(7),

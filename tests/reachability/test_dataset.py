@@ -43,7 +43,7 @@ def written(tmp_path_factory):
 
 
 def test_bytes_do_not_depend_on_the_workers(written, tmp_path):
-    assert write_dataset(SETTINGS, tmp_path, workers=2) == []
+    assert write_dataset(SETTINGS, str(tmp_path), workers=2) == []
     assert digests(tmp_path) == digests(written)
     assert len(digests(written)) == 5  # four shards and dataset.json
 

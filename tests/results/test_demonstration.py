@@ -53,8 +53,21 @@ def test_steps_are_the_logs_samples_at_their_times(run, episode, task):
     np.testing.assert_allclose(seen["gripper"][:, 0], log.q[k, 10] + log.q[k, 11])
     np.testing.assert_array_equal(seen["scene_joints"], log.scene_q[k])
     for index, item in enumerate(task.scene.items):
-        np.testing.assert_array_equal(seen[f"item_{item.name}"], log.items[k, index])
+        pose, logged = seen[f"item_{item.name}"], log.items[k, index]
+        np.testing.assert_array_equal(pose[:, :3], logged[:, :3])
+        np.testing.assert_array_equal(np.abs((pose * logged)[:, 3:].sum(axis=1)) > 1 - 1e-9, True)
         assert episode.metadata["items"][index] == item.name
+
+
+def test_an_orientation_never_jumps_to_its_other_sign(run):
+    angle = np.linspace(0.0, 14.0, len(run.log.time))  # rad, about z: more than two turns
+    turning = np.zeros((len(angle), 4))
+    turning[:, 2], turning[:, 3] = np.sin(angle / 2), np.cos(angle / 2)
+    items = run.log.items.copy()
+    items[:, 0, 3:] = np.where(turning[:, 3:] < 0, -turning, turning)  # as executors log it
+    episode = episode_of(replace(run, log=replace(run.log, items=items)), Recording(RATE))
+    seen = episode.observations[f"item_{run.solution.task.scene.items[0].name}"]
+    np.testing.assert_array_equal(seen[:, 3:], turning[at(run.log, episode.times)])
 
 
 def test_velocities_are_slopes_of_the_positions(run, episode):
@@ -136,7 +149,9 @@ def test_states_are_found_again_in_an_episode(run, episode, task, small_scene):
     k = at(run.log, episode.times)
     np.testing.assert_allclose(q, run.log.q[k], atol=1e-12)
     np.testing.assert_array_equal(scene_q, run.log.scene_q[k])
-    np.testing.assert_array_equal(items, run.log.items[k])
+    again = np.where((items * run.log.items[k])[..., 3:].sum(axis=-1, keepdims=True) < 0, -1, 1)
+    np.testing.assert_array_equal(items[..., :3], run.log.items[k][..., :3])
+    np.testing.assert_array_equal(items[..., 3:] * again, run.log.items[k][..., 3:])
     assert states_of(episode, small_scene, robot) is None
     assert states_of(replace(episode, observations={"state": q}), task.scene, robot) is None
 

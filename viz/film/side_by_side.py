@@ -57,7 +57,7 @@ def film_side_by_side(
     takes: tuple[Take, Take],
     scene: Scene,
     robot: RobotModel,
-    path: Path,
+    path: Path | str,
     camera: Camera,
     options: FilmOptions,
     progress: Progress | None = None,
@@ -75,6 +75,7 @@ def film_side_by_side(
     Raises:
         RuntimeError: the scene could not be drawn, or the encoder failed.
     """
+    path = Path(path)
     fps, height, speed = options.fps, options.height, options.speed
     if height % 2 or height <= 0:
         raise ValueError(f"H.264 needs even sides, got a height of {height}")

@@ -228,7 +228,7 @@ def _result(chunk: Future[list[Image]]) -> list[Image]:
 
 
 @contextlib.contextmanager
-def encoder(path: Path, fps: float) -> Iterator[Append]:
+def encoder(path: Path | str, fps: float) -> Iterator[Append]:
     """Encode a film; yields the function that takes the next picture.
 
     An H.264 file, index at the front, or an animated GIF where ``path`` ends in ``.gif``. It is
@@ -239,6 +239,7 @@ def encoder(path: Path, fps: float) -> Iterator[Append]:
         RuntimeError: the encoder failed.
         BadInput, OSError: ``path`` can't be written (``domain.files.write_fault``).
     """
+    path = Path(path)
     suffix = _GIF if path.suffix.lower() == _GIF else _SUFFIX
     check_writable(path, suffix)  # ffmpeg would not say why
     with atomic_file(path, suffix) as partial:

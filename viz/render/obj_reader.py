@@ -42,8 +42,9 @@ class _Lines:
 _one_at_a_time = threading.Lock()
 
 
-def read_obj(path: Path) -> tuple[VisualMesh, bool]:
+def read_obj(path: Path | str) -> tuple[VisualMesh, bool]:
     """As ``parse_obj``, with a cache of the latest files."""
+    path = Path(path)
     with _one_at_a_time:  # a second thread waits for the cached result
         return _kept(path, path.stat().st_mtime_ns)
 
@@ -53,7 +54,7 @@ def _kept(path: Path, _: int) -> tuple[VisualMesh, bool]:
     return parse_obj(path)
 
 
-def parse_obj(path: Path) -> tuple[VisualMesh, bool]:
+def parse_obj(path: Path | str) -> tuple[VisualMesh, bool]:
     """The mesh in an OBJ file, and whether it has its own colours.
 
     Polygons become fans of triangles. Without normals in the file, shading is flat.
@@ -62,6 +63,7 @@ def parse_obj(path: Path) -> tuple[VisualMesh, bool]:
         ValueError: numbers that can't be read.
         FileNotFoundError: no such file.
     """
+    path = Path(path)
     lines = _read_lines(path)
     corners, used = _corners(path, lines)
     points = _table(path, lines.points, 3)[corners[:, 0]]

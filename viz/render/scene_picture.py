@@ -67,7 +67,7 @@ def draw_scene(
         sheet.save(partial, format="PNG")
 
 
-def draw_end(scene: Scene, robot: RobotModel, states: Path, path: Path) -> None:
+def draw_end(scene: Scene, robot: RobotModel, states: Path | str, path: Path | str) -> None:
     """Write a picture of a run's final state as PNG; of the start if nothing was executed.
 
     Args:
@@ -78,6 +78,7 @@ def draw_end(scene: Scene, robot: RobotModel, states: Path, path: Path) -> None:
     Raises:
         BadInput: ``path`` can't be written, or the log can't be read.
     """
+    states = Path(states)
     if states.is_file():
         log = Log.load(states)
         q, scene_q, items = log.q[-1], log.scene_q[-1], log.items[-1]

@@ -29,7 +29,7 @@ _FACES = (
 )
 
 
-def write_textured_box(folder: Path, name: str, size: Array, texture: Path) -> Path:
+def write_textured_box(folder: Path | str, name: str, size: Array, texture: Path | str) -> Path:
     """Write ``name``.obj, .mtl and .png into ``folder``; returns the OBJ's path.
 
     Args:
@@ -38,6 +38,7 @@ def write_textured_box(folder: Path, name: str, size: Array, texture: Path) -> P
         size: full extents (3,), metres; the box is centred on its frame.
         texture: picture laid out as this module's docstring says.
     """
+    folder = Path(folder)
     shutil.copyfile(texture, folder / f"{name}.png")
     (folder / f"{name}.mtl").write_text(
         f"newmtl label\nKa 1 1 1\nKd 1 1 1\nKs 0 0 0\nmap_Kd {name}.png\n"

@@ -103,7 +103,7 @@ def load_bullet_scene(
     client: int,
     scene: Scene,
     robot: RobotModel,
-    folder: Path,
+    folder: Path | str,
     dynamic: bool = False,
 ) -> BulletScene:
     """Load furniture (one multibody), robot (one multibody) and items into a client.
@@ -114,6 +114,7 @@ def load_bullet_scene(
             furniture is loaded as separate bodies, which halves the time of a simulation step: in
             Bullet every contact with a multibody goes through all of its joints.
     """
+    folder = Path(folder)
     flags = pb.URDF_USE_INERTIA_FROM_FILE
     flags |= pb.URDF_USE_IMPLICIT_CYLINDER  # else a polygon with a margin of 1 mm all round
 

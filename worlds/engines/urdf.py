@@ -43,14 +43,14 @@ def is_movable(scene: Scene, body: Body) -> bool:
     return any(scene.body(name).joint is not None for name in scene.chain(body.name))
 
 
-def standing_urdf(body: Body, folder: Path) -> str:
+def standing_urdf(body: Body, folder: Path | str) -> str:
     """URDF text of one body of furniture that never moves, its link in the world's origin."""
     robot = ET.Element("robot", name=body.name)
     _link(robot, body.name, body.shapes, body.X_WB0, body.mass, folder)
     return _text(robot)
 
 
-def furniture_urdf(scene: Scene, folder: Path, moving_only: bool = False) -> str:
+def furniture_urdf(scene: Scene, folder: Path | str, moving_only: bool = False) -> str:
     """URDF text of all furniture; meshes that it needs are written into ``folder``.
 
     Args:
@@ -90,7 +90,7 @@ def furniture_urdf(scene: Scene, folder: Path, moving_only: bool = False) -> str
     return _text(robot)
 
 
-def item_urdf(item: Item, folder: Path) -> str:
+def item_urdf(item: Item, folder: Path | str) -> str:
     """URDF text of one item, a free body whose link has the item's name."""
     robot = ET.Element("robot", name=item.name)
     _link(robot, item.name, item.shapes, np.eye(4), item.mass, folder)
@@ -114,7 +114,12 @@ def _text(robot: ET.Element) -> str:
 
 
 def _link(
-    robot: ET.Element, name: str, shapes: tuple[Shape, ...], X_LB: Array, mass: float, folder: Path
+    robot: ET.Element,
+    name: str,
+    shapes: tuple[Shape, ...],
+    X_LB: Array,
+    mass: float,
+    folder: Path | str,
 ) -> None:
     link = ET.SubElement(robot, "link", name=name)
     _add_inertial(link, shapes, X_LB, mass)
@@ -122,7 +127,9 @@ def _link(
         if shape.collision:
             collision = ET.SubElement(link, "collision", name=f"{name}_{k}_collision")
             _origin(collision, X_LB @ shape.X_BS)
-            _geometry(ET.SubElement(collision, "geometry"), shape, folder / f"{name}_{k}_hull.obj")
+            _geometry(
+                ET.SubElement(collision, "geometry"), shape, Path(folder, f"{name}_{k}_hull.obj")
+            )
 
 
 def _geometry(geometry: ET.Element, shape: Shape, file: Path) -> None:

@@ -1,21 +1,21 @@
 """The Gymnasium environment, and hand-made policies that solve its tasks."""
 
-import subprocess
-import sys
+import copy
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers import TimeLimit
 
 from galley.contact.finger import Finger
-from galley.contact.finger.environment import MASSES, PERIOD, TASKS, FingerEnv
+from galley.contact.finger.environment import ID, MASSES, PERIOD, TASKS, FingerEnv
 from galley.contact.finger.policies import make_policy
 
 
 def played(task, seed, noise=0.0, env=None):
     """The last info of an episode of the hand-made policy, and the seconds that it took."""
-    env = env or FingerEnv(task, noise)
+    env = TimeLimit(env or FingerEnv(task, noise), round(30.0 / PERIOD))
     observation, _ = env.reset(seed=seed)
     policy, over, steps = make_policy(task, noise), False, 0
     while not over:
@@ -31,10 +31,32 @@ def test_gymnasium_accepts_it(task):
     check_env(gymnasium.make("galley/Finger-v0", task=task).unwrapped)
 
 
-def test_one_import_makes_it():
-    name = "galley.contact.finger.environment:galley/Finger-v0"
-    code = f"import gymnasium; gymnasium.make({name!r}, task='press').reset(seed=1)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+@pytest.mark.parametrize("task", TASKS)
+def test_an_episode_ends_after_30_seconds_and_a_copy_goes_on_alike(task):
+    env = gymnasium.make(ID, task=task, noise=0.1)
+    env.reset(seed=2)
+    count, push = round(30.0 / PERIOD), np.full(env.action_space.shape, 0.4, dtype=np.float32)
+    steps = [env.step(push) for _ in range(20)]
+    copied = copy.deepcopy(env)
+    steps += [env.step(push * (-1) ** (k // 40)) for k in range(20, count)]
+    assert [step[3] for step in steps] == [False] * (count - 1) + [True]
+    again = [copied.step(push * (-1) ** (k // 40)) for k in range(20, count)]
+    assert np.array_equal([step[0] for step in again], [step[0] for step in steps[20:]])
+    assert again[-1][3]
+
+
+def test_a_picture_shows_finger_and_object_where_they_are():
+    env = FingerEnv(render_mode="rgb_array")
+    assert FingerEnv().render() is None
+    env.reset(seed=0, options={"finger": Finger(gap=0.5), "goal": 2.0})
+    picture = env.render()
+    for x, row, color in (
+        (-0.1, 40, (27, 108, 168)), (0.2, 40, (255, 255, 255)),
+        (0.6, 40, (138, 90, 43)), (2.0, 40, (205, 232, 205)),
+    ):  # fmt: skip
+        assert tuple(picture[row, round((x + 1.0) * 96)]) == color
+    with pytest.raises(ValueError, match="render_mode = 'human'"):
+        FingerEnv(render_mode="human")
 
 
 @pytest.mark.parametrize("task", TASKS)

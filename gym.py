@@ -1,0 +1,73 @@
+"""All environments, registered with Gymnasium (extra ``gym``; ``push`` for its windows).
+
+    import gymnasium
+    import galley.gym  # registers them
+
+    gymnasium.make("galley/Push-v0")  # galley.pushing.environment
+    gymnasium.make("galley/Finger-v0", task="push")  # galley.contact.finger.environment
+
+or in one step, ``gymnasium.make("galley.gym:galley/Push-v0")``. An environment is imported when it
+is made. ``as_gym_pusht`` registers ``gym_pusht/PushT-v0`` too, for scripts that are to stay as they
+are.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from pathlib import Path
+from types import ModuleType
+
+PUSH, FINGER = "galley/Push-v0", "galley/Finger-v0"
+_PUSHING = "galley.pushing.environments"
+_PEER = ModuleType("gym_pusht", "Stands for gym-pusht: see ``galley.gym.as_gym_pusht``.")
+
+
+def as_gym_pusht(physics: str = "galley") -> None:
+    """Let ``import gym_pusht`` and ``gymnasium.make("gym_pusht/PushT-v0")`` mean our environment.
+
+    Args:
+        physics: ``galley`` or ``upstream`` (docs/pushing.md).
+
+    Raises:
+        RuntimeError: gym-pusht is installed.
+    """
+    import gymnasium
+
+    name, ident = _PEER.__name__, "gym_pusht/PushT-v0"
+    if name not in sys.modules and find_spec(name) is None:
+        sys.modules[name] = _PEER
+    if sys.modules.get(name) is not _PEER:
+        raise RuntimeError(f"gym-pusht is installed: it keeps its own {ident}")
+    gymnasium.registry.pop(ident, None)  # of other physics
+    made = {"physics": physics, "render_mode": "rgb_array"}
+    env = f"{_PUSHING}.gym_pusht:GymPushTEnv"
+    gymnasium.register(ident, env, max_episode_steps=300, kwargs=made)
+
+
+def _register() -> None:
+    import gymnasium
+
+    one, many = f"{_PUSHING}.variants:make_env", f"{_PUSHING}.variants:make_vector_env"
+    finger = "galley.contact.finger.environment:FingerEnv"
+    gymnasium.register(PUSH, one, max_episode_steps=300, vector_entry_point=many)
+    gymnasium.register(FINGER, finger, max_episode_steps=600)  # 30 s
+
+
+def _give_way() -> None:
+    """Load OpenAI's ``gym`` in place of this file."""
+    here = Path(__file__).resolve().parent
+    spec = PathFinder.find_spec("gym", [each for each in sys.path if Path(each).resolve() != here])
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError("No module named 'gym'", name="gym")
+    module = sys.modules["gym"] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+if __name__ == "gym":
+    # In a checkout ``python engine.py`` has this folder on ``sys.path``, where PDDLGym's
+    # ``import gym`` finds this file first.
+    _give_way()
+else:
+    _register()
