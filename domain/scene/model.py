@@ -214,9 +214,11 @@ class Grasp:
     width: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Item:
     """A movable object. Its frame I is the centre of its bounding box, z up when upright.
+
+    Equal to itself only.
 
     Attributes:
         size: bounding box, full extents (3,), metres.

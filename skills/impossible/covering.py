@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from galley.reachability.stances import wrist_shortfall
 from galley.skills.manipulation.contacts import supporting_furniture
 from galley.skills.manipulation.grasps import Fan, grasp_fans
 from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
+from galley.skills.manipulation.parts import TOUCHING, composite
 from galley.skills.solving.context import PlanningContext
 
 CELLS = 8_000  # examined before the proof is given up
@@ -70,7 +72,9 @@ def item_grasps(context: PlanningContext, state: State, index: int) -> list[Fami
         )
         for g in item.grasps
     ]
-    return listed or [Family(fan, X_WI) for fan in grasp_fans(item, X_WI, context.robot.gripper)]
+    return listed or [
+        Family(fan, X_WI @ fan.X_IO) for fan in grasp_fans(item, X_WI, context.robot.gripper)
+    ]
 
 
 def handle_holds(
@@ -174,6 +178,11 @@ class _Proof:
     shortfall: float = np.inf
     causes: Counter[str] = field(default_factory=Counter)
 
+    @cached_property
+    def composite(self) -> bool:
+        """Whether the fingers, where they touch one part of the item, may overlap another."""
+        return self.item is not None and composite(self.context.scene.item(self.item))
+
     def rules_out(self, family: Family) -> bool:
         """Whether no grasp of the family is possible."""
         fan = family.fan
@@ -236,11 +245,12 @@ class _Proof:
             beaten |= short > 0.0
         for other in still:
             for part in parts:
-                if other.name == self.item and part.name in self.context.robot.fingers:
+                own = other.name == self.item and part.name in self.context.robot.fingers
+                if own and not self.composite:
                     continue
                 for move in family.moves:
                     where = np.flatnonzero(open_)
-                    deep = overlaps(part, move @ X_WT[where], other)
+                    deep = overlaps(part, move @ X_WT[where], other) - (TOUCHING if own else 0.0)
                     beaten[where] |= deep > 0.0
                     gone = where[deep > total(travel(*part.far))[where]]
                     if len(gone):

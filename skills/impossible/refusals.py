@@ -6,6 +6,7 @@ arm is long, and the item at most ``hand`` metres from the hand.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,14 @@ from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scen
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
 from galley.robots.model import Gripper
-from galley.skills.manipulation.grasps import grasps_at, grasps_of, hand_in_item, is_upright
+from galley.skills.manipulation.grasps import (
+    grasp_fans,
+    grasps_at,
+    grasps_of,
+    hand_in_item,
+    is_upright,
+)
+from galley.skills.manipulation.parts import composite, slim_meshes
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.solving.context import PlanningContext
 
@@ -67,18 +75,24 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
 
     Items with a list of grasps are never too wide.
     """
-    if grasps_of(item, gripper):
+    if grasps_of(item, gripper) or grasp_fans(item, np.eye(4), gripper):
         return None
+    if composite(item) and slim_meshes(item, gripper.widest):
+        return None  # the directions in which they are slim were not all looked at
     x, y, _ = item.size
     widest = gripper.widest
+    told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
+    if composite(item):
+        told += ", and no two free surfaces that face away from each other are as near"
     return Failure(
         FailureKind.DOES_NOT_FIT,
-        f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m",
+        told,
         (item.name,),
         {"width_m": float(min(x, y)), "room_m": widest},
         {
             "kind": "sizes",
             "item_m": item.size.tolist(),
+            "parts_m": [(2.0 * s.half_extents).tolist() for s in item.shapes if s.collision],
             "opening_m": gripper.opening,
             "widest_m": widest,
         },
@@ -99,7 +113,8 @@ def cannot_take(scene: Scene, state: State, index: int, gripper: Gripper) -> Fai
 def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -> Failure | None:
     """A Failure with sizes if an item has fallen over and can't be grasped as it lies.
 
-    It is too wide to be held sideways. If it could be held from above and below, a proof that the
+    It is too wide to be held sideways. Or if it is a composite, however it stands, whose parts are
+    in the fingers' way. If it could be held from above and below, a proof that the
     hand has no room for that is included.
     """
     from galley.skills.impossible.covering import item_grasps, prove_no_grasp
@@ -109,18 +124,24 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     if state.held == index or grasps_at(scene, state, index, gripper):
         return None
     X_WI = item_pose(scene, state, index, np.eye(4))
-    if is_upright(X_WI):
+    whole = not composite(item)
+    if whole and is_upright(X_WI):
         return None
     up = int(np.argmax(np.abs(X_WI[2, :3])))
     across = [float(side) for axis, side in enumerate(item.size) if axis != up]
     families = item_grasps(context, state, index)
+    if not whole:  # the item alone, whatever is moved or opened beside it
+        others = frozenset(each.name for each in (*scene.bodies, *scene.items)) - {item.name}
+        families = [replace(family, carried=others) for family in families]
     proof = prove_no_grasp(context, state, families, scene.stances, f"take {item.name}", item.name)
     if families and proof is None:
         return None
+    told = f"lies on its side: it is {across[0]:.3f} x {across[1]:.3f} m across, too wide for"
+    if not whole:
+        told = "has parts that leave no room for the fingers beside those that are slim enough for"
     return Failure(
         FailureKind.DOES_NOT_FIT,
-        f"{item.name} lies on its side: it is {across[0]:.3f} x {across[1]:.3f} m across, too wide "
-        f"for the hand, which takes {gripper.widest:.3f} m",
+        f"{item.name} {told} the hand, which takes {gripper.widest:.3f} m",
         (item.name,),
         {"width_m": min(across), "room_m": gripper.widest},
         {

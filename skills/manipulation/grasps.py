@@ -1,5 +1,7 @@
 """Grasps from an item's geometry: two parallel fingers close across its bounding box.
 
+On a composite they close on opposed surfaces of its parts.
+
 ``grasp_fans`` are the continuous family of all of them, about which refusals are proven. Planning
 tries two lists from it: the standard grasps (``grasps_of``, ``grasps_at``) and, if these fail,
 ``leaning_grasps``.
@@ -8,7 +10,7 @@ tries two lists from it: the standard grasps (``grasps_of``, ``grasps_at``) and,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -17,8 +19,14 @@ from galley.domain.frames import Array, frozen, inverse, rotation_about, rotatio
 from galley.domain.scene.model import Grasp, Item, Scene
 from galley.domain.state import State, item_pose
 from galley.robots.model import Gripper
+from galley.skills.manipulation.parts import (
+    CLEARANCE,
+    closed_on,
+    composite,
+    fingers_clear,
+    opposed_surfaces,
+)
 
-CLEARANCE = 0.006  # m between each finger and the item when it opens narrowly
 DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre
 ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
 TILTS = (0.0, np.pi / 4)  # rad between hand and face normal, about the closing axis
@@ -27,16 +35,21 @@ _HIGH = 0.045  # m from the grasp centre to the item's top in a grasp from the s
 _END = 0.03  # m from the end of a lying item to a grasp near that end
 LEANS = np.radians(5.0)  # between the approach directions of ``leaning_grasps``
 _TURNS = np.radians(30.0)  # between their closing directions on a round item
+_PARTS_LEANS = np.pi / 4  # between the approach directions of a composite's standard grasps
+_PAIRS = 48  # pairs of a composite's surfaces that grasps are made for, at most
 
 
 def grasps_of(item: Item, gripper: Gripper) -> tuple[Grasp, ...]:
-    """The item's own list, or grasps of its box from the top and the sides.
+    """The item's own list, or grasps of its box or parts from the top and the sides.
 
     For each face but the bottom, and each of its two directions that fits between the fingers: the
     hand points at the face (or leans over its edge), at one of two depths, both ways round. For a
     round item also turned by 30 and 60 degrees.
     """
-    return item.grasps or _generated(tuple(float(side) for side in item.size), item.round, gripper)
+    if item.grasps or not composite(item):
+        sides = tuple(float(side) for side in item.size)
+        return item.grasps or _generated(sides, item.round, gripper)
+    return tuple(_of_fans(item, np.eye(4), gripper, _PARTS_LEANS, ""))
 
 
 def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
@@ -48,11 +61,13 @@ def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple
     """
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    if item.grasps or is_upright(X_WI):
+    if item.grasps or (is_upright(X_WI) and not composite(item)):
         return grasps_of(item, gripper)
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
-    if item.round and abs(down[2]) < _LYING:
+    if composite(item):
+        found = tuple(_of_fans(item, X_WI, gripper, _PARTS_LEANS, ""))
+    elif item.round and abs(down[2]) < _LYING:
         found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
     else:
         axis = int(np.argmax(np.abs(down)))
@@ -110,6 +125,8 @@ class Fan:
         half: largest offset (m) of the grasp centre from the item's, along x and z.
         lean: range, rad. turn: about the item's z axis, from 0 to this, rad.
         width: of the item between the fingers, metres.
+        X_IO: for a part of a composite, the frame in the item's (4, 4) that stands for it above.
+        parts: likewise, which of its solid shapes the fingers touch.
     """
 
     R_IF: Array
@@ -117,9 +134,11 @@ class Fan:
     lean: tuple[float, float]
     turn: float
     width: float
+    X_IO: Array = field(default_factory=lambda: np.eye(4))
+    parts: tuple[int, int] = (-1, -1)
 
     def poses(self, cells: Array) -> Array:
-        """X_IT (n, 4, 4) for rows (n, 4) of turn and lean (rad), and x and z (m) in its frame."""
+        """X_OT (n, 4, 4) for rows (n, 4) of turn and lean (rad), and x and z (m) in its frame."""
         turn, lean, x, z = cells.T
         zero, one = np.zeros(len(cells)), np.ones(len(cells))
         c, s = np.cos(lean), np.sin(lean)
@@ -143,6 +162,8 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
     """
     if item.grasps:
         return ()
+    if composite(item):
+        return _parts_fans(item, X_WI, gripper)
     standing = is_upright(X_WI)
     lean = (-np.pi / 2, np.pi / 2) if standing else (-np.pi, np.pi)
     found = []
@@ -162,35 +183,64 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
     return tuple(found)
 
 
+def _parts_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
+    """The family of grasps of a composite: of all pairs of its opposed surfaces."""
+    up = tuple(float(v) for v in X_WI[2, :3])
+    found = []
+    for each in opposed_surfaces(item, up, gripper):
+        half = [max(0.0, float(side) / 2.0 - gripper.pad) for side in each.sides[::2]]
+        above = float(np.dot(up, each.X_IO[:3, 2]))  # the hand never points up
+        lean = np.pi / 2 if above > (1.0 - 1e-6 if each.turned else 1e-6) else np.pi
+        turn, width = np.pi if each.turned else 0.0, float(each.sides[1])
+        for way in (1.0, -1.0):
+            R = np.diag([way, way, 1.0])
+            parts = each.parts[:: int(way)]
+            fan = Fan(R, (half[0], half[1]), (-lean, lean), turn, width, each.X_IO, parts)
+            found.append(fan)
+    return tuple(found)
+
+
 def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
     """Grasps at every 5 degrees of lean, in addition to the standard ones.
 
     In the middle of the item or at the edge that the hand comes over, near the top or lower.
     """
-    item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    found = []
-    for k, fan in enumerate(grasp_fans(item, X_WI, gripper)):
-        cells = np.array(list(_cells(fan, X_WI, gripper)))
-        for cell, X_IT in zip(cells, fan.poses(cells), strict=True):
-            if X_WI[2, :3] @ X_IT[:3, 2] > 1e-6:
-                continue  # never from below
-            if not _room_below(scene, state, X_WI @ X_IT, fan.width, gripper):
-                continue
-            turn, lean = np.degrees(cell[:2])
-            name = f"leaning {k}/{turn:.0f}/{lean:+.0f}deg"
-            name += f"/{1e3 * cell[2]:.0f}/{1e3 * cell[3]:.0f}mm"
-            found.append(Grasp(name, frozen(X_IT), fan.width))
-    return tuple(found)
+    return tuple(
+        grasp
+        for grasp in _of_fans(scene.items[index], X_WI, gripper, LEANS, "leaning ")
+        if _room_below(scene, state, X_WI @ grasp.X_IT, grasp.width, gripper)
+    )
 
 
-def _cells(fan: Fan, X_WI: Array, gripper: Gripper) -> Iterator[tuple[float, float, float, float]]:
-    """The grasps of a fan to try: rows for ``Fan.poses``."""
+def _of_fans(item: Item, X_WI: Array, gripper: Gripper, leans: float, kind: str) -> Iterator[Grasp]:
+    """Grasps of the item's fans at every so many radians of lean, none of them from below."""
+    for k, fan in enumerate(grasp_fans(item, X_WI, gripper)[: 2 * _PAIRS]):
+        cells = np.array(list(_cells(fan, X_WI @ fan.X_IO, gripper, leans)))
+        X_IT, widths = fan.X_IO @ fan.poses(cells), np.full(len(cells), fan.width)
+        taken = X_IT[:, :3, 2] @ X_WI[2, :3] <= 1e-6
+        if composite(item):
+            cells, X_IT = cells[taken], X_IT[taken]
+            X_IT, widths, taken = closed_on(item, X_IT, fan.width, fan.parts)
+            opened = fan.width + 2.0 * CLEARANCE
+            taken &= fingers_clear(item, X_IT, fan.width, opened, gripper, fan.parts)
+            taken &= widths <= gripper.widest
+        for row in np.flatnonzero(taken):
+            turn, lean, x, z = cells[row]
+            name = f"{kind}{k}/{np.degrees(turn):.0f}/{np.degrees(lean):+.0f}deg"
+            name += f"/{1e3 * x:.0f}/{1e3 * z:.0f}mm"
+            yield Grasp(name, frozen(X_IT[row]), float(widths[row]))
+
+
+def _cells(
+    fan: Fan, X_WI: Array, gripper: Gripper, step: float
+) -> Iterator[tuple[float, float, float, float]]:
+    """The grasps of a fan to try, at leans (rad) ``step`` apart: rows for ``Fan.poses``."""
     first = (
         float(np.arctan2(-X_WI[2, 1], -X_WI[2, 0])) if fan.turn and not is_upright(X_WI) else 0.0
     )
     turns = np.arange(first, first + max(fan.turn, 1e-9), _TURNS)
-    leans = np.linspace(*fan.lean, round((fan.lean[1] - fan.lean[0]) / LEANS) + 1)
+    leans = np.linspace(*fan.lean, round((fan.lean[1] - fan.lean[0]) / step) + 1)
     shallow = DEPTHS[-1] - gripper.pad
     for turn in turns:
         for lean in leans:
