@@ -28,7 +28,7 @@ from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts,
 from galley.skills.manipulation.parts import TOUCHING, composite
 from galley.skills.solving.context import PlanningContext
 
-CELLS = 8_000  # examined before the proof is given up
+CELLS = 8_000  # examined before the proof is given up; of a composite, in each family
 _BATCH = 256  # cells examined together
 _FINEST = 0.0005  # m that the hand moves within the smallest cells
 _LEAN = np.pi / 3  # rad, largest lean of a hand that grasps a handle
@@ -180,8 +180,12 @@ class _Proof:
 
     @cached_property
     def composite(self) -> bool:
-        """Whether the fingers, where they touch one part of the item, may overlap another."""
-        return self.item is not None and composite(self.context.scene.item(self.item))
+        """Whether the fingers, where they touch one part of the item, may overlap another.
+
+        Not of meshes, on which it isn't known exactly where they close.
+        """
+        item = None if self.item is None else self.context.scene.item(self.item)
+        return item is not None and composite(item) and all(s.kind != "mesh" for s in item.shapes)
 
     def rules_out(self, family: Family) -> bool:
         """Whether no grasp of the family is possible."""
@@ -191,11 +195,12 @@ class _Proof:
         low = np.array([0.0, fan.lean[0], -fan.half[0], -fan.half[1]])
         high = np.array([fan.turn, fan.lean[1], *fan.half])
         rows = np.array([[low + high, high - low]]) / 2.0  # middles and half sizes (n, 2, 4)
+        before = self.cells if self.composite else 0  # it has a family for each pair of surfaces
         while len(rows):
             batch, rows = rows[-_BATCH:], rows[:-_BATCH]
             self.cells += len(batch)
             left = self._left(family, parts, still, batch)
-            if left is None or self.cells > CELLS:
+            if left is None or self.cells - before > CELLS:
                 return False
             rows = np.concatenate([rows, left])
         return True

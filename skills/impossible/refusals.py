@@ -24,7 +24,7 @@ from galley.skills.manipulation.grasps import (
     hand_in_item,
     is_upright,
 )
-from galley.skills.manipulation.parts import composite, slim_meshes
+from galley.skills.manipulation.parts import all_found, composite
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.solving.context import PlanningContext
 
@@ -77,8 +77,8 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
     """
     if grasps_of(item, gripper) or grasp_fans(item, np.eye(4), gripper):
         return None
-    if composite(item) and slim_meshes(item, gripper.widest):
-        return None  # the directions in which they are slim were not all looked at
+    if composite(item) and not all_found(item, gripper.widest):
+        return None
     x, y, _ = item.size
     widest = gripper.widest
     told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
@@ -113,9 +113,9 @@ def cannot_take(scene: Scene, state: State, index: int, gripper: Gripper) -> Fai
 def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -> Failure | None:
     """A Failure with sizes if an item has fallen over and can't be grasped as it lies.
 
-    It is too wide to be held sideways. Or if it is a composite, however it stands, whose parts are
-    in the fingers' way. If it could be held from above and below, a proof that the
-    hand has no room for that is included.
+    It is too wide to be held sideways. If it could be held from above and below, a proof that the
+    hand has no room for that is included. Also if it is a composite, however it stands, whose parts
+    are in the fingers' way.
     """
     from galley.skills.impossible.covering import item_grasps, prove_no_grasp
 
@@ -124,24 +124,20 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     if state.held == index or grasps_at(scene, state, index, gripper):
         return None
     X_WI = item_pose(scene, state, index, np.eye(4))
-    whole = not composite(item)
-    if whole and is_upright(X_WI):
+    if composite(item):
+        return _parts_in_the_way(context, state, index)
+    if is_upright(X_WI):
         return None
     up = int(np.argmax(np.abs(X_WI[2, :3])))
     across = [float(side) for axis, side in enumerate(item.size) if axis != up]
     families = item_grasps(context, state, index)
-    if not whole:  # the item alone, whatever is moved or opened beside it
-        others = frozenset(each.name for each in (*scene.bodies, *scene.items)) - {item.name}
-        families = [replace(family, carried=others) for family in families]
     proof = prove_no_grasp(context, state, families, scene.stances, f"take {item.name}", item.name)
     if families and proof is None:
         return None
-    told = f"lies on its side: it is {across[0]:.3f} x {across[1]:.3f} m across, too wide for"
-    if not whole:
-        told = "has parts that leave no room for the fingers beside those that are slim enough for"
     return Failure(
         FailureKind.DOES_NOT_FIT,
-        f"{item.name} {told} the hand, which takes {gripper.widest:.3f} m",
+        f"{item.name} lies on its side: it is {across[0]:.3f} x {across[1]:.3f} m across, too wide "
+        f"for the hand, which takes {gripper.widest:.3f} m",
         (item.name,),
         {"width_m": min(across), "room_m": gripper.widest},
         {
@@ -153,6 +149,30 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
             "below": None if proof is None else dict(proof.certificate or {}),
         },
     )
+
+
+def _parts_in_the_way(context: PlanningContext, state: State, index: int) -> Failure | None:
+    """A Failure with a proof if a composite's own parts leave the fingers no room at the others.
+
+    Whatever is moved or opened beside it.
+    """
+    from galley.skills.impossible.covering import item_grasps, prove_no_grasp
+
+    scene, item = context.scene, context.scene.items[index]
+    families = item_grasps(context, state, index)
+    if not families:
+        return too_wide(item, context.robot.gripper)
+    if not all_found(item, context.robot.gripper.widest):
+        return None
+    others = frozenset(each.name for each in (*scene.bodies, *scene.items)) - {item.name}
+    alone = [replace(family, carried=others) for family in families]
+    proof = prove_no_grasp(context, state, alone, scene.stances, f"take {item.name}", item.name)
+    if proof is None or proof.kind is not FailureKind.BLOCKED:
+        return proof
+    told = "its parts leave no room for the fingers beside those that they can close on (shown for"
+    message = f"{item.name} does not fit into the hand: {told} all grasps in "
+    message += f"{proof.numbers['cells']:,.0f} cells)"
+    return replace(proof, kind=FailureKind.DOES_NOT_FIT, message=message)
 
 
 def too_heavy(item: Item, physics: Physics) -> Failure | None:

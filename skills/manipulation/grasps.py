@@ -247,12 +247,18 @@ def _cells(
             # The hand comes from -x at leans above 0, and from -z beyond 90 degrees.
             way = (-np.sign(np.sin(lean)), np.sign(np.cos(lean)))
             edge = [w * max(0.0, h - shallow) for w, h in zip(way, fan.half, strict=True)]
+            across, along = [0.0, edge[0]], [0.0, edge[1]]
+            if fan.parts[0] >= 0:  # other parts may be in the way in the middle, or at one end
+                across, along = ([0.0, h, -h] for h in (max(0.0, h - shallow) for h in fan.half))
             # Off the axis of a round item the fingers slip: only as far as the palm needs.
-            across = [0.0, edge[0]]
             if fan.turn:
                 across = [way[0] * max(0.0, fan.width / 2.0 - gripper.to_palm)]
+            share = np.abs((np.sin(lean), np.cos(lean)))
             for x in dict.fromkeys(across):
-                for z in dict.fromkeys((0.0, edge[1])):
+                for z in dict.fromkeys(along):
+                    out = np.array(fan.half) + gripper.pad - np.multiply(way, (x, z))
+                    if fan.parts[0] >= 0 and (out > share * gripper.to_palm).all():
+                        continue  # the palm would be in the part
                     yield float(turn), float(lean), float(x), float(z)
 
 

@@ -159,10 +159,18 @@ def _within(solid: Polyhedron, points: Array) -> bool:
     return bool(((on >= own.min(axis=0)) & (on <= own.max(axis=0))).all())
 
 
-def slim_meshes(item: Item, widest: float) -> bool:
-    """Whether a mesh of the item may be at most so wide (m) somewhere: no ball shows that not."""
-    meshes = [hull(s.points) for s in _solid(item) if s.points is not None]
-    return any(-2.0 * float(mesh.distance(mesh.centre)) <= widest for mesh in meshes)
+def all_found(item: Item, widest: float) -> bool:
+    """Whether a composite surely has no more surfaces, at most so far apart (m), than were found.
+
+    A mesh or a sphere may: only some of the ways that it faces are looked at.
+    """
+    solid = [s for s in _solid(item) if s.kind in ("mesh", "sphere")]
+    hulls = [hull(s.points) if s.points is not None else None for s in solid]
+    balls = [
+        float(s.size[0]) if h is None else -float(h.distance(h.centre))
+        for s, h in zip(solid, hulls, strict=True)
+    ]
+    return all(2.0 * radius > widest for radius in balls)
 
 
 def closed_on(
