@@ -23,9 +23,9 @@ from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import wrist_shortfall
 from galley.skills.manipulation.contacts import supporting_furniture
-from galley.skills.manipulation.grasps import Fan, grasp_fans
+from galley.skills.manipulation.fans import TOUCHING, Fan, composite
+from galley.skills.manipulation.grasps import grasp_fans
 from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
-from galley.skills.manipulation.parts import TOUCHING, composite
 from galley.skills.solving.context import PlanningContext
 
 CELLS = 8_000  # examined before the proof is given up; of a composite, in each family

@@ -17,6 +17,7 @@ from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scen
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
 from galley.robots.model import Gripper
+from galley.skills.manipulation.fans import all_found, composite
 from galley.skills.manipulation.grasps import (
     grasp_fans,
     grasps_at,
@@ -24,7 +25,6 @@ from galley.skills.manipulation.grasps import (
     hand_in_item,
     is_upright,
 )
-from galley.skills.manipulation.parts import all_found, composite
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.solving.context import PlanningContext
 

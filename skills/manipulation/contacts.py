@@ -18,6 +18,7 @@ from galley.domain.scene.model import HAND, Grasp, Handle, Item, Joint, Region, 
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.motion import Attachment, Guard
 from galley.motion.thresholds import THRESHOLDS
+from galley.skills.manipulation.fans import CLEARANCE, widest_opening
 from galley.skills.manipulation.grasps import (
     grasps_at,
     hand_in_item,
@@ -39,7 +40,6 @@ from galley.skills.manipulation.manipulation import (
     shifted,
     straight,
 )
-from galley.skills.manipulation.parts import CLEARANCE, widest_opening
 from galley.skills.placing.placements import LaterItem, placements_in
 from galley.skills.solving.context import PlanningContext
 from galley.worlds.checker import MARGIN, Pair, pairs

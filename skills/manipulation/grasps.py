@@ -10,7 +10,6 @@ tries two lists from it: the standard grasps (``grasps_of``, ``grasps_at``) and,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -19,12 +18,13 @@ from galley.domain.frames import Array, frozen, inverse, rotation_about, rotatio
 from galley.domain.scene.model import Grasp, Item, Scene
 from galley.domain.state import State, item_pose
 from galley.robots.model import Gripper
-from galley.skills.manipulation.parts import (
+from galley.skills.manipulation.fans import (
     CLEARANCE,
+    Fan,
     closed_on,
     composite,
+    composite_fans,
     fingers_clear,
-    opposed_surfaces,
 )
 
 DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre
@@ -112,47 +112,6 @@ def _room_below(scene: Scene, state: State, X_WT: Array, width: float, gripper: 
     return True
 
 
-@dataclass(frozen=True)
-class Fan:
-    """All grasps of an item with one closing direction, turned about z if the item is round.
-
-    The hand points in a range of directions across the closing direction; the grasp centre lies
-    anywhere in the item's box in that plane, deep enough for the pads.
-
-    Attributes:
-        R_IF: the fan's frame (3, 3) in the item's: y is the closing direction; the hand points
-            along -z at lean 0 and along x at lean 90 degrees.
-        half: largest offset (m) of the grasp centre from the item's, along x and z.
-        lean: range, rad. turn: about the item's z axis, from 0 to this, rad.
-        width: of the item between the fingers, metres.
-        X_IO: for a part of a composite, the frame in the item's (4, 4) that stands for it above.
-        parts: likewise, which of its solid shapes the fingers touch.
-    """
-
-    R_IF: Array
-    half: tuple[float, float]
-    lean: tuple[float, float]
-    turn: float
-    width: float
-    X_IO: Array = field(default_factory=lambda: np.eye(4))
-    parts: tuple[int, int] = (-1, -1)
-
-    def poses(self, cells: Array) -> Array:
-        """X_OT (n, 4, 4) for rows (n, 4) of turn and lean (rad), and x and z (m) in its frame."""
-        turn, lean, x, z = cells.T
-        zero, one = np.zeros(len(cells)), np.ones(len(cells))
-        c, s = np.cos(lean), np.sin(lean)
-        R_FT = np.array([[-c, zero, s], [zero, one, zero], [-s, zero, -c]]).transpose(2, 0, 1)
-        p_F = np.stack([x, zero, z], axis=1)
-        c, s = np.cos(turn), np.sin(turn)
-        R = np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]]).transpose(2, 0, 1)
-        X = np.zeros((len(cells), 4, 4))
-        X[:, :3, :3] = R @ self.R_IF @ R_FT
-        X[:, :3, 3] = np.einsum("nij,nj->ni", R @ self.R_IF, p_F)
-        X[:, 3, 3] = 1.0
-        return X
-
-
 def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
     """The family of grasps of an item at X_WI (4, 4), both ways round.
 
@@ -163,7 +122,7 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
     if item.grasps:
         return ()
     if composite(item):
-        return _parts_fans(item, X_WI, gripper)
+        return composite_fans(item, tuple(float(v) for v in X_WI[2, :3]), gripper)
     standing = is_upright(X_WI)
     lean = (-np.pi / 2, np.pi / 2) if standing else (-np.pi, np.pi)
     found = []
@@ -180,23 +139,6 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
             y, z = way * np.eye(3)[closing], np.eye(3)[up]
             R_IF = frozen(np.stack([np.cross(y, z), y, z], axis=1))
             found.append(Fan(R_IF, (half[0], half[1]), lean, turn, width))
-    return tuple(found)
-
-
-def _parts_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
-    """The family of grasps of a composite: of all pairs of its opposed surfaces."""
-    up = tuple(float(v) for v in X_WI[2, :3])
-    found = []
-    for each in opposed_surfaces(item, up, gripper):
-        half = [max(0.0, float(side) / 2.0 - gripper.pad) for side in each.sides[::2]]
-        above = float(np.dot(up, each.X_IO[:3, 2]))  # the hand never points up
-        lean = np.pi / 2 if above > (1.0 - 1e-6 if each.turned else 1e-6) else np.pi
-        turn, width = np.pi if each.turned else 0.0, float(each.sides[1])
-        for way in (1.0, -1.0):
-            R = np.diag([way, way, 1.0])
-            parts = each.parts[:: int(way)]
-            fan = Fan(R, (half[0], half[1]), (-lean, lean), turn, width, each.X_IO, parts)
-            found.append(fan)
     return tuple(found)
 
 
@@ -220,11 +162,10 @@ def _of_fans(item: Item, X_WI: Array, gripper: Gripper, leans: float, kind: str)
         X_IT, widths = fan.X_IO @ fan.poses(cells), np.full(len(cells), fan.width)
         taken = X_IT[:, :3, 2] @ X_WI[2, :3] <= 1e-6
         if composite(item):
-            cells, X_IT = cells[taken], X_IT[taken]
-            X_IT, widths, taken = closed_on(item, X_IT, fan.width, fan.parts)
+            X_IT, widths = closed_on(item, X_IT, fan.parts)
             opened = fan.width + 2.0 * CLEARANCE
-            taken &= fingers_clear(item, X_IT, fan.width, opened, gripper, fan.parts)
-            taken &= widths <= gripper.widest
+            taken &= (widths > 0.0) & (widths <= gripper.widest)
+            taken[taken] = fingers_clear(item, X_IT[taken], fan.width, opened, gripper, fan.parts)
         for row in np.flatnonzero(taken):
             turn, lean, x, z = cells[row]
             name = f"{kind}{k}/{np.degrees(turn):.0f}/{np.degrees(lean):+.0f}deg"
