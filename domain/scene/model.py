@@ -237,6 +237,18 @@ class Item:
     grasps: tuple[Grasp, ...]
 
     @property
+    def solid(self) -> tuple[Shape, ...]:
+        """Its shapes that collide."""
+        return tuple(shape for shape in self.shapes if shape.collision)
+
+    @property
+    def composite(self) -> bool:
+        """Whether it is more than its bounding box: several solid shapes, or a tilted one."""
+        low, high = self.solid[0].bounds(np.eye(4))
+        larger = float(np.prod(high - low) / np.prod(2.0 * self.solid[0].half_extents))
+        return len(self.solid) > 1 or larger > 1.01 or bool(np.abs(low + high).max() > 1e-3)
+
+    @property
     def round(self) -> bool:
         """Whether its shape is symmetric about its z axis."""
         return all(
@@ -245,8 +257,7 @@ class Item:
                 shape.kind == "sphere"
                 or (shape.kind == "cylinder" and abs(shape.X_BS[2, 2]) > 1.0 - 1e-9)
             )
-            for shape in self.shapes
-            if shape.collision
+            for shape in self.solid
         )
 
 

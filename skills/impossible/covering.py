@@ -23,7 +23,7 @@ from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import wrist_shortfall
 from galley.skills.manipulation.contacts import supporting_furniture
-from galley.skills.manipulation.fans import TOUCHING, Fan, composite
+from galley.skills.manipulation.fans import TOUCHING, Fan
 from galley.skills.manipulation.grasps import grasp_fans
 from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
 from galley.skills.solving.context import PlanningContext
@@ -185,7 +185,7 @@ class _Proof:
         Not of meshes, on which it isn't known exactly where they close.
         """
         item = None if self.item is None else self.context.scene.item(self.item)
-        return item is not None and composite(item) and all(s.kind != "mesh" for s in item.shapes)
+        return item is not None and item.composite and all(s.kind != "mesh" for s in item.solid)
 
     def rules_out(self, family: Family) -> bool:
         """Whether no grasp of the family is possible."""

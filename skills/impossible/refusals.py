@@ -17,7 +17,7 @@ from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scen
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
 from galley.robots.model import Gripper
-from galley.skills.manipulation.fans import all_found, composite
+from galley.skills.manipulation.fans import all_found
 from galley.skills.manipulation.grasps import (
     grasp_fans,
     grasps_at,
@@ -25,6 +25,7 @@ from galley.skills.manipulation.grasps import (
     hand_in_item,
     is_upright,
 )
+from galley.skills.placing.footprints import Upright
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.solving.context import PlanningContext
 
@@ -54,7 +55,7 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
                 {"height_m": height, "room_m": room},
                 {"kind": "sizes", "item_m": item.size.tolist(), "room_height_m": room},
             )
-    short, long = np.sort(item.size[:2])
+    short, long = _narrow_and_long(item)
     sides = np.sort(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
     # Necessary for any yaw: the shorter side must fit across the region's narrower one.
     diagonals = np.hypot(sides[:, 0], sides[:, 1])
@@ -70,6 +71,21 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
     return None
 
 
+def _narrow_and_long(item: Item) -> tuple[float, float]:
+    """Least and largest width (m) of an upright item, across and along its sides."""
+    inner = Upright.of(item).inner
+    if inner is None:
+        return float(item.size[:2].min()), float(item.size[:2].max())
+    across = [float(np.ptp(inner @ n)) for n in _normals(inner)]
+    return min(across, default=0.0), max(across, default=0.0)
+
+
+def _normals(polygon: Array) -> Array:
+    """Outward unit normals (n, 2) of the edges of a convex polygon (n, 2), counter-clockwise."""
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    return np.stack([edges[:, 1], -edges[:, 0]], axis=1) / np.linalg.norm(edges, axis=1)[:, None]
+
+
 def too_wide(item: Item, gripper: Gripper) -> Failure | None:
     """A Failure with sizes if no side of the standing item fits between the fingers, else None.
 
@@ -77,12 +93,12 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
     """
     if grasps_of(item, gripper) or grasp_fans(item, np.eye(4), gripper):
         return None
-    if composite(item) and not all_found(item, gripper.widest):
+    if item.composite and not all_found(item, gripper.widest):
         return None
     x, y, _ = item.size
     widest = gripper.widest
     told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
-    if composite(item):
+    if item.composite:
         told += ", and no two free surfaces that face away from each other are as near"
     return Failure(
         FailureKind.DOES_NOT_FIT,
@@ -92,7 +108,7 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
         {
             "kind": "sizes",
             "item_m": item.size.tolist(),
-            "parts_m": [(2.0 * s.half_extents).tolist() for s in item.shapes if s.collision],
+            "parts_m": [(2.0 * s.half_extents).tolist() for s in item.solid],
             "opening_m": gripper.opening,
             "widest_m": widest,
         },
@@ -124,7 +140,7 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     if state.held == index or grasps_at(scene, state, index, gripper):
         return None
     X_WI = item_pose(scene, state, index, np.eye(4))
-    if composite(item):
+    if item.composite:
         return _parts_in_the_way(context, state, index)
     if is_upright(X_WI):
         return None
@@ -259,6 +275,9 @@ def out_of_reach_as_found(
 def _standing(item: Item, box: Array) -> Array:
     """Corners (4, 3) of the places of an upright item's centre, its footprint in a box (2, 3)."""
     short = float(min(item.size[:2])) / 2.0  # from the edges at least, whatever its yaw
+    inner = Upright.of(item).inner
+    if inner is not None:
+        short = float((inner * _normals(inner)).sum(axis=1).min())
     lower, upper = box[0, :2] + short, box[1, :2] - short
     middle = 0.5 * (lower + upper)
     lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)

@@ -70,21 +70,9 @@ class Fan:
         return X
 
 
-def composite(item: Item) -> bool:
-    """Whether its bounding box doesn't describe an item: of several shapes, or a tilted one."""
-    solid = _solid(item)
-    low, high = solid[0].bounds(np.eye(4))
-    larger = float(np.prod(high - low) / np.prod(2.0 * solid[0].half_extents))
-    return len(solid) > 1 or larger > 1.01 or bool(np.abs(low + high).max() > 1e-3)
-
-
-def _solid(item: Item) -> list[Shape]:
-    return [shape for shape in item.shapes if shape.collision]
-
-
 @lru_cache(maxsize=256)
 def _polyhedra(item: Item) -> tuple[Polyhedron, ...]:
-    return tuple(polyhedron(shape) for shape in _solid(item))
+    return tuple(polyhedron(shape) for shape in item.solid)
 
 
 @lru_cache(maxsize=256)
@@ -99,7 +87,7 @@ def composite_fans(item: Item, up: tuple[float, float, float], gripper: Gripper)
         up: the vertical, in the item's frame.
     """
     found = [fan for y in _directions(item) for fan in _across(item, y, np.array(up), gripper)]
-    for k, shape in enumerate(_solid(item)):
+    for k, shape in enumerate(item.solid):
         if shape.kind in ("cylinder", "sphere") and 2.0 * shape.size[0] <= gripper.widest:
             X_IO = shape.X_BS if shape.kind == "cylinder" else transform(None, shape.X_BS[:3, 3])
             lean = np.pi / 2.0 if np.dot(up, X_IO[:3, 2]) > 1.0 - 1e-6 else np.pi
@@ -122,7 +110,7 @@ def _both_ways(
 def _directions(item: Item) -> list[Array]:
     """Normals (3,) of the parts' flat faces, one of each parallel pair."""
     found: list[Array] = []
-    for shape, solid in zip(_solid(item), _polyhedra(item), strict=True):
+    for shape, solid in zip(item.solid, _polyhedra(item), strict=True):
         axes, alike = shape.X_BS[:3, :3].T, 1.0 - 1e-9
         if shape.kind == "mesh":
             axes, alike = np.concatenate([axes, solid.normals]), _ALIKE
@@ -140,7 +128,7 @@ def _across(item: Item, y: Array, up: Array, gripper: Gripper) -> Iterator[Fan]:
     z = z / np.linalg.norm(z)
     R = np.stack([np.cross(y, z), y, z], axis=1)
     solids = _polyhedra(item)
-    each = list(zip(_solid(item), solids, strict=True))
+    each = list(zip(item.solid, solids, strict=True))
     tops, bottoms = ([_facing(*some, way * y) @ R for some in each] for way in (1.0, -1.0))
     for (a, p), (b, q) in product(enumerate(tops), enumerate(bottoms)):
         box = np.stack([np.maximum(p.min(axis=0), q.min(axis=0)), p.max(axis=0)])
@@ -181,7 +169,7 @@ def all_found(item: Item, widest: float) -> bool:
 
     A mesh or a sphere in which no ball is as wide may: not all ways that it faces are looked at.
     """
-    each = zip(_solid(item), _polyhedra(item), strict=True)
+    each = zip(item.solid, _polyhedra(item), strict=True)
     some = [(p.vertices, p.normals) for s, p in each if s.kind in ("mesh", "sphere")]
     return all(((v - v.mean(axis=0)) @ n.T).max(axis=0).min() > widest / 2.0 for v, n in some)
 
@@ -232,7 +220,7 @@ def fingers_clear(
         y = sorted((way * closed, way * (opened + 4.0 * gripper.to_finger)))
         finger = convex_part("", of_hull(hull(np.stack(np.meshgrid(x, y, z), -1).reshape(8, 3))))
         low, high = finger.solid.box
-        for k, (shape, solid) in enumerate(zip(_solid(item), _polyhedra(item), strict=True)):
+        for k, (shape, solid) in enumerate(zip(item.solid, _polyhedra(item), strict=True)):
             if k != part and shape.kind == "sphere":  # a polyhedron would be too small
                 p_T = np.einsum("nij,ni->nj", X_IT[:, :3, :3], shape.X_BS[:3, 3] - X_IT[:, :3, 3])
                 gap = np.linalg.norm(p_T - np.clip(p_T, low, high), axis=1)
@@ -245,6 +233,6 @@ def fingers_clear(
 def widest_opening(item: Item, X_IT: Array, width: float, gripper: Gripper) -> float:
     """How far apart (m) the fingers may be at a grasp (4, 4) as they come or go."""
     narrow = min(gripper.opening, width + 2.0 * CLEARANCE)
-    if not composite(item) or fingers_clear(item, X_IT[None], narrow, gripper.opening, gripper)[0]:
+    if not item.composite or fingers_clear(item, X_IT[None], narrow, gripper.opening, gripper)[0]:
         return gripper.opening
     return narrow

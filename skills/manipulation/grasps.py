@@ -22,7 +22,6 @@ from galley.skills.manipulation.fans import (
     CLEARANCE,
     Fan,
     closed_on,
-    composite,
     composite_fans,
     fingers_clear,
 )
@@ -46,7 +45,7 @@ def grasps_of(item: Item, gripper: Gripper) -> tuple[Grasp, ...]:
     hand points at the face (or leans over its edge), at one of two depths, both ways round. For a
     round item also turned by 30 and 60 degrees.
     """
-    if item.grasps or not composite(item):
+    if item.grasps or not item.composite:
         sides = tuple(float(side) for side in item.size)
         return item.grasps or _generated(sides, item.round, gripper)
     return tuple(_of_fans(item, np.eye(4), gripper, _PARTS_LEANS, ""))
@@ -61,11 +60,11 @@ def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple
     """
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    if item.grasps or (is_upright(X_WI) and not composite(item)):
+    if item.grasps or (is_upright(X_WI) and not item.composite):
         return grasps_of(item, gripper)
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
-    if composite(item):
+    if item.composite:
         found = tuple(_of_fans(item, X_WI, gripper, _PARTS_LEANS, ""))
     elif item.round and abs(down[2]) < _LYING:
         found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
@@ -121,7 +120,7 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
     """
     if item.grasps:
         return ()
-    if composite(item):
+    if item.composite:
         return composite_fans(item, tuple(float(v) for v in X_WI[2, :3]), gripper)
     standing = is_upright(X_WI)
     lean = (-np.pi / 2, np.pi / 2) if standing else (-np.pi, np.pi)
@@ -161,7 +160,7 @@ def _of_fans(item: Item, X_WI: Array, gripper: Gripper, leans: float, kind: str)
         cells = np.array(list(_cells(fan, X_WI @ fan.X_IO, gripper, leans)))
         X_IT, widths = fan.X_IO @ fan.poses(cells), np.full(len(cells), fan.width)
         taken = X_IT[:, :3, 2] @ X_WI[2, :3] <= 1e-6
-        if composite(item):
+        if item.composite:
             X_IT, widths = closed_on(item, X_IT, fan.parts)
             opened = fan.width + 2.0 * CLEARANCE
             taken &= (widths > 0.0) & (widths <= gripper.widest)
