@@ -182,7 +182,8 @@ def closed_on(item: Item, X_IT: Array, parts: tuple[int, int]) -> tuple[Array, A
     y, (a, b) = X_IT[:, :3, 1], (_polyhedra(item)[k] for k in parts)
     top, bottom = _end(a, X_IT[:, :3, 3], y), _end(b, X_IT[:, :3, 3], -y)
     X_IT, width = X_IT.copy(), top + bottom
-    X_IT[:, :3, 3] += np.where(width > 0.0, (top - bottom) / 2.0, 0.0)[:, None] * y
+    aside = np.subtract(top, bottom, out=np.zeros(len(y)), where=width > 0.0)
+    X_IT[:, :3, 3] += 0.5 * aside[:, None] * y
     return X_IT, width
 
 

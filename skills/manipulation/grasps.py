@@ -25,6 +25,7 @@ from galley.skills.manipulation.fans import (
     composite_fans,
     fingers_clear,
 )
+from galley.worlds.engines.urdf import inertial
 
 DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre
 ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
@@ -35,6 +36,7 @@ _END = 0.03  # m from the end of a lying item to a grasp near that end
 LEANS = np.radians(5.0)  # between the approach directions of ``leaning_grasps``
 _TURNS = np.radians(30.0)  # between their closing directions on a round item
 _PARTS_LEANS = np.pi / 4  # between the approach directions of a composite's standard grasps
+_LEVER = 0.015  # m, horizontally, by which these may hold it farther from its centre of mass
 _PAIRS = 48  # pairs of a composite's surfaces that grasps are made for, at most
 
 
@@ -48,7 +50,7 @@ def grasps_of(item: Item, gripper: Gripper) -> tuple[Grasp, ...]:
     if item.grasps or not item.composite:
         sides = tuple(float(side) for side in item.size)
         return item.grasps or _generated(sides, item.round, gripper)
-    return tuple(_of_fans(item, np.eye(4), gripper, _PARTS_LEANS, ""))
+    return _well_balanced(item, np.eye(4), gripper)
 
 
 def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
@@ -65,7 +67,7 @@ def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
     if item.composite:
-        found = tuple(_of_fans(item, X_WI, gripper, _PARTS_LEANS, ""))
+        found = _well_balanced(item, X_WI, gripper)
     elif item.round and abs(down[2]) < _LYING:
         found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
     else:
@@ -152,6 +154,14 @@ def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> 
         for grasp in _of_fans(scene.items[index], X_WI, gripper, LEANS, "leaning ")
         if _room_below(scene, state, X_WI @ grasp.X_IT, grasp.width, gripper)
     )
+
+
+def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ...]:
+    """A composite's standard grasps: where its weight turns it least in the hand, or nearly."""
+    found = list(_of_fans(item, X_WI, gripper, _PARTS_LEANS, ""))
+    centre, _ = inertial(item.shapes, np.eye(4), item.mass)
+    levers = [np.linalg.norm(X_WI[:2, :3] @ (g.X_IT[:3, 3] - centre)) for g in found]
+    return tuple(g for g, lever in zip(found, levers, strict=True) if lever < min(levers) + _LEVER)
 
 
 def _of_fans(item: Item, X_WI: Array, gripper: Gripper, leans: float, kind: str) -> Iterator[Grasp]:
