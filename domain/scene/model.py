@@ -244,9 +244,11 @@ class Item:
     @property
     def composite(self) -> bool:
         """Whether it is more than its bounding box: several solid shapes, or a tilted one."""
+        if len(self.solid) != 1:
+            return len(self.solid) > 1
         low, high = self.solid[0].bounds(np.eye(4))
         larger = float(np.prod(high - low) / np.prod(2.0 * self.solid[0].half_extents))
-        return len(self.solid) > 1 or larger > 1.01 or bool(np.abs(low + high).max() > 1e-3)
+        return larger > 1.01 or bool(np.abs(low + high).max() > 1e-3)
 
     @property
     def round(self) -> bool:

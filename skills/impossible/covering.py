@@ -58,6 +58,7 @@ class Family:
             "width_m": self.fan.width,
             "lean_rad": list(self.fan.lean),
             "turn_rad": [0.0, self.fan.turn],
+            "centre_m": self.X_WO[:3, 3].tolist(),
             "centre_within_m": list(self.fan.half),
         }
 

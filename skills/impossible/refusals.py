@@ -60,13 +60,14 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
     # Necessary for any yaw: the shorter side must fit across the region's narrower one.
     diagonals = np.hypot(sides[:, 0], sides[:, 1])
     if (short > sides[:, 0] + _SLACK).all() or (long > diagonals + _SLACK).all():
+        item_m = [short, long, height] if item.composite else item.size.tolist()
         room_m = sides.max(axis=0).tolist()
         return Failure(
             FailureKind.DOES_NOT_FIT,
             f"{item.name} ({short:.3f} x {long:.3f} m) fits nowhere on {region.name}",
             (item.name, region.name),
-            {"width_m": float(short), "length_m": float(long)},
-            {"kind": "sizes", "item_m": item.size.tolist(), "largest_room_m": room_m},
+            {"width_m": short, "length_m": long},
+            {"kind": "sizes", "item_m": item_m, "largest_room_m": room_m},
         )
     return None
 
@@ -98,8 +99,10 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
     x, y, _ = item.size
     widest = gripper.widest
     told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
+    parts = {}
     if item.composite:
         told += ", and no two free surfaces that face away from each other are as near"
+        parts = {"parts_m": [(2.0 * s.half_extents).tolist() for s in item.solid]}
     return Failure(
         FailureKind.DOES_NOT_FIT,
         told,
@@ -108,7 +111,7 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
         {
             "kind": "sizes",
             "item_m": item.size.tolist(),
-            "parts_m": [(2.0 * s.half_extents).tolist() for s in item.solid],
+            **parts,
             "opening_m": gripper.opening,
             "widest_m": widest,
         },
