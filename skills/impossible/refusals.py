@@ -84,7 +84,8 @@ def _narrow_and_long(item: Item) -> tuple[float, float]:
 def _normals(polygon: Array) -> Array:
     """Outward unit normals (n, 2) of the edges of a convex polygon (n, 2), counter-clockwise."""
     edges = np.roll(polygon, -1, axis=0) - polygon
-    return np.stack([edges[:, 1], -edges[:, 0]], axis=1) / np.linalg.norm(edges, axis=1)[:, None]
+    length = np.linalg.norm(edges, axis=1)[:, None]
+    return np.asarray(np.stack([edges[:, 1], -edges[:, 0]], axis=1) / length)
 
 
 def too_wide(item: Item, gripper: Gripper) -> Failure | None:
@@ -183,8 +184,8 @@ def _parts_in_the_way(context: PlanningContext, state: State, index: int) -> Fai
         return too_wide(item, context.robot.gripper)
     if not all_found(item, context.robot.gripper.widest):
         return None
-    others = frozenset(each.name for each in (*scene.bodies, *scene.items)) - {item.name}
-    alone = [replace(family, carried=others) for family in families]
+    others = frozenset([b.name for b in scene.bodies] + [i.name for i in scene.items])
+    alone = [replace(family, carried=others - {item.name}) for family in families]
     proof = prove_no_grasp(context, state, alone, scene.stances, f"take {item.name}", item.name)
     if proof is None or proof.kind is not FailureKind.BLOCKED:
         return proof

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from galley.domain.frames import Array, frozen, transform
 from galley.domain.meshes import hull
 from galley.domain.scene.model import Item, Shape
 from galley.robots.model import Gripper
-from galley.skills.manipulation.hand import convex_part, overlaps
+from galley.skills.manipulation.hand import ConvexPart, convex_part, overlaps
 from galley.skills.manipulation.manipulation import RETREAT
 from galley.skills.solving.polyhedra import Polyhedron, of_hull, polyhedron
 
@@ -76,6 +75,11 @@ def _polyhedra(item: Item) -> tuple[Polyhedron, ...]:
 
 
 @lru_cache(maxsize=256)
+def _convex_parts(item: Item) -> tuple[ConvexPart, ...]:
+    return tuple(convex_part("", solid) for solid in _polyhedra(item))
+
+
+@lru_cache(maxsize=256)
 def composite_fans(item: Item, up: tuple[float, float, float], gripper: Gripper) -> tuple[Fan, ...]:
     """The grasps of a composite: on all pairs of surfaces that face away from each other.
 
@@ -101,9 +105,10 @@ def _both_ways(
     """Fans that close along y of X_IO (4, 4) on surfaces that overlap by ``sides`` (3,)."""
     half = np.maximum(0.0, sides / 2.0 - gripper.pad)
     within, leans, width = (float(half[0]), float(half[2])), (-lean, lean), float(sides[1])
+    ways = ((1.0, parts), (-1.0, (parts[1], parts[0])))
     return [
-        Fan(np.diag([w, w, 1.0]), within, leans, turn, width, frozen(X_IO), parts[:: int(w)])
-        for w in (1.0, -1.0)
+        Fan(np.diag([w, w, 1.0]), within, leans, turn, width, frozen(X_IO), touched)
+        for w, touched in ways
     ]
 
 
@@ -130,14 +135,15 @@ def _across(item: Item, y: Array, up: Array, gripper: Gripper) -> Iterator[Fan]:
     solids = _polyhedra(item)
     each = list(zip(item.solid, solids, strict=True))
     tops, bottoms = ([_facing(*some, way * y) @ R for some in each] for way in (1.0, -1.0))
-    for (a, p), (b, q) in product(enumerate(tops), enumerate(bottoms)):
-        box = np.stack([np.maximum(p.min(axis=0), q.min(axis=0)), p.max(axis=0)])
-        box[1, ::2] = np.minimum(box[1], q.max(axis=0))[::2]
-        box[0, 1] = q[:, 1].min()
-        sides, least = box[1] - box[0], np.minimum(np.ptp(p, axis=0), np.ptp(q, axis=0))
-        overlap = (sides >= np.minimum(_FLAT, least))[::2].all()
-        if not (overlap and _FLAT < sides[1] <= gripper.widest):
-            continue
+    P, Q = (np.array([(p.min(axis=0), p.max(axis=0)) for p in some]) for some in (tops, bottoms))
+    low = np.maximum(P[:, None, 0], Q[:, 0])
+    high = np.minimum(P[:, None, 1], Q[:, 1])
+    low[..., 1], high[..., 1] = Q[:, 0, 1], P[:, None, 1, 1]
+    sides, least = high - low, np.minimum(np.ptp(P, axis=1)[:, None], np.ptp(Q, axis=1))
+    overlap = (sides >= np.minimum(_FLAT, least))[..., ::2].all(axis=2)
+    fits = overlap & (sides[..., 1] > _FLAT) & (sides[..., 1] <= gripper.widest)
+    for a, b in np.argwhere(fits).tolist():
+        box = np.stack([low[a, b], high[a, b]])
         under = float((box[:, 1] * y[2]).min() + item.size[2] / 2.0)
         if flat and up[2] > 1.0 - 1e-6 and under < gripper.to_finger:
             continue  # there is no room for a finger under a standing item
@@ -145,7 +151,7 @@ def _across(item: Item, y: Array, up: Array, gripper: Gripper) -> Iterator[Fan]:
         points = [np.reshape(mesh, (3, 4)).T @ R.T for mesh in beyond]
         if not any(_within(solid, some) for solid in solids for some in points):
             X_IO, lean = transform(R, R @ box.mean(axis=0)), np.pi if flat else np.pi / 2.0
-            yield from _both_ways(X_IO, sides, lean, 0.0, (a, b), gripper)
+            yield from _both_ways(X_IO, box[1] - box[0], lean, 0.0, (a, b), gripper)
 
 
 def _facing(shape: Shape, solid: Polyhedron, y: Array) -> Array:
@@ -221,13 +227,13 @@ def fingers_clear(
         y = sorted((way * closed, way * (opened + 4.0 * gripper.to_finger)))
         finger = convex_part("", of_hull(hull(np.stack(np.meshgrid(x, y, z), -1).reshape(8, 3))))
         low, high = finger.solid.box
-        for k, (shape, solid) in enumerate(zip(item.solid, _polyhedra(item), strict=True)):
+        for k, (shape, solid) in enumerate(zip(item.solid, _convex_parts(item), strict=True)):
             if k != part and shape.kind == "sphere":  # a polyhedron would be too small
                 p_T = np.einsum("nij,ni->nj", X_IT[:, :3, :3], shape.X_BS[:3, 3] - X_IT[:, :3, 3])
                 gap = np.linalg.norm(p_T - np.clip(p_T, low, high), axis=1)
                 clear &= gap > shape.size[0] - TOUCHING
             elif k != part:
-                clear &= overlaps(finger, X_IT, convex_part("", solid)) <= TOUCHING
+                clear &= overlaps(finger, X_IT, solid) <= TOUCHING
     return clear
 
 

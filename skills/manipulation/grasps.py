@@ -10,7 +10,7 @@ tries two lists from it: the standard grasps (``grasps_of``, ``grasps_at``) and,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -123,7 +123,7 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
     if item.grasps:
         return ()
     if item.composite:
-        return composite_fans(item, tuple(float(v) for v in X_WI[2, :3]), gripper)
+        return composite_fans(item, _up(X_WI), gripper)
     standing = is_upright(X_WI)
     lean = (-np.pi / 2, np.pi / 2) if standing else (-np.pi, np.pi)
     found = []
@@ -151,21 +151,34 @@ def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> 
     X_WI = item_pose(scene, state, index, np.eye(4))
     return tuple(
         grasp
-        for grasp in _of_fans(scene.items[index], X_WI, gripper, LEANS, "leaning ")
+        for grasp in _of_fans(scene.items[index], _up(X_WI), gripper, LEANS, "leaning ")
         if _room_below(scene, state, X_WI @ grasp.X_IT, grasp.width, gripper)
     )
 
 
 def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ...]:
     """A composite's standard grasps: where its weight turns it least in the hand, or nearly."""
-    found = list(_of_fans(item, X_WI, gripper, _PARTS_LEANS, ""))
+    found = _of_fans(item, _up(X_WI), gripper, _PARTS_LEANS, "")
     centre, _ = inertial(item.shapes, np.eye(4), item.mass)
     levers = [np.linalg.norm(X_WI[:2, :3] @ (g.X_IT[:3, 3] - centre)) for g in found]
-    return tuple(g for g, lever in zip(found, levers, strict=True) if lever < min(levers) + _LEVER)
+    most = min(levers, default=0.0) + _LEVER
+    return tuple(grasp for grasp, lever in zip(found, levers, strict=True) if lever < most)
 
 
-def _of_fans(item: Item, X_WI: Array, gripper: Gripper, leans: float, kind: str) -> Iterator[Grasp]:
+def _up(X_WI: Array) -> tuple[float, float, float]:
+    """The vertical in the frame of an item at X_WI (4, 4)."""
+    x, y, z = X_WI[2, :3].tolist()
+    return x, y, z
+
+
+@lru_cache(maxsize=256)
+def _of_fans(
+    item: Item, up: tuple[float, float, float], gripper: Gripper, leans: float, kind: str
+) -> tuple[Grasp, ...]:
     """Grasps of the item's fans at every so many radians of lean, none of them from below."""
+    found: list[Grasp] = []
+    X_WI = np.eye(4)
+    X_WI[2, :3] = up  # nothing else of it is asked about
     for k, fan in enumerate(grasp_fans(item, X_WI, gripper)[: 2 * _PAIRS]):
         cells = np.array(list(_cells(fan, X_WI @ fan.X_IO, gripper, leans)))
         X_IT, widths = fan.X_IO @ fan.poses(cells), np.full(len(cells), fan.width)
@@ -179,7 +192,8 @@ def _of_fans(item: Item, X_WI: Array, gripper: Gripper, leans: float, kind: str)
             turn, lean, x, z = cells[row]
             name = f"{kind}{k}/{np.degrees(turn):.0f}/{np.degrees(lean):+.0f}deg"
             name += f"/{1e3 * x:.0f}/{1e3 * z:.0f}mm"
-            yield Grasp(name, frozen(X_IT[row]), float(widths[row]))
+            found.append(Grasp(name, frozen(X_IT[row]), float(widths[row])))
+    return tuple(found)
 
 
 def _cells(
