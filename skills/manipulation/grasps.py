@@ -220,9 +220,10 @@ def _cells(
             share = np.abs((np.sin(lean), np.cos(lean)))
             for x in dict.fromkeys(across):
                 for z in dict.fromkeys(along):
-                    out = np.array(fan.half) + gripper.pad - np.multiply(way, (x, z))
-                    if fan.parts[0] >= 0 and (out > share * gripper.to_palm).all():
-                        continue  # the palm would be in the part
+                    if fan.parts[0] >= 0:
+                        out = np.array(fan.half) + gripper.pad - np.multiply(way, (x, z))
+                        if (out > share * gripper.to_palm).all():
+                            continue  # the palm would be in the part
                     yield float(turn), float(lean), float(x), float(z)
 
 
