@@ -11,7 +11,8 @@ from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 
 if TYPE_CHECKING:
-    from galley.domain.scene.model import Binding, Scene
+    from galley.domain.scene.model import Binding, Item, Scene
+    from galley.robots.model import RobotModel
 
 EPILOG = """examples:
   galley scene my_kitchen.yaml                              check it, draw my_kitchen.png
@@ -90,7 +91,7 @@ def command(arguments: argparse.Namespace) -> int:
         f"{scene.source}: well-formed and free of collision at the start. {len(scene.bodies)} "
         f"bodies, {len(scene.joints)} joints, {len(scene.items)} items"
     )
-    printer.console.print(_objects(scene))
+    printer.console.print(_objects(scene, robot))
     if arguments.picture:
         from galley.viz.render.scene_picture import draw_scene
 
@@ -112,22 +113,36 @@ def command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _objects(scene: Scene) -> PlainTable:
+def _objects(scene: Scene, robot: RobotModel) -> PlainTable:
     table = PlainTable()
     for name in ("PDDL object", "is a", "in the scene"):
         table.add_column(name)
     table.add_column("details", fold=True)
     for binding in scene.bindings:
-        table.add_row(binding.object, binding.kind, binding.target, _details(scene, binding))
+        table.add_row(binding.object, binding.kind, binding.target, _details(scene, robot, binding))
     return table
 
 
-def _details(scene: Scene, binding: Binding) -> str:
+def _grasps(scene: Scene, robot: RobotModel, item: Item) -> str:
+    """How many grasps of an item there are as it stands or lies, by where the hand comes from."""
+    from galley.domain.state import initial_state
+    from galley.skills.manipulation.grasps import grasps_at, leaning_grasps
+
+    state, index = initial_state(scene), scene.item_index[item.name]
+    standard = grasps_at(scene, state, index, robot.gripper)
+    steep = [-float(item.X_WI[2, :3] @ grasp.X_IT[:3, 2]) for grasp in standard]
+    above, side = sum(s > 0.9 for s in steep), sum(abs(s) < 0.1 for s in steep)
+    leaning = len(leaning_grasps(scene, state, index, robot.gripper)) + len(steep) - above - side
+    return f"grasps: {above} from above, {side} from the side, {leaning} leaning"
+
+
+def _details(scene: Scene, robot: RobotModel, binding: Binding) -> str:
     if binding.kind == "item":
         item = scene.item(binding.target)
         x, y, z = item.X_WI[:3, 3]
         size = " x ".join(f"{v:.3f}" for v in item.size)
-        return f"{size} m, {item.mass:.3f} kg, at ({x:.3f}, {y:.3f}, {z:.3f})"
+        placed = f"{size} m, {item.mass:.3f} kg, at ({x:.3f}, {y:.3f}, {z:.3f})"
+        return f"{placed}; {_grasps(scene, robot, item)}"
     if binding.kind == "hand":
         return ""
     parts = [f"region {binding.region}"] if binding.region else []

@@ -295,7 +295,8 @@ def _size(f: dict[str, Entry], solid: list[Shape]) -> Array:
 
 def warn_too_wide(entry: Entry, item: Item) -> None:
     """Warns about an item of a PDDL object that is too wide for every generated grasp."""
-    if not item.grasps and min(item.size[:2]) > MAX_HAND_OPENING:
+    slim = item.composite and any(2.0 * min(s.half_extents) <= MAX_HAND_OPENING for s in item.solid)
+    if not item.grasps and not slim and min(item.size[:2]) > MAX_HAND_OPENING:
         sides = " x ".join(f"{side:.3g}" for side in item.size[:2])
         entry.warn(
             f"'{item.name}' can't be picked up: it is {sides} m across and the hand opens to "

@@ -223,9 +223,11 @@ class Grasp:
         as_pose(self.X_IT, "X_IT")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Item:
     """A movable object. Its frame I is the centre of its bounding box, z up when upright.
+
+    Equal to itself only.
 
     Attributes:
         size: bounding box, full extents (3,), metres.
@@ -247,6 +249,20 @@ class Item:
         as_pose(self.X_WI, "X_WI")
 
     @property
+    def solid(self) -> tuple[Shape, ...]:
+        """Its shapes that collide."""
+        return tuple(shape for shape in self.shapes if shape.collision)
+
+    @property
+    def composite(self) -> bool:
+        """Whether it is more than its bounding box: several solid shapes, or a tilted one."""
+        if len(self.solid) != 1:
+            return len(self.solid) > 1
+        low, high = self.solid[0].bounds(np.eye(4))
+        larger = float(np.prod(high - low) / np.prod(2.0 * self.solid[0].half_extents))
+        return larger > 1.01 or bool(np.abs(low + high).max() > 1e-3)
+
+    @property
     def round(self) -> bool:
         """Whether its shape is symmetric about its z axis."""
         return all(
@@ -255,8 +271,7 @@ class Item:
                 shape.kind == "sphere"
                 or (shape.kind == "cylinder" and abs(shape.X_BS[2, 2]) > 1.0 - 1e-9)
             )
-            for shape in self.shapes
-            if shape.collision
+            for shape in self.solid
         )
 
 

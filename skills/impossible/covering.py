@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import wrist_shortfall
 from galley.skills.manipulation.contacts import supporting_furniture
-from galley.skills.manipulation.grasps import Fan, grasp_fans
+from galley.skills.manipulation.fans import TOUCHING, Fan
+from galley.skills.manipulation.grasps import grasp_fans
 from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
 from galley.skills.solving.context import PlanningContext
 
-CELLS = 8_000  # examined before the proof is given up
+CELLS = 8_000  # examined before the proof is given up; of a composite, in each family
 _BATCH = 256  # cells examined together
 _FINEST = 0.0005  # m that the hand moves within the smallest cells
 _LEAN = np.pi / 3  # rad, largest lean of a hand that grasps a handle
@@ -56,6 +58,7 @@ class Family:
             "width_m": self.fan.width,
             "lean_rad": list(self.fan.lean),
             "turn_rad": [0.0, self.fan.turn],
+            "centre_m": self.X_WO[:3, 3].tolist(),
             "centre_within_m": list(self.fan.half),
         }
 
@@ -70,7 +73,9 @@ def item_grasps(context: PlanningContext, state: State, index: int) -> list[Fami
         )
         for g in item.grasps
     ]
-    return listed or [Family(fan, X_WI) for fan in grasp_fans(item, X_WI, context.robot.gripper)]
+    return listed or [
+        Family(fan, X_WI @ fan.X_IO) for fan in grasp_fans(item, X_WI, context.robot.gripper)
+    ]
 
 
 def handle_holds(
@@ -174,6 +179,15 @@ class _Proof:
     shortfall: float = np.inf
     causes: Counter[str] = field(default_factory=Counter)
 
+    @cached_property
+    def composite(self) -> bool:
+        """Whether the fingers, where they touch one part of the item, may overlap another.
+
+        Not of meshes, on which it isn't known exactly where they close.
+        """
+        item = None if self.item is None else self.context.scene.item(self.item)
+        return item is not None and item.composite and all(s.kind != "mesh" for s in item.solid)
+
     def rules_out(self, family: Family) -> bool:
         """Whether no grasp of the family is possible."""
         fan = family.fan
@@ -182,11 +196,12 @@ class _Proof:
         low = np.array([0.0, fan.lean[0], -fan.half[0], -fan.half[1]])
         high = np.array([fan.turn, fan.lean[1], *fan.half])
         rows = np.array([[low + high, high - low]]) / 2.0  # middles and half sizes (n, 2, 4)
+        before = self.cells if self.composite else 0  # it has a family for each pair of surfaces
         while len(rows):
             batch, rows = rows[-_BATCH:], rows[:-_BATCH]
             self.cells += len(batch)
             left = self._left(family, parts, still, batch)
-            if left is None or self.cells > CELLS:
+            if left is None or self.cells - before > CELLS:
                 return False
             rows = np.concatenate([rows, left])
         return True
@@ -236,11 +251,12 @@ class _Proof:
             beaten |= short > 0.0
         for other in still:
             for part in parts:
-                if other.name == self.item and part.name in self.context.robot.fingers:
+                own = other.name == self.item and part.name in self.context.robot.fingers
+                if own and not self.composite:
                     continue
                 for move in family.moves:
                     where = np.flatnonzero(open_)
-                    deep = overlaps(part, move @ X_WT[where], other)
+                    deep = overlaps(part, move @ X_WT[where], other) - (TOUCHING if own else 0.0)
                     beaten[where] |= deep > 0.0
                     gone = where[deep > total(travel(*part.far))[where]]
                     if len(gone):

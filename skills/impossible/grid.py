@@ -23,7 +23,8 @@ from galley.domain.scene.model import Handle, Stance
 from galley.domain.state import State
 from galley.reachability.stances import in_ring
 from galley.skills.manipulation.contacts import handle_manipulations, pick_with
-from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, leaning_grasps
+from galley.skills.manipulation.fans import CLEARANCE, widest_opening
+from galley.skills.manipulation.grasps import grasps_at, leaning_grasps
 from galley.skills.manipulation.hand import first_overlaps, hand_bounds, obstacles
 from galley.skills.manipulation.lines import Tally, assemble, follow_lines, touched
 from galley.skills.manipulation.manipulation import Manipulation, handle_grasps
@@ -120,7 +121,7 @@ def tried(
 def all_picks(context: PlanningContext, state: State, index: int) -> list[Manipulation]:
     """All listed grasps of an item, with the fingers fully and narrowly open."""
     taken = pick_with(context, state, index)
-    gripper = context.robot.gripper
+    gripper, item = context.robot.gripper, context.scene.items[index]
     grasps = (
         *grasps_at(context.scene, state, index, gripper),
         *leaning_grasps(context.scene, state, index, gripper),
@@ -129,7 +130,11 @@ def all_picks(context: PlanningContext, state: State, index: int) -> list[Manipu
         taken(grasp, opening)
         for grasp in grasps
         for opening in sorted(
-            {gripper.open, min(gripper.open, grasp.width / 2.0 + CLEARANCE)}, reverse=True
+            {
+                widest_opening(item, grasp.X_IT, grasp.width, gripper) / 2.0,
+                min(gripper.open, grasp.width / 2.0 + CLEARANCE),
+            },
+            reverse=True,
         )
     ]
 

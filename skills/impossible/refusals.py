@@ -6,6 +6,7 @@ arm is long, and the item at most ``hand`` metres from the hand.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,15 @@ from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scen
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
 from galley.robots.model import Gripper
-from galley.skills.manipulation.grasps import grasps_at, grasps_of, hand_in_item, is_upright
+from galley.skills.manipulation.fans import all_found
+from galley.skills.manipulation.grasps import (
+    grasp_fans,
+    grasps_at,
+    grasps_of,
+    hand_in_item,
+    is_upright,
+)
+from galley.skills.placing.footprints import Upright
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.solving.context import PlanningContext
 
@@ -46,20 +55,37 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
                 {"height_m": height, "room_m": room},
                 {"kind": "sizes", "item_m": item.size.tolist(), "room_height_m": room},
             )
-    short, long = np.sort(item.size[:2])
+    short, long = _narrow_and_long(item)
     sides = np.sort(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
     # Necessary for any yaw: the shorter side must fit across the region's narrower one.
     diagonals = np.hypot(sides[:, 0], sides[:, 1])
     if (short > sides[:, 0] + _SLACK).all() or (long > diagonals + _SLACK).all():
+        item_m = [short, long, height] if item.composite else item.size.tolist()
         room_m = sides.max(axis=0).tolist()
         return Failure(
             FailureKind.DOES_NOT_FIT,
             f"{item.name} ({short:.3f} x {long:.3f} m) fits nowhere on {region.name}",
             (item.name, region.name),
-            {"width_m": float(short), "length_m": float(long)},
-            {"kind": "sizes", "item_m": item.size.tolist(), "largest_room_m": room_m},
+            {"width_m": short, "length_m": long},
+            {"kind": "sizes", "item_m": item_m, "largest_room_m": room_m},
         )
     return None
+
+
+def _narrow_and_long(item: Item) -> tuple[float, float]:
+    """Least and largest width (m) of an upright item, across and along its sides."""
+    inner = Upright.of(item).inner
+    if inner is None:
+        return float(item.size[:2].min()), float(item.size[:2].max())
+    across = [float(np.ptp(inner @ n)) for n in _normals(inner)]
+    return min(across, default=0.0), max(across, default=0.0)
+
+
+def _normals(polygon: Array) -> Array:
+    """Outward unit normals (n, 2) of the edges of a convex polygon (n, 2), counter-clockwise."""
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    length = np.linalg.norm(edges, axis=1)[:, None]
+    return np.asarray(np.stack([edges[:, 1], -edges[:, 0]], axis=1) / length)
 
 
 def too_wide(item: Item, gripper: Gripper) -> Failure | None:
@@ -67,18 +93,26 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
 
     Items with a list of grasps are never too wide.
     """
-    if grasps_of(item, gripper):
+    if grasps_of(item, gripper) or grasp_fans(item, np.eye(4), gripper):
+        return None
+    if item.composite and not all_found(item, gripper.widest):
         return None
     x, y, _ = item.size
     widest = gripper.widest
+    told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
+    parts = {}
+    if item.composite:
+        told += ", and no two free surfaces that face away from each other are as near"
+        parts = {"parts_m": [(2.0 * s.half_extents).tolist() for s in item.solid]}
     return Failure(
         FailureKind.DOES_NOT_FIT,
-        f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m",
+        told,
         (item.name,),
         {"width_m": float(min(x, y)), "room_m": widest},
         {
             "kind": "sizes",
             "item_m": item.size.tolist(),
+            **parts,
             "opening_m": gripper.opening,
             "widest_m": widest,
         },
@@ -100,7 +134,8 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     """A Failure with sizes if an item has fallen over and can't be grasped as it lies.
 
     It is too wide to be held sideways. If it could be held from above and below, a proof that the
-    hand has no room for that is included.
+    hand has no room for that is included. Also if it is a composite, however it stands, whose parts
+    are in the fingers' way.
     """
     from galley.skills.impossible.covering import item_grasps, prove_no_grasp
 
@@ -109,6 +144,8 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     if state.held == index or grasps_at(scene, state, index, gripper):
         return None
     X_WI = item_pose(scene, state, index, np.eye(4))
+    if item.composite:
+        return _parts_in_the_way(context, state, index)
     if is_upright(X_WI):
         return None
     up = int(np.argmax(np.abs(X_WI[2, :3])))
@@ -132,6 +169,30 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
             "below": None if proof is None else dict(proof.certificate or {}),
         },
     )
+
+
+def _parts_in_the_way(context: PlanningContext, state: State, index: int) -> Failure | None:
+    """A Failure with a proof if a composite's own parts leave the fingers no room at the others.
+
+    Whatever is moved or opened beside it.
+    """
+    from galley.skills.impossible.covering import item_grasps, prove_no_grasp
+
+    scene, item = context.scene, context.scene.items[index]
+    families = item_grasps(context, state, index)
+    if not families:
+        return too_wide(item, context.robot.gripper)
+    if not all_found(item, context.robot.gripper.widest):
+        return None
+    others = frozenset([b.name for b in scene.bodies] + [i.name for i in scene.items])
+    alone = [replace(family, carried=others - {item.name}) for family in families]
+    proof = prove_no_grasp(context, state, alone, scene.stances, f"take {item.name}", item.name)
+    if proof is None or proof.kind is not FailureKind.BLOCKED:
+        return proof
+    told = "its parts leave no room for the fingers beside those that they can close on (shown for"
+    message = f"{item.name} does not fit into the hand: {told} all grasps in "
+    message += f"{proof.numbers['cells']:,.0f} cells)"
+    return replace(proof, kind=FailureKind.DOES_NOT_FIT, message=message)
 
 
 def too_heavy(item: Item, physics: Physics) -> Failure | None:
@@ -218,6 +279,9 @@ def out_of_reach_as_found(
 def _standing(item: Item, box: Array) -> Array:
     """Corners (4, 3) of the places of an upright item's centre, its footprint in a box (2, 3)."""
     short = float(min(item.size[:2])) / 2.0  # from the edges at least, whatever its yaw
+    inner = Upright.of(item).inner
+    if inner is not None:
+        short = float((inner * _normals(inner)).sum(axis=1).min())
     lower, upper = box[0, :2] + short, box[1, :2] - short
     middle = 0.5 * (lower + upper)
     lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)

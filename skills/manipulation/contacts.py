@@ -12,14 +12,14 @@ from itertools import cycle, islice, product
 import numpy as np
 
 from galley.contact.guard import threshold
-from galley.domain.frames import Array, inverse
+from galley.domain.frames import Array, inverse, transform
 from galley.domain.predicates import corners
 from galley.domain.scene.model import HAND, Grasp, Handle, Item, Joint, Region, Spot
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.motion import Attachment, Guard
 from galley.motion.thresholds import THRESHOLDS
+from galley.skills.manipulation.fans import CLEARANCE, widest_opening
 from galley.skills.manipulation.grasps import (
-    CLEARANCE,
     grasps_at,
     hand_in_item,
     item_in_hand,
@@ -30,6 +30,7 @@ from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
     LOWER_SPEED,
+    RETREAT,
     Line,
     Manipulation,
     Stroke,
@@ -43,7 +44,6 @@ from galley.skills.placing.placements import LaterItem, placements_in
 from galley.skills.solving.context import PlanningContext
 from galley.worlds.checker import MARGIN, Pair, pairs
 
-RETREAT = 0.08  # m, straight back from a contact
 LIFT = 0.05  # m, straight up from a support
 _FORCE_RATE = 1000.0  # Hz, of readings of the force: the Panda's
 _TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
@@ -57,8 +57,10 @@ def pick_manipulations(
 ) -> Iterator[Manipulation]:
     """Pick an item that stands or lies: approach, close, lift. Empty where no grasp exists."""
     taken, openings = pick_with(context, state, index), _openings(context)
+    item = context.scene.items[index]
     for grasp in _grasps_in_turns(context, state, index, rng):
-        yield taken(grasp, next(openings)(grasp.width / 2.0))
+        most = widest_opening(item, grasp.X_IT, grasp.width, context.robot.gripper) / 2.0
+        yield taken(grasp, min(most, next(openings)(grasp.width / 2.0)))
 
 
 def pick_with(
@@ -190,6 +192,8 @@ def place_manipulations(
     moves = scene.body(region.body).joint is not None
     openings = _openings(context)
     landing = _landing(item)
+    X_IT = inverse(X_HI) @ transform(None, context.robot.p_HT)
+    most = widest_opening(item, X_IT, 2.0 * width, context.robot.gripper) / 2.0
     for X_BI in placements_in(scene, state, item, region, later, spot, rng):
         X_WI = X_WB @ X_BI
         X_WH = X_WI @ inverse(X_HI)
@@ -207,7 +211,7 @@ def place_manipulations(
                     LOWER_SPEED,
                     guard=landing,
                 ),
-                Stroke("open fingers", next(openings)(width), grip | down, ()),
+                Stroke("open fingers", min(most, next(openings)(width)), grip | down, ()),
                 _withdraw(X_WH, state.with_item(index, put), grip),
             ),
             width,

@@ -1,5 +1,7 @@
 """Grasps from an item's geometry: two parallel fingers close across its bounding box.
 
+On a composite they close on opposed surfaces of its parts.
+
 ``grasp_fans`` are the continuous family of all of them, about which refusals are proven. Planning
 tries two lists from it: the standard grasps (``grasps_of``, ``grasps_at``) and, if these fail,
 ``leaning_grasps``.
@@ -8,8 +10,7 @@ tries two lists from it: the standard grasps (``grasps_of``, ``grasps_at``) and,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -17,8 +18,15 @@ from galley.domain.frames import Array, frozen, inverse, rotation_about, rotatio
 from galley.domain.scene.model import Grasp, Item, Scene
 from galley.domain.state import State, item_pose
 from galley.robots.model import Gripper
+from galley.skills.manipulation.fans import (
+    CLEARANCE,
+    Fan,
+    closed_on,
+    composite_fans,
+    fingers_clear,
+)
+from galley.worlds.engines.urdf import inertial
 
-CLEARANCE = 0.006  # m between each finger and the item when it opens narrowly
 DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre
 ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
 TILTS = (0.0, np.pi / 4)  # rad between hand and face normal, about the closing axis
@@ -27,16 +35,22 @@ _HIGH = 0.045  # m from the grasp centre to the item's top in a grasp from the s
 _END = 0.03  # m from the end of a lying item to a grasp near that end
 LEANS = np.radians(5.0)  # between the approach directions of ``leaning_grasps``
 _TURNS = np.radians(30.0)  # between their closing directions on a round item
+_PARTS_LEANS = np.pi / 4  # between the approach directions of a composite's standard grasps
+_LEVER = 0.015  # m, horizontally, by which these may hold it farther from its centre of mass
+_PAIRS = 48  # pairs of a composite's surfaces that grasps are made for, at most
 
 
 def grasps_of(item: Item, gripper: Gripper) -> tuple[Grasp, ...]:
-    """The item's own list, or grasps of its box from the top and the sides.
+    """The item's own list, or grasps of its box or parts from the top and the sides.
 
     For each face but the bottom, and each of its two directions that fits between the fingers: the
     hand points at the face (or leans over its edge), at one of two depths, both ways round. For a
     round item also turned by 30 and 60 degrees.
     """
-    return item.grasps or _generated(tuple(float(side) for side in item.size), item.round, gripper)
+    if item.grasps or not item.composite:
+        sides = tuple(float(side) for side in item.size)
+        return item.grasps or _generated(sides, item.round, gripper)
+    return _well_balanced(item, np.eye(4), gripper)
 
 
 def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
@@ -48,11 +62,13 @@ def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple
     """
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    if item.grasps or is_upright(X_WI):
+    if item.grasps or (is_upright(X_WI) and not item.composite):
         return grasps_of(item, gripper)
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
-    if item.round and abs(down[2]) < _LYING:
+    if item.composite:
+        found = _well_balanced(item, X_WI, gripper)
+    elif item.round and abs(down[2]) < _LYING:
         found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
     else:
         axis = int(np.argmax(np.abs(down)))
@@ -97,43 +113,6 @@ def _room_below(scene: Scene, state: State, X_WT: Array, width: float, gripper: 
     return True
 
 
-@dataclass(frozen=True)
-class Fan:
-    """All grasps of an item with one closing direction, turned about z if the item is round.
-
-    The hand points in a range of directions across the closing direction; the grasp centre lies
-    anywhere in the item's box in that plane, deep enough for the pads.
-
-    Attributes:
-        R_IF: the fan's frame (3, 3) in the item's: y is the closing direction; the hand points
-            along -z at lean 0 and along x at lean 90 degrees.
-        half: largest offset (m) of the grasp centre from the item's, along x and z.
-        lean: range, rad. turn: about the item's z axis, from 0 to this, rad.
-        width: of the item between the fingers, metres.
-    """
-
-    R_IF: Array
-    half: tuple[float, float]
-    lean: tuple[float, float]
-    turn: float
-    width: float
-
-    def poses(self, cells: Array) -> Array:
-        """X_IT (n, 4, 4) for rows (n, 4) of turn and lean (rad), and x and z (m) in its frame."""
-        turn, lean, x, z = cells.T
-        zero, one = np.zeros(len(cells)), np.ones(len(cells))
-        c, s = np.cos(lean), np.sin(lean)
-        R_FT = np.array([[-c, zero, s], [zero, one, zero], [-s, zero, -c]]).transpose(2, 0, 1)
-        p_F = np.stack([x, zero, z], axis=1)
-        c, s = np.cos(turn), np.sin(turn)
-        R = np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]]).transpose(2, 0, 1)
-        X = np.zeros((len(cells), 4, 4))
-        X[:, :3, :3] = R @ self.R_IF @ R_FT
-        X[:, :3, 3] = np.einsum("nij,nj->ni", R @ self.R_IF, p_F)
-        X[:, 3, 3] = 1.0
-        return X
-
-
 def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
     """The family of grasps of an item at X_WI (4, 4), both ways round.
 
@@ -143,6 +122,8 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
     """
     if item.grasps:
         return ()
+    if item.composite:
+        return composite_fans(item, _up(X_WI), gripper)
     standing = is_upright(X_WI)
     lean = (-np.pi / 2, np.pi / 2) if standing else (-np.pi, np.pi)
     found = []
@@ -167,42 +148,82 @@ def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> 
 
     In the middle of the item or at the edge that the hand comes over, near the top or lower.
     """
-    item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    found = []
-    for k, fan in enumerate(grasp_fans(item, X_WI, gripper)):
-        cells = np.array(list(_cells(fan, X_WI, gripper)))
-        for cell, X_IT in zip(cells, fan.poses(cells), strict=True):
-            if X_WI[2, :3] @ X_IT[:3, 2] > 1e-6:
-                continue  # never from below
-            if not _room_below(scene, state, X_WI @ X_IT, fan.width, gripper):
-                continue
-            turn, lean = np.degrees(cell[:2])
-            name = f"leaning {k}/{turn:.0f}/{lean:+.0f}deg"
-            name += f"/{1e3 * cell[2]:.0f}/{1e3 * cell[3]:.0f}mm"
-            found.append(Grasp(name, frozen(X_IT), fan.width))
+    return tuple(
+        grasp
+        for grasp in _of_fans(scene.items[index], _up(X_WI), gripper, LEANS, "leaning ")
+        if _room_below(scene, state, X_WI @ grasp.X_IT, grasp.width, gripper)
+    )
+
+
+def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ...]:
+    """A composite's standard grasps: where its weight turns it least in the hand, or nearly."""
+    found = _of_fans(item, _up(X_WI), gripper, _PARTS_LEANS, "")
+    centre, _ = inertial(item.shapes, np.eye(4), item.mass)
+    levers = [np.linalg.norm(X_WI[:2, :3] @ (g.X_IT[:3, 3] - centre)) for g in found]
+    most = min(levers, default=0.0) + _LEVER
+    return tuple(grasp for grasp, lever in zip(found, levers, strict=True) if lever < most)
+
+
+def _up(X_WI: Array) -> tuple[float, float, float]:
+    """The vertical in the frame of an item at X_WI (4, 4)."""
+    x, y, z = X_WI[2, :3].tolist()
+    return x, y, z
+
+
+@lru_cache(maxsize=256)
+def _of_fans(
+    item: Item, up: tuple[float, float, float], gripper: Gripper, leans: float, kind: str
+) -> tuple[Grasp, ...]:
+    """Grasps of the item's fans at every so many radians of lean, none of them from below."""
+    found: list[Grasp] = []
+    X_WI = np.eye(4)
+    X_WI[2, :3] = up  # nothing else of it is asked about
+    for k, fan in enumerate(grasp_fans(item, X_WI, gripper)[: 2 * _PAIRS]):
+        cells = np.array(list(_cells(fan, X_WI @ fan.X_IO, gripper, leans)))
+        X_IT, widths = fan.X_IO @ fan.poses(cells), np.full(len(cells), fan.width)
+        taken = X_IT[:, :3, 2] @ X_WI[2, :3] <= 1e-6
+        if item.composite:
+            X_IT, widths = closed_on(item, X_IT, fan.parts)
+            opened = fan.width + 2.0 * CLEARANCE
+            taken &= (widths > 0.0) & (widths <= gripper.widest)
+            taken[taken] = fingers_clear(item, X_IT[taken], fan.width, opened, gripper, fan.parts)
+        for row in np.flatnonzero(taken):
+            turn, lean, x, z = cells[row]
+            name = f"{kind}{k}/{np.degrees(turn):.0f}/{np.degrees(lean):+.0f}deg"
+            name += f"/{1e3 * x:.0f}/{1e3 * z:.0f}mm"
+            found.append(Grasp(name, frozen(X_IT[row]), float(widths[row])))
     return tuple(found)
 
 
-def _cells(fan: Fan, X_WI: Array, gripper: Gripper) -> Iterator[tuple[float, float, float, float]]:
-    """The grasps of a fan to try: rows for ``Fan.poses``."""
+def _cells(
+    fan: Fan, X_WI: Array, gripper: Gripper, step: float
+) -> Iterator[tuple[float, float, float, float]]:
+    """The grasps of a fan to try, at leans (rad) ``step`` apart: rows for ``Fan.poses``."""
     first = (
         float(np.arctan2(-X_WI[2, 1], -X_WI[2, 0])) if fan.turn and not is_upright(X_WI) else 0.0
     )
     turns = np.arange(first, first + max(fan.turn, 1e-9), _TURNS)
-    leans = np.linspace(*fan.lean, round((fan.lean[1] - fan.lean[0]) / LEANS) + 1)
+    leans = np.linspace(*fan.lean, round((fan.lean[1] - fan.lean[0]) / step) + 1)
     shallow = DEPTHS[-1] - gripper.pad
     for turn in turns:
         for lean in leans:
             # The hand comes from -x at leans above 0, and from -z beyond 90 degrees.
             way = (-np.sign(np.sin(lean)), np.sign(np.cos(lean)))
             edge = [w * max(0.0, h - shallow) for w, h in zip(way, fan.half, strict=True)]
+            across, along = [0.0, edge[0]], [0.0, edge[1]]
+            if fan.parts[0] >= 0:  # other parts may be in the way in the middle, or at one end
+                across, along = ([0.0, h, -h] for h in (max(0.0, h - shallow) for h in fan.half))
             # Off the axis of a round item the fingers slip: only as far as the palm needs.
-            across = [0.0, edge[0]]
             if fan.turn:
                 across = [way[0] * max(0.0, fan.width / 2.0 - gripper.to_palm)]
+            share = np.abs((np.sin(lean), np.cos(lean)))
             for x in dict.fromkeys(across):
-                for z in dict.fromkeys((0.0, edge[1])):
+                for z in dict.fromkeys(along):
+                    if fan.parts[0] >= 0:
+                        out = np.array(fan.half) + gripper.pad - np.multiply(way, (x, z))
+                        if (out > share * gripper.to_palm).all():
+                            continue  # the palm would be in the part
                     yield float(turn), float(lean), float(x), float(z)
 
 

@@ -47,7 +47,8 @@ class ConvexPart:
     far: tuple[float, float]
 
 
-def _part(name: str, solid: Polyhedron) -> ConvexPart:
+def convex_part(name: str, solid: Polyhedron) -> ConvexPart:
+    """The part that fills a polyhedron, or one with fewer corners within it."""
     if len(solid.vertices) > _CORNERS and len(solid.normals) > _CORNERS:
         v = solid.vertices
         solid = of_hull(hull(v[np.unique((v @ _DIRECTIONS.T).argmax(axis=0))]))
@@ -86,7 +87,7 @@ def _hand(
     for shape in link_shapes(urdf):
         if shape.link in fingers or tree.link(shape.link)[0] == carrier:
             solid = of_link_shape(shape, X_TW @ tree.link_pose(shape.link, at) @ shape.X_LS)
-            found.append(_part(shape.link, unposed(solid).moved(solid.X)))
+            found.append(convex_part(shape.link, unposed(solid).moved(solid.X)))
     return tuple(found)
 
 
@@ -112,7 +113,7 @@ def obstacles(
                 low, high = shape.bounds(X_WB)
                 if (low > about[1]).any() or (high < about[0]).any():
                     continue
-            found.append(_part(name, polyhedron(shape).moved(X_WB)))
+            found.append(convex_part(name, polyhedron(shape).moved(X_WB)))
     return found
 
 

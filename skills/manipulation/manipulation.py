@@ -16,6 +16,7 @@ from galley.domain.state import State
 from galley.motion.motion import Attachment, Guard
 from galley.worlds.checker import Pair
 
+RETREAT = 0.08  # m, straight back from a contact
 LINE_STEP = 0.01  # m between the hand poses of a line
 APPROACH_SPEED = 0.25  # m/s of the hand, empty, close to things
 CARRY_SPEED = 0.15  # m/s while lifting or pulling

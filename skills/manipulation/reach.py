@@ -11,7 +11,7 @@ from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
 from galley.reachability.placement import MobileArm, Placer, Weights, drive, facing
-from galley.reachability.stances import in_ring, sample_stances
+from galley.reachability.stances import beyond_arm, in_ring, nearest_bases, sample_stances
 from galley.robots.model import RobotModel
 from galley.skills.manipulation.lines import (
     Segment,
@@ -90,7 +90,7 @@ def _solved(
     redundant = kinematics.redundant_values(_REDUNDANT, rng)
     options = kinematics.configurations(manipulation.contact, base, redundant)
     if not len(options):
-        tally.reasons["out of the arm's reach"] += 1
+        tally.out_of_reach(beyond_arm(manipulation.contact, base[None], context.robot))
         return None
     # The contact is checked first, for it is the likeliest to collide.
     steps = manipulation_parts(context, manipulation)
@@ -156,10 +156,11 @@ class _FreeBases:
         rng: np.random.Generator,
         forward: bool,
     ) -> None:
-        self._robot, self._stance, self._rng = context.robot, stance, rng
+        self._robot, self.stance, self._rng = context.robot, stance, rng
         self._forward, self._arm, self._q = forward, arm_q, state.q
         self._checker = context.checker(state, holding_contact_pairs(context, state))
         self._bases, self._drawn = np.empty((0, 3)), 0
+        self._all = self._bases
 
     def within_reach(self, X_WH: Array) -> Array:
         """At most 16 of them (m, 3), near enough to X_WH (4, 4) for the stretched arm."""
@@ -171,16 +172,22 @@ class _FreeBases:
             near = near[self._rng.choice(len(near), _BASES, replace=False)]
         return near
 
+    def blocked(self, X_WH: Array) -> bool:
+        """Whether X_WH (4, 4) is in reach of places that were drawn, but of none that is free."""
+        drawn = bool(in_ring(X_WH, self._all, self._robot).any())
+        return drawn and not len(self._near(X_WH))
+
     def _near(self, X_WH: Array) -> Array:
         return np.asarray(self._bases[in_ring(X_WH, self._bases, self._robot)])
 
     def _draw(self, X_WH: Array) -> None:
-        bases = sample_stances(X_WH, self._stance, self._robot, _DRAWN, self._rng)
+        bases = sample_stances(X_WH, self.stance, self._robot, _DRAWN, self._rng)
         self._drawn += _DRAWN
         if self._forward:
-            bases = facing(bases, self._q[self._robot.slice("base")], self._stance)
+            bases = facing(bases, self._q[self._robot.slice("base")], self.stance)
         free = self._checker.free_many(self._robot.with_groups(self._q, base=bases, arm=self._arm))
         self._bases = np.vstack([self._bases, bases[free]])
+        self._all = np.vstack([self._all, bases])
 
 
 def _candidate_bases(
@@ -203,7 +210,11 @@ def _candidate_bases(
     options = placer.score(free, state.q[robot.slice("base")])
     if not len(options):
         tally.tried += 1
-        tally.reasons["out of the arm's reach" if len(free) else "no room for the base"] += 1
+        if bases.blocked(manipulation.contact):
+            tally.reasons["no room for the base"] += 1
+        else:
+            nearest = nearest_bases(manipulation.contact, bases.stance, robot)
+            tally.out_of_reach(beyond_arm(manipulation.contact, nearest, robot))
     return [
         (
             each.base,

@@ -45,18 +45,24 @@ class Upright:
         size: its bounding box (3,).
         outline: convex (n, 2), counter-clockwise, contains its footprint.
         layers: parts that it surely fills, for proofs.
+        inner: of a composite, the convex polygon (n, 2) around its layers, within ``outline``; None
+            where the bounding box says all.
     """
 
     size: Array
     outline: Array
     layers: tuple[Layer, ...]
+    inner: Array | None = None
 
     @classmethod
     def of(cls, item: Item) -> Upright:
         """The item, standing upright."""
         X = np.eye(4)
         X[2, 3] = item.size[2] / 2.0
-        return cls(item.size, _outline(item, X), _layers(item, X))
+        layers = _layers(item, X)
+        points = [layer.polygon for layer in layers] or [_circle(1e-6, False)]
+        inner = convex_hull(np.concatenate(points)) if item.composite else None
+        return cls(item.size, _outline(item, X), layers, inner)
 
 
 @dataclass(frozen=True)

@@ -196,16 +196,19 @@ class _Thing:
     Attributes:
         size: bounding box (3,). core: the polygon (n, 2) that it fills there, or None.
         round: radius (m) of a circle about its centre that it fills there as well.
+        inner: as ``Upright.inner``.
     """
 
     size: Array
     core: Array | None
     round: float = 0.0
+    inner: Array | None = None
 
     @cached_property
     def key(self) -> bytes:
-        """Equal for items of the same size and core."""
-        return self.size.tobytes() + (b"" if self.core is None else self.core.tobytes())
+        """Equal for items of the same size, core and inner polygon."""
+        some = (self.size, self.core, self.inner)
+        return b"".join(b"" if each is None else each.tobytes() for each in some)
 
     @cached_property
     def area(self) -> float:
@@ -214,7 +217,14 @@ class _Thing:
 
     @cached_property
     def extents(self) -> Array:
-        """Sides (2, _TURNS) of the box around its turned bounding rectangle, by yaw."""
+        """Sides (2, _TURNS) of the box around its turned bounding rectangle, by yaw.
+
+        Of a composite, twice what it surely reaches to either side of its centre.
+        """
+        if self.inner is not None:
+            x = (np.stack([_COS, _SIN], axis=1) @ self.inner.T).max(axis=1)
+            x = 2.0 * np.minimum(x, np.roll(x, _TURNS // 2))[-np.arange(_TURNS)]
+            return np.stack([x, np.roll(x, -_TURNS // 4)])
         c, s = np.abs(_COS), np.abs(_SIN)
         x, y = self.size[:2]
         return np.stack([c * x + s * y, s * x + c * y])
@@ -285,7 +295,9 @@ class _Thing:
 def _at_height(
     uprights: Sequence[Upright], region: Region, taken: Sequence[Footprint], height: float
 ) -> dict[str, Any] | None:
-    things = [_Thing(u.size, _core(u.layers, height), _round(u.layers, height)) for u in uprights]
+    things = [
+        _Thing(u.size, _core(u.layers, height), _round(u.layers, height), u.inner) for u in uprights
+    ]
     boxes = region.boxes
     sides = boxes[:, 1, :2] - boxes[:, 0, :2]
     cores = [core for f in taken if (core := _core(f.layers, height)) is not None]

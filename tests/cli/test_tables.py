@@ -4,12 +4,15 @@ import random
 from contextlib import redirect_stdout
 from io import StringIO
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from galley.cli import main
 from galley.cli.common.tables import PlainTable
 from galley.domain.shipped import KITCHEN
+from galley.robots.panda.description import PANDA_GRIPPER
+from galley.skills.manipulation.grasps import grasps_of
 
 WIDTHS = [60, 80, 140]
 
@@ -104,3 +107,13 @@ def test_columns_are_whole_or_named_below(seed):
         assert "not shown" in printed(enough - 1)
     if len(shown) > 1:
         assert max(map(len, lines)) <= width
+
+
+def test_scene_tells_how_many_grasps_each_item_has(cli, kitchen):
+    """Of the sugar box, which stands: the hand points down, or sideways, or leans by 45 degrees."""
+    sugar = kitchen.item("sugar_box")
+    ways = [grasp.X_IT[2, 2] for grasp in grasps_of(sugar, PANDA_GRIPPER)]
+    above, side = np.isclose(ways, -1.0).sum(), np.isclose(ways, 0.0).sum()
+    assert 0 < above + side < len(ways)
+    done = cli("scene", KITCHEN / "kitchen.yaml", "--no-picture")
+    assert f"grasps: {above} from above, {side} from the side" in " ".join(done.out.split())

@@ -38,6 +38,10 @@ class BulletHand:
                     made = pb.createCollisionShape(
                         pb.GEOM_BOX, halfExtents=solid.size, physicsClientId=self.client
                     )
+                elif shape.kind == "sphere":
+                    made = pb.createCollisionShape(
+                        pb.GEOM_SPHERE, radius=solid.size[0], physicsClientId=self.client
+                    )
                 else:
                     made = pb.createCollisionShape(
                         pb.GEOM_CYLINDER,
