@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from galley.domain.scene.model import Scene
 from galley.results.page import drawings
+from galley.results.page.timeline import mishaps
 from galley.robots.model import RobotModel
 
 Certificate = Mapping[str, Any]
@@ -35,15 +36,26 @@ class Explanation:
     raw: str = ""
 
 
-def explain(failure: Mapping[str, Any], scene: Scene, robot: RobotModel) -> Explanation:
-    """The certificate of a failure of the report; empty where it has none."""
+def explain(
+    failure: Mapping[str, Any],
+    scene: Scene,
+    robot: RobotModel,
+    recoveries: Sequence[Mapping[str, Any]] = (),
+) -> Explanation:
+    """The certificate of a failure of the report; without one, what the run had to recover from."""
     told = Explanation()
     certificate = failure.get("certificate")
     if not isinstance(certificate, dict):
         tried = [entry for entry in failure.get("evidence", []) if isinstance(entry, dict)]
-        told.sentences.append(
-            "This proves nothing: a limit was reached before a solution or a proof was found."
-        )
+        if recoveries:
+            told.sentences += [
+                "The plan was executed, and these mishaps ended it.",
+                *mishaps(recoveries),
+            ]
+        else:
+            told.sentences.append(
+                "This proves nothing: a limit was reached before a solution or a proof was found."
+            )
         told.raw = json.dumps(tried, indent=1) if tried else ""
         return told
     told.raw = json.dumps(certificate, indent=1)

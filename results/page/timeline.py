@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, groupby
 from typing import Any
 
 from galley.domain.words import in_words
 from galley.results.page.source import Source
+
+_RECOVERY = re.compile(r"recovery \d+: ")
+
+
+def mishap(recovery: Mapping[str, Any]) -> tuple[object, ...]:
+    """What a recovery was from, without figures: the same for the same mishap again."""
+    noticed = tuple((each["kind"], each["name"]) for each in recovery["noticed"])
+    where = _RECOVERY.sub("", recovery["motion"], 1)
+    return noticed, where, recovery["ended"].partition(",")[0]
+
+
+def in_sentence(recoveries: Sequence[Mapping[str, Any]]) -> str:
+    """A mishap that happened once or several times, the last time in figures."""
+    last, times = recoveries[-1], [float(each["time_s"]) for each in recoveries]
+    when = f"At {times[0]:.1f} s"
+    if len(times) > 1:
+        when = f"{len(times)} times, from {times[0]:.1f} to {times[-1]:.1f} s"
+    what = "; ".join(str(each["what"]) for each in last["noticed"])
+    after = _RECOVERY.sub("", last["motion"], 1)
+    after = f", after {after}" if after else ""
+    ended = f", which ended by: {last['ended']}" if last["ended"] else ""
+    return f"{when}: {what}{after}{ended}."
+
+
+def mishaps(recoveries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A sentence for each mishap of a run."""
+    found: dict[object, list[Mapping[str, Any]]] = {}
+    for each in recoveries:
+        found.setdefault(mishap(each), []).append(each)
+    return [in_sentence(group) for group in found.values()]
 
 
 @dataclass(frozen=True)
@@ -87,6 +118,18 @@ class Timeline:
     parts: tuple[Part, ...]
     duration: float
     executed: bool
+
+    @property
+    def groups(self) -> list[tuple[str, list[Part]]]:
+        """The parts in order; recoveries from the same mishap in a row make one, with a title."""
+        rows = [
+            list(parts)
+            for _, parts in groupby(self.parts, key=lambda p: p.recovery and mishap(p.recovery))
+        ]
+        return [
+            (in_sentence([p.recovery for p in row if p.recovery]) if len(row) > 1 else "", row)
+            for row in rows
+        ]
 
     @property
     def steps(self) -> list[Step]:

@@ -264,7 +264,7 @@ def test_a_stuck_drawer_stops_the_pull(scene, robot, opened):
     guard = seek(OUT, THRESHOLDS.pull_force)
     pull = line(scene, robot, q, shifted(X_WT, x=0.15), 0.15, guard, grip("knob"))
     seen = executor.execute(pull, "pull")
-    assert seen.ended.startswith("contact")
+    assert seen.ended.startswith("stuck")
     assert "% of the way" in seen.ended
     assert abs(seen.state.scene_q[0]) < 0.003
     where = executor.world.hand_pose() @ [*robot.p_HT, 1.0]
