@@ -62,8 +62,8 @@ class Log:
         contact_step: sample index of each contact (c,).
         contact_pair: the two in contact (c, 2), as indices into ``names``.
         contact_distance: metres (c,), negative in penetration.
-        contact_force: normal force, newtons (c,); NaN in a kinematic run. Where a guard is
-            looked at in each simulation step, the largest mean over 1/240 s since the last sample.
+        contact_force: normal force, newtons (c,); NaN in a kinematic run. While an arm
+            moves under a guard, the largest mean over 1/240 s since the sample before.
         mode: one of ``MODES``.
         period: seconds between samples.
         duration: seconds of the whole run: the time of the last sample.

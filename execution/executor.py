@@ -152,8 +152,8 @@ class Recorder:
 
     def begin_motion(self, motion: Motion, name: str) -> None:
         """Likewise, of a Motion. A guard of the fingers bounds no force: they press on."""
-        guarded = motion.guard is not None and motion.group != "fingers"
-        self.begin(name, motion.allowed, motion.guard.force if guarded else np.nan)
+        guard = None if motion.group == "fingers" else motion.guard
+        self.begin(name, motion.allowed, np.nan if guard is None else guard.force)
 
     def stand(self) -> None:
         """The robot stands still, which needs a name if there was no motion before."""

@@ -5,7 +5,7 @@ Under physics hardly anything penetrates: a collision shows as a recorded force.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -346,7 +346,7 @@ def check_guarded_forces(
         bound = log.guards[k] + max(
             tolerances.overshoot, tolerances.overshoot_share * log.guards[k]
         )
-        sums: Counter[tuple[int, str]] = Counter()
+        sums: defaultdict[tuple[int, str], float] = defaultdict(float)
         for c in mine:
             if pairs[c] in declared and pairs[c] not in gripped:
                 step = int(log.contact_step[c])

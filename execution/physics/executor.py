@@ -7,7 +7,7 @@ the simulation, sends motor commands and writes the log.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -84,7 +84,7 @@ class Stepper:
         self.gripping = self.watching = False
         self.contacts: dict[Pair, ContactForce] = {}
         self.recent: list[dict[Pair, ContactForce]] = []
-        self._measured: list[dict[Pair, ContactForce]] = []  # since the latest sample
+        self._touched: dict[Pair, tuple[float, float]] = {}  # m, N, since the latest sample
         self.held: int | None = None
         self.motion: Motion | None = None
         self.name = ""
@@ -150,20 +150,14 @@ class Stepper:
             self.step_to_sample()
 
     def _measure(self) -> None:
+        """Measure contacts, with their forces averaged so that these don't depend on the step."""
         self.contacts = measure_contacts(self.world)
-        self._measured.append(self.contacts)
-        self.recent = [*self.recent, self.contacts][-self._window :]
-
-    @property
-    def _window(self) -> int:
-        """Steps over which forces are averaged, so that they don't depend on the step."""
-        return GRIP_SUBSTEPS if self.gripping and self.watching else 1
-
-    def _mean_forces(self, key: Pair) -> Iterator[float]:
-        """Normal forces (N) of a pair since the latest sample, means over the scene's time step."""
-        for end in range(len(self._measured), 0, -self._window):
-            part = self._measured[max(end - self._window, 0) : end]
-            yield sum(each[key].normal_force for each in part if key in each) / len(part)
+        window = GRIP_SUBSTEPS if self.gripping and self.watching else 1
+        self.recent = [*self.recent, self.contacts][-window:]
+        for key, contact in self.contacts.items():
+            forces = [each[key].normal_force for each in self.recent if key in each]
+            _, most = self._touched.get(key, (0.0, 0.0))
+            self._touched[key] = contact.distance, max(most, sum(forces) / len(self.recent))
 
     def sample(self) -> None:
         """Measure contacts and add a sample to the log."""
@@ -187,11 +181,9 @@ class Stepper:
                 self.held,
             )
         )
-        for a, b in dict.fromkeys(key for contacts in self._measured for key in contacts):
-            found = [contacts[a, b] for contacts in self._measured if (a, b) in contacts]
-            force = max(self._mean_forces((a, b)))
-            self.recorder.contact(a, b, found[-1].distance, force)
-        self._measured.clear()
+        for (a, b), touched in self._touched.items():
+            self.recorder.contact(a, b, *touched)
+        self._touched.clear()
         if self.fault is not None:
             for name, force in self.fault.external_forces().items():
                 self.recorder.contact(OUTSIDE, name, 0.0, force)
@@ -207,6 +199,7 @@ class ContactMonitor:
     Attributes:
         lands: the motion puts the held item down.
         word: what it is that the guard feels: a handle that is pulled should meet nothing.
+        quick: the guard is looked at in each simulation step.
         yields: it is guarded, and the fingers grip nothing: they could not give way.
     """
 
@@ -227,6 +220,7 @@ class ContactMonitor:
         pulls = gripping and held is None and guard is not None and guard.seek == 0.0
         self.word = "stuck" if pulls else "contact"
         self.yields = guard is not None and "arm" in motion.group and not gripping
+        self.quick = self.lands or self.yields
 
     def resistance(self, contacts: Mapping[Pair, ContactForce]) -> float:
         """Force (N) on the hand against the guard's direction; 0 without a guard."""
@@ -235,24 +229,24 @@ class ContactMonitor:
             return 0.0
         return float(-guard.direction @ force_on(self.hand, contacts))
 
-    def mean_resistance(self, recent: Sequence[Mapping[Pair, ContactForce]]) -> float:
-        """Its mean (N) over the contacts in some steps."""
-        return float(np.mean([self.resistance(each) for each in recent]))
-
     def guard_triggered(
         self,
         contacts: Mapping[Pair, ContactForce],
         recent: Sequence[Mapping[Pair, ContactForce]] = (),
+        steady: bool = False,
     ) -> str:
         """Why the guard ends the motion; empty while it does not.
 
         Args:
-            contacts: that decide. recent: over which the force is averaged that is told.
+            contacts: that decide.
+            recent: over which the force is averaged that is told.
+            steady: that average decides.
         """
         guard = self.motion.guard
-        if guard is None or self.resistance(contacts) < guard.force:
+        mean = float(np.mean([self.resistance(each) for each in recent or [contacts]]))
+        if guard is None or (mean if steady else self.resistance(contacts)) < guard.force:
             return ""
-        force = max(self.mean_resistance(recent or [contacts]), guard.force)
+        force = max(mean, guard.force)
         most = guard.force + max(self.limits.overshoot, self.limits.overshoot_share * guard.force)
         instead = f" instead of {guard.force:.0f} N" if force > most else ""
         return f"{self.word}, {force:.0f} N{instead}"
@@ -513,9 +507,8 @@ def _early_end(
     until the motors stop they press on. A drawer's inertia is felt for single steps too: for it
     samples do, and while it creeps each step of which the mean tells contact.
     """
-    contacts, guard = stepper.contacts, monitor.motion.guard
-    met = creeping and guard and monitor.mean_resistance(stepper.recent) >= guard.force
-    ended = ""
-    if sampled or met or monitor.lands or monitor.yields:
-        ended = monitor.guard_triggered(contacts, stepper.recent)
+    contacts, ended = stepper.contacts, ""
+    if sampled or creeping or monitor.quick:
+        steady = not (sampled or monitor.quick)
+        ended = monitor.guard_triggered(contacts, stepper.recent, steady)
     return ended or (monitor.collision(contacts, stepper.gripping) if sampled else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from markupsafe import Markup
 
 from galley.domain.scene.model import Scene
 from galley.results.page import drawings
-from galley.results.page.timeline import mishaps
+from galley.results.page.timeline import in_sentence, mishap
 from galley.robots.model import RobotModel
 
 Certificate = Mapping[str, Any]
@@ -47,15 +48,15 @@ def explain(
     certificate = failure.get("certificate")
     if not isinstance(certificate, dict):
         tried = [entry for entry in failure.get("evidence", []) if isinstance(entry, dict)]
+        told.sentences = [
+            "This proves nothing: a limit was reached before a solution or a proof was found."
+        ]
         if recoveries:
-            told.sentences += [
-                "The plan was executed, and these mishaps ended it.",
-                *mishaps(recoveries),
+            rows = [list(row) for _, row in groupby(recoveries, key=mishap)]
+            told.sentences = [
+                "The run recovered from these mishaps until it gave up.",
+                *map(in_sentence, rows),
             ]
-        else:
-            told.sentences.append(
-                "This proves nothing: a limit was reached before a solution or a proof was found."
-            )
         told.raw = json.dumps(tried, indent=1) if tried else ""
         return told
     told.raw = json.dumps(certificate, indent=1)

@@ -24,22 +24,11 @@ def mishap(recovery: Mapping[str, Any]) -> tuple[object, ...]:
 def in_sentence(recoveries: Sequence[Mapping[str, Any]]) -> str:
     """A mishap that happened once or several times, the last time in figures."""
     last, times = recoveries[-1], [float(each["time_s"]) for each in recoveries]
-    when = f"At {times[0]:.1f} s"
-    if len(times) > 1:
-        when = f"{len(times)} times, from {times[0]:.1f} to {times[-1]:.1f} s"
+    often = f"{len(times)} times, from {times[0]:.1f} to {times[-1]:.1f} s"
     what = "; ".join(str(each["what"]) for each in last["noticed"])
-    after = _RECOVERY.sub("", last["motion"], 1)
-    after = f", after {after}" if after else ""
+    after = f", after {_RECOVERY.sub('', last['motion'], 1)}" if last["motion"] else ""
     ended = f", which ended by: {last['ended']}" if last["ended"] else ""
-    return f"{when}: {what}{after}{ended}."
-
-
-def mishaps(recoveries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A sentence for each mishap of a run."""
-    found: dict[object, list[Mapping[str, Any]]] = {}
-    for each in recoveries:
-        found.setdefault(mishap(each), []).append(each)
-    return [in_sentence(group) for group in found.values()]
+    return f"{often if len(times) > 1 else f'At {times[0]:.1f} s'}: {what}{after}{ended}."
 
 
 @dataclass(frozen=True)
@@ -122,14 +111,13 @@ class Timeline:
     @property
     def groups(self) -> list[tuple[str, list[Part]]]:
         """The parts in order; recoveries from the same mishap in a row make one, with a title."""
-        rows = [
-            list(parts)
-            for _, parts in groupby(self.parts, key=lambda p: p.recovery and mishap(p.recovery))
-        ]
-        return [
-            (in_sentence([p.recovery for p in row if p.recovery]) if len(row) > 1 else "", row)
-            for row in rows
-        ]
+        found = []
+        for key, row in groupby(self.parts, key=lambda p: p.recovery and mishap(p.recovery)):
+            parts = list(row)
+            several = key is not None and len(parts) > 1
+            title = in_sentence([p.recovery for p in parts if p.recovery]) if several else ""
+            found.append((title, parts))
+        return found
 
     @property
     def steps(self) -> list[Step]:
