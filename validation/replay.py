@@ -343,9 +343,7 @@ def check_guarded_forces(
         if str(log.ends[k]).startswith("grip"):
             gripped = {pair for pair in declared if not links.isdisjoint(pair)}
         gripped &= {pairs[c] for c in mine}
-        bound = log.guards[k] + max(
-            tolerances.overshoot, tolerances.overshoot_share * log.guards[k]
-        )
+        share = tolerances.overshoot_share * log.guards[k]
         sums: defaultdict[tuple[int, str], float] = defaultdict(float)
         for c in mine:
             if pairs[c] in declared and pairs[c] not in gripped:
@@ -355,6 +353,8 @@ def check_guarded_forces(
                 if len(others) == 1:
                     sums[step, others[0]] += float(log.contact_force[c])
         (step, other), force = max(sums.items(), key=lambda entry: entry[1], default=((0, ""), 0))
+        least = tolerances.overshoot if log.held[step] < 0 else tolerances.overshoot_held
+        bound = log.guards[k] + max(least, share)
         if force > bound:  # never, without a guard
             what = (
                 f"the hand presses on {other} with {force:.0f} N; the motion's guard asks for"

@@ -22,6 +22,8 @@ class Tolerances:
         overshoot: N, by which a declared contact of the hand may exceed the force that the guard of
             its motion asks for, until the arm has stopped; or overshoot_share of that force, if
             that is more.
+        overshoot_held: N, likewise of an item in the hand: its support may be higher than it was
+            thought to be, by noise or as it slipped, and at 40 N every motion stops.
         unrecorded: m, of a robot link that penetrates something without a recorded contact, in a
             run with forces. A grip presses 0.2 mm deep at most.
         impact_time: s, for which a falling item goes on, in a run with forces, before it feels the
@@ -81,6 +83,7 @@ class Tolerances:
     force: float = 2.0
     overshoot: float = 20.0
     overshoot_share: float = 0.5
+    overshoot_held: float = 40.0
     unrecorded: float = 0.001
     impact_time: float = 0.0
     impact_memory: float = 0.1

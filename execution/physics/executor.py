@@ -36,6 +36,7 @@ GRIP_SUBSTEPS = 4  # for one step while the fingers grip: an item creeps in prop
 _POSITION_ERROR = 1e-3  # rad or m from its command, below which a joint has arrived
 _STANDSTILL = 0.01  # rad/s or m/s, likewise
 _BLEND_SHARE = 0.2  # share of the acceleration limits for joining one motion to the next
+_SLOW_FROM = 0.9  # of a trajectory, after which it brakes, so that a drawer's inertia isn't felt
 _RAMP_TIME = 0.05  # s, in which a hand that holds no item comes to the speed at which it creeps
 _BRAKE_TIME = 0.05  # s to come to a stop after a guard triggered
 _CLOSED = 0.0015  # m of each finger, below which nothing is between them
@@ -247,7 +248,8 @@ class ContactMonitor:
         if guard is None or (mean if steady else self.resistance(contacts)) < guard.force:
             return ""
         force = max(mean, guard.force)
-        most = guard.force + max(self.limits.overshoot, self.limits.overshoot_share * guard.force)
+        over = self.limits.stop_force if self.lands else self.limits.overshoot
+        most = guard.force + max(over, self.limits.overshoot_share * guard.force)
         instead = f" instead of {guard.force:.0f} N" if force > most else ""
         return f"{self.word}, {force:.0f} N{instead}"
 
@@ -346,7 +348,8 @@ class PhysicsExecutor:
             self._yield(monitor)
             stepper.setpoint[where] = points[k]
             velocities[where] = rates[k]
-            ended = _early_end(stepper, monitor, stepper.step(velocities))
+            slow = k >= _SLOW_FROM * steps
+            ended = _early_end(stepper, monitor, stepper.step(velocities), slow)
             if ended:
                 self._stop(where, monitor)
                 return f"{ended}, {100 * (k + 1) / steps:.0f} % of the way"
@@ -403,7 +406,7 @@ class PhysicsExecutor:
             self._yield(monitor)
             pace = speed if monitor.lands else speed * min(1.0, k * world.dt / _RAMP_TIME)
             velocities[arm] = _straight(world, arm, guard.direction * pace)
-            ended = _early_end(stepper, monitor, stepper.step(velocities), creeping=True)
+            ended = _early_end(stepper, monitor, stepper.step(velocities), True)
             stepper.setpoint[arm] += velocities[arm] * world.dt
         self._stop(arm, monitor)
         return ended or f"no contact within {1e3 * guard.seek:.0f} mm beyond the end"
@@ -498,17 +501,15 @@ def _straight(world: PhysicsWorld, arm: slice, v_WT: Array) -> Array:
     return np.asarray(np.linalg.lstsq(grasp_jacobian(world)[:, arm], twist, rcond=None)[0])
 
 
-def _early_end(
-    stepper: Stepper, monitor: ContactMonitor, sampled: bool, creeping: bool = False
-) -> str:
+def _early_end(stepper: Stepper, monitor: ContactMonitor, sampled: bool, slow: bool) -> str:
     """Why the motion ends after this step; empty while it goes on.
 
     While an item is put down or an empty hand seeks contact, the guard is looked at in each step:
     until the motors stop they press on. A drawer's inertia is felt for single steps too: for it
-    samples do, and while it creeps each step of which the mean tells contact.
+    samples do, and while the hand is slow the mean over 1/240 s.
     """
     contacts, ended = stepper.contacts, ""
-    if sampled or creeping or monitor.quick:
+    if sampled or slow or monitor.quick:
         steady = not (sampled or monitor.quick)
         ended = monitor.guard_triggered(contacts, stepper.recent, steady)
     return ended or (monitor.collision(contacts, stepper.gripping) if sampled else "")
