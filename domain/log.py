@@ -17,7 +17,7 @@ from galley.domain.errors import BadInput
 from galley.domain.files import atomic_file
 from galley.domain.frames import Array, frozen
 
-LOG_VERSION = 2
+LOG_VERSION = 3
 MODES = ("kinematic", "physics", "files")
 OUTSIDE = "outside"
 """Name in contacts of a pusher that is not in the scene: an injected disturbance."""
@@ -26,6 +26,7 @@ _NUMBERS: dict[str, tuple[int | None, ...]] = {
     **dict.fromkeys(("time", "contact_distance", "contact_force"), (None,)),
     **dict.fromkeys(("period", "duration"), ()),
     "items": (None, None, 7),
+    "guards": (None,),
 }
 _INDICES: dict[str, tuple[int | None, ...]] = {
     **dict.fromkeys(("held", "motion", "contact_step"), (None,)),
@@ -55,11 +56,14 @@ class Log:
         motions: a label for each motion, ``"pick sugar burner h1 | approach"`` (m,).
         declared: allowed contacts: (motion index, name, name) as text rows (k, 3).
         ends: why each motion ended (m,): the guard that stopped it, or empty if it completed.
+        guards: N (m,), the contact force that each motion was to stop at; NaN where it had none,
+            or only one of the fingers.
         names: everything that has been in contact (b,).
         contact_step: sample index of each contact (c,).
         contact_pair: the two in contact (c, 2), as indices into ``names``.
         contact_distance: metres (c,), negative in penetration.
-        contact_force: normal force, newtons (c,); NaN in a kinematic run.
+        contact_force: normal force, newtons (c,); NaN in a kinematic run. While an arm
+            moves under a guard, the largest mean over 1/240 s since the sample before.
         mode: one of ``MODES``.
         period: seconds between samples.
         duration: seconds of the whole run: the time of the last sample.
@@ -77,6 +81,7 @@ class Log:
     motions: NDArray[np.str_]
     declared: NDArray[np.str_]
     ends: NDArray[np.str_]
+    guards: Array
     names: NDArray[np.str_]
     contact_step: NDArray[np.int64]
     contact_pair: NDArray[np.int64]

@@ -132,6 +132,7 @@ class Recorder:
     motion: list[int] = field(default_factory=list)  # of each block
     motions: list[str] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
+    guards: list[float] = field(default_factory=list)
     declared: list[tuple[str, str, str]] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
     contacts: list[tuple[int, int, int, float, float]] = field(default_factory=list)
@@ -141,12 +142,18 @@ class Recorder:
         """Seconds at the latest sample; minus one period before the first."""
         return (self.count - 1) * self.period
 
-    def begin(self, name: str, declared: frozenset[Pair]) -> None:
-        """A motion begins: its name and the pairs that may touch during it."""
+    def begin(self, name: str, declared: frozenset[Pair], guard: float = np.nan) -> None:
+        """A motion begins: its name, the pairs that may touch during it, and its guard's force."""
         k = len(self.motions)
         self.motions.append(name)
         self.ends.append("")
+        self.guards.append(guard)
         self.declared += [(str(k), a, b) for a, b in sorted(declared)]
+
+    def begin_motion(self, motion: Motion, name: str) -> None:
+        """Likewise, of a Motion. A guard of the fingers bounds no force: they press on."""
+        guard = None if motion.group == "fingers" else motion.guard
+        self.begin(name, motion.allowed, np.nan if guard is None else guard.force)
 
     def stand(self) -> None:
         """The robot stands still, which needs a name if there was no motion before."""
@@ -199,6 +206,7 @@ class Recorder:
             motions=np.array(self.motions, dtype=np.str_),
             declared=np.array(self.declared, dtype=np.str_).reshape(-1, 3),
             ends=np.array(self.ends, dtype=np.str_),
+            guards=frozen(self.guards),
             names=np.array(list(self.names), dtype=np.str_),
             contact_step=steps,
             contact_pair=pairs.reshape(-1, 2),

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, frozen, transform
+from galley.domain.frames import Array, frozen, inverse, transform
 from galley.domain.listener import Listener
 from galley.domain.scene.model import Scene
 from galley.domain.state import Placement, State, item_pose
@@ -109,6 +109,7 @@ class ExecutionMonitor:
         executor, scene, robot, limits, replanner: to work with.
         listener: hears of progress.
         motions, recoveries, releases: in order.
+        missed: grasps that closed on nothing: items' indices and X_IT (4, 4).
         facts: at the end, according to the plan.
     """
 
@@ -121,6 +122,7 @@ class ExecutionMonitor:
     motions: list[Motion] = field(default_factory=list)
     recoveries: list[Recovery] = field(default_factory=list)
     releases: list[Release] = field(default_factory=list)
+    missed: list[tuple[int, Array]] = field(default_factory=list)
     facts: Facts = frozenset()
 
     def run(self, current: MotionPlan) -> Failure | None:
@@ -168,6 +170,8 @@ class ExecutionMonitor:
             state = self._wait_until_at_rest(observation.state)
             off = self._deviations(expected, state)
             if off:
+                if held is None and state.held is None and not observation.ended.startswith("grip"):
+                    self._missed(expected)
                 return _Interruption(
                     motion.action_index,
                     motion,
@@ -178,6 +182,15 @@ class ExecutionMonitor:
                     state,
                 )
         return None
+
+    def _missed(self, expected: State) -> None:
+        """Remember the grasp by which an item should be held now."""
+        if expected.held is None:
+            return
+        X_HI = expected.items[expected.held].X_PI
+        self.missed.append((expected.held, inverse(X_HI) @ transform(None, self.robot.p_HT)))
+        name = self.scene.items[expected.held].name
+        self.listener.stage(f"the grasp of {name} closed on nothing: it is not tried again")
 
     def _wait_until_at_rest(self, seen: State) -> State:
         """The State once nothing falls or rolls any more, or after a few observations."""
@@ -209,6 +222,7 @@ class ExecutionMonitor:
         """The plan to continue with."""
         number = len(self.recoveries) + 1
         words = "; ".join(map(str, interruption.noticed))
+        words += f" ({interruption.ended})" if interruption.ended else ""
         self.listener.stage(f"recovery {number}: {words}")
         if number > self.limits.recoveries:
             return Failure(
@@ -219,7 +233,9 @@ class ExecutionMonitor:
             )
         began = time.perf_counter()
         facts = current.facts[min(interruption.index, len(current.facts) - 1)]
-        interrupted = InterruptedPlan(current.plan, interruption.index, facts, interruption.motion)
+        interrupted = InterruptedPlan(
+            current.plan, interruption.index, facts, interruption.motion, tuple(self.missed)
+        )
         found = self.replanner.replan(interrupted, interruption.state, number)
         following: MotionPlan | Failure
         plan: tuple[GroundAction, ...]

@@ -34,13 +34,15 @@ class Guard:
         direction: unit vector in the world (3,).
         force: N, contact force against ``direction`` at which the motion stops.
         speed: m/s, at most, at which contact may be met: of the search beyond the planned end.
+            None: as fast as ``force`` allows. A motion's final trajectory comes with the speed that
+            is safe for what the arm weighs there (``skills.solving.optimize``).
         seek: m, how far the motion continues beyond its planned end to reach that force; 0 to stop
             there.
     """
 
     direction: Array
     force: float
-    speed: float
+    speed: float | None = None
     seek: float = 0.0
 
     def __post_init__(self) -> None:

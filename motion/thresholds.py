@@ -16,6 +16,10 @@ class Thresholds:
         false_contact: probability that noise ends a put-down.
         impact_force: N, mean over ``impact_window`` (s), that sets the speed at which an item that
             is put down seeks contact beyond the planned end.
+        overshoot: N, beyond a guard's force, that its contact may reach while the arm stops.
+        overshoot_share: of the guard's force, likewise; the larger of the two counts.
+        push_excess: N, beyond a guard's force, with which the motors of an arm whose fingers grip
+            nothing push at most.
         back_off: m, that the hand yields when it has put an item down: then it no longer presses.
         push_force: N, on a drawer being pushed: it is closed.
         pull_force: N, on a drawer being pulled: it is stuck.
@@ -42,6 +46,9 @@ class Thresholds:
     false_contact: float = 1e-3
     impact_force: float = 30.0
     impact_window: float = 1.0 / 240.0
+    overshoot: float = 20.0
+    overshoot_share: float = 0.5
+    push_excess: float = 5.0
     back_off: float = 5e-5
     push_force: float = 20.0
     pull_force: float = 35.0

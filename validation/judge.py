@@ -25,7 +25,12 @@ from galley.validation.mechanics.items import (
 from galley.validation.mechanics.rest import check_rest
 from galley.validation.mechanics.support import SupportCheck
 from galley.validation.poses import furniture_poses, item_corners
-from galley.validation.replay import Progress, check_contact_forces, replay
+from galley.validation.replay import (
+    Progress,
+    check_contact_forces,
+    check_guarded_forces,
+    replay,
+)
 from galley.validation.replay_world import ReplayWorld
 from galley.validation.sample_masks import ends_in_recovery
 from galley.validation.tolerances import Tolerances, tolerances
@@ -67,6 +72,7 @@ def unverified(log: Log) -> tuple[str, ...]:
     if log.mode != "physics":
         return tuple(columns)
     columns += [
+        "guards: the force that each guarded motion was to stop at",
         "command: only checked to be near the measured positions and not a copy of them",
         "contact_force of the robot on furniture, up to what the fingers can exert: neither a"
         " weight nor a motion determines it",
@@ -114,6 +120,7 @@ def _judge(
         *check_completeness(log, limits),
         *states.violations,
         *forces.violations,
+        *check_guarded_forces(scene, robot, log, recorded.pairs, limits),
         *support.violations,
         *recorded.violations,
         *limit_use.violations,

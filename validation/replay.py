@@ -5,6 +5,7 @@ Under physics hardly anything penetrates: a collision shows as a recorded force.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -56,12 +57,17 @@ class ReplayResult:
     violations: tuple[Violation, ...]
 
 
-def allowed_pairs(log: Log) -> list[frozenset[Pair]]:
-    """Pairs that may touch in each sample; those around a motion's end belong to both motions."""
+def declared_pairs(log: Log) -> list[frozenset[Pair]]:
+    """Pairs that may touch in each motion."""
     by_motion: list[set[Pair]] = [set() for _ in log.motions]
     for k, a, b in log.declared.tolist():
         by_motion[int(k)].add(ordered_pair(a, b))
-    declared = [frozenset(pairs) for pairs in by_motion]
+    return [frozenset(pairs) for pairs in by_motion]
+
+
+def allowed_pairs(log: Log) -> list[frozenset[Pair]]:
+    """Pairs that may touch in each sample; those around a motion's end belong to both motions."""
+    declared = declared_pairs(log)
     pairs_at = [declared[k] for k in log.motion]
     for k in np.flatnonzero(np.diff(log.motion)):
         both = declared[log.motion[k]] | declared[log.motion[k + 1]]
@@ -316,3 +322,43 @@ def check_contact_forces(
             found[excused].append(Violation(when, what, "contact"))
     largest = max((force for _, force in most.values()), default=0.0)
     return ContactForces(largest, tuple(found[False]), tuple(found[True]))
+
+
+def check_guarded_forces(
+    scene: Scene, robot: RobotModel, log: Log, pairs: Sequence[Pair], tolerances: Tolerances
+) -> tuple[Violation, ...]:
+    """Check that what a guarded motion may touch is touched no harder than its guard asks for.
+
+    What the hand does to a thing in a sample is the sum over its links and what it holds. A handle
+    between the fingers is left out: they press on it with what their motors exert.
+
+    Args:
+        pairs: of each contact, by name.
+    """
+    links, items = set(robot.links), [item.name for item in scene.items]
+    motion_of, violations = log.motion[log.contact_step], []
+    gripped: set[Pair] = set()
+    for k, declared in enumerate(declared_pairs(log)):
+        mine = np.flatnonzero(motion_of == k).tolist()
+        if str(log.ends[k]).startswith("grip"):
+            gripped = {pair for pair in declared if not links.isdisjoint(pair)}
+        gripped &= {pairs[c] for c in mine}
+        share = tolerances.overshoot_share * log.guards[k]
+        sums: defaultdict[tuple[int, str], float] = defaultdict(float)
+        for c in mine:
+            if pairs[c] in declared and pairs[c] not in gripped:
+                step = int(log.contact_step[c])
+                hand = links | ({items[log.held[step]]} if log.held[step] >= 0 else set())
+                others = [name for name in pairs[c] if name not in hand]
+                if len(others) == 1:
+                    sums[step, others[0]] += float(log.contact_force[c])
+        (step, other), force = max(sums.items(), key=lambda entry: entry[1], default=((0, ""), 0))
+        least = tolerances.overshoot if log.held[step] < 0 else tolerances.overshoot_held
+        bound = log.guards[k] + max(least, share)
+        if force > bound:  # never, without a guard
+            what = (
+                f"the hand presses on {other} with {force:.0f} N; the motion's guard asks for"
+                f" {log.guards[k]:.0f} N, and up to {bound:.0f} N are allowed"
+            )
+            violations.append(Violation(float(log.time[step]), what, "contact"))
+    return tuple(violations)

@@ -19,6 +19,11 @@ class Tolerances:
         declared_penetration: m, of a pair that may touch: a grip presses, but not right through.
         force: N, between an undeclared pair with a robot link or held item: a graze is less than a
             quarter of the weight of any item here.
+        overshoot: N, by which a declared contact of the hand may exceed the force that the guard of
+            its motion asks for, until the arm has stopped; or overshoot_share of that force, if
+            that is more.
+        overshoot_held: N, likewise of an item in the hand: its support may be higher than it was
+            thought to be, by noise or as it slipped, and at 40 N every motion stops.
         unrecorded: m, of a robot link that penetrates something without a recorded contact, in a
             run with forces. A grip presses 0.2 mm deep at most.
         impact_time: s, for which a falling item goes on, in a run with forces, before it feels the
@@ -76,6 +81,9 @@ class Tolerances:
     penetration: float = 0.002
     declared_penetration: float = 0.005
     force: float = 2.0
+    overshoot: float = 20.0
+    overshoot_share: float = 0.5
+    overshoot_held: float = 40.0
     unrecorded: float = 0.001
     impact_time: float = 0.0
     impact_memory: float = 0.1

@@ -7,7 +7,7 @@ the simulation, sends motor commands and writes the log.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -36,6 +36,8 @@ GRIP_SUBSTEPS = 4  # for one step while the fingers grip: an item creeps in prop
 _POSITION_ERROR = 1e-3  # rad or m from its command, below which a joint has arrived
 _STANDSTILL = 0.01  # rad/s or m/s, likewise
 _BLEND_SHARE = 0.2  # share of the acceleration limits for joining one motion to the next
+_SLOW_FROM = 0.9  # of a trajectory, after which it brakes, so that a drawer's inertia isn't felt
+_RAMP_TIME = 0.05  # s, in which a hand that holds no item comes to the speed at which it creeps
 _BRAKE_TIME = 0.05  # s to come to a stop after a guard triggered
 _CLOSED = 0.0015  # m of each finger, below which nothing is between them
 _RELEASE_TIME = 0.05  # s after opening, before anything can count as being at rest
@@ -63,7 +65,9 @@ class Stepper:
     Attributes:
         setpoint: commanded configuration (n,), the base by its own odometry.
         gripping: the fingers are force-controlled, whatever their ``setpoint``.
-        contacts: at the latest sample.
+        watching: contacts are measured in each step, not only at samples.
+        contacts: as last measured.
+        recent: contacts in the steps of the last 1/240 s, if it is watching; else the last ones.
         held: index of the item in the hand at the latest sample, or None.
         motion, name: the current motion.
         t: seconds since it began.
@@ -78,8 +82,10 @@ class Stepper:
     ) -> None:
         self.world, self.recorder, self.limits, self.fault = world, recorder, limits, fault
         self.setpoint = world.q()
-        self.gripping = False
+        self.gripping = self.watching = False
         self.contacts: dict[Pair, ContactForce] = {}
+        self.recent: list[dict[Pair, ContactForce]] = []
+        self._touched: dict[Pair, tuple[float, float]] = {}  # m, N, since the latest sample
         self.held: int | None = None
         self.motion: Motion | None = None
         self.name = ""
@@ -91,7 +97,7 @@ class Stepper:
 
     def begin(self, motion: Motion, name: str) -> None:
         """Begin a motion."""
-        self.recorder.begin(name, motion.allowed)
+        self.recorder.begin_motion(motion, name)
         self.motion, self.name, self.t = motion, name, 0.0
         if not self.recorder.count:
             self.sample()
@@ -125,6 +131,8 @@ class Stepper:
         self.t += world.dt
         self._count += 1
         if self._count < self._stride:
+            if self.watching:
+                self._measure()
             return False
         self._count = 0
         self.sample()
@@ -142,10 +150,20 @@ class Stepper:
         while self.t < end:
             self.step_to_sample()
 
+    def _measure(self) -> None:
+        """Measure contacts, with their forces averaged so that these don't depend on the step."""
+        self.contacts = measure_contacts(self.world)
+        window = GRIP_SUBSTEPS if self.gripping and self.watching else 1
+        self.recent = [*self.recent, self.contacts][-window:]
+        for key, contact in self.contacts.items():
+            forces = [each[key].normal_force for each in self.recent if key in each]
+            _, most = self._touched.get(key, (0.0, 0.0))
+            self._touched[key] = contact.distance, max(most, sum(forces) / len(self.recent))
+
     def sample(self) -> None:
         """Measure contacts and add a sample to the log."""
         world = self.world
-        self.contacts = measure_contacts(world)
+        self._measure()
         self.held = held_item(world, self.contacts, self.limits) if self.gripping else None
         q, velocity, torque = world.joint_states()
         command = np.array(self.setpoint)
@@ -164,8 +182,9 @@ class Stepper:
                 self.held,
             )
         )
-        for (a, b), contact in self.contacts.items():
-            self.recorder.contact(a, b, contact.distance, contact.normal_force)
+        for (a, b), touched in self._touched.items():
+            self.recorder.contact(a, b, *touched)
+        self._touched.clear()
         if self.fault is not None:
             for name, force in self.fault.external_forces().items():
                 self.recorder.contact(OUTSIDE, name, 0.0, force)
@@ -176,13 +195,22 @@ class ContactMonitor:
 
     Args:
         held: name of the item in the hand, or None.
+        gripping: the fingers press on something.
 
     Attributes:
         lands: the motion puts the held item down.
+        word: what it is that the guard feels: a handle that is pulled should meet nothing.
+        quick: the guard is looked at in each simulation step.
+        yields: it is guarded, and the fingers grip nothing: they could not give way.
     """
 
     def __init__(
-        self, robot: RobotModel, motion: Motion, held: str | None, limits: Thresholds
+        self,
+        robot: RobotModel,
+        motion: Motion,
+        held: str | None,
+        limits: Thresholds,
+        gripping: bool = False,
     ) -> None:
         held_items = frozenset({held} if held else ())
         self.motion, self.limits, self.fingers = motion, limits, frozenset(robot.fingers)
@@ -190,6 +218,10 @@ class ContactMonitor:
         self.robot_parts = frozenset(robot.links) | held_items
         guard = motion.guard
         self.lands = held is not None and guard is not None and guard.seek > 0.0
+        pulls = gripping and held is None and guard is not None and guard.seek == 0.0
+        self.word = "stuck" if pulls else "contact"
+        self.yields = guard is not None and "arm" in motion.group and not gripping
+        self.quick = self.lands or self.yields
 
     def resistance(self, contacts: Mapping[Pair, ContactForce]) -> float:
         """Force (N) on the hand against the guard's direction; 0 without a guard."""
@@ -198,11 +230,28 @@ class ContactMonitor:
             return 0.0
         return float(-guard.direction @ force_on(self.hand, contacts))
 
-    def guard_triggered(self, contacts: Mapping[Pair, ContactForce]) -> str:
-        """Why the guard ends the motion; empty while it does not."""
+    def guard_triggered(
+        self,
+        contacts: Mapping[Pair, ContactForce],
+        recent: Sequence[Mapping[Pair, ContactForce]] = (),
+        steady: bool = False,
+    ) -> str:
+        """Why the guard ends the motion; empty while it does not.
+
+        Args:
+            contacts: that decide.
+            recent: over which the force is averaged that is told.
+            steady: that average decides.
+        """
         guard = self.motion.guard
-        force = self.resistance(contacts)
-        return f"contact, {force:.0f} N" if guard is not None and force >= guard.force else ""
+        mean = float(np.mean([self.resistance(each) for each in recent or [contacts]]))
+        if guard is None or (mean if steady else self.resistance(contacts)) < guard.force:
+            return ""
+        force = max(mean, guard.force)
+        over = self.limits.stop_force if self.lands else self.limits.overshoot
+        most = guard.force + max(over, self.limits.overshoot_share * guard.force)
+        instead = f" instead of {guard.force:.0f} N" if force > most else ""
+        return f"{self.word}, {force:.0f} N{instead}"
 
     def collision(self, contacts: Mapping[Pair, ContactForce], gripping: bool) -> str:
         """What the robot ran into; empty while there is nothing.
@@ -255,8 +304,10 @@ class PhysicsExecutor:
 
     def execute(self, motion: Motion, name: str) -> Observation:
         self._stepper.begin(motion, name)
+        self.world.stiffen()
         if motion.group != "fingers":
             ended = self._move(motion)
+            self._stepper.watching = False
         else:
             ended = self._open(motion) if motion.guard is None else self._close(motion.guard.force)
         self._recorder.ended(ended)
@@ -283,7 +334,8 @@ class PhysicsExecutor:
         """Move arm or base along a trajectory, then on until the contact that its guard seeks."""
         world, stepper = self.world, self._stepper
         held = None if stepper.held is None else world.scene.items[stepper.held].name
-        monitor = ContactMonitor(world.robot, motion, held, self.limits)
+        monitor = ContactMonitor(world.robot, motion, held, self.limits, stepper.gripping)
+        stepper.watching = motion.guard is not None
         where = world.robot.slice(motion.group)
         points = self._points(motion)
         if where.start == 0:
@@ -293,9 +345,11 @@ class PhysicsExecutor:
         rates = np.diff(points, axis=0) / world.dt
         velocities = np.zeros(world.robot.size)
         for k in range(steps):
+            self._yield(monitor)
             stepper.setpoint[where] = points[k]
             velocities[where] = rates[k]
-            ended = _early_end(stepper, monitor, stepper.step(velocities))
+            slow = k >= _SLOW_FROM * steps
+            ended = _early_end(stepper, monitor, stepper.step(velocities), slow)
             if ended:
                 self._stop(where, monitor)
                 return f"{ended}, {100 * (k + 1) / steps:.0f} % of the way"
@@ -343,14 +397,16 @@ class PhysicsExecutor:
         guard, world, stepper = motion.guard, self.world, self._stepper
         assert guard is not None
         arm = world.robot.slice("arm")
-        speed = min(self.limits.creep, guard.speed)
+        speed = min(self.limits.creep, guard.speed or self.limits.creep)
         velocities = np.zeros(world.robot.size)
-        ended = monitor.guard_triggered(stepper.contacts)
-        for _ in range(math.ceil(guard.seek / speed / world.dt)):
+        ended = monitor.guard_triggered(stepper.contacts, stepper.recent)
+        for k in range(math.ceil(guard.seek / speed / world.dt)):
             if ended:
                 break
-            velocities[arm] = _straight(world, arm, guard.direction * speed)
-            ended = _early_end(stepper, monitor, stepper.step(velocities))
+            self._yield(monitor)
+            pace = speed if monitor.lands else speed * min(1.0, k * world.dt / _RAMP_TIME)
+            velocities[arm] = _straight(world, arm, guard.direction * pace)
+            ended = _early_end(stepper, monitor, stepper.step(velocities), True)
             stepper.setpoint[arm] += velocities[arm] * world.dt
         self._stop(arm, monitor)
         return ended or f"no contact within {1e3 * guard.seek:.0f} mm beyond the end"
@@ -369,6 +425,14 @@ class PhysicsExecutor:
                 world, where, -self.limits.back_off * guard.direction
             )
         stepper.wait(_BRAKE_TIME)
+        if monitor.yields:  # nor may they when they are stiff again
+            stepper.setpoint[where] = world.q()[where]
+
+    def _yield(self, monitor: ContactMonitor) -> None:
+        """Let an empty hand push with little more than its guard's force in the next step."""
+        guard = monitor.motion.guard
+        if guard is not None and monitor.yields:
+            self.world.yield_along(guard.direction, guard.force + self.limits.push_excess)
 
     def _wait_for_arrival(self, where: slice) -> None:
         """Wait until the joints have reached their setpoint, at most ``arrival_time``."""
@@ -437,13 +501,15 @@ def _straight(world: PhysicsWorld, arm: slice, v_WT: Array) -> Array:
     return np.asarray(np.linalg.lstsq(grasp_jacobian(world)[:, arm], twist, rcond=None)[0])
 
 
-def _early_end(stepper: Stepper, monitor: ContactMonitor, sampled: bool) -> str:
+def _early_end(stepper: Stepper, monitor: ContactMonitor, sampled: bool, slow: bool) -> str:
     """Why the motion ends after this step; empty while it goes on.
 
-    While an item is put down, the guard is looked at in each step: until the motors stop they press
-    as hard as the grip bears. A drawer's inertia is felt for single steps too: for it samples do.
+    While an item is put down or an empty hand seeks contact, the guard is looked at in each step:
+    until the motors stop they press on. A drawer's inertia is felt for single steps too: for it
+    samples do, and while the hand is slow the mean over 1/240 s.
     """
-    if sampled:
-        contacts = stepper.contacts
-        return monitor.guard_triggered(contacts) or monitor.collision(contacts, stepper.gripping)
-    return monitor.guard_triggered(measure_contacts(stepper.world)) if monitor.lands else ""
+    contacts, ended = stepper.contacts, ""
+    if sampled or slow or monitor.quick:
+        steady = not (sampled or monitor.quick)
+        ended = monitor.guard_triggered(contacts, stepper.recent, steady)
+    return ended or (monitor.collision(contacts, stepper.gripping) if sampled else "")

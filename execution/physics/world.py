@@ -37,6 +37,7 @@ SPINNING_FRICTION = 0.003  # m, effective radius of the patch on which a finger 
 ROLLING_FRICTION = 0.0005  # m, of items: a can that fell over comes to rest eventually
 HULL_MARGIN = 1e-3  # m, by which Bullet grows the hull of a link's mesh on all sides
 POSITION_GAIN = 0.3  # share of a position error that is corrected within a step
+LEAST_TORQUE = 1.0  # N m that a motor of an arm that yields has left, whatever it does for the push
 GEAR_FORCE = 100.0  # N that the gear between the fingers can take
 
 
@@ -100,6 +101,7 @@ class PhysicsWorld:
         command: latest position command (n,), the base by its own odometry.
         base_shift: true pose of the base minus its odometry (3,): m, m, rad.
         base_motors_off: the base's motors exert no force.
+        feed: torques (n,), N m or N, of the motors apart from position control.
     """
 
     def __init__(self, scene: Scene, robot: RobotModel, state: State) -> None:
@@ -118,6 +120,8 @@ class PhysicsWorld:
         self.hand_link = self.loaded.link(self.robot_id, robot.palm)
         self.finger_links = tuple(self.loaded.link(self.robot_id, f) for f in robot.fingers)
         self.effort_limits = self._read_effort_limits()
+        self.feed = np.zeros(robot.size)
+        self._efforts = self.effort_limits  # of position control, now
         self.command = np.array(state.q)
         self.base_shift = np.zeros(3)
         self.base_motors_off = False
@@ -229,7 +233,7 @@ class PhysicsWorld:
         """
         where = list(joints)
         self.command[where] = positions
-        forces, targets = self.effort_limits[where], np.array(positions)
+        forces, targets = self._efforts[where], np.array(positions)
         base = [i for i, j in enumerate(where) if j < 3]
         if base:
             targets[base] += self.base_shift[[where[i] for i in base]]
@@ -246,6 +250,29 @@ class PhysicsWorld:
             velocityGains=[1.0] * len(where),
             physicsClientId=self.client,
         )
+
+    def yield_along(self, direction: Array, force: float) -> None:
+        """In the next step the arm pushes with at most ``force`` (N) along a unit vector (3,),
+        world frame, beyond what holds it against gravity.
+
+        A force F of the hand along d takes the torques J^T d F, so these are what is left to
+        position control.
+        """
+        arm, still = self.robot.slice("arm"), [0.0] * self.robot.size
+        held = pb.calculateInverseDynamics(
+            self.robot_id, self.q().tolist(), still, still, physicsClientId=self.client
+        )
+        self.feed[arm] = np.array(held)[arm]
+        share = np.abs(direction @ grasp_jacobian(self)[:3, arm])
+        self._efforts = np.array(self.effort_limits)
+        self._efforts[arm] = np.minimum(
+            np.maximum(share * force, LEAST_TORQUE), self.effort_limits[arm]
+        )
+
+    def stiffen(self) -> None:
+        """End ``yield_along``."""
+        self.feed[:] = 0.0
+        self._efforts = self.effort_limits
 
     def press(self, velocity: float, force: float) -> None:
         """Move both fingers at ``velocity`` (m/s, negative closes) with at most ``force`` (N)."""
@@ -264,12 +291,21 @@ class PhysicsWorld:
         pb.setPhysicsEngineParameter(
             contactBreakingThreshold=CONTACT_BREAKING, physicsClientId=self.client
         )
+        if self._efforts is not self.effort_limits:  # a torque lasts one step
+            pb.setJointMotorControlArray(
+                self.robot_id,
+                self.robot_joints,
+                pb.TORQUE_CONTROL,
+                forces=self.feed.tolist(),
+                physicsClientId=self.client,
+            )
         pb.stepSimulation(physicsClientId=self.client)
 
     def joint_states(self) -> JointStates:
         """Of the robot, as they are now."""
         states = pb.getJointStates(self.robot_id, self.robot_joints, physicsClientId=self.client)
-        return JointStates(*(np.array([joint[k] for joint in states]) for k in (0, 1, 3)))
+        q, velocity, torque = (np.array([joint[k] for joint in states]) for k in (0, 1, 3))
+        return JointStates(q, velocity, torque + self.feed)
 
     def q(self) -> Array:
         """The robot's configuration (n,)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact
 from galley.domain.state import State
 from galley.execution.recovery.observed_task import ObservedTask
@@ -41,12 +42,14 @@ class InterruptedPlan:
         plan: the actions. index: of the one under way; the length of the plan where all were done.
         facts: what held before that one, by the effects of the actions before it.
         motion: the last that was run, or None.
+        missed: the grasps that closed on nothing in this run: items' indices and X_IT (4, 4).
     """
 
     plan: tuple[GroundAction, ...]
     index: int
     facts: Facts
     motion: Motion | None = None
+    missed: tuple[tuple[int, Array], ...] = ()
 
 
 @dataclass(frozen=True)

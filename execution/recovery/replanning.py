@@ -110,7 +110,7 @@ def replan(
         A Failure if there is no way out of contact, or the search's own.
     """
     listener = Listener() if listener is None else listener
-    context = context.for_replanning(recovery)
+    context = replace(context.for_replanning(recovery), missed=interrupted.missed)
     state = within_limits(context, state)
     out = escape(context, state, interrupted.motion)
     if isinstance(out, Failure):

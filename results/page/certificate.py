@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from markupsafe import Markup
 
 from galley.domain.scene.model import Scene
 from galley.results.page import drawings
+from galley.results.page.timeline import in_sentence, mishap
 from galley.robots.model import RobotModel
 
 Certificate = Mapping[str, Any]
@@ -35,15 +37,26 @@ class Explanation:
     raw: str = ""
 
 
-def explain(failure: Mapping[str, Any], scene: Scene, robot: RobotModel) -> Explanation:
-    """The certificate of a failure of the report; empty where it has none."""
+def explain(
+    failure: Mapping[str, Any],
+    scene: Scene,
+    robot: RobotModel,
+    recoveries: Sequence[Mapping[str, Any]] = (),
+) -> Explanation:
+    """The certificate of a failure of the report; without one, what the run had to recover from."""
     told = Explanation()
     certificate = failure.get("certificate")
     if not isinstance(certificate, dict):
         tried = [entry for entry in failure.get("evidence", []) if isinstance(entry, dict)]
-        told.sentences.append(
+        told.sentences = [
             "This proves nothing: a limit was reached before a solution or a proof was found."
-        )
+        ]
+        if recoveries:
+            rows = [list(row) for _, row in groupby(recoveries, key=mishap)]
+            told.sentences = [
+                "The run recovered from these mishaps until it gave up.",
+                *map(in_sentence, rows),
+            ]
         told.raw = json.dumps(tried, indent=1) if tried else ""
         return told
     told.raw = json.dumps(certificate, indent=1)

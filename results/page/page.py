@@ -82,7 +82,8 @@ def page_html(source: Source, replay: str = "") -> str:
 
     report, line = source.report, timeline(source)
     failure = report.get("failure")
-    told = explain(failure, source.scene, source.robot) if failure else None
+    recoveries = report["execution"].get("recoveries", [])
+    told = explain(failure, source.scene, source.robot, recoveries) if failure else None
     data = _data(source, line)
     script = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
     environment = Environment(

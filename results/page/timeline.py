@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, groupby
 from typing import Any
 
 from galley.domain.words import in_words
 from galley.results.page.source import Source
+
+_RECOVERY = re.compile(r"recovery \d+: ")
+
+
+def mishap(recovery: Mapping[str, Any]) -> tuple[object, ...]:
+    """What a recovery was from, without figures: the same for the same mishap again."""
+    noticed = tuple((each["kind"], each["name"]) for each in recovery["noticed"])
+    where = _RECOVERY.sub("", recovery["motion"], 1)
+    return noticed, where, recovery["ended"].partition(",")[0]
+
+
+def in_sentence(recoveries: Sequence[Mapping[str, Any]]) -> str:
+    """A mishap that happened once or several times, the last time in figures."""
+    last, times = recoveries[-1], [float(each["time_s"]) for each in recoveries]
+    often = f"{len(times)} times, from {times[0]:.1f} to {times[-1]:.1f} s"
+    what = "; ".join(str(each["what"]) for each in last["noticed"])
+    after = f", after {_RECOVERY.sub('', last['motion'], 1)}" if last["motion"] else ""
+    ended = f", which ended by: {last['ended']}" if last["ended"] else ""
+    return f"{often if len(times) > 1 else f'At {times[0]:.1f} s'}: {what}{after}{ended}."
 
 
 @dataclass(frozen=True)
@@ -87,6 +107,17 @@ class Timeline:
     parts: tuple[Part, ...]
     duration: float
     executed: bool
+
+    @property
+    def groups(self) -> list[tuple[str, list[Part]]]:
+        """The parts in order; recoveries from the same mishap in a row make one, with a title."""
+        found = []
+        for key, row in groupby(self.parts, key=lambda p: p.recovery and mishap(p.recovery)):
+            parts = list(row)
+            several = key is not None and len(parts) > 1
+            title = in_sentence([p.recovery for p in parts if p.recovery]) if several else ""
+            found.append((title, parts))
+        return found
 
     @property
     def steps(self) -> list[Step]:

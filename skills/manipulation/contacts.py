@@ -49,6 +49,8 @@ _FORCE_RATE = 1000.0  # Hz, of readings of the force: the Panda's
 _TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
 _BESIDE = MARGIN - 0.0005  # m, two items nearer than this leave no margin between them
 _OVER = 0.02  # m, an item is lifted this far above the items beside it
+_ALIKE = math.cos(math.radians(2.0))  # two grasps that are turned by less are one
+_SAME_PLACE = 0.002  # m, likewise
 _FEW = 16  # leaning grasps checked in one turn
 
 
@@ -109,9 +111,17 @@ def pick_with(
 def _grasps_in_turns(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Grasp]:
-    """Grasps of an item, endlessly: all standard ones, then some leaning ones, and so on."""
-    standard = grasps_at(context.scene, state, index, context.robot.gripper)
-    leaning, checked = leaning_with_room(context, state, index, rng), list[Grasp]()
+    """Grasps of an item, endlessly: all standard ones, then some leaning ones, and so on.
+
+    Those that closed on nothing are left out, whichever way round the hand was.
+    """
+
+    def untried(grasp: Grasp) -> bool:
+        return not any(k == index and same_grasp(X_IT, grasp.X_IT) for k, X_IT in context.missed)
+
+    standard = list(filter(untried, grasps_at(context.scene, state, index, context.robot.gripper)))
+    leaning = filter(untried, leaning_with_room(context, state, index, rng))
+    checked = list[Grasp]()
     while True:
         yield from (standard[k] for k in rng.permutation(len(standard)))
         more = list(islice(leaning, _FEW))
@@ -119,6 +129,13 @@ def _grasps_in_turns(
         if not standard and not checked:
             return
         yield from more or (checked[k] for k in rng.permutation(len(checked)))
+
+
+def same_grasp(X_IA: Array, X_IB: Array) -> bool:
+    """Whether two fingers close alike with their grasp frames at X_IA and X_IB (4, 4)."""
+    R_AB = X_IA[:3, :3].T @ X_IB[:3, :3]
+    turned = R_AB[2, 2] < _ALIKE or abs(R_AB[1, 1]) < _ALIKE
+    return not turned and float(np.linalg.norm(X_IA[:3, 3] - X_IB[:3, 3])) < _SAME_PLACE
 
 
 def leaning_with_room(

@@ -69,6 +69,8 @@ class PlanningContext:
         world: of PyBullet.
         recovery: number of replannings in this run; part of the key of every random stream.
         listener: hears of stances and grasps that are tried.
+        missed: grasps that closed on nothing in this run, as an item's index and X_IT (4, 4). They
+            are not tried again.
     """
 
     scene: Scene
@@ -77,6 +79,7 @@ class PlanningContext:
     settings: Settings = field(default_factory=Settings)
     recovery: int = 0
     listener: Listener = field(default_factory=Listener)
+    missed: tuple[tuple[int, Array], ...] = ()
 
     @cached_property
     def torque_models(self) -> dict[object, TorqueModel]:

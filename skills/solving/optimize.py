@@ -23,6 +23,7 @@ from galley.motion.motion import Motion, Record
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.trajectory import limit_ratios, slowed
 from galley.reachability.placement import SIDESTEP
+from galley.skills.manipulation.manipulation import shifted
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import free_view
 
@@ -36,6 +37,7 @@ TORQUE_SHARE = 0.8  # of the torque limits, used by plans; the rest is for contr
 _TORQUE_RATE = 50.0  # Hz, samples of the torque; the share covers what lies between them
 _ASTERN = 2.0  # s that a metre backwards counts more than a metre forward
 _TOLERANCE = 0.03  # relative gain below which the optimization of a drive ends
+_NUDGE = 1e-3  # m of the hand along a guard, by which its joints' rates are found
 _STEP = 0.01  # rad or m between states whose clearance is measured
 
 
@@ -173,23 +175,34 @@ def _within_torque_limits(context: PlanningContext, motion: Motion, state: State
 
 
 def _guarded(context: PlanningContext, motion: Motion, state: State) -> Motion:
-    """A motion that seeks contact for a held item, with the speed that keeps to ``impact_force``.
+    """A motion that seeks contact, with a speed at which contact is no harder than it may be.
 
-    The arm, its motors in step and the base locked, weighs on contact what it does along the end of
-    the line. The impact is plastic.
+    With an item in the hand that is ``impact_force``; with an empty one what its motors push, and
+    for the impact half of what the guard's force may be exceeded by. The arm, its motors in step
+    and the base locked, weighs on contact what it does along the end of the line, an empty one
+    along the search. The impact is plastic. A handle that the hand leads keeps the speed that its
+    skill gave.
     """
-    guard, limits = motion.guard, THRESHOLDS
-    state = effects(context.scene, context.robot, motion, state).state
-    if guard is None or guard.seek == 0.0 or state.held is None:
+    guard, limits, robot = motion.guard, THRESHOLDS, context.robot
+    leads = any(each.kind == "joint" for each in motion.attachments)
+    if guard is None or "arm" not in motion.group or (leads and guard.speed is not None):
         return motion
-    before, end = context.robot.with_groups(state.q, **{motion.group: motion.path.waypoints[-2:]})
-    hand = context.robot.kinematics.hand_pose
+    state = effects(context.scene, robot, motion, state).state
+    before, end = robot.with_groups(state.q, **{motion.group: motion.path.waypoints[-2:]})
+    hand, most, push = robot.kinematics.hand_pose, limits.impact_force, 0.0
+    if state.held is None:
+        push = guard.force + limits.push_excess
+        most = push + 0.5 * max(limits.overshoot, limits.overshoot_share * guard.force)
+        poses = np.stack([shifted(hand(end), -_NUDGE * guard.direction), hand(end)])
+        arms = robot.kinematics.follow(end[robot.slice("arm")], poses[::-1], end[:3])
+        before = end if arms is None else robot.with_groups(end, arm=arms[-1:])[0]
     way = float(guard.direction @ (hand(end) - hand(before))[:3, 3])
-    if way <= 0.0:  # the line doesn't end along the guard: nothing is known of its speed
+    if way <= 0.0:  # the hand doesn't move along the guard: nothing is known of its speed
         return motion
     mass = driven_mass(_dynamics(context, state).mass_matrix(end), end - before, way)
-    speed = fastest(limits.impact_force, mass, limits.impact_window)
-    return replace(motion, guard=replace(guard, speed=min(guard.speed, speed)))
+    speed = fastest(most, mass, limits.impact_window, push)
+    given = speed if guard.speed is None else guard.speed
+    return replace(motion, guard=replace(guard, speed=min(given, speed)))
 
 
 def _dynamics(context: PlanningContext, state: State) -> TorqueModel:

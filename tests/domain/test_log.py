@@ -24,6 +24,7 @@ def log():
         motion=np.array([0, 0, 1, 1, 1]),
         motions=np.array(["pick a | close", "place a | open"]),
         declared=np.array([["0", "a", "b"], ["1", "a", "c"], ["1", "b", "c"], ["10", "x", "y"]]),
+        guards=np.array([np.nan, 5.0]),
         ends=np.array(["grip, 12 N", ""]),
         names=np.array(["finger", "b", "a"]),
         contact_step=np.array([2]),

@@ -85,10 +85,12 @@ class Task:
         q[:3] += [x, y, heading]
         return state.with_robot(q)
 
-    def replan(self, k: int, state: State, recovery: int = 1) -> RecoveryPlan | Failure:
+    def replan(
+        self, k: int, state: State, recovery: int = 1, missed: tuple = ()
+    ) -> RecoveryPlan | Failure:
         """How it goes on from a State seen after motion ``k``."""
         index = self.motions[k].action_index
-        way = InterruptedPlan(self.plan, index, self.facts[index], self.motions[k])
+        way = InterruptedPlan(self.plan, index, self.facts[index], self.motions[k], missed)
         return replan(self.context, self.tamp, way, state, recovery)
 
     def carried_out(self, found: RecoveryPlan | Failure, executed: bool = False) -> State:

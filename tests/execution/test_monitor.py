@@ -9,7 +9,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import frozen, transform
 from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import WORLD
-from galley.domain.state import Placement, initial_state
+from galley.domain.state import Placement, initial_state, item_pose
 from galley.execution.monitor import REST
 from galley.execution.recovery.replanning import NOTHING_LEFT, REPLANNED, RESUMED, RecoveryPlan
 from galley.motion.effects import after
@@ -17,6 +17,7 @@ from galley.motion.motion import Attachment, Guard, Motion
 from galley.motion.path import Path
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.timing import rest_to_rest
+from galley.robots.panda.mobile import hand_pose
 from galley.tests.execution.physics.by_hand import grip
 from galley.tests.execution.scripted import FACTS, PLAN, Bench
 
@@ -112,6 +113,24 @@ def test_a_motion_that_ended_early_where_it_was_to_end_changes_nothing(context):
 
 
 # -- not as planned -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ended", "bad"), [("closed on nothing", True), ("grip, 40 N", False)])
+def test_a_grasp_that_closed_on_nothing_is_remembered_and_told(context, ended, bad):
+    context.executor.happens[2] = lambda state: state.with_item(0, context.start.items[0])
+    context.executor.ends[2] = ended
+    assert context.run() is None
+    ((under_way, _, _),) = context.replanned
+    told = "the grasp of block closed on nothing: it is not tried again"
+    assert (told in context.ears.stages) == bad == bool(under_way.missed)
+    if bad:
+        ((index, X_IT),) = under_way.missed
+        X_WT = item_pose(context.scene, context.start, index, np.eye(4)) @ X_IT
+        q = context.motions[1].path.end
+        X_WH = hand_pose(np.concatenate([context.motions[0].path.end, q]), context.scene.robot.base)
+        np.testing.assert_allclose(
+            X_WT, X_WH @ transform(None, context.robot.p_HT), atol=1e-9
+        )  # fmt: skip
 
 
 def test_an_item_that_was_nudged_is_planned_for_anew_from_where_it_is(context):

@@ -142,6 +142,38 @@ def test_a_refusal_without_a_plan_tried_is_told_in_words(tmp_path):
     assert "The last plan that was tried" not in page
 
 
+def test_mishaps_are_told_once_with_how_often_and_fold_together(source):
+    def recovery(time, name, ended):
+        noticed = [{"kind": "not-held", "name": name, "what": f"{name} is not in the hand"}]
+        motion = f"recovery {time}: (pick {name}) | close fingers"
+        return {
+            "time_s": time, "motion": motion, "noticed": noticed, "ended": ended,
+            "how": "resumed", "plan": [], "motions": [], "planning_s": 0.1,
+        }  # fmt: skip
+
+    missed = [recovery(k, "mug", f"closed on nothing, {k} mm") for k in range(1, 9)]
+    recoveries = [*missed, recovery(9, "jar", "")]
+    failure = {
+        "kind": "budget",
+        "message": "gave up",
+        "numbers": {},
+        "step": [],
+        "certificate": None,
+    }
+    told = explain(failure, source.scene, source.robot, recoveries)
+    assert told.sentences[1:] == [
+        "8 times, from 1.0 to 8.0 s: mug is not in the hand, after (pick mug) | close fingers,"
+        " which ended by: closed on nothing, 8 mm.",
+        "At 9.0 s: jar is not in the hand, after (pick jar) | close fingers.",
+    ]
+    execution = {**source.report["execution"], "recoveries": recoveries}
+    report = {**source.report, "status": "failed", "failure": failure, "execution": execution}
+    page = page_html(replace(source, report=report))
+    assert "This proves nothing" not in page
+    assert page.count("<summary>Recoveries 1 to 8. 8 times, from") == 1
+    assert page.count("<h3>Recovery ") == 9
+
+
 def test_what_is_in_the_way_is_marked(tmp_path):
     source = read_source(refused(tmp_path, "drawer_wholly_blocked", "into_the_drawer"))
     told = explain(source.report["failure"], source.scene, source.robot)

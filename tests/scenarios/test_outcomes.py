@@ -123,6 +123,7 @@ def test_the_picture_shows_where_the_log_ends(kitchen, robot, tmp_path):
         motions=np.array(["pick"]),
         declared=np.zeros((0, 3), dtype=str),
         ends=np.array([""]),
+        guards=np.array([np.nan]),
         names=np.zeros(0, dtype=str),
         contact_step=none.astype(int),
         contact_pair=np.zeros((0, 2), dtype=int),

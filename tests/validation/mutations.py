@@ -24,6 +24,7 @@ def part(log, first, last):
         **found,
         motions=log.motions[first : last + 1],
         ends=log.ends[first : last + 1],
+        guards=log.guards[first : last + 1],
         declared=np.array([(str(int(k) - first), a, b) for k, a, b in rows], dtype=np.str_).reshape(
             -1, 3
         ),

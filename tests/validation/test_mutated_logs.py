@@ -106,9 +106,8 @@ def test_one_missing_sample_is_found_at_either_end_too(kitchen, carrying, which)
 def test_a_run_cut_off_between_motions_is_found_though_its_times_are_right(kitchen, carrying):
     last = len(carrying.motions) - 1
     short = part(carrying, 0, last - 1)
-    claimed = replace(
-        short, motions=carrying.motions, ends=carrying.ends, declared=carrying.declared
-    )
+    names = ("motions", "ends", "guards", "declared")
+    claimed = replace(short, **{name: getattr(carrying, name) for name in names})
     assert "ends in motion" in words(validate_run(kitchen, claimed))
 
 

@@ -30,6 +30,7 @@ def still(scene, seconds=1.0, period=1 / 120):
         motions=np.array(["nothing to do"]),
         declared=np.empty((0, 3), dtype=np.str_),
         ends=np.array([""]),
+        guards=np.array([np.nan]),
         names=np.empty(0, dtype=np.str_),
         contact_step=np.empty(0, dtype=np.int64),
         contact_pair=np.empty((0, 2), dtype=np.int64),

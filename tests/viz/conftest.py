@@ -57,6 +57,7 @@ def log(scene: Scene, items: np.ndarray) -> Log:
         ),
         declared=np.zeros((0, 3), dtype=np.str_),
         ends=np.array(["", "", ""]),
+        guards=np.full(3, np.nan),
         names=np.zeros(0, dtype=np.str_),
         contact_step=np.zeros(0, dtype=np.int64),
         contact_pair=np.zeros((0, 2), dtype=np.int64),

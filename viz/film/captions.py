@@ -198,13 +198,17 @@ class _End:
 
 
 def _ends(log: Log) -> list[_End]:
-    """The early ends of motions, in order of time."""
-    ends = []
+    """The early ends of motions, in order of time.
+
+    None was meant that asked for another force, or after which the run had to recover.
+    """
+    ends, recoveries = [], [split_recovery(str(line))[0] for line in log.motions]
     for k, why in enumerate(log.ends):
         samples = np.flatnonzero(log.motion == k)
         if str(why) and len(samples):
             phase = split_line(split_recovery(str(log.motions[k]))[1])[1]
-            meant = str(why).startswith(_EXPECTED)
+            meant = str(why).startswith(_EXPECTED) and " instead of " not in str(why)
+            meant = meant and recoveries[k] == [*recoveries, recoveries[k]][k + 1]
             ends.append(_End(float(log.time[samples[-1]]), f"{phase}: {why}", meant))
     return sorted(ends, key=lambda end: end.time)
 
@@ -353,10 +357,16 @@ def _tag(
 
 @lru_cache(maxsize=256)
 def _gauge(width: int, height: int, force: int, limit: int) -> _CaptionLayer:
-    """A force as a gauge with its limit, and in newtons, at the right above the bar."""
+    """A force as a gauge with its limit, and in newtons, at the right above the bar.
+
+    Red where it is beyond the gauge's end, as no grip is.
+    """
     bar, size, _ = _sizes(height)
     size, margin = round(_SMALLER * size), round(0.35 * bar)
-    label, number, most = "fingers", f"{force} N", f"limit {limit} N" if limit else ""
+    label, number = "fingers", f"{force} N"
+    most = f"{'above ' if limit and force > _FULL_SCALE * limit else ''}limit {limit} N" * bool(
+        limit
+    )
     length, words, digits = round(2.6 * bar), _text_width(label, size), _text_width("888 N", size)
     full = round(words + length + digits + _text_width(most, size)) + 4 * margin
     full += margin * bool(limit)
@@ -365,14 +375,14 @@ def _gauge(width: int, height: int, force: int, limit: int) -> _CaptionLayer:
     _text(draw, margin, tag.height, label, size, _GREY)
     left, low, high = round(words) + 2 * margin, round(0.34 * tag.height), round(0.66 * tag.height)
     draw.rectangle((left, low, left + length, high), fill=(70, 78, 88, 255))
-    scale = _FULL_SCALE * (limit or force)
-    draw.rectangle(
-        (left, low, left + round(length * min(force / scale, 1.0)), high), fill=(*_ORANGE, 255)
-    )
+    share = force / (_FULL_SCALE * (limit or force))
+    color = _RED if share > 1.0 else _ORANGE
+    draw.rectangle((left, low, left + round(length * min(share, 1.0)), high), fill=(*color, 255))
     if limit:
         mark, thick = left + round(length / _FULL_SCALE), max(1, tag.height // 16)
         draw.rectangle((mark, low - thick, mark + thick, high + thick), fill=(*_WHITE, 255))
-    _text(draw, left + length + margin, tag.height, number, size, _WHITE)
+    white = _RED if share > 1.0 else _WHITE
+    _text(draw, left + length + margin, tag.height, number, size, white)
     _text(draw, round(left + length + 2 * margin + digits), tag.height, most, size, _GREY)
     return _layer(tag, width - margin - full, height - bar - tag.height - margin // 2)
 

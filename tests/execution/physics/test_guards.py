@@ -9,7 +9,10 @@ from galley.domain.frames import frozen
 from galley.domain.scene.reader import load_scene
 from galley.execution.physics.executor import ContactMonitor, PhysicsExecutor
 from galley.execution.physics.sensing import ContactForce, force_on, measure_contacts
+from galley.motion.motion import Guard
 from galley.motion.thresholds import THRESHOLDS
+from galley.skills import PlanningContext
+from galley.skills.solving.optimize import optimize_trajectory
 from galley.tests.execution.physics.by_hand import (
     BEFORE,
     BESIDE,
@@ -28,7 +31,9 @@ from galley.tests.execution.physics.by_hand import (
     shifted,
     standing,
 )
+from galley.validation import validate_run
 from galley.worlds.checker import pair
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 CONTACT = 3.0  # N
 ON_TOP = TOP + 0.05  # m, of the block's middle
@@ -225,6 +230,56 @@ def test_without_a_guard_a_hand_that_meets_the_table_stops_all_the_same(scene, r
     np.testing.assert_allclose(q, executor.world.command, atol=0.01)
 
 
+# -- pressing -------------------------------------------------------------------------------------
+
+
+def pressed(scene, robot, opened, way, guard):
+    """Closed fingers press on the cabinet from above or from ahead, as a skill's final motion."""
+    X_WT = down(-0.05, -0.2, TOP + 0.056) if guard.direction[2] else ahead(0.36, 0.15, 0.82)
+    base = BESIDE if guard.direction[2] else BEFORE
+    state = standing(scene, robot, base, X_WT, opening=0.0)
+    motion = line(
+        scene, robot, state.q, shifted(X_WT, *(way * guard.direction)), 0.08, guard,
+        grip("cabinet"),
+    )  # fmt: skip
+    with PyBulletWorld(scene, robot) as world:
+        motion = optimize_trajectory(PlanningContext(scene, robot, world), motion, state)
+    spies = [Forces(finger, "cabinet") for finger in FINGERS]
+    executor = opened(state, spies[0])
+    spies[0].before_step = lambda *args: [Forces.before_step(each, *args) for each in spies]
+    seen = executor.execute(motion, "(press) | press")
+    executor.wait(0.5)
+    return (
+        seen,
+        np.sum([each.normal for each in spies], axis=0),
+        validate_run(scene, executor.log()),
+    )
+
+
+@pytest.mark.parametrize("speed", [None, 0.5])
+@pytest.mark.parametrize("force", [2.0, 5.0, 30.0])
+@pytest.mark.parametrize("direction", [DOWN, IN])
+def test_an_empty_hand_presses_with_what_its_guard_asks_for(
+    scene, robot, opened, direction, force, speed
+):
+    guard = Guard(np.array(direction), force, speed, 0.02)
+    seen, forces, verdict = pressed(scene, robot, opened, 0.038, guard)
+    assert seen.ended.startswith("contact"), seen.ended
+    assert force <= forces.max() <= force + max(20.0, 0.5 * force)
+    assert forces[-1] <= force, "the hand presses on"
+    assert verdict.passed, verdict.violations
+
+
+def test_a_contact_harder_than_its_guard_allows_is_told_and_a_violation(scene, robot, opened):
+    guard = Guard(np.array(DOWN), 5.0)  # the line goes on where the table is, at its own speed
+    seen, forces, verdict = pressed(scene, robot, opened, 0.05, guard)
+    assert forces.max() > 25.0
+    assert " instead of 5 N" in seen.ended
+    (violation,) = verdict.violations
+    assert f"presses on cabinet with {forces.max():.0f} N" in violation.what
+    assert "up to 25 N are allowed" in violation.what
+
+
 # -- drawers --------------------------------------------------------------------------------------
 
 
@@ -264,7 +319,7 @@ def test_a_stuck_drawer_stops_the_pull(scene, robot, opened):
     guard = seek(OUT, THRESHOLDS.pull_force)
     pull = line(scene, robot, q, shifted(X_WT, x=0.15), 0.15, guard, grip("knob"))
     seen = executor.execute(pull, "pull")
-    assert seen.ended.startswith("contact")
+    assert seen.ended.startswith("stuck")
     assert "% of the way" in seen.ended
     assert abs(seen.state.scene_q[0]) < 0.003
     where = executor.world.hand_pose() @ [*robot.p_HT, 1.0]

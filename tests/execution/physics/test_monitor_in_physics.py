@@ -81,8 +81,8 @@ def test_a_drawer_that_gets_stuck_is_pulled_again(tmp_path, small_text, robot):
     assert under_way.motion.phase == "pull"
     (recovery,) = loop.recoveries
     assert "drawer" in {deviation.kind for deviation in recovery.noticed}
-    assert recovery.ended.startswith("contact")
+    assert recovery.ended.startswith("stuck")
     assert opened[-1] == pytest.approx(opening, abs=0.003)
     assert ends[0].startswith("grip")
-    assert ends[1].startswith("contact")
+    assert ends[1].startswith("stuck")
     assert ends[2] == ""

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import rotation_about, rotation_z, transform
+from galley.domain.frames import inverse, rotation_about, rotation_z, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state, item_pose
 from galley.execution.recovery.plans import NOTHING_LEFT, REPLANNED, RESUMED
 from galley.execution.recovery.replanning import within_limits
+from galley.motion.effects import after
 from galley.planning import validate_actions
 from galley.robots.panda.mobile import hand_pose
 from galley.tests.effort import quick_first
@@ -35,6 +36,22 @@ def test_an_item_that_was_nudged_before_the_grasp_is_taken_where_it_is(task):
     assert found.how == RESUMED
     assert found.plan == task.plan[1:]
     task.carried_out(found, executed=True)
+
+
+def test_grasps_that_closed_on_nothing_are_not_chosen_again_either_way_round(task):
+    robot, missed, X_TT = task.context.robot, [], np.diag([-1.0, -1.0, 1.0, 1.0])  # fingers swapped
+    k, state = task.after("pick sugar", "approach")
+    for _ in range(4):
+        found = task.replan(k, state, missed=tuple(missed))
+        seen = found.start
+        for motion in found.motions:
+            seen = after(task.scene, robot, motion, seen)
+            if seen.held is not None:
+                break
+        X_IT = inverse(seen.items[seen.held].X_PI) @ transform(None, robot.p_HT)
+        for _, X in missed:
+            assert min(np.abs(X_IT - X).max(), np.abs(X_IT @ X_TT - X).max()) > 0.002
+        missed.append((seen.held, X_IT))
 
 
 @pytest.mark.parametrize(("axis", "sign"), [(0, 1.0), (0, -1.0)])

@@ -152,6 +152,25 @@ def test_a_film_says_what_ended_motions_and_when_it_is_recovering(
     assert {caption.mode for caption in told} == {"physics"}
 
 
+@pytest.mark.parametrize(
+    ("lines", "ended", "meant"),
+    [
+        (["(a) | push", "(b) | lift"], "contact, 21 N", True),
+        (["(a) | push", "recovery 1: (a) | push"], "contact, 21 N", False),
+        (["recovery 1: (a) | push", "recovery 1: (b) | lift"], "contact, 21 N", True),
+        (["(a) | press", "(b) | lift"], "contact, 64 N instead of 5 N", False),
+        (["(a) | pull", "(b) | lift"], "stuck, 36 N, 8 % of the way", False),
+    ],
+)
+def test_only_what_was_meant_is_green(
+    log: Log, scene: Scene, robot: RobotModel, lines: list[str], ended: str, meant: bool
+) -> None:
+    run = replace(log, motions=np.array([*lines, "x"]), ends=np.array([ended, "", ""]))
+    frames = resample(run, robot, frame_times(run, 10.0, hold=1.0))
+    events = [c for c in film_captions(run, frames, scene, robot, 1.0, "") if c.event]
+    assert {caption.expected for caption in events} == {meant}
+
+
 def colored(picture: np.ndarray, color: tuple[int, int, int]) -> np.ndarray:
     return np.abs(picture.astype(int) - color).max(axis=2) < 40
 
@@ -176,7 +195,9 @@ def test_what_a_physics_run_has_is_seen_in_the_picture() -> None:
 
     assert gauge(0) == 0
     assert gauge(30) == pytest.approx(3 * gauge(10), rel=0.1)
-    assert gauge(900) == gauge(80)
+    assert gauge(60) > gauge(50)
+    assert gauge(61) == gauge(900) == 0  # red from there on
+    assert colored(draw_caption(plain, Caption(force=61, limit=40)), red).sum() > 200
     alert = draw_caption(plain, Caption(alert="recovery 1", title="Galley"))
     rows, columns = np.nonzero((alert[..., 0] > 150) & (alert[..., 2] < 90))
     assert len(rows) > 2000
