@@ -50,7 +50,9 @@ class Guard:
         if abs(float(direction @ direction) - 1.0) > 1e-6:
             raise ValueError(f"direction of a guard must be a unit vector, got {direction}")
         for name in ("force", "speed", "seek"):
-            as_numbers(getattr(self, name), f"{name} of a guard", least=0.0)
+            value = getattr(self, name)
+            if value is not None:
+                as_numbers(value, f"{name} of a guard", least=0.0)
 
 
 @dataclass(frozen=True)
