@@ -101,11 +101,12 @@ def command(arguments: argparse.Namespace) -> int:
         progress=progress,
     )
     try:
-        task = ground(domain, problem, limits)
+        try:
+            task = ground(domain, problem, limits)
+        finally:
+            progress.end()
     except LimitReached as stopped:
         return _refuse(stopped.failure, arguments, {"plan": None})
-    finally:
-        progress.end()
     progress.doing, progress.counted = "searching", "states expanded"
     grounded = time.perf_counter()
     limits = replace(limits, spent=grounded - read)

@@ -133,12 +133,13 @@ class GroundingBudget:
 
     def __init__(self, limits: SearchLimits) -> None:
         self._budget = SearchBudget(replace(limits, nodes=None))
-        self._spent = 0
-        self._next_check = _CHECK_EVERY
-        self._next_forecast = _FIRST_FORECAST
-        self.forecast: Callable[[int], tuple[int, str]] = lambda steps: (0, "")
-        self._expanding = (0, "")
-        self._began = 0
+        self.restart(lambda steps: (0, ""))
+
+    def restart(self, forecast: Callable[[int], tuple[int, str]]) -> None:
+        """Counts from 0; time goes on."""
+        self.forecast = forecast
+        self._spent, self._next_check, self._next_forecast = 0, _CHECK_EVERY, _FIRST_FORECAST
+        self._began, self._expanding = 0, (0, "")
 
     def expand(self, combinations: int, what: str) -> None:
         """Announces that quantifiers are expanded next, which may end early."""

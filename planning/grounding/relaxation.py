@@ -170,7 +170,7 @@ class Fixpoint(_Rules):
         objects = Objects(domain, problem, budget)
         self.objects = objects
         self._spend, self._expand = budget.spend, budget.expand
-        budget.forecast = self._forecast
+        budget.restart(self._forecast)
         self.schemas = {a.name: CompiledSchema(a, domain, problem, objects) for a in domain.actions}
         self._rank = {each.name: i for i, each in enumerate(problem.objects)}
         self._order = {each.name: i for i, each in enumerate(domain.actions)}
@@ -212,8 +212,13 @@ class Fixpoint(_Rules):
         )
 
     def extended(self, facts: Iterable[Fact], removed: Iterable[Fact]) -> Fixpoint:
-        """The fixpoint of all initial states so far and one with ``facts``, without ``removed``."""
+        """The fixpoint of all initial states so far and one with ``facts``, without ``removed``.
+
+        Raises:
+            LimitReached: as for ``ground``.
+        """
         new = copy(self)
+        self.objects.budget.restart(new._forecast)
         new.init, new.true = set(self.init), set(self.true)
         new.falsified, new.instances = set(self.falsified), dict(self.instances)
         new._by_predicate = _copied(self._by_predicate)

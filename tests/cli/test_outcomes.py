@@ -236,6 +236,17 @@ def test_an_action_that_the_scene_rules_out_is_planned_round(outcome, problem):
     assert "(place sugar countertop h1)" in report["plan"]
 
 
+def test_an_action_that_is_too_large_to_ground_is_named(outcome, tmp_path):
+    names = " ".join(f"?v{k}" for k in range(12))  # 4^12 combinations of furniture
+    every = f"(forall ({names} - furniture) (or (near ?v0) (not (near ?v1)) (near ?v2)))"
+    domain = DOMAIN.read_text().replace("(not (near ?to)))", f"(not (near ?to)) {every})", 1)
+    (tmp_path / "large.pddl").write_text(domain)
+    done, report, _ = outcome(TASK, "--domain", tmp_path / "large.pddl")
+    assert done.status == 1
+    assert "action 'navigate' has 8,388,608 or more" in done.err
+    assert report["failure"]["kind"] == "budget"
+
+
 @pytest.mark.parametrize(
     "idle",
     quick_first(1, [("pick", r"\w+", "nothing"), ("place", "nothing", r"\w+")]),

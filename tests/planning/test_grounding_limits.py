@@ -98,3 +98,10 @@ def test_grounding_ends_at_a_limit(limit, pddl):
 def test_memory_is_limited_by_default():
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20
     assert 0 < SearchLimits().memory_mib - resident_mib() <= pages / 2 + 100
+
+
+def test_why_a_goal_is_unreachable_is_told_though_with_a_remedy_too_much_is_reachable(pddl):
+    action = f"(?a ?b ?c ?d ?e) :precondition (and {ALL}) :effect (s ?e)"
+    never = search(ground(*pddl(*texts(action, init=CHAIN.removeprefix("(p o0)")))))
+    assert never.kind is FailureKind.CONTRADICTION
+    assert "(p o0)" in never.certificate["never"]
