@@ -142,17 +142,12 @@ class GalleyEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
         """
         run = _Run(problem, timeout, output_stream)
         task = run.task
-        if isinstance(task, Task) and self.optimality_metric_required:
+        if isinstance(task, Failure):
+            yield run.result(task)
+        elif self.optimality_metric_required:
             yield from run.all_best(task)
-            return
-        found = search(task, "gbfs", run.limits) if isinstance(task, Task) else task
-        if isinstance(found, Plan):
-            yield run.intermediate(found)
-            best = search(run.task, "astar", run.limits)
-            if isinstance(best, Plan):
-                yield run.result(best, optimal=True)
-                return
-        yield run.result(found)
+        else:
+            yield from run.better_and_better(task)
 
 
 class _Run:
@@ -172,19 +167,21 @@ class _Run:
         return SearchLimits(seconds=self._timeout, spent=perf_counter() - self._began)
 
     def _task(self) -> Task | Failure:
+        if not isinstance(self.problem, Problem):  # a schedule, several agents
+            raise self._refusal("")
         with TemporaryDirectory(prefix="galley-up-") as folder:
             domain_file, problem_file = (Path(folder, each) for each in ("d.pddl", "p.pddl"))
             try:
-                assert isinstance(self.problem, Problem)  # no schedule, no agents
                 self._writer = PDDLWriter(self.problem, rewrite_bool_assignments=True)
                 self._writer.write_domain(str(domain_file))
                 self._writer.write_problem(str(problem_file))
                 domain, problem = read_task(domain_file, problem_file)
-                assert self._others <= _CLOSED_WORLD  # which the writer leaves out without a word
             except BadInput as error:
                 raise self._refusal(error.errors[0].what) from None
             except (AssertionError, NotImplementedError, UPException) as error:
                 raise self._refusal(str(error).partition("\n")[0]) from error
+        if not self._others <= _CLOSED_WORLD:  # the writer left it out without a word
+            raise self._refusal("")
         try:
             return ground(domain, problem, self.limits)
         except LimitReached as limit:
@@ -200,18 +197,29 @@ class _Run:
         why = [f"problems with {features} are not supported"] if features else []
         return UPUnsupportedProblemTypeError(f"galley: {': '.join([*why, what] if what else why)}")
 
+    def better_and_better(self, task: Task) -> Iterator[PlanGenerationResult]:
+        """Results for a plan that is found quickly, and for the best if there is time."""
+        found = search(task, "gbfs", self.limits)
+        if isinstance(found, Failure):
+            yield self.result(found)
+            return
+        yield self.intermediate(found)
+        best = search(task, "astar", self.limits)
+        yield self.result(best, True) if isinstance(best, Plan) else self.result(found)
+
     def all_best(self, task: Task) -> Iterator[PlanGenerationResult]:
         """Results for all plans of least cost, none of which visits a state twice."""
         ordered = plans(task, self.limits)
         best = next(ordered, None)
         if best is None:
+            assert ordered.failure is not None, "nor is it complete"
             yield self.result(ordered.failure)
             return
         least = best.cost
         for plan in takewhile(lambda each: each.cost == least, ordered):
             yield self.intermediate(best)
             best = plan
-        yield self.result(best, optimal=True)
+        yield self.result(best, True)
 
     def intermediate(self, plan: Plan) -> PlanGenerationResult:
         """The result for a plan that is not the last."""

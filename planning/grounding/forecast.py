@@ -93,7 +93,8 @@ class _Counter:
         """The literals in groups that share no unbound variable."""
         parts: list[tuple[set[int], tuple[int, ...]]] = []
         for literal in literals:
-            free, part = set(self.variables[literal]) - bound, (literal,)
+            free = set(self.variables[literal]) - bound
+            part: tuple[int, ...] = (literal,)
             for other in [each for each in parts if each[0] & free]:
                 parts.remove(other)
                 free, part = free | other[0], other[1] + part
