@@ -14,7 +14,7 @@ _MIB = 1 << 20
 _CHECK_EVERY = 4096  # combinations between two checks of clock and memory
 _MAX_COMBINATIONS = 5_000_000  # half a minute; their actions would fill the memory
 _FIRST_FORECAST = 16_384  # combinations, half a second; then at each doubling
-_FORECAST_SHARE = 16  # combinations for each of its steps
+_FORECAST_SHARE = 4  # combinations for each fact that it looks at
 _SHARE_OF_FREE = 0.8  # of the free memory, at most
 _PROGRESS_S = 0.5  # between two reports of progress
 

@@ -25,11 +25,7 @@ from unified_planning.engines.mixins import AnytimePlannerMixin, OneshotPlannerM
 from unified_planning.engines.mixins.anytime_planner import AnytimeGuarantee
 from unified_planning.engines.mixins.oneshot_planner import OptimalityGuarantee
 from unified_planning.engines.results import LogLevel, LogMessage
-from unified_planning.exceptions import (
-    UPException,
-    UPUnsupportedProblemTypeError,
-    UPUsageError,
-)
+from unified_planning.exceptions import UPException, UPUnsupportedProblemTypeError, UPUsageError
 from unified_planning.io import PDDLWriter
 from unified_planning.model import AbstractProblem, Problem, ProblemKind
 from unified_planning.plans import ActionInstance, SequentialPlan
@@ -77,12 +73,11 @@ class GalleyEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
         Engine.__init__(self)
         OneshotPlannerMixin.__init__(self)
         AnytimePlannerMixin.__init__(self)
-        for name in unknown:
-            hint = did_you_mean(name, ["search"])
-            raise UPUsageError(f"galley has no parameter '{name}'{hint} (there is search)")
-        if search is not None and search not in METHODS:
-            hint, known = did_you_mean(str(search), list(METHODS)), ", ".join(METHODS)
-            raise UPUsageError(f"galley has no search '{search}'{hint} (there are {known})")
+        if unknown:
+            raise UPUsageError(f"galley has no parameter {', '.join(unknown)}; it has search")
+        if search not in (None, *METHODS):
+            hint = did_you_mean(str(search), list(METHODS))
+            raise UPUsageError(f"search is one of {', '.join(METHODS)}, not {search!r}{hint}")
         self._method = search
 
     @property
@@ -203,7 +198,7 @@ class _Run:
         if isinstance(found, Failure):
             yield self.result(found)
             return
-        yield self.intermediate(found)
+        yield self.result(found, last=False)
         best = search(task, "astar", self.limits)
         yield self.result(best, True) if isinstance(best, Plan) else self.result(found)
 
@@ -217,22 +212,20 @@ class _Run:
             return
         least = best.cost
         for plan in takewhile(lambda each: each.cost == least, ordered):
-            yield self.intermediate(best)
+            yield self.result(best, last=False)
             best = plan
         yield self.result(best, True)
 
-    def intermediate(self, plan: Plan) -> PlanGenerationResult:
-        """The result for a plan that is not the last."""
-        status = PlanGenerationResultStatus.INTERMEDIATE
-        return PlanGenerationResult(status, self._as_theirs(plan), "galley")
-
-    def result(self, found: Plan | Failure, optimal: bool = False) -> PlanGenerationResult:
-        """The last result, with the certificate of a Failure as a log message."""
+    def result(
+        self, found: Plan | Failure, optimal: bool = False, last: bool = True
+    ) -> PlanGenerationResult:
+        """A result, with the certificate of a Failure as a log message."""
         status = PlanGenerationResultStatus
         if isinstance(found, Plan):
             best = optimal and self.problem.quality_metrics
             solved = status.SOLVED_OPTIMALLY if best else status.SOLVED_SATISFICING
-            return PlanGenerationResult(solved, self._as_theirs(found), "galley")
+            plan = self._as_theirs(found)
+            return PlanGenerationResult(solved if last else status.INTERMEDIATE, plan, "galley")
         proven = found.kind is not FailureKind.BUDGET
         failed = status.UNSOLVABLE_PROVEN if proven else status.TIMEOUT
         if self._output_stream is not None:
@@ -244,14 +237,10 @@ class _Run:
         return PlanGenerationResult(failed, None, "galley", log_messages=log)
 
     def _as_theirs(self, plan: Plan) -> SequentialPlan:
-        named, expressions = self._writer.get_item_named, self.problem.environment
-        return SequentialPlan(
-            [
-                ActionInstance(
-                    named(each.name),
-                    tuple(expressions.expression_manager.ObjectExp(named(a)) for a in each.args),
-                )
-                for each in plan.actions
-            ],
-            self.problem.environment,
-        )
+        named, environment = self._writer.get_item_named, self.problem.environment
+        thing = environment.expression_manager.ObjectExp
+        steps = [
+            ActionInstance(named(each.name), tuple(thing(named(arg)) for arg in each.args))
+            for each in plan.actions
+        ]
+        return SequentialPlan(steps, environment)

@@ -19,16 +19,8 @@ from itertools import count
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
 from galley.domain.state import State
-from galley.planning import (
-    GroundAction,
-    LimitReached,
-    Plan,
-    SearchLimits,
-    Task,
-    ground,
-    plans,
-    search,
-)
+from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
+from galley.planning.limits import LimitReached
 from galley.skills.skill import BoundAction
 from galley.skills.solving.context import PlanningContext
 from galley.tamp.binding import bind_plan, item_places, open_furniture

@@ -16,18 +16,18 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass
 from itertools import islice, product
+from math import prod
 from typing import TypeVar
 
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
-from galley.planning.grounding.forecast import least_bindings
+from galley.planning.grounding.forecast import Condition, Forecast
 from galley.planning.grounding.schemas import (
     ActionInstance,
     Binding,
     CompiledSchema,
     FactCondition,
     Objects,
-    Pattern,
 )
 from galley.planning.limits import GroundingBudget
 from galley.planning.operators import GroundAction
@@ -166,6 +166,9 @@ class Fixpoint(_Rules):
     """The relaxed-reachable facts and actions of a problem; can be extended by initial facts."""
 
     def __init__(self, domain: Domain, problem: Problem, budget: GroundingBudget) -> None:
+        # Facts, numbered as they are reached, by predicate, and by predicate, position and object.
+        self._by_predicate: dict[str, list[_Numbered]] = defaultdict(list)
+        self._by_argument: dict[tuple[str, int, str], list[_Numbered]] = defaultdict(list)
         super().__init__(problem.init)
         objects = Objects(domain, problem, budget)
         self.objects = objects
@@ -178,10 +181,7 @@ class Fixpoint(_Rules):
         for schema in self.schemas.values():
             for index, (predicate, _) in enumerate(schema.positive):
                 self._triggers[predicate].append((schema, index))
-        # Processed facts, numbered in order, by predicate, and by predicate, position and object.
-        self._settled = 0
-        self._by_predicate: dict[str, list[_Numbered]] = defaultdict(list)
-        self._by_argument: dict[tuple[str, int, str], list[_Numbered]] = defaultdict(list)
+        self._settled = 0  # the number of the last fact that is processed
         self._instantiated: set[GroundAction] = set()
         self._unfinished: deque[tuple[CompiledSchema, Iterator[None]]] = deque()
         for schema in self.schemas.values():
@@ -244,12 +244,17 @@ class Fixpoint(_Rules):
         rules.run()
         return self._reached(rules)
 
-    def _settle(self, fact: Fact) -> None:
-        self._settled += 1
-        numbered = (self._settled, fact)
+    def _reach(self, fact: Fact) -> None:
+        if fact in self.true:
+            return
+        super()._reach(fact)
+        numbered = (len(self.true), fact)
         self._by_predicate[fact.predicate].append(numbered)
         for position, arg in enumerate(fact.args):
             self._by_argument[fact.predicate, position, arg].append(numbered)
+
+    def _settle(self, fact: Fact) -> None:
+        self._settled += 1
         for schema, index in self._triggers.get(fact.predicate, ()):
             pattern = schema.positive[index][1]
             start = schema.unify(pattern, fact.args, [None] * len(schema.allowed))
@@ -257,9 +262,7 @@ class Fixpoint(_Rules):
                 rest = schema.positive[:index] + schema.positive[index + 1 :]
                 self._begin(schema, rest, start)
 
-    def _begin(
-        self, schema: CompiledSchema, rest: list[tuple[str, Pattern]], start: Binding
-    ) -> None:
+    def _begin(self, schema: CompiledSchema, rest: list[Condition], start: Binding) -> None:
         work = self._instantiate(schema, rest, start, self._settled)
         if schema.quantified < _TURN:
             self._continue(schema, work)
@@ -273,7 +276,7 @@ class Fixpoint(_Rules):
             self._unfinished.append((schema, work))
 
     def _instantiate(
-        self, schema: CompiledSchema, rest: list[tuple[str, Pattern]], start: Binding, last: int
+        self, schema: CompiledSchema, rest: list[Condition], start: Binding, last: int
     ) -> Iterator[None]:
         """Makes the actions with facts up to the ``last``; yields after each."""
         for binding in self._join(schema, rest, start, last):
@@ -293,54 +296,51 @@ class Fixpoint(_Rules):
                 yield
 
     def _join(
-        self,
-        schema: CompiledSchema,
-        rest: list[tuple[str, Pattern]],
-        binding: Binding,
-        last: int,
+        self, schema: CompiledSchema, rest: list[Condition], binding: Binding, last: int
     ) -> Iterator[Binding]:
         """Every extension of ``binding`` that makes ``rest`` true by facts up to the ``last``."""
         if not rest:
             yield binding
             return
 
-        def free(condition: tuple[str, Pattern]) -> int:
+        def free(condition: Condition) -> int:
             return sum(isinstance(i, int) and binding[i] is None for i in condition[1])
 
         chosen = min(rest, key=free)
         remaining = [each for each in rest if each is not chosen]
-        predicate, pattern = chosen
+        for number, fact in self._matches(chosen, binding):
+            if number > last:
+                break
+            self._spend()
+            extended = schema.unify(chosen[1], fact.args, binding)
+            if extended is not None:
+                yield from self._join(schema, remaining, extended, last)
+
+    def _matches(self, condition: Condition, binding: Binding) -> list[_Numbered]:
+        """The facts that may satisfy a condition, in order of their numbers."""
+        predicate, pattern = condition
         matches = self._by_predicate.get(predicate, [])
         for position, item in enumerate(pattern):
             value = item if isinstance(item, str) else binding[item]
             if value is not None:
                 narrowed = self._by_argument.get((predicate, position, value), [])
                 matches = min(matches, narrowed, key=len)
-        for number, fact in matches:
-            if number > last:
-                break
-            self._spend()
-            extended = schema.unify(pattern, fact.args, binding)
-            if extended is not None:
-                yield from self._join(schema, remaining, extended, last)
+        return matches
 
     def _forecast(self, steps: int) -> tuple[int, str]:
         """The most combinations of one action that are to come at least, and its name.
 
         Quantifiers count by half, for to expand one may end early.
         """
-        facts: dict[str, list[Fact]] = defaultdict(list)
-        for fact in self.true:
-            facts[fact.predicate].append(fact)
-        steps //= len(self.schemas) or 1
-        sizes = (
-            (
-                least_bindings(each, facts, steps) * (1 + each.quantified // 2),
-                f"action '{each.name}'",
-            )
-            for each in self.schemas.values()
-        )
-        return max(sizes, default=(0, ""))
+        most = (0, "")
+        for schema in self.schemas.values():
+            forecast = Forecast(schema, self._matches, steps // len(self.schemas))
+            binding: Binding = [None] * len(schema.candidates)
+            named = {i for _, pattern in schema.positive for i in pattern}
+            free = prod(len(each) for i, each in enumerate(schema.candidates) if i not in named)
+            size = forecast.count(schema.positive, binding) * free * (1 + schema.quantified // 2)
+            most = max(most, (size, f"action '{schema.name}'"))
+        return most
 
     def _rank_of(self, instance: ActionInstance) -> tuple[int, ...]:
         args = (self._rank[arg] for arg in instance.action.args)

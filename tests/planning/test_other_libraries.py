@@ -107,8 +107,8 @@ def test_static_fluents_are_costs_and_a_search_is_a_parameter(planner):
     with up.OneshotPlanner(name="galley", params={"search": "bfs"}) as it:
         short = it.solve(problem)
     assert (short.status, len(short.plan.actions)) == (Status.SOLVED_SATISFICING, 1)
-    for wrong, told in (({"search": "bsf"}, "bfs, astar, gbfs"), ({"serch": "bfs"}, "is search")):
-        with pytest.raises(UPUsageError, match=f"did you mean .*{told}"):
+    for wrong in ({"search": "bsf"}, {"serch": "bfs"}):
+        with pytest.raises(UPUsageError, match="search is one of bfs, astar, gbfs|it has search"):
             up.OneshotPlanner(name="galley", params=wrong)
 
 
