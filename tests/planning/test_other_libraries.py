@@ -108,7 +108,7 @@ def test_static_fluents_are_costs_and_a_search_is_a_parameter(planner):
         short = it.solve(problem)
     assert (short.status, len(short.plan.actions)) == (Status.SOLVED_SATISFICING, 1)
     for wrong in ({"search": "bsf"}, {"serch": "bfs"}):
-        with pytest.raises(UPUsageError, match="search is one of bfs, astar, gbfs|it has search"):
+        with pytest.raises(UPUsageError, match=r"search is one of bfs, astar, gbfs|it has search"):
             up.OneshotPlanner(name="galley", params=wrong)
 
 
