@@ -1,14 +1,17 @@
 """Grounding that would not end is refused at once, by the name of what is too large."""
 
 import os
-from itertools import pairwise
+from itertools import pairwise, product
 from time import process_time
 
 import pytest
 
 from galley.domain.failure import FailureKind
+from galley.domain.pddl.formula import Fact
 from galley.planning import LimitReached, SearchLimits, ground, search
+from galley.planning.grounding.forecast import Forecast
 from galley.planning.limits import resident_mib
+from galley.tests.planning.random_tasks import make
 
 ITEMS = [f"o{i}" for i in range(60)]
 DOMAIN = """(define (domain d) (:requirements :adl) (:predicates (p ?x) (q ?x ?y) (r) (s ?x))
@@ -105,3 +108,26 @@ def test_why_a_goal_is_unreachable_is_told_though_with_a_remedy_too_much_is_reac
     never = search(ground(*pddl(*texts(action, init=CHAIN.removeprefix("(p o0)")))))
     assert never.kind is FailureKind.CONTRADICTION
     assert "(p o0)" in never.certificate["never"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_forecast_counts_what_trying_all_bindings_counts(seed, pddl):
+    made = make(seed)
+    fixpoint = ground(*pddl(made.domain_text, made.problem_text)).fixpoint
+    for schema in fixpoint.schemas.values():
+        conditions = dict.fromkeys(schema.positive)
+        variables = sorted({i for _, pattern in conditions for i in pattern if isinstance(i, int)})
+        tried = (
+            dict(zip(variables, objects, strict=True))
+            for objects in product(*(schema.candidates[i] for i in variables))
+        )
+        whole = sum(
+            all(
+                Fact(p, tuple(b.get(i, i) for i in args)) in fixpoint.true for p, args in conditions
+            )
+            for b in tried
+        )
+        unbound = [None] * len(schema.candidates)
+        matches = fixpoint._matches
+        assert Forecast(schema, matches, 10**9).count(list(conditions), unbound) == whole
+        assert Forecast(schema, matches, 3).count(list(conditions), unbound) <= whole
