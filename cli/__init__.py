@@ -10,6 +10,7 @@ command is imported, and heavy libraries only when it runs.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import signal
@@ -145,38 +146,70 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")
     ):
         arguments = ["run", *arguments]
+    if not _open_streams():
+        _say("can't go on: standard output is closed; redirect it to a file or to /dev/null")
+        return NOT_ACHIEVED
+    status = DONE
+    try:
+        try:
+            status = _run(arguments)
+        finally:  # after --help, too
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has closed it (head, a pager)
+        pass
+    except OSError as error:  # a full disk, a deleted folder
+        place = f"{error.filename}: " if error.filename else ""
+        if not place and isinstance(error, FileNotFoundError):  # os.getcwd
+            place = "the working folder: "
+        notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+        _say(f"can't go on: {place}{error.strerror or error}{notes}")
+        return NOT_ACHIEVED
+    finally:
+        _leave_streams()
+    return status
+
+
+def _run(arguments: list[str]) -> int:
+    """Read the command line and run its command."""
     options, unknown = parser(*arguments).parse_known_args(arguments)
     if unknown:
         _refuse_unknown(options, unknown)
     signal.signal(signal.SIGTERM, _interrupt)
     command: Callable[[argparse.Namespace], int] = options.function
     try:
-        status = command(options)
-        sys.stdout.flush()
-        return status
+        return command(options)
     except BadInput as error:
-        print(error, file=sys.stderr)
+        _say(str(error))
         return BAD_INPUT
     except argparse.ArgumentTypeError as error:  # conflicting options
-        print(f"{options.parser.prog}: error: {error}", file=sys.stderr)
+        _say(f"{options.parser.prog}: error: {error}")
         return BAD_INPUT
-    except BrokenPipeError:  # the reader of our output has closed it (head, a pager)
-        _leave_stdout()
-        return DONE
-    except OSError as error:  # a full disk, a deleted folder
-        place = f"{error.filename}: " if error.filename else ""
-        notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-        print(f"can't go on: {place}{error.strerror or error}{notes}", file=sys.stderr)
-        _leave_stdout()
-        return NOT_ACHIEVED
     except KeyboardInterrupt:
         kept = (
             "; what was finished is kept"
             if arguments[0] in ("run", "compare", "scenarios", "disturb", "reach", "demos", "push")
             else ""
         )
-        print(f"interrupted{kept}", file=sys.stderr)
+        _say(f"interrupted{kept}")
         return INTERRUPTED
+
+
+def _open_streams() -> bool:
+    """Open to null what is closed of stdin, stdout and stderr; returns whether stdout was open.
+
+    Else the next file to be opened would get the descriptor, and whatever is printed there.
+    """
+    was_open = sys.stdout is not None
+    for name in ("stdin", "stdout", "stderr"):  # the lowest free descriptor is taken first
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
+    return was_open
+
+
+def _say(text: str) -> None:
+    """Print to stderr, if it has a reader."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)
 
 
 def _refuse_unknown(options: argparse.Namespace, unknown: list[str]) -> NoReturn:
@@ -188,12 +221,13 @@ def _refuse_unknown(options: argparse.Namespace, unknown: list[str]) -> NoReturn
     command.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
 
-def _leave_stdout() -> None:
-    """Redirect a closed stdout to null, so that the final flush of the process can't fail."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _leave_streams() -> None:
+    """Redirect a closed stdout or stderr to null, so that the process's last flush can't fail."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from galley.planning import Plan, SearchLimits, Task
 
 _SILENT_S = 2.0  # before progress is shown
-_SHARE_OF_MEMORY = 0.8  # of the free memory, as the default limit
 
 _SEARCHES = ("bfs", "astar", "gbfs")  # of galley.planning.search, which is imported late
 _REMOVED = {"fd-optimal": "astar (least cost)", "fd-lama": "gbfs (some plan, quickly)"}
@@ -61,7 +60,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         "--memory-limit",
         type=positive,
         metavar="MIB",
-        help="give up when the process uses this much (default: 80%% of the free memory)",
+        help="give up when the process uses this much (default: half of the machine's memory)",
     )
 
 
@@ -89,21 +88,26 @@ def command(arguments: argparse.Namespace) -> int:
         ground,
         search,
     )
+    from galley.planning.limits import default_memory_mib
 
     began = time.perf_counter()
     domain, problem = read_task(arguments.domain, arguments.problem)
     read = time.perf_counter()
-    progress = _Progress()
+    progress = _Progress("grounding", "combinations of objects")
     limits = SearchLimits(
         nodes=arguments.node_limit,
         seconds=arguments.time_limit,
-        memory_mib=arguments.memory_limit or _memory_mib(),
+        memory_mib=arguments.memory_limit or default_memory_mib(),
         progress=progress,
     )
     try:
-        task = ground(domain, problem, limits)
+        try:
+            task = ground(domain, problem, limits)
+        finally:
+            progress.end()
     except LimitReached as stopped:
         return _refuse(stopped.failure, arguments, {"plan": None})
+    progress.doing, progress.counted = "searching", "states expanded"
     grounded = time.perf_counter()
     limits = replace(limits, spent=grounded - read)
     figures = {
@@ -208,27 +212,20 @@ def _as_json(plan: Plan) -> dict[str, Any]:
     return {"plan": [str(action) for action in plan.actions], "cost": plan.cost}
 
 
-def _memory_mib() -> float | None:
-    """The default memory limit: below that at which the system would kill the process."""
-    from galley.planning.limits import available_mib, resident_mib
-
-    free = available_mib()
-    return None if free is None else resident_mib() + _SHARE_OF_MEMORY * free
-
-
 class _Progress:
-    """A progress line on stderr during a long search, on terminals only."""
+    """A progress line on stderr during long work, on terminals only."""
 
-    def __init__(self) -> None:
+    def __init__(self, doing: str, counted: str) -> None:
+        self.doing, self.counted = doing, counted
         self._began = time.perf_counter()
         self._shown = False
 
-    def __call__(self, expanded: int) -> None:
+    def __call__(self, count: int) -> None:
         spent = time.perf_counter() - self._began
         if spent < _SILENT_S or not sys.stderr.isatty():
             return
         self._shown = True
-        text = f"searching: {expanded:,} states expanded, {spent:.0f} s (Ctrl-C to stop)"
+        text = f"{self.doing}: {count:,} {self.counted}, {spent:.0f} s (Ctrl-C to stop)"
         print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from galley.domain.failure import Failure, FailureKind
@@ -13,24 +13,29 @@ from galley.domain.failure import Failure, FailureKind
 _MIB = 1 << 20
 _CHECK_EVERY = 4096  # combinations between two checks of clock and memory
 _MAX_COMBINATIONS = 5_000_000  # half a minute; their actions would fill the memory
+_FIRST_FORECAST = 16_384  # combinations, half a second; then at each doubling
+_FORECAST_SHARE = 4  # combinations for each fact that it looks at
+_SHARE_OF_FREE = 0.8  # of the free memory, at most
 _PROGRESS_S = 0.5  # between two reports of progress
 
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """Limits of a search, and its progress callback; None means no limit.
+    """Limits of grounding or a search, and a progress callback; None means no limit.
 
     Attributes:
         nodes: most states to expand.
         seconds: most wall time.
-        memory_mib: most resident memory of the process, in MiB.
+        memory_mib: most resident memory of the process, in MiB; by default what the process has
+            now and half of the machine's, or most of the free memory if that is less.
         spent: seconds that have passed before the search.
-        progress: called from time to time with the number of expanded states.
+        progress: called from time to time with the number of expanded states, or of combinations
+            of objects while grounding.
     """
 
     nodes: int | None = None
     seconds: float | None = None
-    memory_mib: float | None = None
+    memory_mib: float | None = field(default_factory=lambda: default_memory_mib())
     progress: Callable[[int], None] | None = field(default=None, compare=False, repr=False)
     spent: float = 0.0
 
@@ -119,36 +124,63 @@ class LimitReached(RuntimeError):
 
 
 class GroundingBudget:
-    """Checks grounding against its limits, and counts combinations of objects."""
+    """Checks grounding against its limits, and counts combinations of objects.
+
+    Attributes:
+        forecast: takes a number of steps; tells from what is known so far how many combinations
+            there are at least, and what has the most of them.
+    """
 
     def __init__(self, limits: SearchLimits) -> None:
-        self._budget = SearchBudget(limits)
-        self._spent = 0
-        self._next_check = _CHECK_EVERY
+        self._budget = SearchBudget(replace(limits, nodes=None))
+        self.restart(lambda steps: (0, ""))
+
+    def restart(self, forecast: Callable[[int], tuple[int, str]]) -> None:
+        """Counts from 0; time goes on."""
+        self.forecast = forecast
+        self._spent, self._next_check, self._next_forecast = 0, _CHECK_EVERY, _FIRST_FORECAST
+        self._began, self._expanding = 0, (0, "")
+
+    def expand(self, combinations: int, what: str) -> None:
+        """Announces that quantifiers are expanded next, which may end early."""
+        self._expanding, self._began = (combinations // 2, what), self._spent
 
     def spend(self) -> None:
         """Counts one combination.
 
         Raises:
-            LimitReached: a limit is reached.
+            LimitReached: a limit is reached, or will be for certain.
         """
         self._spent += 1
         if self._spent < self._next_check:
             return
         self._next_check = self._spent + _CHECK_EVERY
-        reached = self._budget.out_of_time_or_memory()
-        why = f" after {self._spent:,} combinations of objects; a plan may exist"
-        if self._spent >= _MAX_COMBINATIONS:
-            reached = f"limit of {_MAX_COMBINATIONS:,} combinations of objects"
-            why = ": actions or quantifiers have too many parameters or objects"
-        if reached is not None:
-            raise LimitReached(
-                Failure(
-                    FailureKind.BUDGET,
-                    f"grounding stopped at the {reached}{why}",
-                    numbers={"combinations": self._spent, "seconds": self._budget.seconds},
-                )
+        full = self._spent >= _MAX_COMBINATIONS
+        foreseen, what = (0, "")
+        if self._spent - self._began >= _CHECK_EVERY:  # the truth of some shows at once
+            foreseen, what = self._expanding
+        if full or self._spent >= self._next_forecast:
+            self._next_forecast = 2 * self._spent
+            steps = self._spent // _FORECAST_SHARE
+            foreseen, what = max((foreseen, what), self.forecast(steps))
+        if full or foreseen > _MAX_COMBINATIONS:
+            raise self._stopped(
+                f"grounding stopped after {self._spent:,} combinations of objects, of at most "
+                f"{_MAX_COMBINATIONS:,}: {what} has {foreseen:,} or more; give variables narrower "
+                "types, split it into several with fewer, or leave out objects",
+                foreseen,
             )
+        reached = self._budget.exceeded(self._spent, 1)
+        if reached is not None:
+            raise self._stopped(
+                f"grounding stopped at the {reached} after {self._spent:,} combinations of "
+                "objects; a plan may exist"
+            )
+
+    def _stopped(self, message: str, foreseen: int = 0) -> LimitReached:
+        numbers = {"combinations": self._spent, "seconds": self._budget.seconds}
+        numbers |= {"foreseen": foreseen} if foreseen else {}
+        return LimitReached(Failure(FailureKind.BUDGET, message, numbers=numbers))
 
 
 def resident_mib() -> float:
@@ -161,6 +193,16 @@ def resident_mib() -> float:
 
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak / (_MIB if sys.platform == "darwin" else 1024)
+
+
+def default_memory_mib() -> float | None:
+    """See ``SearchLimits.memory_mib``; None if the system doesn't tell."""
+    try:
+        half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _MIB / 2.0
+    except (OSError, ValueError):
+        return None
+    free = available_mib()
+    return resident_mib() + (half if free is None else min(half, _SHARE_OF_FREE * free))
 
 
 def available_mib() -> float | None:

@@ -22,7 +22,7 @@ from galley.domain.gc_pause import paused_gc
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl.model import Domain, Problem
 from galley.planning.grounding.relaxation import Fixpoint, Reachability, unreachable_parts
-from galley.planning.grounding.schemas import ActionInstance, FactCondition, conjunction
+from galley.planning.grounding.schemas import ActionInstance, FactCondition, conjunction, quantified
 from galley.planning.limits import GroundingBudget, SearchLimits
 from galley.planning.operators import (
     NEVER,
@@ -51,8 +51,10 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
         LimitReached: too many combinations of objects, or a limit is reached.
     """
     with paused_gc():
-        fixpoint = Fixpoint(domain, problem, GroundingBudget(limits or SearchLimits()))
+        budget = GroundingBudget(limits or SearchLimits())
+        fixpoint = Fixpoint(domain, problem, budget)
         reach = fixpoint.reach()
+        budget.expand(quantified(problem.goal, fixpoint.objects), "the goal")
         fact_goals = tuple(
             (each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal
         )

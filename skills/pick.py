@@ -10,7 +10,7 @@ import numpy as np
 from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.impossible.refusals import cannot_take, no_such_region
+from galley.skills.impossible.refusals import cannot_take, no_such_region, wrong_in_hand
 from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of
@@ -37,6 +37,9 @@ class Pick(LookaheadSkill):
         index = context.scene.item_index[action.bindings[0].target]
         if state.held == index:
             return ()
+        failed = wrong_in_hand(context, state, None)
+        if failed is not None:
+            return failed
         step = SkillStep(
             lambda s, r: pick_manipulations(context, s, index, r),
             action.bindings[1],

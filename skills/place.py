@@ -12,7 +12,12 @@ from galley.domain.predicates import fact_holds
 from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.impossible.refusals import does_not_fit, no_such_region, region_out_of_reach
+from galley.skills.impossible.refusals import (
+    does_not_fit,
+    no_such_region,
+    region_out_of_reach,
+    wrong_in_hand,
+)
 from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
@@ -40,6 +45,9 @@ class Place(LookaheadSkill):
         """No Motions if the item stands there."""
         if self.resumes(context, action, state):
             return ()
+        failed = wrong_in_hand(context, state, context.scene.item_index[action.bindings[0].target])
+        if failed is not None:
+            return failed
         step = SkillStep(self._contacts(context, action, upcoming), action.bindings[1])
         return carry_out(context, action, (step,), state, rng)
 

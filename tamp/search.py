@@ -20,6 +20,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
+from galley.planning.limits import LimitReached
 from galley.skills.skill import BoundAction
 from galley.skills.solving.context import PlanningContext
 from galley.tamp.binding import bind_plan, item_places, open_furniture
@@ -210,6 +211,8 @@ class Search:
         began = time.perf_counter()
         try:
             found = self._solve()
+        except LimitReached as stopped:  # while grounding
+            found = stopped.failure
         finally:
             self.total_s += time.perf_counter() - began
         self.solved = isinstance(found, RefinedPlan)

@@ -16,6 +16,7 @@ from galley.domain.pddl.formula import Exists, Fact, ForEach, Formula, Literal, 
 from galley.domain.pddl.model import ActionSchema
 from galley.planning.grounding.relaxation import Reachability, unreachable_parts
 from galley.planning.grounding.schemas import FactCondition
+from galley.planning.limits import LimitReached
 from galley.planning.operators import GroundAction
 from galley.planning.task import Task, UnreachableGoal
 
@@ -121,7 +122,11 @@ class _UnreachableLiterals:
             removed = [] if literal.positive else [literal.fact]
             if literal.positive:
                 init.append(literal.fact)
-            reach = task.fixpoint.extended(init, removed).reach_from(init, task.forbidden)
+            try:
+                extended = task.fixpoint.extended(init, removed)
+            except LimitReached:  # with this fact, too much is reachable to tell
+                break
+            reach = extended.reach_from(init, task.forbidden)
             if next(unreachable_parts(goal, reach), None) is None:
                 remedies.append(literal)
         return remedies

@@ -2,4 +2,5 @@
 
 - ``schemas``: instantiates action schemas and formulas
 - ``relaxation``: the relaxed reachability fixpoint
+- ``forecast``: how many combinations of objects there will be at least
 """

@@ -15,22 +15,25 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
+from math import prod
 from typing import TypeVar
 
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
+from galley.planning.grounding.forecast import Condition, Forecast
 from galley.planning.grounding.schemas import (
     ActionInstance,
     Binding,
     CompiledSchema,
     FactCondition,
     Objects,
-    Pattern,
 )
 from galley.planning.limits import GroundingBudget
 from galley.planning.operators import GroundAction
 
+_TURN = 64  # combinations of one join until others have their turn
+_Numbered = tuple[int, Fact]
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -163,10 +166,14 @@ class Fixpoint(_Rules):
     """The relaxed-reachable facts and actions of a problem; can be extended by initial facts."""
 
     def __init__(self, domain: Domain, problem: Problem, budget: GroundingBudget) -> None:
+        # Facts, numbered as they are reached, by predicate, and by predicate, position and object.
+        self._by_predicate: dict[str, list[_Numbered]] = defaultdict(list)
+        self._by_argument: dict[tuple[str, int, str], list[_Numbered]] = defaultdict(list)
         super().__init__(problem.init)
         objects = Objects(domain, problem, budget)
         self.objects = objects
-        self._spend = budget.spend
+        self._spend, self._expand = budget.spend, budget.expand
+        budget.restart(self._forecast)
         self.schemas = {a.name: CompiledSchema(a, domain, problem, objects) for a in domain.actions}
         self._rank = {each.name: i for i, each in enumerate(problem.objects)}
         self._order = {each.name: i for i, each in enumerate(domain.actions)}
@@ -174,14 +181,23 @@ class Fixpoint(_Rules):
         for schema in self.schemas.values():
             for index, (predicate, _) in enumerate(schema.positive):
                 self._triggers[predicate].append((schema, index))
-        # Processed facts by predicate, and by predicate, position and object.
-        self._by_predicate: dict[str, list[Fact]] = defaultdict(list)
-        self._by_argument: dict[tuple[str, int, str], list[Fact]] = defaultdict(list)
+        self._settled = 0  # the number of the last fact that is processed
         self._instantiated: set[GroundAction] = set()
+        self._unfinished: deque[tuple[CompiledSchema, Iterator[None]]] = deque()
         for schema in self.schemas.values():
             if not schema.positive:
-                self._complete(schema, [None] * len(schema.allowed))
+                self._begin(schema, [], [None] * len(schema.allowed))
         self.run()
+
+    def run(self) -> None:
+        """Computes the fixpoint, large actions last and in turns.
+
+        So that what they have to do with is known early, and the forecast is right.
+        """
+        super().run()
+        while self._unfinished:
+            self._continue(*self._unfinished.popleft())
+            super().run()
 
     def reach(self) -> Reachability:
         """The fixpoint's facts and actions."""
@@ -196,14 +212,19 @@ class Fixpoint(_Rules):
         )
 
     def extended(self, facts: Iterable[Fact], removed: Iterable[Fact]) -> Fixpoint:
-        """The fixpoint of all initial states so far and one with ``facts``, without ``removed``."""
+        """The fixpoint of all initial states so far and one with ``facts``, without ``removed``.
+
+        Raises:
+            LimitReached: as for ``ground``.
+        """
         new = copy(self)
+        self.objects.budget.restart(new._forecast)
         new.init, new.true = set(self.init), set(self.true)
         new.falsified, new.instances = set(self.falsified), dict(self.instances)
         new._by_predicate = _copied(self._by_predicate)
         new._by_argument = _copied(self._by_argument)
         new._waiting = _copied(self._waiting)
-        new._queue, new._ready = deque(), deque()
+        new._queue, new._ready, new._unfinished = deque(), deque(), deque()
         new._instantiated, new._fired = set(self._instantiated), set(self._fired)
         added = [fact for fact in facts if fact not in self.init]
         new._start_with(added)
@@ -223,60 +244,103 @@ class Fixpoint(_Rules):
         rules.run()
         return self._reached(rules)
 
-    def _settle(self, fact: Fact) -> None:
-        self._by_predicate[fact.predicate].append(fact)
+    def _reach(self, fact: Fact) -> None:
+        if fact in self.true:
+            return
+        super()._reach(fact)
+        numbered = (len(self.true), fact)
+        self._by_predicate[fact.predicate].append(numbered)
         for position, arg in enumerate(fact.args):
-            self._by_argument[fact.predicate, position, arg].append(fact)
+            self._by_argument[fact.predicate, position, arg].append(numbered)
+
+    def _settle(self, fact: Fact) -> None:
+        self._settled += 1
         for schema, index in self._triggers.get(fact.predicate, ()):
             pattern = schema.positive[index][1]
             start = schema.unify(pattern, fact.args, [None] * len(schema.allowed))
             if start is not None:
                 rest = schema.positive[:index] + schema.positive[index + 1 :]
-                for binding in self._join(schema, rest, start):
-                    self._complete(schema, binding)
+                self._begin(schema, rest, start)
+
+    def _begin(self, schema: CompiledSchema, rest: list[Condition], start: Binding) -> None:
+        work = self._instantiate(schema, rest, start, self._settled)
+        if schema.quantified < _TURN:
+            self._continue(schema, work)
+        else:
+            self._unfinished.append((schema, work))
+
+    def _continue(self, schema: CompiledSchema, work: Iterator[None]) -> None:
+        """Makes some of the actions of ``work``, and puts off the others."""
+        turn = max(1, _TURN // (1 + schema.quantified))
+        if sum(1 for _ in islice(work, turn)) == turn:
+            self._unfinished.append((schema, work))
+
+    def _instantiate(
+        self, schema: CompiledSchema, rest: list[Condition], start: Binding, last: int
+    ) -> Iterator[None]:
+        """Makes the actions with facts up to the ``last``; yields after each."""
+        for binding in self._join(schema, rest, start, last):
+            choices = [
+                (bound,) if bound is not None else schema.candidates[i]
+                for i, bound in enumerate(binding)
+            ]
+            for args in product(*choices):
+                self._spend()
+                action = GroundAction(schema.name, args)
+                if action not in self._instantiated:
+                    self._instantiated.add(action)
+                    self._expand(schema.quantified, f"action '{schema.name}'")
+                    instance = schema.instantiate(args)
+                    if instance is not None:
+                        self.add(instance)
+                yield
 
     def _join(
-        self, schema: CompiledSchema, rest: list[tuple[str, Pattern]], binding: Binding
+        self, schema: CompiledSchema, rest: list[Condition], binding: Binding, last: int
     ) -> Iterator[Binding]:
-        """Every extension of ``binding`` under which all of ``rest`` are processed facts."""
+        """Every extension of ``binding`` that makes ``rest`` true by facts up to the ``last``."""
         if not rest:
             yield binding
             return
 
-        def free(condition: tuple[str, Pattern]) -> int:
+        def free(condition: Condition) -> int:
             return sum(isinstance(i, int) and binding[i] is None for i in condition[1])
 
         chosen = min(rest, key=free)
         remaining = [each for each in rest if each is not chosen]
-        predicate, pattern = chosen
-        # New facts are queued, so these lists don't grow during the join.
+        for number, fact in self._matches(chosen, binding):
+            if number > last:
+                break
+            self._spend()
+            extended = schema.unify(chosen[1], fact.args, binding)
+            if extended is not None:
+                yield from self._join(schema, remaining, extended, last)
+
+    def _matches(self, condition: Condition, binding: Binding) -> list[_Numbered]:
+        """The facts that may satisfy a condition, in order of their numbers."""
+        predicate, pattern = condition
         matches = self._by_predicate.get(predicate, [])
         for position, item in enumerate(pattern):
             value = item if isinstance(item, str) else binding[item]
             if value is not None:
                 narrowed = self._by_argument.get((predicate, position, value), [])
                 matches = min(matches, narrowed, key=len)
-        for fact in matches:
-            self._spend()
-            extended = schema.unify(pattern, fact.args, binding)
-            if extended is not None:
-                yield from self._join(schema, remaining, extended)
+        return matches
 
-    def _complete(self, schema: CompiledSchema, binding: Binding) -> None:
-        """Instantiates ``schema`` for every completion of ``binding``."""
-        choices = [
-            (bound,) if bound is not None else schema.candidates[i]
-            for i, bound in enumerate(binding)
-        ]
-        for args in product(*choices):
-            self._spend()
-            action = GroundAction(schema.name, args)
-            if action in self._instantiated:
-                continue
-            self._instantiated.add(action)
-            instance = schema.instantiate(args)
-            if instance is not None:
-                self.add(instance)
+    def _forecast(self, steps: int) -> tuple[int, str]:
+        """The most combinations of one action that are to come at least, and its name.
+
+        Quantifiers count by half, for to expand one may end early.
+        """
+        most = (0, "")
+        for schema in self.schemas.values():
+            forecast = Forecast(schema, self._matches, steps // len(self.schemas))
+            binding: Binding = [None] * len(schema.candidates)
+            named = {i for _, pattern in schema.positive for i in pattern}
+            free = prod(len(each) for i, each in enumerate(schema.candidates) if i not in named)
+            size = forecast.count(schema.positive, binding) * free * (1 + schema.quantified // 2)
+            most = max(most, (size, f"action '{schema.name}'"))
+        return most
 
     def _rank_of(self, instance: ActionInstance) -> tuple[int, ...]:
         args = (self._rank[arg] for arg in instance.action.args)

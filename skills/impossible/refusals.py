@@ -42,6 +42,23 @@ def no_such_region(furniture: str, what: str) -> Failure:
     )
 
 
+def wrong_in_hand(context: PlanningContext, state: State, wanted: int | None) -> Failure | None:
+    """A Failure unless the hand holds the item, or nothing for None.
+
+    The plan sees to that, unless its domain or a skill before does not do what its name says.
+    """
+    if state.held == wanted:
+        return None
+    held, needed = (
+        "nothing" if each is None else context.scene.items[each].name
+        for each in (state.held, wanted)
+    )
+    return Failure(
+        FailureKind.BUDGET,
+        f"the hand must hold {needed} here, but the actions before leave {held} in it",
+    )
+
+
 def does_not_fit(item: Item, region: Region) -> Failure | None:
     """A Failure with sizes if the upright item doesn't fit into the empty region, else None."""
     height = float(item.size[2])

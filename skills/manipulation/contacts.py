@@ -191,7 +191,7 @@ def place_manipulations(
     later: Sequence[LaterItem] = (),
     spot: Spot | None = None,
 ) -> Iterator[Manipulation]:
-    """Place the held item upright in a region: lower, open, withdraw.
+    """Place the held item upright in a region: lower, open, withdraw. Empty if none is held.
 
     Args:
         later: items that need room in the region afterwards.
@@ -199,7 +199,8 @@ def place_manipulations(
     """
     scene, fingers = context.scene, context.robot.fingers
     index = state.held
-    assert index is not None, "place needs something in the hand"
+    if index is None:
+        return
     item = scene.items[index]
     X_HI = state.items[index].X_PI
     width = float(state.q[context.robot.slice("fingers")][0])

@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,10 +14,25 @@ import pytest
 
 import galley
 from galley.domain.shipped import KITCHEN
+from galley.tests.cli.conftest import environment
+from galley.tests.effort import quick_first
 from galley.tests.motion.trajectory.readers import load_trajectories
 
 ROOT = Path(galley.__file__).parent
 ERRAND = KITCHEN / "sugar_only.pddl"
+DOMAIN, TASK = KITCHEN / "kitchen.pddl", KITCHEN / "task.pddl"
+HERE = environment(PYTHONPATH=str(ROOT.parent), PYTHONUNBUFFERED="")
+IDLE = """\
+from galley.skills import Skill
+
+class Idle(Skill):
+    parameters = ("item", "furniture", "hand")
+
+    def refine(self, context, action, upcoming, state, rng):
+        return ()
+
+SKILLS = {{"{}": Idle()}}
+"""
 
 
 @pytest.fixture
@@ -217,3 +234,69 @@ def test_an_action_that_the_scene_rules_out_is_planned_round(outcome, problem):
     )
     assert done.status == 0, done.err
     assert "(place sugar countertop h1)" in report["plan"]
+
+
+def test_an_action_that_is_too_large_to_ground_is_named(outcome, tmp_path):
+    names = " ".join(f"?v{k}" for k in range(12))  # 4^12 combinations of furniture
+    every = f"(forall ({names} - furniture) (or (near ?v0) (not (near ?v1)) (near ?v2)))"
+    domain = DOMAIN.read_text().replace("(not (near ?to)))", f"(not (near ?to)) {every})", 1)
+    (tmp_path / "large.pddl").write_text(domain)
+    done, report, _ = outcome(TASK, "--domain", tmp_path / "large.pddl")
+    assert done.status == 1
+    assert "action 'navigate' has 8,388,608 or more" in done.err
+    assert report["failure"]["kind"] == "budget"
+
+
+@pytest.mark.parametrize(
+    "idle",
+    quick_first(1, [("pick", r"\w+", "nothing"), ("place", "nothing", r"\w+")]),
+)
+def test_a_skill_that_does_nothing_is_missed_by_the_next(outcome, problem, tmp_path, idle):
+    idle, needed, left = idle
+    (tmp_path / "idle.py").write_text(IDLE.format(idle))
+    both = problem("(and (on sugar countertop) (on spam countertop))")
+    done, report, _ = outcome(both, "--execute", "none", "--skills", tmp_path / "idle.py")
+    assert done.status == 1
+    said = f"the hand must hold {needed} here, but the actions before leave {left} in it"
+    assert re.search(said, report["failure"]["message"])
+    assert re.search(said, done.err)
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("completion", "bash"), 0),
+        (("--help",), 0),
+        (("push", "play", "--help"), 0),
+        (("plan", DOMAIN, TASK), 0),
+        (("plan", DOMAIN, "nope.pddl"), 2),
+        (("plan", "--search"), 2),
+        (("bogus",), 2),
+    ],
+)
+def test_streams_that_nobody_reads(here, words, status):
+    """Closed ones are told in a line where that can be; a reader that leaves changes no status."""
+    command = shlex.join([sys.executable, *map(str, (ROOT / "engine.py", *words))])
+    for redirected, expected in (
+        (f"{command} >&-", 1),
+        (f"{command} >&- 2>&-", 1),
+        (f"{command} 2>&-", status),
+        (f"(sleep 0.2; {command}) | true", status),
+        (f"(sleep 0.2; {command} 2>&1) | true", status),
+        (f"{command} >/dev/full", status or 1),
+    ):
+        shell = ["bash", "-o", "pipefail", "-c", redirected]
+        done = subprocess.run(shell, capture_output=True, text=True, env=HERE, check=False)
+        assert done.returncode == expected, redirected
+        assert not re.search("Traceback|Exception", done.stderr), redirected
+        if expected == 1:
+            assert len(done.stderr.splitlines()) == ("2>&-" not in redirected), redirected
+
+
+def test_a_folder_that_was_deleted_is_told(here):
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" --no-video'
+    shell = ["bash", "-c", script, sys.executable, ROOT / "engine.py"]
+    done = subprocess.run(shell, capture_output=True, text=True, env=HERE, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("can't go on: the working folder: ")
+    assert "Traceback" not in done.stderr

@@ -106,48 +106,6 @@ def check(task):
         assert validate_actions(task.domain, task.problem, plan.actions).valid
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        "(?a ?b ?c ?d ?e ?f ?g ?h) :precondition (p ?a)",
-        "() :precondition (forall (?a ?b ?c ?d ?e ?f ?g ?h) (or (p ?a) (p ?h)))",
-        "() :precondition (exists (?a ?b ?c ?d) (forall (?e ?f ?g ?h) (or (q ?a ?e) (q ?d ?h))))",
-        "(?a ?b ?c ?d ?e ?f) :precondition (and (q ?a ?b) (q ?c ?d) (q ?e ?f) (not (q ?a ?f)))",
-    ],
-)
-def test_too_many_combinations_end_at_a_limit(parameters, pddl):
-    names = " ".join(f"o{i}" for i in range(60))
-    facts = " ".join(
-        f"(p o{i}) (q o{i} o{(i * 7) % 60}) (q o{i} o{(i * 5) % 60})" for i in range(60)
-    )
-    domain, problem = pddl(
-        "(define (domain d) (:requirements :adl) (:predicates (p ?x) (q ?x ?y) (r))"
-        f" (:action a :parameters {parameters} :effect (r)))",
-        f"(define (problem x) (:domain d) (:objects {names}) (:init {facts}) (:goal (r)))",
-    )
-    with pytest.raises(LimitReached, match="grounding stopped at the time limit") as caught:
-        ground(domain, problem, SearchLimits(seconds=0.5))
-    assert caught.value.failure.kind is FailureKind.BUDGET
-
-
-@pytest.mark.parametrize(
-    "goal",
-    [
-        "(forall (?x ?y ?z) (or (q ?x ?y) (p ?z)))",
-        "(exists (?x ?y ?z ?u) (and (q ?x ?y) (p ?u) (r)))",
-    ],
-)
-def test_a_goal_with_too_many_instances_ends_at_a_limit(goal, pddl):
-    names = " ".join(f"o{i}" for i in range(300))
-    domain, problem = pddl(
-        "(define (domain d) (:requirements :adl) (:predicates (p ?x) (q ?x ?y) (r))"
-        " (:action a :parameters (?x) :effect (p ?x)))",
-        f"(define (problem x) (:domain d) (:objects {names}) (:init) (:goal {goal}))",
-    )
-    with pytest.raises(LimitReached, match="time limit"):
-        ground(domain, problem, SearchLimits(seconds=0.5))
-
-
 def test_static_facts_of_a_quantified_goal_take_no_bits(pddl):
     names = " ".join(f"o{i}" for i in range(60))
     task = ground(
