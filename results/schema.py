@@ -151,21 +151,22 @@ def mismatch(value: Any, form: Any, key: str) -> str:
     """
     if isinstance(form, tuple):
         return "" if value is None else mismatch(value, form[0], key)
-    if isinstance(form, list | dict):
-        if not isinstance(value, type(form)):
-            return f"'{key}' must be {'a list' if isinstance(form, list) else 'an object'}"
-        if isinstance(form, list):
-            parts = [(each, form[0], f"{key}[{k}]") for k, each in enumerate(value)]
-        else:
-            dot = f"{key}." if key else ""
-            for name in form:
-                if name is not str and name not in value and name not in _LATER:
-                    return f"'{dot}{name}' is missing"
-            parts = [
-                (each, form.get(name, form.get(str, object)), dot + name)
-                for name, each in value.items()
-            ]
-        return next(filter(None, (mismatch(*part) for part in parts)), "")
+    if isinstance(form, list):
+        if not isinstance(value, list):
+            return f"'{key}' must be a list"
+        found = (mismatch(each, form[0], f"{key}[{k}]") for k, each in enumerate(value))
+        return next(filter(None, found), "")
+    if isinstance(form, dict):
+        if not isinstance(value, dict):
+            return f"'{key}' must be an object"
+        dot = f"{key}." if key else ""
+        for name in sorted(form.keys() - {str, *_LATER} - value.keys()):
+            return f"'{dot}{name}' is missing"
+        found = (
+            mismatch(each, form.get(name, form.get(str, object)), dot + name)
+            for name, each in value.items()
+        )
+        return next(filter(None, found), "")
     if form is float:
         holds = type(value) in (int, float) and abs(value) < _LARGEST  # nor NaN
     else:

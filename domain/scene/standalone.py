@@ -48,10 +48,13 @@ class _Files:
             return node
         if id(node) not in self._nodes:
             if isinstance(node, yaml.MappingNode):
-                value = [(key, self._value(key, each)) for key, each in node.value]
+                pairs = [(key, self._value(key, each)) for key, each in node.value]
+                made: yaml.Node = yaml.MappingNode(node.tag, pairs, flow_style=node.flow_style)
             else:
-                value = [self.renamed(each) for each in node.value]
-            self._nodes[id(node)] = type(node)(node.tag, value, flow_style=node.flow_style)
+                assert isinstance(node, yaml.SequenceNode)
+                parts = [self.renamed(each) for each in node.value]
+                made = yaml.SequenceNode(node.tag, parts, flow_style=node.flow_style)
+            self._nodes[id(node)] = made
         return self._nodes[id(node)]
 
     def _value(self, key: yaml.Node, node: yaml.Node) -> yaml.Node:

@@ -38,7 +38,7 @@ def test_a_goal_without_a_plan(outcome, problem):
     assert done.status == 1
     assert len(done.faults) == 1
     assert done.err.startswith("refused: no plan exists: ")
-    assert names == {"report.json"}
+    assert names == {"report.json", "inputs"}
     assert (report["status"], report["goal_reached"], report["plan"]) == ("refused", False, [])
     assert report["failure"]["kind"] == "contradiction"
     assert report["failure"]["message"] in done.err
@@ -85,7 +85,7 @@ def test_the_task_planners_budget_is_an_honest_answer(outcome):
     done, report, names = outcome(ERRAND, "--node-limit", 1)
     assert done.status == 1
     assert done.err.startswith("budget: ")
-    assert names == {"report.json"}
+    assert names == {"report.json", "inputs"}
     assert (report["status"], report["failure"]["kind"]) == ("budget", "budget")
     assert report["failure"]["certificate"] is None
 
