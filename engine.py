@@ -42,6 +42,7 @@ from galley.motion.thresholds import THRESHOLDS
 from galley.planning import LimitReached, Plan, SearchLimits, ground
 from galley.planning import search as find_plan
 from galley.planning.searches.methods import METHODS
+from galley.results.inputs import keep_inputs
 from galley.results.recorder import ReportRecorder, record
 from galley.results.report import Report
 from galley.results.run_folder import check_destination, run_folder
@@ -359,6 +360,7 @@ def report(
         return made
     check_destination(Path(folder), "")
     with run_folder(Path(folder), "") as path:
+        keep_inputs(path, made.scene, made.domain, made.problem)
         record(result, ReportRecorder(made, path))
         made.write(path)
         if html:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import select
 import shutil
 import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from galley.domain.errors import BadInput
 from galley.domain.shipped import did_you_mean_file
@@ -126,9 +128,7 @@ def atomic_file(path: Path | str, ending: str = "") -> Iterator[Path]:
         OSError: the disk is full. OSErrors raised in the block are converted alike.
     """
     path = Path(path)
-    if os.path.isdir(path):
-        raise BadInput.one(path, "is a folder, expected a file")
-    partial = path.with_name(f".{path.name}.partial{ending}")
+    partial = _new_file(path, ending)
     try:
         yield partial
         os.replace(partial, path)
@@ -184,15 +184,34 @@ def check_writable(path: Path | str, ending: str = "") -> None:
     Raises:
         BadInput, OSError: as ``atomic_file``.
     """
-    path = Path(path)
+    os.unlink(_new_file(Path(path), ending))
+
+
+def _new_file(path: Path, ending: str) -> Path:
+    """An empty file beside ``path``: never one that was there, nor what a link there leads to."""
     if os.path.isdir(path):
         raise BadInput.one(path, "is a folder, expected a file")
-    partial = path.with_name(f".{path.name}.partial{ending}")
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial{ending}")
     try:
-        open(partial, "wb").close()
-        os.unlink(partial)
+        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     except OSError as error:
         raise write_fault(path, error) from None
+    return partial
+
+
+def open_own(path: Path) -> IO[bytes]:
+    """Open a file to read it and append to it; it is made if need be, and never a link.
+
+    Raises:
+        OSError: it can't be opened, or is a link; for ``write_fault``.
+    """
+    stream = os.fdopen(
+        os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666), "a+b"
+    )
+    if os.fstat(stream.fileno()).st_nlink > 1:  # a hard link
+        stream.close()
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return stream
 
 
 def write_fault(path: Path | str, error: OSError) -> BadInput | OSError:
@@ -200,7 +219,7 @@ def write_fault(path: Path | str, error: OSError) -> BadInput | OSError:
     path = Path(path)
     if isinstance(error, FileNotFoundError) and not os.path.exists(path.parent):
         return BadInput.one(path, "its folder does not exist")
-    why = error.strerror or str(error)
+    why = "it is a link" if error.errno == errno.ELOOP else error.strerror or str(error)
     what = f"can't be written: {why[:1].lower()}{why[1:]}"
     if error.errno in _PATH_ERRORS:
         return BadInput.one(path, what)

@@ -383,7 +383,7 @@ def solve_program(
     ensure(TIMING)
     iterations = solve(
         rows, rows_at, order, shares, values,
-        states, states_at, np.append(first, len(near.row)), near.gradient,
+        states, states_at, np.append(first, len(near.row)), np.ascontiguousarray(near.gradient),
         near.distance - near.required - weights.buffer,
         pull, turn, cost, low, high, np.array(_TAU) - 1.0, weights.slack,
         _GAP, infeasible, steps,

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from galley import engine
 from galley.compiled.build import RENDERER, ensure
+from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
 from galley.domain.shipped import KITCHEN
 from galley.execution.disturbance.faults import parse_fault
 from galley.execution.disturbance.noise import Noise
 from galley.motion.thresholds import THRESHOLDS
+from galley.results.inputs import keep_inputs
 from galley.results.recorder import ReportRecorder
 from galley.results.report import Report
 from galley.results.run_folder import PAGE, check_destination, run_folder
@@ -88,6 +90,7 @@ def record_run(
     plain = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(options).items()}
     report = Report.of(task, options.seed, plain)
     with run_folder(options.out, options.problem.stem) as folder:
+        keep_inputs(folder, report.scene, report.domain, report.problem)
         report.write(folder)
         try:
             _stages(options, task, ReportRecorder(report, folder, listener))
@@ -111,7 +114,10 @@ def _page(options: Options, folder: Path, listener: Listener) -> None:
         from galley.results.page.page import write_page
 
         listener.stage(f"writing {PAGE}")
-        write_page(folder)
+        try:
+            write_page(folder)
+        except BadInput as bad:  # what was executed ended in numbers that nobody can draw
+            listener.stage(f"no {PAGE}: {bad.errors[0]}")
 
 
 def _stages(options: Options, task: TampTask, recorder: ReportRecorder) -> None:

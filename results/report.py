@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -43,6 +44,7 @@ class Report:
     seed: int
     options: dict[str, Any]
     inputs: dict[str, str] = field(default_factory=dict)
+    skills: dict[str, str] = field(default_factory=dict)
     status: str = "unfinished"
     goal_reached: bool = False
     plan: tuple[str, ...] = ()
@@ -71,7 +73,8 @@ class Report:
     def of(cls, task: TampTask, seed: int, options: dict[str, Any]) -> Report:
         """A report that knows the task and no more."""
         files = (task.scene.source, task.domain.file, task.problem.file)
-        return cls(*files, seed, options, digests(task.files))
+        own = map(os.path.abspath, task.own_skills)  # the others lie in the run's folder
+        return cls(*files, seed, options, digests(task.files), digests(own))
 
     def fail(self, failure: Failure) -> None:
         """Record why there is no solution; the status follows from the kind."""
@@ -170,6 +173,7 @@ class Report:
             "validation": None if self.validation is None else self.validation.as_json(),
             "video": self.video,
             "inputs": self.inputs,
+            "skills": self.skills,
             "scene": self.scene,
             "domain": self.domain,
             "problem": self.problem,

@@ -11,10 +11,10 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import IO
 
 from galley.domain.errors import BadInput
-from galley.domain.files import read_bytes, write_fault
+from galley.domain.files import open_own, read_bytes, write_fault
 
 REPORT = "report.json"
 PAGE = "report.html"
@@ -41,6 +41,8 @@ def run_folder(path: Path | str | None, stem: str, marker: str = REPORT) -> Iter
     """
     with claimed(path, stem, marker) as folder:
         earlier = folder / EARLIER
+        if earlier.is_symlink():  # whoever made it: nothing is put away elsewhere
+            earlier.unlink()
         if earlier.is_dir():  # a run was killed here: what it put away stays
             _remove(_entries(folder))
         else:
@@ -101,20 +103,20 @@ def claimed(path: Path | str | None, stem: str, marker: str) -> Iterator[Path]:
                 folder.rmdir()
 
 
-def _lock(folder: Path, marker: str) -> TextIO:
+def _lock(folder: Path, marker: str) -> IO[bytes]:
     """The locked mark in a folder, which is made if need be."""
     mark = folder / UNFINISHED
     while True:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            lock = open(mark, "a+")  # noqa: SIM115 (as long as the folder is written to)
+            lock = open_own(mark)
         except OSError as error:  # a name too long, say
-            raise write_fault(folder, error) from None
+            raise write_fault(mark if mark.is_file() else folder, error) from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
-            who = lock.read().partition(": ")[2].strip() or "another run"
+            who = lock.read().decode().partition(": ")[2].strip() or "another run"
             lock.close()
             what = f"{who} writes here; wait for its end, or choose another --out"
             raise BadInput.one(folder, what) from None
@@ -127,7 +129,7 @@ def _lock(folder: Path, marker: str) -> TextIO:
     lock.truncate(0)
     began = time.strftime("%Y-%m-%d %H:%M:%S")
     try:
-        lock.write(f"{marker}: a run that began at {began} (process {os.getpid()})\n")
+        lock.write(f"{marker}: a run that began at {began} (process {os.getpid()})\n".encode())
         lock.flush()
     except OSError as error:
         raise write_fault(mark, error) from None

@@ -9,7 +9,7 @@ import numpy as np
 
 from galley.domain.log import Log
 
-_RECOVERY = re.compile(r"recovery (\d+): ")
+_RECOVERY = re.compile(r"recovery (\d{1,9}): ")
 
 
 def spans(log: Log) -> list[tuple[float, float]]:

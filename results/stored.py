@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from galley.domain.errors import BadInput, InputError
-from galley.domain.files import read_bytes, read_text
+from galley.domain.files import read_bytes
 from galley.domain.log import Log
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
@@ -29,13 +28,17 @@ from galley.motion.sequence import states_along
 from galley.motion.trajectory.archive import read_archive
 from galley.motion.trajectory.store import load_motions
 from galley.motion.trajectory.trajectory import Trajectory
-from galley.planning import GroundAction, validate_actions
+from galley.planning import validate_actions
+from galley.results.inputs import DOMAIN, NO_SCENE, PROBLEM, SCENE, kept_input
 from galley.results.run_folder import REPORT, UNFINISHED
+from galley.results.schema import read_report
 from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
 from galley.validation import Goal
+from galley.validation.log_format import check_format
 
 STATES, STORE = "states.npz", "trajectories.npz"
+_INPUTS = (SCENE, DOMAIN, PROBLEM)
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Stored:
 
     Attributes:
         file: the log's. goal: None where no problem is known.
-        changes: a sentence for each input file that is not what it was.
+        changes: a sentence for each file of own skills that is not what it was.
         mixed: a sentence for each file of the folder that is not the one its report tells of.
     """
 
@@ -97,13 +100,16 @@ def read_stored(
         file = run
     log = Log.load(file)
     path = file.parent / REPORT
-    report = _report(path) if file.name == STATES else {}
-    scene_path = _file(path, report, "scene", scene_file)
+    report = read_report(path) if file.name == STATES and path.exists() else {}
+    kept = {name: kept_input(file.parent, name) if report else None for name in _INPUTS}
+    scene_path, domain_path, problem_path = (
+        given or kept[name]
+        for given, name in zip((scene_file, domain_file, problem_file), _INPUTS, strict=True)
+    )
     if scene_path is None:
-        raise BadInput.one(run, "no report says which scene this is; name one: --scene")
+        raise BadInput.one(run, NO_SCENE)
     scene = load_scene(scene_path)
-    domain_path = _file(path, report, "domain", domain_file)
-    problem_path = _file(path, report, "problem", problem_file)
+    check_log(file, log, scene)
     goal = None
     if (domain_path is None) != (problem_path is None):
         given, missing = ("domain", "problem") if problem_path is None else ("problem", "domain")
@@ -113,11 +119,7 @@ def read_stored(
         problem = read_problem(problem_path, domain)
         _check_bound(scene, problem)
         goal = Goal(domain, problem, _symbols(path, report, domain, problem))
-    replaced = {"scene": scene_file, "domain": domain_file, "problem": problem_file}
-    named = (report.get(key) for key, value in replaced.items() if value is not None)
-    others = {name for name in named if isinstance(name, str)}
-    mixed = _mixed(path, report)
-    return Stored(file, log, scene, goal, _changes(path, report, others), mixed)
+    return Stored(file, log, scene, goal, _changes(report), _mixed(path, report))
 
 
 def read_recorded(path: Path | str, scene_file: Path | str | None = None) -> Recorded:
@@ -141,15 +143,17 @@ def read_recorded(path: Path | str, scene_file: Path | str | None = None) -> Rec
     if not archive.curves:
         raise BadInput.one(file, "holds no motion: the goal held already")
     report_path = file.parent / REPORT
-    report = _report(report_path) if file.name == STORE else {}
+    report = read_report(report_path) if file.name == STORE and report_path.exists() else {}
     for what in _mixed(report_path, report, (STORE,)):
         raise BadInput.one(file, what)
-    kitchen = KITCHEN / "kitchen.yaml"
-    scene = load_scene(_file(report_path, report, "scene", scene_file) or kitchen)
+    kept = kept_input(file.parent, SCENE) if report else KITCHEN / "kitchen.yaml"
+    scene_path = scene_file or kept
+    if scene_path is None:
+        raise BadInput.one(path, NO_SCENE)
+    scene = load_scene(scene_path)
     robot = robot_of(scene.robot)
     alone = tuple(_alone(Trajectory(*curve)) for curve in archive.curves)
-    for k, motion in enumerate(alone):
-        _check_group(file, k, motion, robot)
+    _check_groups(file, alone, robot)
     complete = archive.version > 1 and "phase" in archive.columns
     if not complete:
         start = initial_state(scene)
@@ -157,12 +161,17 @@ def read_recorded(path: Path | str, scene_file: Path | str | None = None) -> Rec
         return Recorded(file, alone, tuple("" for _ in alone), scene, robot, states, False)
     motions = load_motions(file)
     plan = report.get("plan", [])
-    if not isinstance(plan, list) or not all(isinstance(line, str) for line in plan):
-        raise BadInput.one(report_path, "'plan' must be a list of texts")
     actions = [plan[m.action_index] if 0 <= m.action_index < len(plan) else "" for m in motions]
     lines = tuple(f"{a} | {m.phase}" for a, m in zip(actions, motions, strict=True))
     states = _states(file, motions, scene, robot)
     return Recorded(file, motions, lines, scene, robot, states, True)
+
+
+def check_log(file: Path, log: Log, scene: Scene) -> None:
+    """Raise BadInput if a log does not fit the scene; with every column that does not."""
+    wrong = check_format(scene, robot_of(scene.robot), log)
+    if wrong:
+        raise BadInput([InputError(str(file), None, None, each.what) for each in wrong])
 
 
 # -- the report ------------------------------------------------------------------------------------
@@ -173,35 +182,6 @@ def _check_ended(folder: Path) -> None:
     if os.path.exists(folder / UNFINISHED):
         what = f"its run has not ended, or was cut short (see {UNFINISHED}): files may be missing"
         raise BadInput.one(folder, what)
-
-
-def _report(path: Path) -> dict[str, Any]:
-    """The run's report; empty where there is none."""
-    if not path.exists():
-        return {}
-    try:
-        found = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise BadInput.one(path, f"is not JSON ({error.msg})", error.lineno) from None
-    except RecursionError:
-        raise BadInput.one(path, "is nested too deeply to be a report") from None
-    if not isinstance(found, dict):
-        raise BadInput.one(path, "is not the report of a run")
-    return found
-
-
-def _file(path: Path, report: dict[str, Any], key: str, given: Path | str | None) -> Path | None:
-    """The file given, or the one that the report at ``path`` names; None where it names none."""
-    if given is not None:
-        return Path(given)
-    if key not in report:
-        return None
-    name = report[key]
-    if not isinstance(name, str) or not name:
-        raise BadInput.one(path, f"'{key}' must be the name of a file; name one: --{key}")
-    if not os.path.exists(name):
-        raise BadInput.one(name, f"the run's {key} is no longer there; name one: --{key}")
-    return Path(name)
 
 
 def _check_bound(scene: Scene, problem: Problem) -> None:
@@ -222,48 +202,32 @@ def _check_bound(scene: Scene, problem: Problem) -> None:
 
 
 def _symbols(
-    path: Path, report: dict[str, Any], domain: Domain, problem: Problem
+    path: Path, report: Mapping[str, Any], domain: Domain, problem: Problem
 ) -> frozenset[Fact]:
-    """Facts with which the run ended: those it says it executed, else those of its plan."""
-    execution = report.get("execution")
-    if isinstance(execution, dict) and "facts" in execution:
-        rows = _forms(path, execution["facts"], "facts")
+    """Facts with which the run ended as its report has them; without one, those of its start."""
+    if report:
+        rows = _forms(path, report["execution"]["facts"])
         return frozenset(Fact(row[0], tuple(row[1:])) for row in rows)
-    rows = _forms(path, report.get("plan", []), "plan")
-    actions = tuple(GroundAction(row[0], tuple(row[1:])) for row in rows)
-    return validate_actions(domain, problem, actions).states[-1]
+    return validate_actions(domain, problem, ()).states[-1]
 
 
-def _forms(path: Path, lines: object, key: str) -> list[list[str]]:
+def _forms(path: Path, lines: Sequence[str]) -> list[list[str]]:
     """The words of each ``"(name object ...)"`` of a list in the report."""
-    fault = BadInput.one(path, f"'{key}' must be a list of texts such as \"(on sugar burner)\"")
-    if not isinstance(lines, Sequence) or isinstance(lines, str):
-        raise fault
     found = []
     for line in lines:
-        nodes = parse_sexprs(line, str(path)) if isinstance(line, str) else ()
-        if len(nodes) != 1 or not isinstance(nodes[0], SList) or not nodes[0].items:
-            raise fault
-        words = [str(each) for each in nodes[0].items if not isinstance(each, SList)]
-        if len(words) != len(nodes[0].items):
-            raise fault
-        found.append(words)
+        nodes = parse_sexprs(line, str(path))
+        words = nodes[0].items if len(nodes) == 1 and isinstance(nodes[0], SList) else ()
+        if not words or any(isinstance(each, SList) for each in words):
+            what = "'execution.facts' must be a list of texts such as \"(on sugar burner)\""
+            raise BadInput.one(path, what)
+        found.append([str(each) for each in words])
     return found
 
 
-def _changes(path: Path, report: dict[str, Any], others: set[str]) -> tuple[str, ...]:
-    """What is no longer as the run read it, by the digests in its report.
-
-    Args:
-        others: names of files in whose place others are read now.
-    """
-    inputs = report.get("inputs", {})
-    if not isinstance(inputs, dict):
-        raise BadInput.one(path, "'inputs' must map files to their SHA-256")
+def _changes(report: Mapping[str, Any]) -> tuple[str, ...]:
+    """Which files of own skills are not as the run read them: they are the only ones not copied."""
     found = []
-    for name, digest in inputs.items():
-        if name in others:
-            continue
+    for name, digest in report.get("skills", {}).items():
         if not os.path.isfile(name):
             found.append(f"{name} is no longer there")
         elif hashlib.sha256(read_bytes(name)).hexdigest() != digest:
@@ -271,18 +235,15 @@ def _changes(path: Path, report: dict[str, Any], others: set[str]) -> tuple[str,
     return tuple(found)
 
 
-def _mixed(path: Path, report: dict[str, Any], only: Sequence[str] = ()) -> tuple[str, ...]:
+def _mixed(path: Path, report: Mapping[str, Any], only: Sequence[str] = ()) -> tuple[str, ...]:
     """Which files beside the report are not those that it tells of; one that is gone may be.
 
     Args:
         only: these files; empty: all.
     """
-    told = report.get("files", {})
-    if not isinstance(told, dict):
-        raise BadInput.one(path, "'files' must map files to their SHA-256")
     return tuple(
         f"{name} is not the file that {path} tells of: it was changed, or comes from another run"
-        for name, digest in told.items()
+        for name, digest in report.get("files", {}).items()
         if (not only or name in only)
         and os.path.isfile(path.parent / name)
         and hashlib.sha256(read_bytes(path.parent / name)).hexdigest() != digest
@@ -298,15 +259,27 @@ def _alone(trajectory: Trajectory) -> Motion:
     return Motion(0, "", trajectory.group, path, trajectory)
 
 
-def _check_group(file: Path, k: int, motion: Motion, robot: RobotModel) -> None:
-    try:
-        robot.slice(motion.group)
-        size = robot.group(motion.group).size
-    except KeyError as error:
-        raise BadInput.one(file, f"motion {k}: {error.args[0]}") from None
-    if motion.trajectory.coefficients.shape[2] != size:
+def read_motions(file: Path, robot: RobotModel) -> tuple[Motion, ...]:
+    """The motions in a file, of which the robot has the joints.
+
+    Raises:
+        BadInput: as ``load_motions``, or they are another robot's.
+    """
+    motions = load_motions(file)
+    _check_groups(file, motions, robot)
+    return motions
+
+
+def _check_groups(file: Path, motions: Sequence[Motion], robot: RobotModel) -> None:
+    for k, motion in enumerate(motions):
+        try:
+            robot.slice(motion.group)
+            size = robot.group(motion.group).size
+        except KeyError as error:
+            raise BadInput.one(file, f"motion {k}: {error.args[0]}") from None
         found = motion.trajectory.coefficients.shape[2]
-        raise BadInput.one(file, f"motion {k} has {found} joints, '{motion.group}' has {size}")
+        if found != size:
+            raise BadInput.one(file, f"motion {k} has {found} joints, '{motion.group}' has {size}")
 
 
 def _with_start(robot: RobotModel, state: State, motion: Motion) -> State:

@@ -12,7 +12,7 @@ from typing import Any
 
 import galley
 from galley.domain.errors import BadInput
-from galley.domain.files import read_bytes, write_fault
+from galley.domain.files import open_own, read_bytes, write_fault
 
 _JOB, _SETTINGS = "job", "settings"  # keys of a line besides the result's
 
@@ -57,7 +57,7 @@ class Journal:
         """
         line = json.dumps({_JOB: name, _SETTINGS: settings, **result}) + "\n"
         try:
-            with open(self.path, "a+b") as stream:
+            with open_own(self.path) as stream:
                 end = stream.seek(0, os.SEEK_END)
                 if end and os.pread(stream.fileno(), 1, end - 1) != b"\n":
                     line = "\n" + line

@@ -40,5 +40,13 @@ class TampTask:
     def files(self) -> frozenset[str]:
         """Every file that the task was read from."""
         places = {file for file, _ in self.scene.places.values()}
-        own = {skill.file for skill in self.skills.values() if isinstance(skill, GuardedSkill)}
-        return frozenset({self.scene.source, self.domain.file, self.problem.file} | places | own)
+        return self.own_skills | {
+            *(self.scene.source, self.domain.file, self.problem.file),
+            *places,
+        }
+
+    @property
+    def own_skills(self) -> frozenset[str]:
+        """The files of the user's skills."""
+        own = (skill for skill in self.skills.values() if isinstance(skill, GuardedSkill))
+        return frozenset(skill.file for skill in own)

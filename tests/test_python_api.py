@@ -207,6 +207,7 @@ def test_a_report_is_written_where_it_is_asked_for(run, solution, tmp_path):
         "plan.txt",
         "trajectories.npz",
         "states.npz",
+        "inputs",
     }
     assert same_log(Log.load(tmp_path / "kept" / "states.npz"), run.log)
 

@@ -133,6 +133,17 @@ def load_scene(path: str | Path) -> Scene:
     return replace(scene, items=tuple(in_world))
 
 
+def merged(path: str | Path) -> yaml.MappingNode:
+    """The YAML of a scene file, with the entries of all that it extends.
+
+    Raises:
+        BadInput: a file of the chain is missing, not YAML, of another format version, or repeated.
+    """
+    node = _root(Reader(path)).node
+    assert isinstance(node, yaml.MappingNode)
+    return node
+
+
 def _section(top: dict[str, Entry], name: str) -> list[tuple[str, Entry]]:
     entries = list(top[name].named().items()) if name in top else []
     for own, entry in entries:

@@ -12,14 +12,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from galley.domain.errors import BadInput
 from galley.domain.files import write_atomically
 from galley.domain.words import in_words
 from galley.results.page.certificate import explain
 from galley.results.page.curves import forces, motion_curves, peaks, tracking
 from galley.results.page.source import Source, read_source
 from galley.results.page.timeline import Timeline, timeline
-from galley.results.run_folder import PAGE
+from galley.results.run_folder import PAGE, REPORT
 
+# What reading a certificate raises where it is of another form: each kind has its own.
+_NO_CERTIFICATE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
 _PICTURE = (960, 540)  # pixels of the still pictures
 _HEADLINES = {
     "success": ("✓", "Success"),
@@ -83,7 +86,11 @@ def page_html(source: Source, replay: str = "") -> str:
     report, line = source.report, timeline(source)
     failure = report.get("failure")
     recoveries = report["execution"].get("recoveries", [])
-    told = explain(failure, source.scene, source.robot, recoveries) if failure else None
+    try:
+        told = explain(failure, source.scene, source.robot, recoveries) if failure else None
+    except _NO_CERTIFICATE as error:
+        what = f"'failure.certificate' is not what its kind needs ({type(error).__name__}: {error})"
+        raise BadInput.one(source.folder / REPORT, what) from error
     data = _data(source, line)
     script = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
     environment = Environment(

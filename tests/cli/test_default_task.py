@@ -8,6 +8,7 @@ import pytest
 from galley.domain.log import Log
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
+from galley.results.schema import REPORT, mismatch
 from galley.robots.panda.models import mobile_panda
 from galley.tests.conftest import run_default_task
 from galley.tests.motion.trajectory.readers import load_trajectories
@@ -23,113 +24,18 @@ PLAN = [
     "(stow spam drawer h1)",
 ]
 
-# --- the schema of report.json, version 2 (docs/report.md)
 
-NUMBER, TEXT, FLAG = (int, float), str, bool
-MAYBE_NUMBER = (int, float, type(None))
-MOTION = {
-    "action_index": int,
-    "phase": TEXT,
-    "group": TEXT,
-    "planner": TEXT,
-    "planning_ms": NUMBER,
-    "optimization_ms": NUMBER,
-    "waypoints": int,
-    "length": {"rrt": MAYBE_NUMBER, "shortcut": MAYBE_NUMBER, "optimized": MAYBE_NUMBER},
-    "duration_s": NUMBER,
-    "start_s": MAYBE_NUMBER,
-    "min_clearance_m": MAYBE_NUMBER,
-    "velocity_ratio": NUMBER,
-    "acceleration_ratio": NUMBER,
-    "jerk_ratio": NUMBER,
-    "optimizer": TEXT,
-    "torque_slowdown": NUMBER,
-    "reason": str,
-    "audit": TEXT,
-    "declared_contacts": [[TEXT]],
-}
-REPORT = {
-    "schema_version": int,
-    "status": TEXT,
-    "goal_reached": FLAG,
-    "plan": [TEXT],
-    "files": dict.fromkeys(("plan.txt", "trajectories.npz", "states.npz"), TEXT),
-    "plan_replay": {"own_validator": TEXT, "pddlgym": TEXT, "message": TEXT, "steps": int},
-    "failure": type(None),
-    "timing_s": dict.fromkeys(
-        ("compile", "task", "motion", "optimization", "execution", "video"), NUMBER
-    ),
-    "refinements": int,
-    "plans_tried": int,
-    "lessons": [{"fact": TEXT, "why": TEXT, "proven": bool}],
-    "reasons": [{"action_index": int, "why": TEXT}],
-    "motions": [MOTION],
-    "audit": {"motions": int, "disagreements": int},
-    "execution": {
-        "motions": int,
-        "recoveries": [dict],
-        "released": [{"time_s": NUMBER, "item": TEXT, "off_m": NUMBER, "turned_rad": NUMBER}],
-        "faults": [TEXT],
-        "facts": [TEXT],
-    },
-    "validation": {
-        "passed": FLAG,
-        "states_checked": int,
-        "taken_from_log": [TEXT],
-        "max_penetration_m": NUMBER,
-        "deepest_pair": (list, type(None)),
-        "max_declared_penetration_m": float,
-        "max_undeclared_force_n": NUMBER,
-        "limit_violations": int,
-        "max_velocity_ratio": NUMBER,
-        "max_acceleration_ratio": NUMBER,
-        "max_torque_ratio": MAYBE_NUMBER,
-        "torques": TEXT,
-        "tracking_error_rad": NUMBER,
-        "tracking_error_base_m": NUMBER,
-        "max_slip_m": NUMBER,
-        "at_rest": FLAG,
-        "violations": [{"time_s": NUMBER, "kind": TEXT, "what": TEXT}],
-        "events": [{"time_s": NUMBER, "kind": TEXT, "what": TEXT}],
-        "goal_facts": [{"fact": TEXT, "holds": FLAG, "why": TEXT}],
-    },
-    "inputs": dict,
-    "video": (dict, type(None)),
-    "scene": TEXT,
-    "domain": TEXT,
-    "problem": TEXT,
-    "seed": int,
-    "options": dict,
-    "versions": {
-        "python": TEXT,
-        "galley": TEXT,
-        "numpy": TEXT,
-        "pybullet": TEXT,
-        "drake": TEXT,
-        "pddlgym": TEXT,
-        "imageio": TEXT,
-        "imageio-ffmpeg": TEXT,
-    },
-}
-
-
-def mismatches(value, schema, where="report"):
-    """Where a value differs from a schema: missing, unknown and mistyped keys."""
-    if isinstance(schema, dict):
-        if not isinstance(value, dict):
-            return [f"{where} is no object"]
-        found = [f"{where} lacks {key}" for key in schema.keys() - value.keys()]
-        found += [f"{where} has an unknown {key}" for key in value.keys() - schema.keys()]
-        for key in schema.keys() & value.keys():
-            found += mismatches(value[key], schema[key], f"{where}.{key}")
-        return found
-    if isinstance(schema, list):
-        if not isinstance(value, list):
-            return [f"{where} is no list"]
-        return [m for k, v in enumerate(value) for m in mismatches(v, schema[0], f"{where}[{k}]")]
-    if isinstance(value, bool) and schema is not bool:  # Python counts True as a number
-        return [f"{where} is a flag"]
-    return [] if isinstance(value, schema) else [f"{where} is {value!r}"]
+def unknown(value, form, where="report"):
+    """Keys that a form of ``results.schema`` does not have, at any depth."""
+    form = form[0] if isinstance(form, tuple) else form
+    if isinstance(form, list):
+        return [key for each in value for key in unknown(each, form[0], f"{where}[]")]
+    if not isinstance(form, dict) or str in form or value is None:
+        return []
+    found = [f"{where}.{key}" for key in value.keys() - form.keys()]
+    return found + [
+        k for key in value for k in unknown(value[key], form.get(key), f"{where}.{key}")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -151,19 +57,37 @@ def report(folder):
 
 def test_files(folder):
     names = {p.name for p in folder.iterdir()}
-    assert names == {"report.html", "report.json", "plan.txt", "trajectories.npz", "states.npz"}
+    assert names == {
+        *("report.html", "report.json", "plan.txt", "trajectories.npz", "states.npz"),
+        "inputs",
+    }
+    kept = {p.name for p in (folder / "inputs").iterdir()}
+    pictures = {"sugar_box.png", "potted_meat_can.png"}
+    assert kept == {"scene.yaml", "domain.pddl", "problem.pddl"} | pictures
     assert [p.name for p in folder.parent.iterdir()] == ["run"]
 
 
 def test_schema(report):
-    assert mismatches(report, REPORT) == []
+    assert mismatch(report, REPORT, "") == ""
+    assert unknown(report, REPORT) == []
     assert report["schema_version"] == 2
 
 
-def test_the_schema_check_notices():
-    wrong = {"schema_version": True, "status": 1, "odd": None}
-    found = mismatches(wrong, {"schema_version": int, "status": TEXT, "seed": int})
-    assert len(found) == 4
+@pytest.mark.parametrize(
+    ("value", "form", "what"),
+    [
+        ({"a": 1}, {"a": int, "b": int}, "'b' is missing"),
+        ({"a": [{"b": True}]}, {"a": [{"b": int}]}, "'a[0].b' must be a whole number"),
+        ({"a": True}, {"a": float}, "'a' must be a number"),
+        ({"a": float("nan")}, {"a": (float, None)}, "'a' must be a number"),
+        ({"a": 1e300}, {str: float}, "'a' must be a number"),
+        ({"a": None}, {"a": [str]}, "'a' must be a list"),
+        ({"a": "b"}, {"a": ({str: object}, None)}, "'a' must be an object"),
+        ({"a": None, "b": 2}, {"a": ({str: object}, None), "b": float}, ""),
+    ],
+)
+def test_the_first_key_of_another_form_is_named(value, form, what):
+    assert mismatch(value, form, "") == what
 
 
 def test_success(report):

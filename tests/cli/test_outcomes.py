@@ -55,7 +55,7 @@ def test_a_goal_without_a_plan(outcome, problem):
     assert done.status == 1
     assert len(done.faults) == 1
     assert done.err.startswith("refused: no plan exists: ")
-    assert names == {"report.json"}
+    assert names == {"report.json", "inputs"}
     assert (report["status"], report["goal_reached"], report["plan"]) == ("refused", False, [])
     assert report["failure"]["kind"] == "contradiction"
     assert report["failure"]["message"] in done.err
@@ -69,7 +69,7 @@ def test_sugar_does_not_fit_into_the_drawer(outcome, problem):
         "refused: stow sugar drawer h1: sugar_box is 0.175 m high when upright, "
         "indigo_drawer_top_inside has 0.109 m\n"
     )
-    assert names == {"report.json", "plan.txt"}
+    assert names == {"report.json", "plan.txt", "inputs"}
     assert report["status"] == "refused"
     assert report["plan"][-1] == "(stow sugar drawer h1)"
     failure = report["failure"]
@@ -102,7 +102,7 @@ def test_the_task_planners_budget_is_an_honest_answer(outcome):
     done, report, names = outcome(ERRAND, "--node-limit", 1)
     assert done.status == 1
     assert done.err.startswith("budget: ")
-    assert names == {"report.json"}
+    assert names == {"report.json", "inputs"}
     assert (report["status"], report["failure"]["kind"]) == ("budget", "budget")
     assert report["failure"]["certificate"] is None
 
@@ -112,7 +112,7 @@ def test_a_goal_that_holds_already(outcome, problem):
     assert done.status == 0, done.err
     assert report["plan"] == []
     assert (report["status"], report["goal_reached"]) == ("success", True)
-    assert names == {"report.json", "plan.txt", "trajectories.npz", "states.npz"}
+    assert names == {"report.json", "plan.txt", "trajectories.npz", "states.npz", "inputs"}
 
 
 def test_a_goal_fact_that_holds_in_symbols_but_not_in_the_geometry(outcome, problem, variant):
@@ -134,7 +134,7 @@ def test_a_goal_fact_that_holds_in_symbols_but_not_in_the_geometry(outcome, prob
 def test_execute_none_stops_after_planning(outcome):
     done, report, names = outcome(ERRAND, "--execute", "none")
     assert done.status == 0, done.err
-    assert names == {"report.json", "plan.txt", "trajectories.npz"}
+    assert names == {"report.json", "plan.txt", "trajectories.npz", "inputs"}
     assert report["status"] == "success"
     # Nothing was executed, so nothing can be said of where things are.
     assert (report["goal_reached"], report["validation"]) == (False, None)
@@ -147,7 +147,7 @@ def test_a_second_run_replaces_the_first(outcome, problem):
     assert "states.npz" in names
     _, second, names = outcome(problem("(inside sugar burner)"))
     assert (first["status"], second["status"]) == ("success", "refused")
-    assert names == {"report.json", "plan.txt"}
+    assert names == {"report.json", "plan.txt", "inputs"}
 
 
 # --- cut short
@@ -208,9 +208,12 @@ def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here
     assert not report["goal_reached"]
     assert "interrupted" in report["failure"]["message"]
     if stage == "task and motion planning":
-        assert names == {"report.html", "report.json", "plan.txt"}
+        assert names == {"report.html", "report.json", "plan.txt", "inputs"}
     else:
-        assert names == {"report.html", "report.json", "plan.txt", "trajectories.npz"}
+        assert names == {
+            *("report.html", "report.json", "plan.txt", "trajectories.npz"),
+            "inputs",
+        }
         trajectories = load_trajectories(here / "run" / "trajectories.npz")
         assert len(trajectories) == len(report["motions"]) > 10
 

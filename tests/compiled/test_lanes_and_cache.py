@@ -1,5 +1,8 @@
 """The vector type against numpy, and where compiled code is kept."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -197,3 +200,29 @@ def test_functions_of_other_users_of_numba_work_beside_ours():
         written = y.copy()
         np.testing.assert_array_equal(compiled(x, written), expected)
         np.testing.assert_array_equal(written, expected)
+
+
+RUN = """\
+import sys
+from galley import engine
+from galley.cli import main
+from galley.compiled.build import steps
+from galley.compiled.jit import compile_now
+
+assert main(sys.argv[1:]) == 0
+for part in engine.COMPILED:
+    for name, function in steps(part):
+        compile_now(function)
+        if len(getattr(function, "overloads", ())) > 1:
+            print("compiled for other types, too:", name)
+"""
+
+
+def test_a_run_needs_nothing_that_was_not_compiled_before_planning(tmp_path):
+    """A kernel that is called with an array of another layout would be compiled then and there."""
+    options = ["--execute", "none", "--no-video", "--no-html", "--out", tmp_path / "run"]
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, "run", *options], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "too:" not in done.stdout

@@ -17,8 +17,10 @@ from galley.domain.meshes import read_mesh
 from galley.domain.pddl.reader import read_domain
 from galley.domain.scene.reader import load_scene
 from galley.motion.trajectory.archive import read_archive
+from galley.results.run_folder import UNFINISHED, claimed
 from galley.scenarios.scenario import read_scenario
 from galley.skills.own import load_skills
+from galley.sweeps.journal import Journal
 
 
 def names(folder):
@@ -29,7 +31,7 @@ def test_a_file_appears_at_the_end_of_the_block(tmp_path):
     with atomic_file(tmp_path / "a.txt", ".txt") as partial:
         assert partial.suffix == ".txt"
         partial.write_text("half")
-        assert names(tmp_path) == [".a.txt.partial.txt"]
+        assert names(tmp_path) == [partial.name]
         partial.write_text("whole")
     assert names(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "whole"
@@ -126,13 +128,37 @@ def test_a_disk_that_is_full_is_no_bad_input_and_the_old_file_stays(tmp_path):
 
 def test_trouble_in_the_clean_up_does_not_hide_what_came_before(tmp_path):
     def write_while_the_folder_goes(path):
-        with atomic_file(path):
+        with atomic_file(path) as partial:
+            partial.unlink()
             path.parent.rmdir()
             path.parent.touch()  # renaming fails, and so does removing
 
     (tmp_path / "folder").mkdir()
     with pytest.raises(BadInput, match="can't be written: not a directory"):
         write_while_the_folder_goes(tmp_path / "folder" / "a")
+
+
+WRITERS = {  # of a run's or a sweep's folder: the name that is a link there, and what writes
+    ".a.partial": lambda folder: write(folder / "a"),
+    ".b.partial": lambda folder: check_writable(folder / "b"),
+    "a": lambda folder: write(folder / "a"),
+    "journal": lambda folder: Journal(folder / "journal").add("job", "settings", {}),
+    UNFINISHED: lambda folder: claimed(folder, "run", "a").__enter__(),
+}
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+@pytest.mark.parametrize("name", WRITERS)
+def test_nothing_is_written_through_a_link_in_a_folder_that_was_received(name, link, tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "received").mkdir()
+    link(tmp_path / "precious", tmp_path / "received" / name)
+    if name in ("journal", UNFINISHED):
+        with pytest.raises(BadInput, match=f"{name}: can't be written: it is a link"):
+            WRITERS[name](tmp_path / "received")
+    else:
+        WRITERS[name](tmp_path / "received")
+    assert (tmp_path / "precious").read_text() == "mine"
 
 
 def test_looking_whether_a_file_can_be_written_changes_nothing(tmp_path):

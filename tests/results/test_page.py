@@ -200,7 +200,7 @@ def test_the_command_makes_the_same_page_again(run, plain, tmp_path, capsys):
     ("spoil", "says"),
     [
         (lambda f: (f / "report.json").write_text("{"), "report.json:1: is not JSON"),
-        (lambda f: (f / "report.json").write_text('{"status": 1}'), "'status' is missing"),
+        (lambda f: (f / "report.json").write_text('{"status": 1}'), "' is missing"),
         (lambda f: (f / "report.json").unlink(), "report.json: no such file"),
         (lambda f: (f / "UNFINISHED").write_text(""), "has not ended, or was cut short"),
     ],

@@ -161,6 +161,17 @@ def test_a_link_stays_a_link(tmp_path):
     assert names(tmp_path / "target") == ["report.json"]
 
 
+def test_nothing_is_put_away_through_a_link(tmp_path):
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "precious").touch()
+    written(tmp_path / "run")
+    (tmp_path / "run" / EARLIER).symlink_to(tmp_path / "target")
+    cut_short(tmp_path / "run", BadInput.one("file", "is wrong"), "other")
+    written(tmp_path / "run")
+    assert names(tmp_path / "run") == ["report.json"]
+    assert names(tmp_path / "target") == ["precious"]
+
+
 def test_a_link_to_nowhere_is_refused(tmp_path):
     (tmp_path / "link").symlink_to("nowhere")
     with pytest.raises(BadInput, match="is a file"):

@@ -144,11 +144,8 @@ def test_a_report_nested_deeply_is_refused(folder, kitchen_folder, capsys, stran
     status = main(["check", str(folder), *given])
     err = capsys.readouterr().err
     assert "Traceback" not in err
-    if more and "scene" in strange and depth < 100_000:
-        assert status == 1, "the scene that is given takes its place"
-    else:
-        assert status == 2
-        assert "report.json" in err
+    assert status == 2
+    assert "report.json" in err
 
 
 TRAJECTORY = ("group", "phase", "action_index", "attachment", "allowed", "store_version")
@@ -191,4 +188,4 @@ def test_a_plan_that_is_none_is_refused(run_folder, tmp_path, capsys, plan):
     report = json.loads((folder / "report.json").read_text())
     (folder / "report.json").write_text(json.dumps({**report, "plan": plan}))
     assert main(["trajectory", str(folder), "--motion", "3", "--no-torques"]) == 2
-    assert "'plan'" in capsys.readouterr().err
+    assert "'plan" in capsys.readouterr().err

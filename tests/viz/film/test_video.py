@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import re
+import resource
+import signal
 import subprocess
 import threading
 import time
@@ -201,3 +203,29 @@ def test_a_film_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     write(tmp_path / "a.mp4", 32, 32)
     assert [p.name for p in tmp_path.iterdir()] == ["a.mp4"]
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
+@pytest.mark.parametrize("missing", [1, 3000, 20_000])  # bytes: at its end, or long before
+def test_a_film_for_which_the_disk_is_too_small_is_told_and_the_old_one_stays(
+    name: str, missing: int, tmp_path: Path
+) -> None:
+    def noise(path: Path) -> None:
+        rng = np.random.default_rng(0)
+        with encoder(path, 10.0) as append:
+            for _ in range(4):
+                append(rng.integers(0, 255, (64, 128, 3), dtype=np.uint8))
+
+    path, limits = tmp_path / name, resource.getrlimit(resource.RLIMIT_FSIZE)
+    noise(path)
+    before = path.read_bytes()
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) - missing, limits[1]))
+    try:
+        with pytest.raises(OSError, match="can't be written: file too large"):
+            noise(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

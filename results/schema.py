@@ -1,0 +1,174 @@
+"""The form of ``report.json`` (docs/report.md): what a report that is read again must have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from galley.domain.errors import BadInput
+from galley.domain.files import read_text
+
+_LARGEST = 1e12  # of a number that is not whole, in any unit
+MAYBE, MAYBE_TEXT = (float, None), (str, None)
+_EVENT = {"time_s": float, "kind": str, "what": str}
+MOTION = {
+    "action_index": int,
+    "phase": str,
+    "group": str,
+    "planner": str,
+    "planning_ms": float,
+    "optimization_ms": float,
+    "waypoints": int,
+    "length": {"rrt": MAYBE, "shortcut": MAYBE, "optimized": MAYBE},
+    "duration_s": float,
+    "start_s": MAYBE,
+    "min_clearance_m": MAYBE,
+    "velocity_ratio": float,
+    "acceleration_ratio": float,
+    "jerk_ratio": float,
+    "optimizer": str,
+    "torque_slowdown": float,
+    "reason": str,
+    "audit": MAYBE_TEXT,
+    "declared_contacts": [[str]],
+}
+REPORT = {
+    "schema_version": int,
+    "status": str,
+    "goal_reached": bool,
+    "plan": [str],
+    "plan_replay": (
+        {"own_validator": str, "pddlgym": str, "message": str, "steps": int},
+        None,
+    ),
+    "failure": (
+        {
+            "kind": str,
+            "message": str,
+            "objects": [str],
+            "numbers": {str: float},
+            "certificate": ({str: object}, None),
+            "step": [str],
+            "evidence": [{str: object}],
+        },
+        None,
+    ),
+    "timing_s": dict.fromkeys(
+        ("compile", "task", "motion", "optimization", "execution", "video"), float
+    ),
+    "refinements": int,
+    "plans_tried": int,
+    "lessons": [{"fact": str, "why": str, "proven": bool}],
+    "reasons": [{"action_index": int, "why": str}],
+    "motions": [MOTION],
+    "audit": {"motions": int, "disagreements": int},
+    "execution": {
+        "motions": int,
+        "recoveries": [
+            {
+                "time_s": float,
+                "motion": str,
+                "noticed": [{"kind": str, "name": str, "amount": float, "unit": str, "what": str}],
+                "ended": str,
+                "how": str,
+                "plan": [str],
+                "planning_s": float,
+                "motions": [MOTION],
+            }
+        ],
+        "released": [{"time_s": float, "item": str, "off_m": float, "turned_rad": float}],
+        "faults": [str],
+        "facts": [str],
+    },
+    "validation": (
+        {
+            "passed": bool,
+            "states_checked": int,
+            "max_penetration_m": float,
+            "deepest_pair": ([str], None),
+            "max_declared_penetration_m": float,
+            "max_undeclared_force_n": float,
+            "limit_violations": int,
+            "max_velocity_ratio": float,
+            "max_acceleration_ratio": float,
+            "max_torque_ratio": MAYBE,
+            "torques": str,
+            "tracking_error_rad": float,
+            "tracking_error_base_m": float,
+            "max_slip_m": float,
+            "at_rest": bool,
+            "violations": [_EVENT],
+            "events": [_EVENT],
+            "taken_from_log": [str],
+            "goal_facts": [{"fact": str, "holds": bool, "why": str}],
+        },
+        None,
+    ),
+    "video": ({str: object}, None),
+    "inputs": {str: str},
+    "skills": {str: str},
+    "files": {str: str},
+    "scene": str,
+    "domain": str,
+    "problem": str,
+    "seed": int,
+    "options": {"noise": ({str: float}, None), str: object},
+    "versions": {str: str},
+}
+_LATER = ("skills", "noise")  # keys that reports of older versions, or of ``engine.report``, lack
+_WORDS = {str: "text", float: "a number", int: "a whole number", bool: "true or false"}
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """The report at ``path``, of the form of ``REPORT``; it may have more keys.
+
+    Raises:
+        BadInput: it is missing, no JSON, or of another form; with the first key that is.
+    """
+    text = read_text(path)
+    try:
+        report = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput.one(path, f"is not JSON ({error.msg})", error.lineno) from None
+    except (RecursionError, ValueError):
+        what = "is nested too deeply, or has a number of too many digits, to be a report"
+        raise BadInput.one(path, what) from None
+    if not isinstance(report, dict):
+        raise BadInput.one(path, "is not the report of a run")
+    wrong = mismatch(report, REPORT, "")
+    if wrong:
+        raise BadInput.one(path, f"{wrong}: it is no report of a run")
+    return report
+
+
+def mismatch(value: Any, form: Any, key: str) -> str:
+    """What the value at ``key`` has of another form, the first of it; empty: nothing.
+
+    Args:
+        form: a type; ``[form]`` for a list; ``{key: form}``, with ``str`` for any other key;
+            ``(form, None)`` where null may stand; ``object`` for anything.
+    """
+    if isinstance(form, tuple):
+        return "" if value is None else mismatch(value, form[0], key)
+    if isinstance(form, list):
+        if not isinstance(value, list):
+            return f"'{key}' must be a list"
+        found = (mismatch(each, form[0], f"{key}[{k}]") for k, each in enumerate(value))
+        return next(filter(None, found), "")
+    if isinstance(form, dict):
+        if not isinstance(value, dict):
+            return f"'{key}' must be an object"
+        dot = f"{key}." if key else ""
+        for name in sorted(form.keys() - {str, *_LATER} - value.keys()):
+            return f"'{dot}{name}' is missing"
+        found = (
+            mismatch(each, form.get(name, form.get(str, object)), dot + name)
+            for name, each in value.items()
+        )
+        return next(filter(None, found), "")
+    if form is float:
+        holds = type(value) in (int, float) and abs(value) < _LARGEST  # nor NaN
+    else:
+        holds = form is object or type(value) is form
+    return "" if holds else f"'{key}' must be {_WORDS[form]}"
