@@ -123,5 +123,5 @@ def test_a_run_of_an_older_version_is_refused_in_one_line(command, kept, tmp_pat
     run = shutil.copytree(kept[0], tmp_path / "run")
     shutil.rmtree(run / "inputs")
     assert main([command, str(run)]) == 2
-    assert capsys.readouterr().err.startswith(f"{run}: its scene is not kept with it")
+    assert capsys.readouterr().err.startswith(f"{run}: holds no copy of its scene")
     assert main([command, str(run), "--scene", str(kept[0] / "inputs" / SCENE)]) == 0

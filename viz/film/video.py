@@ -6,21 +6,17 @@ The rasteriser releases Python's lock while it draws, so threads run in parallel
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import subprocess
-import tempfile
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from typing import IO
 
-import numpy as np
 from PIL import Image as PilImage
 
 from galley.domain.files import atomic_file
@@ -38,12 +34,8 @@ CHUNK = 24  # consecutive frames that one worker draws: neighbours share most of
 _LOOKAHEAD = 2  # chunks that each worker may be ahead of the encoder
 _SUFFIX = ".mp4"  # also of the partial file: the encoder chooses the format by it
 _GIF = ".gif"
-_ENCODER_OPTIONS = ["-vcodec", "libx264", "-pix_fmt", "yuv420p", "-preset", "superfast"]
-_ENCODER_OPTIONS += ["-x264-params", "mbtree=1:rc-lookahead=10", "-crf", "20"]
-_ENCODER_OPTIONS += ["-movflags", "+faststart"]
+_ENCODER_OPTIONS = ["-preset", "superfast", "-x264-params", "mbtree=1:rc-lookahead=10"]
 """A third faster than ``veryfast``, files a fifth larger; ``superfast`` alone doubles them."""
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors that ffmpeg tells of in words only, as ``os.strerror`` does."""
 
 Progress = Callable[[int, int], None]
 Append = Callable[[Image], None]
@@ -178,7 +170,7 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
 
     Each worker has its own renderer and always draws the same chunks of the film, so the result
     does not depend on which worker is faster. Until the first picture is taken nothing else is
-    drawn: with it ffmpeg may be started by a fork, which ends OpenBLAS's threads, and a worker that
+    drawn: with it imageio starts ffmpeg by a fork, which ends OpenBLAS's threads, and a worker that
     multiplies matrices at that moment would wait for them forever.
 
     Args:
@@ -252,13 +244,34 @@ def encoder(path: Path | str, fps: float) -> Iterator[Append]:
     """
     path = Path(path)
     suffix = _GIF if path.suffix.lower() == _GIF else _SUFFIX
-    write = _gif if suffix == _GIF else _h264
-    with atomic_file(path, suffix) as partial, write(partial, fps) as append:
-        yield append
+    with atomic_file(path, suffix) as partial:
+        try:
+            with (_gif if suffix == _GIF else _h264)(partial, fps) as append:
+                yield append
+        except OSError as error:  # imageio raises it when ffmpeg has ended
+            with open(partial, "ab") as probe:  # raises by itself if the disk is full
+                probe.write(bytes(1 << 16))
+            # The lines after the first repeat ffmpeg's command.
+            what = next(iter(str(error).splitlines()), "") or type(error).__name__
+            raise RuntimeError(f"the encoder failed: {what}") from error
+
+
+def _check_readable(film: Path) -> None:
+    """Raise OSError unless ffmpeg finds a whole film: imageio ignores how its encoder ended.
+
+    The packets are read, not decoded, which takes milliseconds.
+    """
+    from imageio_ffmpeg import get_ffmpeg_exe
+
+    command = [get_ffmpeg_exe(), "-v", "error", "-i", film, "-c", "copy", "-f", "null", "-"]
+    read = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if read.returncode or read.stderr:
+        raise OSError(f"the film is not whole: {read.stderr.strip()}")
 
 
 @contextlib.contextmanager
 def _gif(path: Path, fps: float) -> Iterator[Append]:
+    """By Pillow alone: imageio's writer writes again when it is collected, after a full disk."""
     pictures: list[PilImage.Image] = []
     yield lambda picture: pictures.append(PilImage.fromarray(picture))
     first, *rest = pictures
@@ -267,52 +280,22 @@ def _gif(path: Path, fps: float) -> Iterator[Append]:
 
 @contextlib.contextmanager
 def _h264(path: Path, fps: float) -> Iterator[Append]:
-    """Encode by ffmpeg, which starts with the first picture; a film counts if it ends well."""
-    ffmpeg: subprocess.Popen[bytes] | None = None
+    import imageio.v2 as imageio  # slow to import, and not every run is filmed
 
-    def append(picture: Image) -> None:
-        nonlocal ffmpeg
-        if ffmpeg is None:
-            ffmpeg = _ffmpeg(path, fps, picture, said)
-        assert ffmpeg.stdin is not None
-        try:
-            ffmpeg.stdin.write(np.ascontiguousarray(picture, dtype=np.uint8).data)
-        except BrokenPipeError:
-            _end(ffmpeg, said)
-
-    with tempfile.TemporaryFile() as said:
-        try:
-            yield append
-            if ffmpeg is not None:
-                _end(ffmpeg, said)
-        finally:
-            if ffmpeg is not None:
-                ffmpeg.kill()
-                ffmpeg.communicate()
-
-
-def _end(ffmpeg: subprocess.Popen[bytes], said: IO[bytes]) -> None:
-    """Close its input, wait, and raise if it could not write the film to its end."""
-    ffmpeg.communicate()
-    if ffmpeg.returncode == 0:
-        return
-    said.seek(0)
-    text = said.read().decode(errors="replace").strip()
-    for number in _NO_ROOM:
-        if os.strerror(number) in text:
-            raise OSError(number, os.strerror(number))
-    what = text.partition("\n")[0].rpartition("] ")[2]  # behind the part of ffmpeg that says it
-    raise RuntimeError(f"the encoder failed: {what or f'status {ffmpeg.returncode}'}")
-
-
-def _ffmpeg(path: Path, fps: float, picture: Image, said: IO[bytes]) -> subprocess.Popen[bytes]:
-    """A process that encodes pictures like this one; in a group of its own, for Ctrl-C is ours."""
-    from imageio_ffmpeg import get_ffmpeg_exe
-
-    height, width, _ = picture.shape
-    rate = str(Fraction(fps).limit_denominator())
-    command = [get_ffmpeg_exe(), "-y", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
-    command += ["-s", f"{width}x{height}", "-r", rate, "-i", "-", *_ENCODER_OPTIONS, str(path)]
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stderr=said, process_group=0, restore_signals=False
+    writer = imageio.get_writer(
+        str(path),
+        format="FFMPEG",
+        mode="I",
+        fps=fps,
+        codec="libx264",
+        pixelformat="yuv420p",
+        quality=None,
+        macro_block_size=1,
+        ffmpeg_log_level="quiet",
+        output_params=[*_ENCODER_OPTIONS, "-crf", "20", "-movflags", "+faststart"],
     )
+    with contextlib.closing(writer), warnings.catch_warnings():
+        # JAX warns of the fork that starts ffmpeg; it runs another program at once.
+        warnings.filterwarnings("ignore", r"os\.fork", RuntimeWarning)
+        yield writer.append_data
+    _check_readable(path)
