@@ -148,7 +148,9 @@ COPIED = [
 ]
 
 
-@pytest.mark.parametrize(("make", "given"), COPIED, ids=str)
+@pytest.mark.parametrize(
+    ("make", "given"), COPIED, ids=lambda each: getattr(each, "__name__", str(each))
+)
 def test_a_copy_goes_on_as_the_original_would(make, given, no_display):
     env = make(ID, **given)
     env.reset(seed=1)
