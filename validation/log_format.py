@@ -12,6 +12,7 @@ from galley.validation.verdict import Violation
 
 _PERIODS = (1e-4, 1.0)  # s
 _MOST = 1e6  # of any value, in SI units
+_SHORTEST = 0.1  # length of a quaternion; what is merely not of unit length is judged
 _COLUMNS = ("q", "velocity", "command", "scene_q", "items")
 
 
@@ -19,7 +20,7 @@ def check_format(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, 
     """Check shapes, types and ranges; a log that fails this can't be judged."""
     count = len(log.time)
     if count == 0:
-        return (_fault(0.0, "the log is empty"),)
+        return (_fault(0.0, "the log is empty: time has no value"),)
     n, nj, ni = robot.size, len(scene.joints), len(scene.items)
     expected = {
         "time": (count,),
@@ -48,6 +49,10 @@ def check_format(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, 
     if not _PERIODS[0] <= log.period <= _PERIODS[1]:
         what = f"the period is {log.period} s, expected {_PERIODS[0]} to {_PERIODS[1]}"
         violations.append(_fault(0.0, what))
+    if not 0.0 <= log.duration <= _MOST:
+        violations.append(_fault(0.0, f"the duration is {log.duration} s"))
+    if (np.diff(log.time) < 0.0).any():
+        violations.append(_fault(0.0, "time goes back"))
     if violations:
         return tuple(violations)
     forces = ("torque",) if log.mode == "physics" else ()
@@ -60,6 +65,8 @@ def check_format(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, 
             )
         elif (size := np.abs(getattr(log, name)).max(initial=0.0)) > _MOST:
             violations.append(_fault(0.0, f"{name} has values up to {size:.3g}, beyond {_MOST:g}"))
+    if (np.linalg.norm(log.items[:, :, 3:], axis=2) < _SHORTEST).any():
+        violations.append(_fault(0.0, "items has a quaternion of no length"))
     ranges = {
         "held": (log.held, -1, ni),
         "motion": (log.motion, 0, len(log.motions)),

@@ -244,7 +244,7 @@ def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Pr
         )
     except BadInput:
         raise
-    except (RuntimeError, ValueError, OSError) as error:
+    except (RuntimeError, ValueError) as error:
         print(f"no film: {error}", file=sys.stderr)
         return 1
     finally:

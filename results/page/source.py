@@ -69,7 +69,9 @@ def read_source(folder: Path | str, scene_file: Path | str | None = None) -> Sou
     scene = load_scene(name)
     robot, states = robot_of(scene.robot), folder / STATES
     log = Log.load(states) if states.is_file() else None
-    if log is not None and len(log.time):  # else it was cut short at its start
+    if log is not None and not len(log.time) and not len(log.q):
+        log = None  # it was cut short before the first state
+    if log is not None:
         check_log(states, log, scene)
     return Source(folder, report, scene, robot, log, _motions(folder, report, robot))
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from galley.motion.trajectory.store import save_trajectories
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.optimization.torques import HeldItem, TorqueModel
+from galley.results.inputs import NO_SCENE, keep_inputs
+from galley.results.report import Report
 from galley.robots.panda.models import mobile_panda
 from galley.tests.motion.trajectory.readers import load_trajectories, read_csv, read_ros
 
@@ -58,9 +61,15 @@ def recorded(small_scene, tmp_path):
     folder = tmp_path / "recorded"
     folder.mkdir()
     save_trajectories(folder / "trajectories.npz", motions)
-    report = {"scene": scene.source, "plan": ["(navigate table)", "(pick block h1)"]}
-    (folder / "report.json").write_text(json.dumps(report))
+    keep_inputs(folder, scene.source, "", "")
+    tell(folder, "(navigate table)", "(pick block h1)")
     return folder, scene, robot, motions
+
+
+def tell(folder, *plan):
+    """Write the report of a run with this plan."""
+    report = Report("", "", "", 0, {}, plan=plan).as_json()
+    (folder / "report.json").write_text(json.dumps(report | {"files": {}}))
 
 
 def rows(out):
@@ -208,12 +217,14 @@ def test_another_scene_than_the_one_planned_in_is_refused(recorded, cli, small_t
     assert "motion 0 does not begin where the robot is by then" in done.err
 
 
-def test_a_scene_that_has_gone_is_named(recorded, cli):
+def test_a_scene_that_is_not_kept_with_the_run_is_asked_for(recorded, cli):
     folder, scene, *_ = recorded
-    Path(scene.source).unlink()
+    shutil.rmtree(folder / "inputs")
     done = cli("trajectory", folder)
     assert done.status == 2
-    assert done.faults == [f"{scene.source}: the run's scene is no longer there; name one: --scene"]
+    assert done.faults == [f"{folder}: {NO_SCENE}"]
+    done = cli("trajectory", folder, "--scene", scene.source, "--no-torques")
+    assert (done.status, done.err) == (0, "")
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"plan": 3}', '{"scene": null}', '{"scene": ""}'])
@@ -223,14 +234,6 @@ def test_a_damaged_report_is_bad_input(text, recorded, cli):
     assert done.status == 2
     assert len(done.faults) == 1
     assert "report.json" in done.faults[0]
-
-
-@pytest.mark.parametrize("name", [None, "", 3])
-def test_a_scene_on_the_command_line_replaces_the_reports(name, recorded, cli):
-    folder, scene, *_ = recorded
-    (folder / "report.json").write_text(json.dumps({"scene": name, "plan": []}))
-    done = cli("trajectory", folder, "--scene", scene.source, "--no-torques")
-    assert (done.status, done.err) == (0, "")
 
 
 @pytest.mark.parametrize("report", ["[1]", '{"scene": null}', "{"])
@@ -268,9 +271,8 @@ def test_a_ratio_that_is_no_number_is_no_limit_kept(recorded, cli, monkeypatch):
 
 @pytest.mark.parametrize("name", ["[bold]", "[", ":dog:", "a[b]\\"])
 def test_names_with_brackets_are_printed_as_they_are(name, recorded, cli, here):
-    folder, scene, _, _ = recorded
-    report = {"scene": scene.source, "plan": [f"(navigate {name})", "[/x]"]}
-    (folder / "report.json").write_text(json.dumps(report))
+    folder, *_ = recorded
+    tell(folder, f"(navigate {name})", "[/x]")
     (here / name / "[").mkdir(parents=True)
     arguments = ("--motion", 1, "--csv", f"{name}/[/x].csv", "--ros", f"{name}/{name}.json")
     done = cli("trajectory", folder, *arguments, "--no-torques")

@@ -3,12 +3,15 @@
 import json
 import shutil
 import time
+from functools import reduce
+from operator import getitem
 
 import numpy as np
 import pytest
 
 from galley.cli import main
 from galley.domain.log import Log
+from galley.results.schema import REPORT, mismatch
 from galley.tests.effort import quick_first
 from galley.tests.validation.mutations import part
 
@@ -115,6 +118,52 @@ def test_one_number_out_of_this_world_costs_no_time(check, columns, name, value)
     assert status in (1, 2)
     if not abs(value) < 1e6:
         refused((status, err), name)
+
+
+@pytest.mark.parametrize("command", ["check", "report", "replay"])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("time", lambda time: time[::-1]),
+        ("time", lambda time: time[:0]),
+        ("scene_q", lambda q: q[:-1]),
+        ("q", lambda q: np.where(np.arange(q.shape[1]) == 3, np.nan, q)),
+        ("items", lambda items: np.zeros_like(items)),
+        ("velocity", lambda velocity: velocity + 1e300),
+        ("duration", lambda duration: np.array(1e300)),
+    ],
+)
+def test_what_can_not_be_drawn_or_judged_is_refused_when_it_is_read(
+    folder, columns, capsys, command, name, change
+):
+    np.savez_compressed(folder / "states.npz", **columns | {name: change(columns[name])})
+    status = main([command, str(folder)])
+    refused((status, capsys.readouterr().err), name)
+
+
+def leaves(value, path=()):
+    """Each value in JSON data that holds no others, with the keys that lead there."""
+    parts = value.items() if isinstance(value, dict) else ()
+    parts = enumerate(value[:1]) if isinstance(value, list) else parts
+    below = [leaf for key, each in parts for leaf in leaves(each, (*path, key))]
+    return below or [(path, value)]
+
+
+def test_each_value_of_another_type_is_named_by_its_key(run_folder):
+    report = json.loads((run_folder / "report.json").read_text())
+    free = ("options", "video", "versions", "inputs", "files", "skills")
+    found = [(path, good) for path, good in leaves(report) if path[0] not in free]
+    assert len(found) > 70
+    for path, good in found:
+        for strange in ({"a": []}, [{}], "text", True, float("nan")):
+            if isinstance(strange, type(good)) or (good in ([], None) and strange != "text"):
+                continue
+            made = json.loads(json.dumps(report))
+            *above, last = path
+            reduce(getitem, above, made)[last] = strange
+            what = mismatch(made, REPORT, "")
+            key = "".join(f"[{k}]" if isinstance(k, int) else f".{k}" for k in path)[1:]
+            assert what.startswith(f"'{key}' must be ") or good is None, (key, strange, what)
 
 
 def test_a_small_file_that_unpacks_to_far_more_is_refused(check, columns):
