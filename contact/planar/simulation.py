@@ -16,10 +16,10 @@ from galley.contact.planar.bodies import World
 from galley.contact.planar.forces import Contacts, contact_forces, first_points
 from galley.contact.planar.shapes import checked, is_traced
 from galley.contact.planar.steps import Outcome, Scheme, coefficients, implicit_step
+from galley.contact.planar.virtual_contacts import SLOPE
 
 _TOLERANCE = 1e-8  # N, N m
 _ITERATIONS = 60
-_SLOPE = 1e-6  # of L, a ratio: at more a virtual contact is no minimum
 _GAIN = 0.05  # of the most energy so far: what contacts may give and not have taken
 _WINDOW = 20  # steps, longer than an impact of which BDF2 loses energy at first
 _CONTROL = Quantity("N")
@@ -93,7 +93,7 @@ class Trajectory(eqx.Module):
             why = "the forces are not finite: look at controls, motions and parameters"
         elif self.stalled[k]:
             why = "Newton's method found no smaller residual: a smaller h, more softness or "
-            why += "still make the forces smoother"
+            why += "still make the forces smoother; at corners use points: auto"
         else:
             why = "Newton's method needs more iterations: raise iterations, or take a smaller h; "
             why += "faces that lie on each other need points: perimeter"
@@ -243,11 +243,9 @@ def _simulate(
         return contact_forces(world, q, v, time, starts, search=False)[:2]
 
     wrenches, contacts = jax.vmap(touching)(qs, vs, times, points)
-    located = ~jnp.any(contacts.slope[1:] > _SLOPE, axis=1)
-    gained = _gained(
-        *lax.stop_gradient((world, controls, poses, velocities, wrenches, contacts.stored)),
-        0.5 if scheme is Scheme.BDF2 else 0.0,
-    )
+    located = ~jnp.any(contacts.slope[1:] > SLOPE, axis=1)
+    lag = 0.5 if scheme is Scheme.BDF2 else 0.0
+    gained = _gained(world, lag, controls, poses, velocities, wrenches, contacts.stored)
     good = good & (jnp.cumsum(~located | (gained > 0.0)) == 0)
     known = jnp.concatenate([jnp.ones(1), jnp.where(good, 1.0, jnp.nan)])
     poses, velocities, contacts = jax.tree.map(
@@ -269,12 +267,12 @@ def _simulate(
 
 def _gained(
     world: World,
+    lag: float,
     controls: Array,
     poses: Array,
     velocities: Array,
     wrenches: Array,
     stored: Array,
-    lag: float,
 ) -> Array:
     """Energy (n,), J, that contacts have given and not taken, where it is more than ``_GAIN``.
 
@@ -283,19 +281,22 @@ def _gained(
     is off by its own errors, so it counts what both have risen.
 
     Args:
-        world: masses, gravity. controls: (n, m, 3). poses, velocities: (n + 1, b, 3).
+        world: masses, gravity. lag: steps by which a velocity follows a force.
+        controls: (n, m, 3). poses, velocities: (n + 1, b, 3).
         wrenches: of contacts on each body (n + 1, b, 3). stored: (n + 1, p), J, by contacts.
-        lag: steps by which a velocity follows a force.
     """
+    masses, gravity, controls, poses, velocities, wrenches, stored = lax.stop_gradient(
+        (world.masses(), world.gravity, controls, poses, velocities, wrenches, stored)
+    )
     free = list(world.free)
     fixed = [i for i in range(len(world.bodies)) if i not in free]
     moved = jnp.diff(poses, axis=0)
     worked = jnp.sum(((1.0 - lag) * wrenches[1:] + lag * wrenches[:-1]) * moved, axis=2)
     before = jnp.concatenate([controls[:1], controls[:-1]])
     driven = jnp.sum(((1.0 - lag) * controls + lag * before) * moved[:, free], axis=(1, 2))
-    masses, held = world.masses(), jnp.sum(stored, axis=1)
+    held = jnp.sum(stored, axis=1)
     kinetic = jnp.sum(masses * velocities[:, free] ** 2, axis=(1, 2)) / 2.0
-    falling = jnp.sum(masses[:, 0] * (poses[:, free, :2] @ world.gravity), axis=1)
+    falling = jnp.sum(masses[:, 0] * (poses[:, free, :2] @ gravity), axis=1)
 
     def risen(energy: Array, work: Array) -> Array:
         """Above the least before, over dips of some steps."""

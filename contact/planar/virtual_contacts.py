@@ -32,6 +32,7 @@ from galley.contact.planar.shapes import (
 
 _NEWTON_STEPS = 30
 _GRADIENT = 1e-12  # of L, a ratio: there Newton's method ends
+SLOPE = 1e-6  # of L, a ratio: a point with more is no minimum
 _WIDEST = 2.0  # standard deviations of exp(-L / tau) on either side of the virtual contact
 _STEIN_STEPS = 40
 _STEIN_STEP = 0.06  # m, times tau: half of 1 / L'' across the gap, where L = 4 y^2
@@ -151,6 +152,7 @@ def virtual_contact(gap: Gap, start: Array, search: bool = True) -> Array:
 
     They are those of grad L = 0: the last Newton step, with the Hessian held fixed, differs from
     the minimum by nothing, and has the derivative -H^-1 d(grad L) of the implicit function theorem.
+    Where no minimum was found, as at a corner, it is the best point, with no derivative.
 
     Args:
         gap: the two bodies.
@@ -179,7 +181,9 @@ def virtual_contact(gap: Gap, start: Array, search: bool = True) -> Array:
         far = jnp.full(2, jnp.inf)
         begin = _Descent(start, far[0], far, 0.0 * start, jnp.asarray(1.0), jnp.asarray(0))
         x = lax.while_loop(going, step, begin).x
-    return x - _solve2(held.hessian(x), gap.slope(x)[1])
+    slope = gap.slope(x)[1]
+    found = jnp.max(jnp.abs(slope)) <= SLOPE
+    return x - jnp.where(found, _solve2(held.hessian(x), slope), 0.0)
 
 
 class _Descent(NamedTuple):
