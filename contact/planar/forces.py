@@ -48,7 +48,7 @@ def stored_energy(contact: Contact, geometry: Geometry) -> Array:
     d, a = geometry.depth, contact.softness
     overlap = jnp.maximum(d, 0.0)
     integral = a * soft_depth(jnp.minimum(d, 0.0), a) + overlap * (overlap / 2.0 + a)
-    return contact.stiffness * jnp.sum(geometry.weight * integral)
+    return jnp.asarray(contact.stiffness * jnp.sum(geometry.weight * integral))
 
 
 def point_forces(contact: Contact, geometry: Geometry, velocity: Array) -> Array:

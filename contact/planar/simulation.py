@@ -303,7 +303,7 @@ def _gained(
         balance = energy.at[1:].add(jnp.cumsum(work))
         pad = [(_WINDOW - 1, 0)]
         top = lax.reduce_window(balance, -jnp.inf, lax.max, (_WINDOW,), (1,), pad)
-        return (top - lax.cummin(top))[1:]
+        return jnp.asarray(top - lax.cummin(top))[1:]
 
     gain = jnp.minimum(
         risen(held, jnp.sum(worked, axis=1)),

@@ -283,7 +283,7 @@ def _edge_points(first: Placed, second: Placed) -> Geometry:
     time, with the depth and the normal of the exact distance. In a notch all edges count that the
     disc's centre sees; for a centre inside of the polygon, the nearest.
     """
-    own = [skeleton(each.shape) for each in (first, second)]
+    own = [found for each in (first, second) if (found := skeleton(each.shape))]
     if len(own[0][0]) > 1:
         g = _edge_points(second, first)
         return g._replace(first=g.second, second=g.first, normal=-g.normal)
@@ -312,4 +312,3 @@ def _edge_points(first: Placed, second: Placed) -> Geometry:
     c_1, c_2 = centre - radius * n, centre - (psi - grown) * n
     weight = jnp.where(seen, 1.0, 0.0)
     return Geometry((c_1 + c_2) / 2.0, c_1, c_2, n, depth, weight, jnp.zeros(()))
-
