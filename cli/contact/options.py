@@ -154,7 +154,7 @@ def _words(failure: Failure, setup: Setup) -> str:
         pose, velocity = (", ".join(f"{x:.4g}" for x in each[j]) for each in failure[3:5])
         states.append(f"{setup.world.bodies[j].name} at ({pose}), velocity ({velocity})")
     return (
-        f"step {failure.step} to {failure.time:.4g} s did not converge: {failure.residual:.3g} N "
-        f"left; before it {'; '.join(states)}. {failure.remedy[0].upper()}{failure.remedy[1:]}. "
+        f"step {failure.step} to {failure.time:.4g} s {failure.what}; "
+        f"before it {'; '.join(states)}. {failure.remedy[0].upper()}{failure.remedy[1:]}. "
         "The run until then is written"
     )

@@ -40,12 +40,11 @@ _ANY = Quantity("1")
 class Points(StrEnum):
     """Where the contact points of a pair of bodies are.
 
-    ``auto`` is ``newton`` if one of the shapes has no straight edge, otherwise ``perimeter``.
-    Newton finds one virtual contact: where a round body fits a notch and touches two sides, say
-    ``perimeter``, with points all around it.
+    A virtual contact must be the minimum of a smooth function, so ``newton`` and ``stein`` are for
+    bodies without corners: at a corner no step converges.
     """
 
-    AUTO = "auto"
+    AUTO = "auto"  # disc on polygon: its edges; else newton if one shape is round, or perimeter
     NEWTON = "newton"  # around the virtual contact, along the tangent
     STEIN = "stein"  # spread around the virtual contact by Stein variational descent
     PERIMETER = "perimeter"  # fixed to each body's edge, against the other body
@@ -219,7 +218,8 @@ def _evaluated(function: Callable[[], Any], *inputs: Any) -> Any:
     """A function's arrays as NumPy's in float64, unless its inputs are traced."""
     if is_traced(inputs):
         return function()
-    with jax.enable_x64(True):
+    # Inside of a transformation by something else, too, where JAX would trace constants.
+    with jax.enable_x64(True), jax.ensure_compile_time_eval():
         return jax.tree.map(np.asarray, function())
 
 

@@ -12,7 +12,6 @@ from galley.contact.planar.bodies import Body2D, Contact, Points, Support, World
 from galley.contact.planar.setup import Setup, Waypoints
 from galley.contact.planar.shapes import Box, Circle, HalfPlane, Polygon, regular_polygon
 from galley.contact.planar.simulation import simulate
-from galley.contact.planar.virtual_contacts import chosen
 from galley.contact.polygon import Polygon as Outline
 from galley.contact.support import GRAVITY, characteristic_length
 from galley.domain.frames import Array as NumPyArray
@@ -67,8 +66,10 @@ def lift(
     # The parameters of the demonstration that this follows. Of points fixed to an edge few bear, so
     # where there are such, the law is firmer.
     law = Contact(friction=friction, count=10, stiffness=1e4, damping=1e5, points=Points.PERIMETER)
+    if points is Points.AUTO:
+        points = Points.NEWTON if isinstance(form, Circle) else Points.PERIMETER
     on_top = Contact(friction=friction, count=10, points=points)
-    if chosen(on_top, form, bodies[1].shape) is Points.PERIMETER:
+    if points is Points.PERIMETER:
         on_top = law
     controls = np.zeros((steps, 2, 3))
     controls[:, 0, 1] = np.linspace(0.0, force, steps)

@@ -11,9 +11,11 @@ from galley.contact.planar.bodies import Contact, World
 from galley.contact.planar.shapes import Placed, cross, perpendicular
 from galley.contact.planar.virtual_contacts import Geometry, contact_points, first_contact
 
+_REACH = 20.0  # times the softness: beyond that gap a contact's force is 2e-9 of that at touch
+
 
 class Contacts(NamedTuple):
-    """Contact points of all pairs at one time (or, with a leading axis, at many); k in all.
+    """Contact points of all p pairs at one time (or, with a leading axis, at many); k in all.
 
     Attributes:
         virtual: virtual contacts (k, 2) in W; on a perimeter the middle of the gap.
@@ -21,6 +23,9 @@ class Contacts(NamedTuple):
         normal: (k, 2), outward of the second body of the pair.
         depth: (k,), m, of penetration; negative: a gap.
         force: (k, 2), N, in W, on the first body; the second has the opposite.
+        stored: (p,), J, what the springs of each pair hold.
+        slope: (p,), of L at each virtual contact that is in reach; where it isn't 0, that is no
+            minimum.
     """
 
     virtual: Array
@@ -28,12 +33,22 @@ class Contacts(NamedTuple):
     normal: Array
     depth: Array
     force: Array
+    stored: Array
+    slope: Array
 
 
 def soft_depth(depth: Array, softness: Array) -> Array:
     """g(d) = d + a for d > 0, a exp(d / a) otherwise; both in m."""
     outside = softness * jnp.exp(jnp.minimum(depth, 0.0) / softness)
     return jnp.where(depth > 0.0, depth + softness, outside)
+
+
+def stored_energy(contact: Contact, geometry: Geometry) -> Array:
+    """What the springs k_n w g(d) of all points hold, J."""
+    d, a = geometry.depth, contact.softness
+    overlap = jnp.maximum(d, 0.0)
+    integral = a * soft_depth(jnp.minimum(d, 0.0), a) + overlap * (overlap / 2.0 + a)
+    return jnp.asarray(contact.stiffness * jnp.sum(geometry.weight * integral))
 
 
 def point_forces(contact: Contact, geometry: Geometry, velocity: Array) -> Array:
@@ -103,10 +118,21 @@ def contact_forces(
         for k, arm, sign in zip((i, j), arms, (1.0, -1.0), strict=True):
             wrench = jnp.append(jnp.sum(force, axis=0), jnp.sum(cross(arm, force)))
             total = total.at[k].add(sign * wrench)
-        found.append(Contacts(geometry.virtual, c, geometry.normal, geometry.depth, force))
+        near = jnp.max(geometry.depth, initial=-jnp.inf) > -_REACH * contact.softness
+        found.append(
+            Contacts(
+                geometry.virtual,
+                c,
+                geometry.normal,
+                geometry.depth,
+                force,
+                stored_energy(contact, geometry)[None],
+                jnp.where(near, geometry.slope, 0.0)[None],
+            )
+        )
     if not found:
-        none = jnp.zeros((0, 2))
-        return total, Contacts(none, none, none, jnp.zeros(0), none), none
+        none, nothing = jnp.zeros((0, 2)), jnp.zeros(0)
+        return total, Contacts(none, none, none, nothing, none, nothing, nothing), none
     joined = Contacts(*(jnp.concatenate(each) for each in zip(*found, strict=True)))
     return total, joined, jnp.concatenate(nexts)
 

@@ -15,7 +15,17 @@ from jax import Array
 from galley.contact.finger.force import Profile
 from galley.contact.planar.bodies import Points, World
 from galley.contact.planar.record import ENDLESS, PlanarRun
-from galley.contact.planar.shapes import Box, Circle, HalfPlane, Moved, Polygon, Rounded, Shape
+from galley.contact.planar.shapes import (
+    Box,
+    Circle,
+    HalfPlane,
+    Moved,
+    Polygon,
+    Rounded,
+    Shape,
+    is_traced,
+    skeleton,
+)
 from galley.contact.planar.simulation import Trajectory, simulate
 from galley.contact.planar.virtual_contacts import chosen
 from galley.domain.frames import Array as NumPyArray
@@ -43,7 +53,8 @@ class Waypoints(eqx.Module):
             ValueError: none, or their times don't ascend.
         """
         self.times = np.array([time for time, _ in pairs], dtype=np.float64)
-        self.poses = np.array([pose for _, pose in pairs], dtype=np.float64).reshape(-1, 3)
+        poses = [pose for _, pose in pairs]
+        self.poses = (jnp if is_traced(poses) else np).asarray(poses, dtype=float).reshape(-1, 3)
         if not len(pairs) or np.any(np.diff(self.times) <= 0.0):
             raise ValueError("motion: needs (time, pose) pairs, each later than the one before")
 
@@ -181,9 +192,13 @@ def _points_of_pairs(world: World) -> list[int]:
     counts = []
     for pair, law in zip(world.pairs, world.contacts, strict=True):
         shapes = [world.bodies[k].shape for k in pair]
-        along_edges = chosen(law, *shapes) is Points.PERIMETER
-        edges = [len(shape.perimeter(law.count)) for shape in shapes]
-        counts.append(sum(edges) if along_edges else law.count)
+        match chosen(law, *shapes):
+            case Points.PERIMETER:
+                counts.append(sum(len(shape.perimeter(law.count)) for shape in shapes))
+            case Points.AUTO:
+                counts.append(max(len(each[0]) for each in map(skeleton, shapes) if each))
+            case _:
+                counts.append(law.count)
     return counts
 
 

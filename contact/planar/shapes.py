@@ -33,20 +33,19 @@ def numbers(value: Any) -> Any:
 
 
 def checked(name: str, value: Any, quantity: Quantity, shape: tuple[int, ...] = ()) -> Any:
-    """``value`` as a leaf, if all its numbers are in bounds; tracers pass.
+    """``value`` as a leaf, if all its numbers are in bounds; what is traced isn't looked at.
 
     Raises:
         ValueError: one is not, or the array's shape differs; the message names it.
     """
-    if is_traced(value):
-        return value
+    traced = is_traced(value)
     try:
-        leaf = np.asarray(value, dtype=np.float64)
+        leaf = jnp.asarray(value) if traced else np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         leaf = np.asarray(quantity.checked(name, value))
     if leaf.shape != shape:
         raise ValueError(f"{name} = {value}: must be {shape or 'one number'}, is {leaf.shape}")
-    for each in leaf.ravel():
+    for each in () if traced else leaf.ravel():
         quantity.checked(name, each)
     return leaf
 
@@ -170,7 +169,7 @@ def _along_edges(vertices: Array, count: int) -> Array:
     return a + share * (b - a)
 
 
-def _edges(vertices: Array) -> tuple[Array, Array]:
+def edges(vertices: Array) -> tuple[Array, Array]:
     """Of a polygon of either orientation: vectors to the next vertex, outward unit normals."""
     edge = jnp.roll(vertices, -1, axis=0) - vertices
     turn = jnp.sign(jnp.sum(cross(vertices, vertices + edge)))  # +1: counter-clockwise
@@ -245,6 +244,7 @@ class Polygon(Shape):
         Raises:
             ValueError: fewer than three, no area, or edges that cross or touch one another.
         """
+        vertices = jnp.asarray(vertices) if is_traced(vertices) else vertices
         count = np.shape(vertices)[0] if np.ndim(vertices) == 2 else 0
         if count < 3:
             raise ValueError(f"vertices: must be (n, 2) with n >= 3, is {np.shape(vertices)}")
@@ -259,7 +259,7 @@ class Polygon(Shape):
         Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
         """
         a = jnp.asarray(self.vertices)
-        edge, normal = _edges(a)
+        edge, normal = edges(a)
         share = jnp.sum((p - a) * edge, axis=1) / jnp.sum(edge * edge, axis=1)
         gap = p - a - jnp.clip(share, 0.0, 1.0)[:, None] * edge
         k = jnp.argmin(jnp.sum(gap * gap, axis=1))
@@ -325,7 +325,7 @@ class Rounded(Shape):
         At a reflex corner the edges of the core end inside of the rounded shape.
         """
         vertices = jnp.asarray(self.core.vertices)
-        edge, normal = _edges(vertices)
+        edge, normal = edges(vertices)
         bisector = normal + jnp.roll(normal, 1, axis=0)
         bisector = bisector / length(bisector)[:, None]
         each = max(2, -(-count // len(vertices)) - 1)
@@ -420,3 +420,21 @@ class Moved(Shape):
         """The shape's moments, its centroid moved."""
         area, centroid, second = self.shape.moments()
         return area, Placed.at(self.shape, jnp.asarray(self.pose)).to_world(centroid), second
+
+
+def skeleton(shape: Shape) -> tuple[Array, Array] | None:
+    """The corners (n, 2) of a polygon, or a disc's centre (1, 2), and the radius about them, m.
+
+    None: the shape is neither.
+    """
+    match shape:
+        case Circle():
+            return jnp.zeros((1, 2)), jnp.asarray(shape.radius)
+        case Box() | Polygon():
+            return jnp.asarray(shape.vertices), jnp.zeros(())
+        case Rounded():
+            return jnp.asarray(shape.core.vertices), jnp.asarray(shape.radius)
+        case Moved():
+            own, placed = skeleton(shape.shape), Placed.at(shape.shape, jnp.asarray(shape.pose))
+            return own and (placed.to_world(own[0]), own[1])
+    return None

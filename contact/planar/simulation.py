@@ -16,20 +16,24 @@ from galley.contact.planar.bodies import World
 from galley.contact.planar.forces import Contacts, contact_forces, first_points
 from galley.contact.planar.shapes import checked, is_traced
 from galley.contact.planar.steps import Outcome, Scheme, coefficients, implicit_step
+from galley.contact.planar.virtual_contacts import SLOPE
 
 _TOLERANCE = 1e-8  # N, N m
 _ITERATIONS = 60
+_GAIN = 0.05  # of the most energy so far: what contacts may give and not have taken
+_WINDOW = 20  # steps, longer than an impact of which BDF2 loses energy at first
 _CONTROL = Quantity("N")
 
 
 class Failure(NamedTuple):
-    """The first step that did not converge; from there on the states are NaN.
+    """The first step that failed; from there on the states are NaN.
 
     Attributes:
         step: its index, from 0. time: s, at its end.
         residual: N or N m, that was left; ``tolerance`` was wanted.
         pose, velocity: (b, 3), the state before it.
         remedy: what happened and what to try.
+        what: in short: ``did not converge: 0.02 N left``.
     """
 
     step: int
@@ -38,6 +42,7 @@ class Failure(NamedTuple):
     pose: Any
     velocity: Any
     remedy: str
+    what: str
 
 
 class Trajectory(eqx.Module):
@@ -48,10 +53,13 @@ class Trajectory(eqx.Module):
         pose: X_WB (n + 1, b, 3), of all bodies.
         velocity: (n + 1, b, 3).
         contacts: arrays with a first axis of n + 1.
-        converged: (n,), whether each step did; after one that didn't, none did.
+        converged: (n,), whether each step did, with its virtual contacts and without energy from
+            nothing; after one that didn't, none did.
         residual: (n,), N or N m, that was left.
         iterations: (n,), of Newton's method.
         stalled: (n,), whether it found no smaller residual.
+        located: (n,), whether all virtual contacts in reach are minima.
+        gained: (n,), J, what contacts have given and not taken before.
     """
 
     time: Array
@@ -62,6 +70,8 @@ class Trajectory(eqx.Module):
     residual: Array
     iterations: Array
     stalled: Array
+    located: Array
+    gained: Array
 
     def failure(self) -> Failure | None:
         """The first step that failed; None: all converged. Not for a batch, nor under ``jit``."""
@@ -69,17 +79,26 @@ class Trajectory(eqx.Module):
         if not len(failed):
             return None
         k = int(failed[0])
-        residual = float(self.residual[k])
-        if not np.isfinite(residual):
+        residual, gained = float(self.residual[k]), float(self.gained[k])
+        what = f"did not converge: {residual:.3g} N left"
+        if not self.located[k]:
+            what = "found no virtual contact"
+            why = "a point is no minimum: newton and stein are for bodies without corners or faces "
+            why += "that meet, use points: auto or perimeter"
+        elif gained > 0.0:
+            what = f"has {gained:.3g} J from nothing"
+            why = "contacts gave energy that they had not taken: a smaller h, less stiffness, more "
+            why += "points on the perimeter, or the scheme bdf1, which takes energy only"
+        elif not np.isfinite(residual):
             why = "the forces are not finite: look at controls, motions and parameters"
         elif self.stalled[k]:
             why = "Newton's method found no smaller residual: a smaller h, more softness or "
-            why += "still make the forces smoother"
+            why += "still make the forces smoother; at corners use points: auto"
         else:
             why = "Newton's method needs more iterations: raise iterations, or take a smaller h; "
             why += "faces that lie on each other need points: perimeter"
         time = float(self.time[k + 1])
-        return Failure(k, time, residual, self.pose[k], self.velocity[k], why)
+        return Failure(k, time, residual, self.pose[k], self.velocity[k], why, what)
 
 
 def simulate(
@@ -220,10 +239,18 @@ def _simulate(
     times = h * jnp.arange(n + 1)
     poses, velocities = jax.vmap(world.complete)(qs, vs, times)
 
-    def touching(q: Array, v: Array, time: Array, starts: Array) -> Contacts:
-        return contact_forces(world, q, v, time, starts, search=False)[1]
+    def touching(q: Array, v: Array, time: Array, starts: Array) -> tuple[Array, Contacts]:
+        return contact_forces(world, q, v, time, starts, search=False)[:2]
 
-    contacts = jax.vmap(touching)(qs, vs, times, points)
+    wrenches, contacts = jax.vmap(touching)(qs, vs, times, points)
+    located = ~jnp.any(contacts.slope[1:] > SLOPE, axis=1)
+    lag = 0.5 if scheme is Scheme.BDF2 else 0.0
+    gained = _gained(world, lag, controls, poses, velocities, wrenches, contacts.stored)
+    good = good & (jnp.cumsum(~located | (gained > 0.0)) == 0)
+    known = jnp.concatenate([jnp.ones(1), jnp.where(good, 1.0, jnp.nan)])
+    poses, velocities, contacts = jax.tree.map(
+        lambda x: x * known.reshape(-1, *[1] * (x.ndim - 1)), (poses, velocities, contacts)
+    )
     return Trajectory(
         times,
         poses,
@@ -233,7 +260,57 @@ def _simulate(
         outcome.residual,
         outcome.iterations,
         outcome.stalled,
+        located,
+        gained,
     )
+
+
+def _gained(
+    world: World,
+    lag: float,
+    controls: Array,
+    poses: Array,
+    velocities: Array,
+    wrenches: Array,
+    stored: Array,
+) -> Array:
+    """Energy (n,), J, that contacts have given and not taken, where it is more than ``_GAIN``.
+
+    Two balances that can only fall: what contacts hold and have worked on all bodies; and the
+    energy of the free bodies and the contacts, less the work of controls and of moved bodies. Each
+    is off by its own errors, so it counts what both have risen.
+
+    Args:
+        world: masses, gravity. lag: steps by which a velocity follows a force.
+        controls: (n, m, 3). poses, velocities: (n + 1, b, 3).
+        wrenches: of contacts on each body (n + 1, b, 3). stored: (n + 1, p), J, by contacts.
+    """
+    masses, gravity, controls, poses, velocities, wrenches, stored = lax.stop_gradient(
+        (world.masses(), world.gravity, controls, poses, velocities, wrenches, stored)
+    )
+    free = list(world.free)
+    fixed = [i for i in range(len(world.bodies)) if i not in free]
+    moved = jnp.diff(poses, axis=0)
+    worked = jnp.sum(((1.0 - lag) * wrenches[1:] + lag * wrenches[:-1]) * moved, axis=2)
+    before = jnp.concatenate([controls[:1], controls[:-1]])
+    driven = jnp.sum(((1.0 - lag) * controls + lag * before) * moved[:, free], axis=(1, 2))
+    held = jnp.sum(stored, axis=1)
+    kinetic = jnp.sum(masses * velocities[:, free] ** 2, axis=(1, 2)) / 2.0
+    falling = jnp.sum(masses[:, 0] * (poses[:, free, :2] @ gravity), axis=1)
+
+    def risen(energy: Array, work: Array) -> Array:
+        """Above the least before, over dips of some steps."""
+        balance = energy.at[1:].add(jnp.cumsum(work))
+        pad = [(_WINDOW - 1, 0)]
+        top = lax.reduce_window(balance, -jnp.inf, lax.max, (_WINDOW,), (1,), pad)
+        return jnp.asarray(top - lax.cummin(top))[1:]
+
+    gain = jnp.minimum(
+        risen(held, jnp.sum(worked, axis=1)),
+        risen(kinetic - falling + held, jnp.sum(worked[:, fixed], axis=1) - driven),
+    )
+    most = lax.cummax(kinetic + held)[1:]
+    return jnp.where(gain > _GAIN * most, gain, 0.0)
 
 
 __all__ = ["Failure", "Outcome", "Trajectory", "simulate", "value_and_gradient"]

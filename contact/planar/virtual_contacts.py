@@ -19,10 +19,20 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from galley.contact.planar.bodies import Contact, Points
-from galley.contact.planar.shapes import Placed, Shape, length, perpendicular
+from galley.contact.planar.shapes import (
+    Placed,
+    Polygon,
+    Shape,
+    cross,
+    edges,
+    length,
+    perpendicular,
+    skeleton,
+)
 
 _NEWTON_STEPS = 30
 _GRADIENT = 1e-12  # of L, a ratio: there Newton's method ends
+SLOPE = 1e-6  # of L, a ratio: a point with more is no minimum
 _WIDEST = 2.0  # standard deviations of exp(-L / tau) on either side of the virtual contact
 _STEIN_STEPS = 40
 _STEIN_STEP = 0.06  # m, times tau: half of 1 / L'' across the gap, where L = 4 y^2
@@ -38,7 +48,9 @@ class Geometry(NamedTuple):
         first, second: p_W (k, 2), the nearest points of either body's surface.
         normal: n (k, 2), outward of the second body.
         depth: d (k,), m: how far the first is inside the second along n; negative: a gap.
-        weight: (k,), sum 1.
+        weight: (k,), sum 1; of a polygon's edges 1 for each that the disc sees.
+        slope: the largest component of L's gradient at the virtual contact, 0 where it is the
+            minimum, and where no such is looked for.
     """
 
     virtual: Array
@@ -47,11 +59,13 @@ class Geometry(NamedTuple):
     normal: Array
     depth: Array
     weight: Array
+    slope: Array
 
 
 def chosen(contact: Contact, first: Shape, second: Shape) -> Points:
-    """What ``auto`` is for two shapes."""
-    if contact.points is not Points.AUTO:
+    """What ``auto`` is for two shapes; it stays for a disc and a polygon: the polygon's edges."""
+    corners = sorted(len(each[0]) for each in (skeleton(first), skeleton(second)) if each)
+    if contact.points is not Points.AUTO or (len(corners) == 2 and corners[0] == 1 < corners[1]):
         return contact.points
     return Points.PERIMETER if first.flat and second.flat else Points.NEWTON
 
@@ -62,7 +76,7 @@ def first_contact(contact: Contact, first: Placed, second: Placed) -> Array:
     inner, outer = (first, second) if len(first.shape.perimeter(3)) else (second, first)
     psi, normal = outer.surface(inner.position)
     start = inner.position - psi * normal
-    if chosen(contact, first.shape, second.shape) is Points.PERIMETER:
+    if chosen(contact, first.shape, second.shape) in (Points.PERIMETER, Points.AUTO):
         return start
     return lax.stop_gradient(virtual_contact(Gap(first, second), start))
 
@@ -84,6 +98,8 @@ def contact_points(
     where = chosen(contact, first.shape, second.shape)
     if where is Points.PERIMETER:
         return _perimeter_points(contact.count, first, second), start
+    if where is Points.AUTO:
+        return _edge_points(first, second), start
     gap = Gap(first, second)
     x = virtual_contact(gap, start, search)
     if contact.count == 1:
@@ -96,7 +112,8 @@ def contact_points(
     psi, normals = jax.vmap(gap.surfaces)(points)
     c = [points - normals[:, k] * psi[:, k : k + 1] for k in range(2)]
     depth = -jnp.sum(normals[:, 1] * (c[0] - c[1]), axis=1)
-    return Geometry(points, c[0], c[1], normals[:, 1], depth, weight), x
+    slope = jnp.max(jnp.abs(gap.slope(x)[1]))
+    return Geometry(points, c[0], c[1], normals[:, 1], depth, weight, slope), x
 
 
 class Gap(eqx.Module):
@@ -135,6 +152,7 @@ def virtual_contact(gap: Gap, start: Array, search: bool = True) -> Array:
 
     They are those of grad L = 0: the last Newton step, with the Hessian held fixed, differs from
     the minimum by nothing, and has the derivative -H^-1 d(grad L) of the implicit function theorem.
+    Where no minimum was found, as at a corner, it is the best point, with no derivative.
 
     Args:
         gap: the two bodies.
@@ -163,7 +181,9 @@ def virtual_contact(gap: Gap, start: Array, search: bool = True) -> Array:
         far = jnp.full(2, jnp.inf)
         begin = _Descent(start, far[0], far, 0.0 * start, jnp.asarray(1.0), jnp.asarray(0))
         x = lax.while_loop(going, step, begin).x
-    return x - _solve2(held.hessian(x), gap.slope(x)[1])
+    slope = gap.slope(x)[1]
+    found = jnp.max(jnp.abs(slope)) <= SLOPE
+    return x - jnp.where(found, _solve2(held.hessian(x), slope), 0.0)
 
 
 class _Descent(NamedTuple):
@@ -253,4 +273,42 @@ def _perimeter_points(count: int, first: Placed, second: Placed) -> Geometry:
     normal = jnp.concatenate([own[2], -others[2]])
     depth = jnp.concatenate([own[3], others[3]])
     weight = jnp.full(len(depth), 1.0 / max(len(depth), 1))
-    return Geometry((c_1 + c_2) / 2.0, c_1, c_2, normal, depth, weight)
+    return Geometry((c_1 + c_2) / 2.0, c_1, c_2, normal, depth, weight, jnp.zeros(()))
+
+
+def _edge_points(first: Placed, second: Placed) -> Geometry:
+    """The nearest point of each edge of a polygon to a disc.
+
+    A convex corner belongs to one of its edges, so that of a convex polygon one point counts at a
+    time, with the depth and the normal of the exact distance. In a notch all edges count that the
+    disc's centre sees; for a centre inside of the polygon, the nearest.
+    """
+    own = [found for each in (first, second) if (found := skeleton(each.shape))]
+    if len(own[0][0]) > 1:
+        g = _edge_points(second, first)
+        return g._replace(first=g.second, second=g.first, normal=-g.normal)
+    centre, radius = first.to_world(own[0][0][0]), own[0][1]
+    a, grown = second.to_world(own[1][0]), own[1][1]
+    edge, normal = edges(a)
+    share = jnp.sum((centre - a) * edge, axis=1) / jnp.sum(edge * edge, axis=1)
+    beside = (share > 0.0) & (share < 1.0)
+    convex = jnp.sum(jnp.roll(edge, 1, axis=0) * normal, axis=1) >= 0.0  # where the edge begins
+    begins = (share <= 0.0) & (~convex | (jnp.roll(share, 1) >= 1.0))
+    ends = (share >= 1.0) & ~jnp.roll(convex, -1)
+    ray = a + jnp.clip(share, 0.0, 1.0)[:, None] * edge - centre
+    # Where each ray (a row) crosses the line of each edge (a column), as shares of both.
+    base = cross(ray[:, None], edge)
+    base = jnp.where(base == 0.0, jnp.inf, base)  # parallel: at 0
+    on_ray, on_edge = cross(a - centre, edge) / base, cross(a - centre, ray[:, None]) / base
+    hidden = (on_ray > 0.0) & (on_ray < 1.0 - 1e-9) & (on_edge >= 0.0) & (on_edge <= 1.0)
+    seen = (beside | begins | ends) & ~jnp.any(hidden, axis=1)
+    far = length(ray)
+    inside = Polygon(a).distance(centre) < 0.0
+    seen = jnp.where(inside, jnp.arange(len(a)) == jnp.argmin(far), seen)
+    side = jnp.where(inside, -1.0, 1.0)
+    psi = jnp.where(beside, -jnp.sum(ray * normal, axis=1), side * far)[:, None]
+    n = jnp.where(beside[:, None], normal, -side * ray / jnp.where(far > 0.0, far, 1.0)[:, None])
+    depth = radius + grown - psi[:, 0]
+    c_1, c_2 = centre - radius * n, centre - (psi - grown) * n
+    weight = jnp.where(seen, 1.0, 0.0)
+    return Geometry((c_1 + c_2) / 2.0, c_1, c_2, n, depth, weight, jnp.zeros(()))

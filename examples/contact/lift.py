@@ -29,8 +29,8 @@ ground = Body2D(HalfPlane(), name="ground")
 platform = Body2D(Box((1.8, 0.15)), mass=0.5, pose=(0, 0.15, 0), name="platform")
 disc = Body2D(Circle(1.5), mass=0.1, pose=(0, 1.8, 0), name="disc")
 
-# 2. Which of them touch, and how. Ten points share the force: of the disc and the platform they lie
-#    about their virtual contact, of the platform and the ground on the platform's edge.
+# 2. Which of them touch, and how. The disc presses on the nearest point of the platform's edge; of
+#    platform and ground ten points or more share the force, all on the platform's edge.
 law = Contact(stiffness=1e3, damping=50.0, friction_viscosity=1e3, friction=0.1, count=10)
 world = World([ground, platform, disc], {(1, 0): law, (2, 1): law})
 
