@@ -199,7 +199,7 @@ def _new_file(path: Path, ending: str) -> Path:
     return partial
 
 
-def open_own(path: Path) -> IO[bytes]:
+def open_own(path: Path | str) -> IO[bytes]:
     """Open a file to read it and append to it; it is made if need be, and never a link.
 
     Raises:

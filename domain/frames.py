@@ -36,16 +36,19 @@ def as_numbers(
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.full(np.abs(shape), np.nan)
+        raise ValueError(f"{what} must be numbers, got {type(values).__name__}") from None
     if found.size == 0 and shape[:1] == (-1,):
         return np.empty((0, *shape[1:]))
     if found.ndim != len(shape) or any(
         n not in (-1, m) for n, m in zip(shape, found.shape, strict=True)
     ):
         raise ValueError(f"{what} must have the shape {shape}, got {found.shape}")
-    if not (np.isfinite(found).all() and (found >= least).all()):
+    good = np.isfinite(found) & (found >= least)
+    if not good.all():
         bound = "" if least == -np.inf else f" from {least:g}"
-        raise ValueError(f"{what} must be finite{bound}, got {values!r}")
+        first = np.argwhere(~good)[0].tolist()
+        at = f" at {first}" if shape else ""
+        raise ValueError(f"{what} must be finite{bound}, got {found[tuple(first)]:g}{at}")
     return found
 
 

@@ -13,10 +13,10 @@ from galley.domain.scene.standalone import standalone
 
 INPUTS = "inputs"
 SCENE, DOMAIN, PROBLEM = "scene.yaml", "domain.pddl", "problem.pddl"
-NO_SCENE = "holds no copy of its scene: an older version wrote it; name the scene: --scene"
+NO_SCENE = "holds no copy of its scene: an older version wrote it; name one: --scene"
 
 
-def keep_inputs(folder: Path, scene: str, domain: str, problem: str) -> None:
+def keep_inputs(folder: Path | str, scene: str, domain: str, problem: str) -> None:
     """Copy the files of a task into a run's folder.
 
     A pipe is left out: it was read to its end.
@@ -29,12 +29,13 @@ def keep_inputs(folder: Path, scene: str, domain: str, problem: str) -> None:
     if os.path.isfile(scene):
         text, others = standalone(scene)
         copies |= others | {SCENE: text.encode()}
-    (folder / INPUTS).mkdir()
+    kept = Path(folder) / INPUTS
+    kept.mkdir()
     for name, data in copies.items():
-        write_atomically(folder / INPUTS / name, data)
+        write_atomically(kept / name, data)
 
 
-def kept_input(folder: Path, name: str) -> Path | None:
+def kept_input(folder: Path | str, name: str) -> Path | None:
     """The copy of a file that a run was made from; None where there is none."""
-    path = folder / INPUTS / name
+    path = Path(folder) / INPUTS / name
     return path if path.is_file() else None

@@ -111,7 +111,7 @@ def _lock(folder: Path, marker: str) -> IO[bytes]:
             folder.mkdir(parents=True, exist_ok=True)
             lock = open_own(mark)
         except OSError as error:  # a name too long, say
-            raise write_fault(mark if mark.is_file() else folder, error) from None
+            raise write_fault(mark if os.path.isfile(mark) else folder, error) from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -120,7 +120,7 @@ _LATER = ("skills", "noise")  # keys that reports of older versions, or of ``eng
 _WORDS = {str: "text", float: "a number", int: "a whole number", bool: "true or false"}
 
 
-def read_report(path: Path) -> dict[str, Any]:
+def read_report(path: Path | str) -> dict[str, Any]:
     """The report at ``path``, of the form of ``REPORT``; it may have more keys.
 
     Raises:

@@ -167,7 +167,7 @@ def read_recorded(path: Path | str, scene_file: Path | str | None = None) -> Rec
     return Recorded(file, motions, lines, scene, robot, states, True)
 
 
-def check_log(file: Path, log: Log, scene: Scene) -> None:
+def check_log(file: Path | str, log: Log, scene: Scene) -> None:
     """Raise BadInput if a log does not fit the scene; with every column that does not."""
     wrong = check_format(scene, robot_of(scene.robot), log)
     if wrong:
@@ -259,7 +259,7 @@ def _alone(trajectory: Trajectory) -> Motion:
     return Motion(0, "", trajectory.group, path, trajectory)
 
 
-def read_motions(file: Path, robot: RobotModel) -> tuple[Motion, ...]:
+def read_motions(file: Path | str, robot: RobotModel) -> tuple[Motion, ...]:
     """The motions in a file, of which the robot has the joints.
 
     Raises:
@@ -270,7 +270,7 @@ def read_motions(file: Path, robot: RobotModel) -> tuple[Motion, ...]:
     return motions
 
 
-def _check_groups(file: Path, motions: Sequence[Motion], robot: RobotModel) -> None:
+def _check_groups(file: Path | str, motions: Sequence[Motion], robot: RobotModel) -> None:
     for k, motion in enumerate(motions):
         try:
             robot.slice(motion.group)
