@@ -178,7 +178,10 @@ def _because(report: Mapping[str, Any], source: Source) -> str:
     if report.get("failure"):
         failure = report["failure"]
         message, step = str(failure.get("message", "")), failure.get("step") or []
-        if step:  # the action in words; the template has it in PDDL, too
+        objects = {each.object for each in source.scene.bindings}
+        # An action in words; the template has it in PDDL, too. A run that gave up has what went
+        # wrong before in its place.
+        if step and objects.issuperset(step[0].split()[1:]):
             rest = message.removeprefix(" > ".join(step) + ": ")
             message = f"{in_words(step[0], source.scene)}: {rest}"
         named = "_" in message.partition(" ")[0]  # a name stays as it is

@@ -155,9 +155,9 @@ def test_mishaps_are_told_once_with_how_often_and_fold_together(source):
     recoveries = [*missed, recovery(9, "jar", "")]
     failure = {
         "kind": "budget",
-        "message": "gave up",
+        "message": "after jar is not in the hand: gave up",
         "numbers": {},
-        "step": [],
+        "step": ["after jar is not in the hand"],
         "certificate": None,
     }
     told = explain(failure, source.scene, source.robot, recoveries)
@@ -169,6 +169,7 @@ def test_mishaps_are_told_once_with_how_often_and_fold_together(source):
     execution = {**source.report["execution"], "recoveries": recoveries}
     report = {**source.report, "status": "failed", "failure": failure, "execution": execution}
     page = page_html(replace(source, report=report))
+    assert "After jar is not in the hand: gave up." in page  # what went wrong is no action
     assert "This proves nothing" not in page
     assert page.count("<summary>Recoveries 1 to 8. 8 times, from") == 1
     assert page.count("<h3>Recovery ") == 9
