@@ -130,7 +130,7 @@ class GalleyEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
         timeout: float | None = None,
         output_stream: IO[str] | None = None,
     ) -> Iterator[PlanGenerationResult]:
-        """A plan that is found quickly, ``INTERMEDIATE``, and then one of the best if there is time."""
+        """A quick plan, ``INTERMEDIATE``, and then one of the best if there is time."""
         run = _Run(problem, timeout, output_stream)
         found: Plan | Failure | Task = run.task
         if isinstance(found, Task):
