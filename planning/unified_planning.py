@@ -132,15 +132,14 @@ class GalleyEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
     ) -> Iterator[PlanGenerationResult]:
         """A quick plan, ``INTERMEDIATE``, and then one of the best if there is time."""
         run = _Run(problem, timeout, output_stream)
-        found: Plan | Failure | Task = run.task
-        if isinstance(found, Task):
-            found = search(found, "gbfs", run.limits)
-        if isinstance(found, Failure):
-            yield run.result(found)
+        if isinstance(run.task, Failure):
+            yield run.result(run.task)
             return
+        found = search(run.task, "gbfs", run.limits)
         yield run.result(found, last=False)
-        best = search(run.task, "astar", run.limits)
-        yield run.result(best, True) if isinstance(best, Plan) else run.result(found)
+        if isinstance(found, Plan):
+            best = search(run.task, "astar", run.limits)
+            yield run.result(best, True) if isinstance(best, Plan) else run.result(found)
 
 
 class _Run:
