@@ -7,8 +7,8 @@
     gymnasium.make("galley/Finger-v0", task="push")  # galley.contact.finger.environment
 
 or in one step, ``gymnasium.make("galley.gym:galley/Push-v0")``. An environment is imported when it
-is made. ``as_gym_pusht`` registers ``gym_pusht/PushT-v0`` too, for scripts that are to stay as they
-are.
+is made. ``as_gym_pusht`` registers ``gym_pusht/PushT-v0`` too, for scripts that are to run
+unchanged.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def _register() -> None:
     gymnasium.register(FINGER, finger, max_episode_steps=600)  # 30 s
 
 
-def _give_way() -> None:
-    """Load OpenAI's ``gym`` in place of this file."""
+def _load_openai_gym() -> None:
+    """Load OpenAI's ``gym`` in place of this module."""
     here = Path(__file__).resolve().parent
     spec = PathFinder.find_spec("gym", [each for each in sys.path if Path(each).resolve() != here])
     if spec is None or spec.loader is None:
@@ -68,6 +68,6 @@ def _give_way() -> None:
 if __name__ == "gym":
     # In a checkout ``python engine.py`` has this folder on ``sys.path``, where PDDLGym's
     # ``import gym`` finds this file first.
-    _give_way()
+    _load_openai_gym()
 else:
     _register()

@@ -139,11 +139,6 @@ class GroundingBudget:
         """Counts from 0; time goes on."""
         self.forecast = forecast
         self._spent, self._next_check, self._next_forecast = 0, _CHECK_EVERY, _FIRST_FORECAST
-        self._began, self._expanding = 0, (0, "")
-
-    def expand(self, combinations: int, what: str) -> None:
-        """Announces that quantifiers are expanded next, which may end early."""
-        self._expanding, self._began = (combinations // 2, what), self._spent
 
     def spend(self) -> None:
         """Counts one combination.
@@ -156,18 +151,15 @@ class GroundingBudget:
             return
         self._next_check = self._spent + _CHECK_EVERY
         full = self._spent >= _MAX_COMBINATIONS
-        foreseen, what = (0, "")
-        if self._spent - self._began >= _CHECK_EVERY:  # the truth of some shows at once
-            foreseen, what = self._expanding
+        foreseen, what = 0, ""
         if full or self._spent >= self._next_forecast:
             self._next_forecast = 2 * self._spent
-            steps = self._spent // _FORECAST_SHARE
-            foreseen, what = max((foreseen, what), self.forecast(steps))
+            foreseen, what = self.forecast(self._spent // _FORECAST_SHARE)
         if full or foreseen > _MAX_COMBINATIONS:
             raise self._stopped(
                 f"grounding stopped after {self._spent:,} combinations of objects, of at most "
                 f"{_MAX_COMBINATIONS:,}: {what} has {foreseen:,} or more; give variables narrower "
-                "types, split it into several with fewer, or leave out objects",
+                "types, split it into several with fewer variables, or leave out objects",
                 foreseen,
             )
         reached = self._budget.exceeded(self._spent, 1)

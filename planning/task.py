@@ -54,7 +54,8 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
         budget = GroundingBudget(limits or SearchLimits())
         fixpoint = Fixpoint(domain, problem, budget)
         reach = fixpoint.reach()
-        budget.expand(quantified(problem.goal, fixpoint.objects), "the goal")
+        foreseen = quantified(problem.goal, fixpoint.objects) // 2  # half: some may end early
+        budget.restart(lambda steps: (foreseen, "the goal"))
         fact_goals = tuple(
             (each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal
         )

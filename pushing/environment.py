@@ -258,14 +258,10 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
         """
         n = self.num_envs
         if seed is None or isinstance(seed, (int, np.integer)):
-            seeds: Sequence[int | None] = [
-                None if seed is None else int(seed) + k for k in range(n)
-            ]
-        else:
-            seeds = seed
-        if len(seeds) != n:
-            raise ValueError(f"seed = {seed}: must be one number, or one of each of {n} tables")
-        for k, each in enumerate(seeds):
+            seed = [None if seed is None else int(seed) + k for k in range(n)]
+        if len(seed) != n:
+            raise ValueError(f"seed = {seed}: must be one number, or one for each of {n} tables")
+        for k, each in enumerate(seed):
             if each is not None:
                 self._rngs[k] = seeding.np_random(int(each))[0]
         self.state = self._table.start(self._rngs, n, options)

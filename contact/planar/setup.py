@@ -24,7 +24,7 @@ from galley.contact.planar.shapes import (
     Rounded,
     Shape,
     is_traced,
-    skeleton,
+    rounded_corners,
 )
 from galley.contact.planar.simulation import Trajectory, simulate
 from galley.contact.planar.virtual_contacts import chosen
@@ -196,7 +196,7 @@ def _points_of_pairs(world: World) -> list[int]:
             case Points.PERIMETER:
                 counts.append(sum(len(shape.perimeter(law.count)) for shape in shapes))
             case Points.AUTO:
-                counts.append(max(len(each[0]) for each in map(skeleton, shapes) if each))
+                counts.append(max(len(each[0]) for each in map(rounded_corners, shapes) if each))
             case _:
                 counts.append(law.count)
     return counts

@@ -422,7 +422,7 @@ class Moved(Shape):
         return area, Placed.at(self.shape, jnp.asarray(self.pose)).to_world(centroid), second
 
 
-def skeleton(shape: Shape) -> tuple[Array, Array] | None:
+def rounded_corners(shape: Shape) -> tuple[Array, Array] | None:
     """The corners (n, 2) of a polygon, or a disc's centre (1, 2), and the radius about them, m.
 
     None: the shape is neither.
@@ -435,6 +435,7 @@ def skeleton(shape: Shape) -> tuple[Array, Array] | None:
         case Rounded():
             return jnp.asarray(shape.core.vertices), jnp.asarray(shape.radius)
         case Moved():
-            own, placed = skeleton(shape.shape), Placed.at(shape.shape, jnp.asarray(shape.pose))
+            placed = Placed.at(shape.shape, jnp.asarray(shape.pose))
+            own = rounded_corners(shape.shape)
             return own and (placed.to_world(own[0]), own[1])
     return None

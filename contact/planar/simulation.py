@@ -83,12 +83,13 @@ class Trajectory(eqx.Module):
         what = f"did not converge: {residual:.3g} N left"
         if not self.located[k]:
             what = "found no virtual contact"
-            why = "a point is no minimum: newton and stein are for bodies without corners or faces "
-            why += "that meet, use points: auto or perimeter"
+            why = "a point is not a minimum: newton and stein need bodies without corners or "
+            why += "touching faces; use points: auto or perimeter"
         elif gained > 0.0:
-            what = f"has {gained:.3g} J from nothing"
-            why = "contacts gave energy that they had not taken: a smaller h, less stiffness, more "
-            why += "points on the perimeter, or the scheme bdf1, which takes energy only"
+            what = f"gained {gained:.3g} J from nothing"
+            why = "contacts released energy that they had never stored: try a smaller h, less "
+            why += "stiffness, more points on the perimeter, or the scheme bdf1, which only takes"
+            why += " energy away"
         elif not np.isfinite(residual):
             why = "the forces are not finite: look at controls, motions and parameters"
         elif self.stalled[k]:

@@ -27,7 +27,7 @@ from galley.contact.planar.shapes import (
     edges,
     length,
     perpendicular,
-    skeleton,
+    rounded_corners,
 )
 
 _NEWTON_STEPS = 30
@@ -64,7 +64,8 @@ class Geometry(NamedTuple):
 
 def chosen(contact: Contact, first: Shape, second: Shape) -> Points:
     """What ``auto`` is for two shapes; it stays for a disc and a polygon: the polygon's edges."""
-    corners = sorted(len(each[0]) for each in (skeleton(first), skeleton(second)) if each)
+    own = map(rounded_corners, (first, second))
+    corners = sorted(len(each[0]) for each in own if each)
     if contact.points is not Points.AUTO or (len(corners) == 2 and corners[0] == 1 < corners[1]):
         return contact.points
     return Points.PERIMETER if first.flat and second.flat else Points.NEWTON
@@ -283,7 +284,7 @@ def _edge_points(first: Placed, second: Placed) -> Geometry:
     time, with the depth and the normal of the exact distance. In a notch all edges count that the
     disc's centre sees; for a centre inside of the polygon, the nearest.
     """
-    own = [found for each in (first, second) if (found := skeleton(each.shape))]
+    own = [found for each in (first, second) if (found := rounded_corners(each.shape))]
     if len(own[0][0]) > 1:
         g = _edge_points(second, first)
         return g._replace(first=g.second, second=g.first, normal=-g.normal)

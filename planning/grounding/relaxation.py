@@ -172,7 +172,7 @@ class Fixpoint(_Rules):
         super().__init__(problem.init)
         objects = Objects(domain, problem, budget)
         self.objects = objects
-        self._spend, self._expand = budget.spend, budget.expand
+        self._spend = budget.spend
         budget.restart(self._forecast)
         self.schemas = {a.name: CompiledSchema(a, domain, problem, objects) for a in domain.actions}
         self._rank = {each.name: i for i, each in enumerate(problem.objects)}
@@ -192,7 +192,7 @@ class Fixpoint(_Rules):
     def run(self) -> None:
         """Computes the fixpoint, large actions last and in turns.
 
-        So that what they have to do with is known early, and the forecast is right.
+        So that the facts that they are made from are known early, and the forecast is right.
         """
         super().run()
         while self._unfinished:
@@ -289,7 +289,6 @@ class Fixpoint(_Rules):
                 action = GroundAction(schema.name, args)
                 if action not in self._instantiated:
                     self._instantiated.add(action)
-                    self._expand(schema.quantified, f"action '{schema.name}'")
                     instance = schema.instantiate(args)
                     if instance is not None:
                         self.add(instance)

@@ -146,10 +146,8 @@ class GalleyPhysics:
     @property
     def bodies(self) -> tuple[Body, Body]:
         """Pusher and block; to look at, ``move`` moves them."""
-        (x, y, angle), (vx, vy, omega) = (
-            self.block.tolist(),
-            self.state.body_velocity[:, 0].tolist(),
-        )
+        x, y, angle = self.block.tolist()
+        vx, vy, omega = self.state.body_velocity[:, 0].tolist()
         pusher = Body(Point(*self.pusher.tolist()), Point(*self.pusher_velocity.tolist()))
         return pusher, Body(Point(x, y), Point(_SCALE * vx, _SCALE * vy), angle, omega)
 

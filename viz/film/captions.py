@@ -363,10 +363,10 @@ def _gauge(width: int, height: int, force: int, limit: int) -> _CaptionLayer:
     """
     bar, size, _ = _sizes(height)
     size, margin = round(_SMALLER * size), round(0.35 * bar)
+    share = force / (_FULL_SCALE * (limit or force))
+    fill, color = (_RED, _RED) if share > 1.0 else (_ORANGE, _WHITE)
     label, number = "fingers", f"{force} N"
-    most = f"{'above ' if limit and force > _FULL_SCALE * limit else ''}limit {limit} N" * bool(
-        limit
-    )
+    most = f"{'above ' if share > 1.0 else ''}limit {limit} N" if limit else ""
     length, words, digits = round(2.6 * bar), _text_width(label, size), _text_width("888 N", size)
     full = round(words + length + digits + _text_width(most, size)) + 4 * margin
     full += margin * bool(limit)
@@ -375,14 +375,11 @@ def _gauge(width: int, height: int, force: int, limit: int) -> _CaptionLayer:
     _text(draw, margin, tag.height, label, size, _GREY)
     left, low, high = round(words) + 2 * margin, round(0.34 * tag.height), round(0.66 * tag.height)
     draw.rectangle((left, low, left + length, high), fill=(70, 78, 88, 255))
-    share = force / (_FULL_SCALE * (limit or force))
-    color = _RED if share > 1.0 else _ORANGE
-    draw.rectangle((left, low, left + round(length * min(share, 1.0)), high), fill=(*color, 255))
+    draw.rectangle((left, low, left + round(length * min(share, 1.0)), high), fill=(*fill, 255))
     if limit:
         mark, thick = left + round(length / _FULL_SCALE), max(1, tag.height // 16)
         draw.rectangle((mark, low - thick, mark + thick, high + thick), fill=(*_WHITE, 255))
-    white = _RED if share > 1.0 else _WHITE
-    _text(draw, left + length + margin, tag.height, number, size, white)
+    _text(draw, left + length + margin, tag.height, number, size, color)
     _text(draw, round(left + length + 2 * margin + digits), tag.height, most, size, _GREY)
     return _layer(tag, width - margin - full, height - bar - tag.height - margin // 2)
 

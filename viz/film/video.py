@@ -266,14 +266,15 @@ def _check_readable(film: Path) -> None:
     command = [get_ffmpeg_exe(), "-v", "error", "-i", film, "-c", "copy", "-f", "null", "-"]
     read = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if read.returncode or read.stderr:
-        raise OSError(f"the film is not whole: {read.stderr.strip()}")
+        raise OSError(f"the film is incomplete: {read.stderr.strip()}")
 
 
 @contextlib.contextmanager
 def _gif(path: Path, fps: float) -> Iterator[Append]:
     """By Pillow alone: imageio's writer writes again when it is collected, after a full disk."""
     pictures: list[PilImage.Image] = []
-    yield lambda picture: pictures.append(PilImage.fromarray(picture))
+    palette = PilImage.Palette.ADAPTIVE  # as ``save`` chooses it, in a third of the memory
+    yield lambda each: pictures.append(PilImage.fromarray(each).convert("P", palette=palette))
     first, *rest = pictures
     first.save(path, save_all=True, append_images=rest, duration=1e3 / fps, loop=0)
 
