@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -32,7 +33,7 @@ from unified_planning.plans import ActionInstance, SequentialPlan
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_task
-from galley.planning import LimitReached, Plan, SearchLimits, Task, ground, search
+from galley.planning import LimitReached, Plan, SearchLimits, Task, ground, plans, search
 from galley.planning.searches.methods import METHODS
 
 _SUPPORTED = {
@@ -105,8 +106,8 @@ class GalleyEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
 
     @staticmethod
     def ensures(anytime_guarantee: AnytimeGuarantee) -> bool:
-        """Whether AnytimePlanner gives such plans: better ones, of which only the last is best."""
-        return anytime_guarantee is AnytimeGuarantee.INCREASING_QUALITY
+        """Whether AnytimePlanner can give such plans: only optimal ones."""
+        return anytime_guarantee is AnytimeGuarantee.OPTIMAL_PLANS
 
     def _solve(
         self,
@@ -130,16 +131,18 @@ class GalleyEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
         timeout: float | None = None,
         output_stream: IO[str] | None = None,
     ) -> Iterator[PlanGenerationResult]:
-        """A quick plan, ``INTERMEDIATE``, and then one of the best if there is time."""
+        """A plan that is found quickly and then one of the best; or all of the best, if guaranteed.
+
+        All results but the last are ``INTERMEDIATE``.
+        """
         run = _Run(problem, timeout, output_stream)
-        if isinstance(run.task, Failure):
-            yield run.result(run.task)
-            return
-        found = search(run.task, "gbfs", run.limits)
-        yield run.result(found, last=False)
-        if isinstance(found, Plan):
-            best = search(run.task, "astar", run.limits)
-            yield run.result(best, True) if isinstance(best, Plan) else run.result(found)
+        task = run.task
+        if isinstance(task, Failure):
+            yield run.result(task)
+        elif self.optimality_metric_required:
+            yield from run.all_best(task)
+        else:
+            yield from run.better_and_better(task)
 
 
 class _Run:
@@ -188,6 +191,30 @@ class _Run:
         features = ", ".join(sorted(each.lower().replace("_", " ") for each in self._others))
         why = [f"problems with {features} are not supported"] if features else []
         return UPUnsupportedProblemTypeError(f"galley: {': '.join([*why, what] if what else why)}")
+
+    def better_and_better(self, task: Task) -> Iterator[PlanGenerationResult]:
+        """Results for a plan that is found quickly, and for the best if there is time."""
+        found = search(task, "gbfs", self.limits)
+        if isinstance(found, Failure):
+            yield self.result(found)
+            return
+        yield self.result(found, last=False)
+        best = search(task, "astar", self.limits)
+        yield self.result(best, True) if isinstance(best, Plan) else self.result(found)
+
+    def all_best(self, task: Task) -> Iterator[PlanGenerationResult]:
+        """Results for all plans of least cost, none of which visits a state twice."""
+        ordered = plans(task, self.limits)
+        best = next(ordered, None)
+        if best is None:
+            assert ordered.failure is not None, "nor is it complete"
+            yield self.result(ordered.failure)
+            return
+        least = best.cost
+        for plan in takewhile(lambda each: each.cost == least, ordered):
+            yield self.result(best, last=False)
+            best = plan
+        yield self.result(best, True)
 
     def result(
         self, found: Plan | Failure, optimal: bool = False, last: bool = True
