@@ -119,7 +119,7 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
     told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
     parts = {}
     if item.composite:
-        told += ", and no two free surfaces that face away from each other are as near"
+        told += ", and no two free surfaces that face away from each other are as close"
         parts = {"parts_m": [(2.0 * s.half_extents).tolist() for s in item.solid]}
     return Failure(
         FailureKind.DOES_NOT_FIT,
