@@ -113,10 +113,8 @@ def _sizes(told: Explanation, c: Certificate, failure: Mapping[str, Any], place:
         lies = " as it lies" if up != 2 else ""
         wide = f"is {1e3 * min(sides):.0f} mm across{lies} at its narrowest"
         if "parts_m" in c:
-            wide = (
-                f"has {len(c['parts_m'])} parts, and surfaces that face away from each other are "
-            )
-            wide += "farther apart or covered by other parts"
+            wide = f"has {len(c['parts_m'])} parts, and surfaces that face away from each other "
+            wide += "are farther apart or covered by other parts"
         told.sentences.append(
             f"{name} {wide}; the fingers take "
             f"at most {1e3 * widest:.0f} mm of their opening of {1e3 * float(c['opening_m']):.0f} "

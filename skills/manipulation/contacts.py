@@ -117,7 +117,7 @@ def _grasps_in_turns(
     """
 
     def untried(grasp: Grasp) -> bool:
-        return not any(k == index and same_grasp(X_IT, grasp.X_IT) for k, X_IT in context.missed)
+        return not any(k == index and _same_grasp(X_IT, grasp.X_IT) for k, X_IT in context.missed)
 
     standard = list(filter(untried, grasps_at(context.scene, state, index, context.robot.gripper)))
     leaning = filter(untried, leaning_with_room(context, state, index, rng))
@@ -131,7 +131,7 @@ def _grasps_in_turns(
         yield from more or (checked[k] for k in rng.permutation(len(checked)))
 
 
-def same_grasp(X_IA: Array, X_IB: Array) -> bool:
+def _same_grasp(X_IA: Array, X_IB: Array) -> bool:
     """Whether two fingers close alike with their grasp frames at X_IA and X_IB (4, 4)."""
     R_AB = X_IA[:3, :3].T @ X_IB[:3, :3]
     turned = R_AB[2, 2] < _ALIKE or abs(R_AB[1, 1]) < _ALIKE
