@@ -97,7 +97,7 @@ class Stepper:
 
     def begin(self, motion: Motion, name: str) -> None:
         """Begin a motion."""
-        self.recorder.begin_motion(motion, name)
+        self.recorder.begin(name, motion)
         self.motion, self.name, self.t = motion, name, 0.0
         if not self.recorder.count:
             self.sample()
