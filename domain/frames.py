@@ -67,8 +67,8 @@ def as_pose(X: ArrayLike, what: str = "this") -> Array:
         if off <= 1e-6 and last <= 1e-9 and (np.linalg.det(R) > 0.0).all():
             return X
     raise ValueError(
-        f"{what} is no pose (4, 4), which has finite numbers, a rotation matrix (not mirrored) and "
-        "a last row of 0, 0, 0, 1"
+        f"{what} is no pose (4, 4): finite numbers, a rotation matrix (not mirrored) and a last "
+        "row of 0, 0, 0, 1 are needed"
     )
 
 

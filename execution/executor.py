@@ -15,7 +15,6 @@ from galley.domain.frames import Array, frozen
 from galley.domain.log import Log
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.worlds.checker import Pair
 
 LOG_PERIOD = 1.0 / 120.0  # s between samples of a log: the fastest joint moves 0.022 rad
 
@@ -142,23 +141,23 @@ class Recorder:
         """Seconds at the latest sample; minus one period before the first."""
         return (self.count - 1) * self.period
 
-    def begin(self, name: str, declared: frozenset[Pair], guard: float = np.nan) -> None:
-        """A motion begins: its name, the pairs that may touch during it, and its guard's force."""
+    def begin(self, name: str, motion: Motion | None = None) -> None:
+        """A motion begins; None: the robot stands still.
+
+        A guard of the fingers bounds no force: they press on.
+        """
         k = len(self.motions)
+        guard = None if motion is None or motion.group == "fingers" else motion.guard
+        declared = () if motion is None else sorted(motion.allowed)
         self.motions.append(name)
         self.ends.append("")
-        self.guards.append(guard)
-        self.declared += [(str(k), a, b) for a, b in sorted(declared)]
-
-    def begin_motion(self, motion: Motion, name: str) -> None:
-        """Likewise, of a Motion. A guard of the fingers bounds no force: they press on."""
-        guard = None if motion.group == "fingers" else motion.guard
-        self.begin(name, motion.allowed, np.nan if guard is None else guard.force)
+        self.guards.append(np.nan if guard is None else guard.force)
+        self.declared += [(str(k), a, b) for a, b in declared]
 
     def stand(self) -> None:
         """The robot stands still, which needs a name if there was no motion before."""
         if not self.motions:
-            self.begin("nothing to do", frozenset())
+            self.begin("nothing to do")
 
     def ended(self, why: str) -> None:
         """The present motion ended early, and why."""

@@ -49,7 +49,7 @@ class KinematicExecutor:
 
     def execute(self, motion: Motion, name: str) -> Observation:
         world, trajectory = self.world, motion.trajectory
-        self._recorder.begin_motion(motion, name)
+        self._recorder.begin(name, motion)
         model = effects(world.scene, world.robot, motion, self._state)
         began = self._clock
         times = self._times(trajectory.duration) - began

@@ -190,7 +190,7 @@ class ExecutionMonitor:
         X_HI = expected.items[expected.held].X_PI
         self.missed.append((expected.held, inverse(X_HI) @ transform(None, self.robot.p_HT)))
         name = self.scene.items[expected.held].name
-        self.listener.stage(f"the grasp of {name} closed on nothing: it is not tried again")
+        self.listener.stage(f"the grasp of {name} closed on nothing: others come first")
 
     def _wait_until_at_rest(self, seen: State) -> State:
         """The State once nothing falls or rolls any more, or after a few observations."""

@@ -183,8 +183,7 @@ def check_destination(path: Path | str | None, stem: str, marker: str = REPORT) 
     Raises:
         BadInput: ``path`` is a file, a folder with other things in it, or can't be written.
     """
-    path = None if path is None else Path(path)
-    path = path or next(new_names(stem))
+    path = next(new_names(stem)) if path is None else Path(path)
     if path.name in ("", ".."):
         raise BadInput.one(path, "can't be replaced; --out names a folder of its own")
     if os.path.lexists(path) and not os.path.isdir(path):

@@ -9,7 +9,7 @@ import numpy as np
 
 from galley.domain.log import Log
 
-_RECOVERY = re.compile(r"recovery (\d{1,9}): ")
+RECOVERY = re.compile(r"recovery (\d{1,9}): ")
 
 
 def spans(log: Log) -> list[tuple[float, float]]:
@@ -32,7 +32,7 @@ def parts_of(labels: Sequence[str]) -> dict[tuple[int, int], int]:
     found: dict[tuple[int, int], int] = {}
     counts: dict[int, int] = {}
     for index, label in enumerate(labels):
-        match = _RECOVERY.match(label)
+        match = RECOVERY.match(label)
         part = int(match.group(1)) if match else 0
         found[part, counts.setdefault(part, 0)] = index
         counts[part] += 1

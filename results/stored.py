@@ -101,9 +101,8 @@ def read_stored(
     log = Log.load(file)
     path = file.parent / REPORT
     report = read_report(path) if file.name == STATES and path.exists() else {}
-    kept = {name: kept_input(file.parent, name) if report else None for name in _INPUTS}
     scene_path, domain_path, problem_path = (
-        given or kept[name]
+        given or (kept_input(file.parent, name) if report else None)
         for given, name in zip((scene_file, domain_file, problem_file), _INPUTS, strict=True)
     )
     if scene_path is None:

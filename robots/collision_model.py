@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from galley.domain.errors import BadInput
 from galley.domain.frames import Array, frozen
-from galley.robots.files import cache_folder, write_atomically
+from galley.robots.files import cache_folder, write_cached
 from galley.robots.model import RobotModel
 from galley.robots.spheres.covering import VERSION, Covering, covering_of
 from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, read_tree
@@ -149,10 +150,10 @@ def _kept(
     with contextlib.suppress(*damaged), np.load(path, allow_pickle=False) as file:
         return dict(file)
     made = make()
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(BadInput, OSError):
         stream = io.BytesIO()
         np.savez(stream, **dict(made))
-        write_atomically(path, stream.getvalue())
+        write_cached(path, stream.getvalue())
     return made
 
 

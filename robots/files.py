@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
+
+from galley.domain.files import write_atomically
 
 
 def pybullet_data_file(name: str) -> Path:
@@ -35,19 +35,11 @@ def cache_folder(kind: str) -> Path | None:
         return None
 
 
-def write_atomically(path: Path | str, data: bytes) -> None:
-    """Write a file whole or not at all, safe against concurrent writers.
+def write_cached(path: Path, data: str | bytes) -> None:
+    """Write a file of the cache atomically, whose folder is made if need be.
 
     Raises:
-        OSError: it can't be written.
+        BadInput, OSError: it can't be written.
     """
-    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+    write_atomically(path, data)

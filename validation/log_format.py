@@ -52,7 +52,7 @@ def check_format(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, 
     if not 0.0 <= log.duration <= _MOST:
         violations.append(_fault(0.0, f"the duration is {log.duration} s"))
     if (np.diff(log.time) < 0.0).any():
-        violations.append(_fault(0.0, "time goes back"))
+        violations.append(_fault(0.0, "time goes backwards"))
     if violations:
         return tuple(violations)
     forces = ("torque",) if log.mode == "physics" else ()
@@ -66,7 +66,7 @@ def check_format(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, 
         elif (size := np.abs(getattr(log, name)).max(initial=0.0)) > _MOST:
             violations.append(_fault(0.0, f"{name} has values up to {size:.3g}, beyond {_MOST:g}"))
     if (np.linalg.norm(log.items[:, :, 3:], axis=2) < _SHORTEST).any():
-        violations.append(_fault(0.0, "items has a quaternion of no length"))
+        violations.append(_fault(0.0, f"items has a quaternion shorter than {_SHORTEST}"))
     ranges = {
         "held": (log.held, -1, ni),
         "motion": (log.motion, 0, len(log.motions)),

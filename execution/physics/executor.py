@@ -97,7 +97,7 @@ class Stepper:
 
     def begin(self, motion: Motion, name: str) -> None:
         """Begin a motion."""
-        self.recorder.begin_motion(motion, name)
+        self.recorder.begin(name, motion)
         self.motion, self.name, self.t = motion, name, 0.0
         if not self.recorder.count:
             self.sample()
@@ -417,16 +417,20 @@ class PhysicsExecutor:
         Position motors would go on pressing as hard as they did when they stopped.
         """
         stepper, world, guard = self._stepper, self.world, monitor.motion.guard
-        stepper.setpoint[where] = world.q()[where]
-        if where.start == 0:
-            stepper.setpoint[:3] -= world.base_shift
-        elif monitor.lands and guard is not None:
+        self._stay(where)
+        if where.start > 0 and monitor.lands and guard is not None:
             stepper.setpoint[where] += _straight(
                 world, where, -self.limits.back_off * guard.direction
             )
         stepper.wait(_BRAKE_TIME)
         if monitor.yields:  # nor may they when they are stiff again
-            stepper.setpoint[where] = world.q()[where]
+            self._stay(where)
+
+    def _stay(self, where: slice) -> None:
+        """Command joints to be where they are now; the base by its own odometry."""
+        self._stepper.setpoint[where] = self.world.q()[where]
+        if where.start == 0:
+            self._stepper.setpoint[:3] -= self.world.base_shift
 
     def _yield(self, monitor: ContactMonitor) -> None:
         """Let an empty hand push with little more than its guard's force in the next step."""

@@ -111,12 +111,12 @@ def _sizes(told: Explanation, c: Certificate, failure: Mapping[str, Any], place:
         up = {"x": 0, "y": 1, "z": 2}[c.get("vertical_axis", "z")]
         sides = [side for axis, side in enumerate((x, y, z)) if axis != up]
         lies = " as it lies" if up != 2 else ""
-        slim = f"{1e3 * min(sides):.0f} mm across{lies} at its narrowest"
+        wide = f"is {1e3 * min(sides):.0f} mm across{lies} at its narrowest"
         if "parts_m" in c:
-            slim = f"of {len(c['parts_m'])} parts, and surfaces that face away from each other are "
-            slim += "farther apart or covered by other parts"
+            wide = f"has {len(c['parts_m'])} parts, and surfaces that face away from each other "
+            wide += "are farther apart or covered by other parts"
         told.sentences.append(
-            f"{name} is {slim}; the fingers take "
+            f"{name} {wide}; the fingers take "
             f"at most {1e3 * widest:.0f} mm of their opening of {1e3 * float(c['opening_m']):.0f} "
             "mm, as a little room is left beside each."
         )

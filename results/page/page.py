@@ -85,7 +85,7 @@ def page_html(source: Source, replay: str = "") -> str:
 
     report, line = source.report, timeline(source)
     failure = report.get("failure")
-    recoveries = report["execution"].get("recoveries", [])
+    recoveries = report["execution"]["recoveries"]
     try:
         told = explain(failure, source.scene, source.robot, recoveries) if failure else None
     except _NO_CERTIFICATE as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, groupby
@@ -10,14 +9,13 @@ from typing import Any
 
 from galley.domain.words import in_words
 from galley.results.page.source import Source
-
-_RECOVERY = re.compile(r"recovery \d+: ")
+from galley.results.starts import RECOVERY
 
 
 def mishap(recovery: Mapping[str, Any]) -> tuple[object, ...]:
     """What a recovery was from, without figures: the same for the same mishap again."""
     noticed = tuple((each["kind"], each["name"]) for each in recovery["noticed"])
-    where = _RECOVERY.sub("", recovery["motion"], 1)
+    where = RECOVERY.sub("", recovery["motion"], 1)
     return noticed, where, recovery["ended"].partition(",")[0]
 
 
@@ -26,8 +24,8 @@ def in_sentence(recoveries: Sequence[Mapping[str, Any]]) -> str:
     last, times = recoveries[-1], [float(each["time_s"]) for each in recoveries]
     often = f"{len(times)} times, from {times[0]:.1f} to {times[-1]:.1f} s"
     what = "; ".join(str(each["what"]) for each in last["noticed"])
-    after = f", after {_RECOVERY.sub('', last['motion'], 1)}" if last["motion"] else ""
-    ended = f", which ended by: {last['ended']}" if last["ended"] else ""
+    after = f", after {RECOVERY.sub('', last['motion'], 1)}" if last["motion"] else ""
+    ended = f", which ended with: {last['ended']}" if last["ended"] else ""
     return f"{often if len(times) > 1 else f'At {times[0]:.1f} s'}: {what}{after}{ended}."
 
 

@@ -34,10 +34,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.compiled.build import COVERING, ensure
+from galley.domain.errors import BadInput
 from galley.domain.frames import Array, frozen
 from galley.domain.meshes import Hull
 from galley.domain.meshes import hull as hull_of_points
-from galley.robots.files import cache_folder, write_atomically
+from galley.robots.files import cache_folder, write_cached
 
 VERSION = 1
 """Of the algorithm; coverings cached by another version are not used."""
@@ -404,8 +405,8 @@ def covering_of(hull: Hull, excess: float, name: str = "a link") -> Covering:
     _log.info("%s: %d spheres after %.1f s", name, len(made.radii), time.perf_counter() - began)
     text = as_text(made, name)
     if folder is not None:
-        with contextlib.suppress(OSError):
-            write_atomically(folder / f"{key}.json", text.encode())
+        with contextlib.suppress(BadInput, OSError):
+            write_cached(folder / f"{key}.json", text)
     return from_text(text)  # rounded, as in later runs
 
 

@@ -17,6 +17,7 @@ from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scen
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
 from galley.robots.model import Gripper
+from galley.skills.impossible.covering import item_grasps, prove_no_grasp
 from galley.skills.manipulation.fans import all_found
 from galley.skills.manipulation.grasps import (
     grasp_fans,
@@ -119,7 +120,7 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
     told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
     parts = {}
     if item.composite:
-        told += ", and no two free surfaces that face away from each other are as near"
+        told += ", and no two free surfaces that face away from each other are as close"
         parts = {"parts_m": [(2.0 * s.half_extents).tolist() for s in item.solid]}
     return Failure(
         FailureKind.DOES_NOT_FIT,
@@ -154,8 +155,6 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     hand has no room for that is included. Also if it is a composite, however it stands, whose parts
     are in the fingers' way.
     """
-    from galley.skills.impossible.covering import item_grasps, prove_no_grasp
-
     scene, gripper = context.scene, context.robot.gripper
     item = scene.items[index]
     if state.held == index or grasps_at(scene, state, index, gripper):
@@ -193,8 +192,6 @@ def _parts_in_the_way(context: PlanningContext, state: State, index: int) -> Fai
 
     Whatever is moved or opened beside it.
     """
-    from galley.skills.impossible.covering import item_grasps, prove_no_grasp
-
     scene, item = context.scene, context.scene.items[index]
     families = item_grasps(context, state, index)
     if not families:
@@ -206,9 +203,11 @@ def _parts_in_the_way(context: PlanningContext, state: State, index: int) -> Fai
     proof = prove_no_grasp(context, state, alone, scene.stances, f"take {item.name}", item.name)
     if proof is None or proof.kind is not FailureKind.BLOCKED:
         return proof
-    told = "its parts leave no room for the fingers beside those that they can close on (shown for"
-    message = f"{item.name} does not fit into the hand: {told} all grasps in "
-    message += f"{proof.numbers['cells']:,.0f} cells)"
+    message = (
+        f"{item.name} does not fit into the hand: its parts leave no room for the fingers beside "
+        "those that they can close on (shown for all grasps in "
+        f"{proof.numbers['cells']:,.0f} cells)"
+    )
     return replace(proof, kind=FailureKind.DOES_NOT_FIT, message=message)
 
 

@@ -113,13 +113,15 @@ def _grasps_in_turns(
 ) -> Iterator[Grasp]:
     """Grasps of an item, endlessly: all standard ones, then some leaning ones, and so on.
 
-    Those that closed on nothing are left out, whichever way round the hand was.
+    Those that closed on nothing, whichever way round the hand was, are left out while there are
+    others.
     """
 
     def untried(grasp: Grasp) -> bool:
-        return not any(k == index and same_grasp(X_IT, grasp.X_IT) for k, X_IT in context.missed)
+        return not any(k == index and _same_grasp(X_IT, grasp.X_IT) for k, X_IT in context.missed)
 
-    standard = list(filter(untried, grasps_at(context.scene, state, index, context.robot.gripper)))
+    every = grasps_at(context.scene, state, index, context.robot.gripper)
+    standard = list(filter(untried, every))
     leaning = filter(untried, leaning_with_room(context, state, index, rng))
     checked = list[Grasp]()
     while True:
@@ -127,11 +129,13 @@ def _grasps_in_turns(
         more = list(islice(leaning, _FEW))
         checked += more
         if not standard and not checked:
-            return
+            if not every:
+                return
+            standard = list(every)
         yield from more or (checked[k] for k in rng.permutation(len(checked)))
 
 
-def same_grasp(X_IA: Array, X_IB: Array) -> bool:
+def _same_grasp(X_IA: Array, X_IB: Array) -> bool:
     """Whether two fingers close alike with their grasp frames at X_IA and X_IB (4, 4)."""
     R_AB = X_IA[:3, :3].T @ X_IB[:3, :3]
     turned = R_AB[2, 2] < _ALIKE or abs(R_AB[1, 1]) < _ALIKE

@@ -70,7 +70,7 @@ class PlanningContext:
         recovery: number of replannings in this run; part of the key of every random stream.
         listener: hears of stances and grasps that are tried.
         missed: grasps that closed on nothing in this run, as an item's index and X_IT (4, 4). They
-            are not tried again.
+            are tried again only if there are no others.
     """
 
     scene: Scene

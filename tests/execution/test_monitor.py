@@ -121,7 +121,7 @@ def test_a_grasp_that_closed_on_nothing_is_remembered_and_told(context, ended, b
     context.executor.ends[2] = ended
     assert context.run() is None
     ((under_way, _, _),) = context.replanned
-    told = "the grasp of block closed on nothing: it is not tried again"
+    told = "the grasp of block closed on nothing: others come first"
     assert (told in context.ears.stages) == bad == bool(under_way.missed)
     if bad:
         ((index, X_IT),) = under_way.missed

@@ -163,7 +163,7 @@ def test_mishaps_are_told_once_with_how_often_and_fold_together(source):
     told = explain(failure, source.scene, source.robot, recoveries)
     assert told.sentences[1:] == [
         "8 times, from 1.0 to 8.0 s: mug is not in the hand, after (pick mug) | close fingers,"
-        " which ended by: closed on nothing, 8 mm.",
+        " which ended with: closed on nothing, 8 mm.",
         "At 9.0 s: jar is not in the hand, after (pick jar) | close fingers.",
     ]
     execution = {**source.report["execution"], "recoveries": recoveries}

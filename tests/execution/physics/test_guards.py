@@ -10,7 +10,9 @@ from galley.domain.scene.reader import load_scene
 from galley.execution.physics.executor import ContactMonitor, PhysicsExecutor
 from galley.execution.physics.sensing import ContactForce, force_on, measure_contacts
 from galley.motion.motion import Guard
+from galley.motion.path import Path
 from galley.motion.thresholds import THRESHOLDS
+from galley.motion.trajectory.timing import spline_through
 from galley.skills import PlanningContext
 from galley.skills.solving.optimize import optimize_trajectory
 from galley.tests.execution.physics.by_hand import (
@@ -278,6 +280,26 @@ def test_a_contact_harder_than_its_guard_allows_is_told_and_a_violation(scene, r
     (violation,) = verdict.violations
     assert f"presses on cabinet with {forces.max():.0f} N" in violation.what
     assert "up to 25 N are allowed" in violation.what
+
+
+def test_a_shoved_base_stays_where_it_is_after_a_guarded_motion_of_base_and_arm(
+    scene, robot, opened
+):
+    X_WT = down(-0.05, -0.2, TOP + 0.03)
+    state = standing(scene, robot, BESIDE, X_WT, opening=0.0)
+    motion = line(scene, robot, state.q, shifted(X_WT, z=-0.05), guard=Guard(np.array(DOWN), 5.0))
+    arm = motion.path.waypoints
+    path = Path("base+arm", np.hstack([np.tile(BESIDE, (len(arm), 1)), arm]))
+    trajectory = spline_through(path, robot.group("base+arm"), 1.0)
+    executor = opened(state)
+    executor.world.base_shift = np.array([0.02, 0.0, 0.0])
+    motion = replace(
+        motion, group=path.group, path=path, trajectory=trajectory, allowed=grip("cabinet")
+    )
+    seen = executor.execute(motion, "(press) | press")
+    assert seen.ended.startswith("contact"), seen.ended
+    executor.wait(0.5)
+    np.testing.assert_allclose(executor.world.q()[:3], seen.state.q[:3], atol=0.002)
 
 
 # -- drawers --------------------------------------------------------------------------------------

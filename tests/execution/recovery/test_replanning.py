@@ -14,7 +14,10 @@ from galley.execution.recovery.replanning import within_limits
 from galley.motion.effects import after
 from galley.planning import validate_actions
 from galley.robots.panda.mobile import hand_pose
+from galley.skills.manipulation.contacts import pick_manipulations
+from galley.skills.manipulation.grasps import grasps_at
 from galley.tests.effort import quick_first
+from galley.tests.execution.physics.by_hand import with_item
 
 SUGAR, SPAM = "sugar_box", "potted_meat_can"
 
@@ -52,6 +55,14 @@ def test_grasps_that_closed_on_nothing_are_not_chosen_again_either_way_round(tas
         for _, X in missed:
             assert min(np.abs(X_IT - X).max(), np.abs(X_IT @ X_TT - X).max()) > 0.002
         missed.append((seen.held, X_IT))
+
+
+def test_an_items_only_grasp_is_tried_again_though_it_closed_on_nothing(task):
+    state, rng = initial_state(task.scene), np.random.default_rng(0)
+    grasp = grasps_at(task.scene, state, 0, task.context.robot.gripper)[0]
+    scene = with_item(task.scene, grasps=(grasp,))
+    context = replace(task.context, scene=scene, missed=((0, grasp.X_IT),))
+    assert next(pick_manipulations(context, state, 0, rng), None) is not None
 
 
 @pytest.mark.parametrize(("axis", "sign"), [(0, 1.0), (0, -1.0)])
