@@ -53,6 +53,7 @@ def with_ik(found):
 
 NUMBERS = {
     "q": lambda bad: CollisionWorld(ROBOT, {}, q=np.append(START, [0.04, bad])),
+    "seed": lambda bad: plan(world(), START, START, seed=bad),
     "q of a view": lambda bad: world().view(q=np.append(START, [0.04, bad])),
     "margin": lambda bad: CollisionWorld(ROBOT, {}, margin=bad),
     "margin of a view": lambda bad: world().view(margin=bad),
@@ -100,7 +101,7 @@ NONE = {
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", NUMBERS)
 def test_numbers_that_are_not_finite_are_refused(place, bad):
-    with pytest.raises(ValueError, match=r"finite|positive|at least|scale must lie|NaNs"):
+    with pytest.raises(ValueError, match=r"finite|whole|positive|at least|scale must lie|NaNs"):
         NUMBERS[place](bad)
 
 
@@ -129,3 +130,11 @@ def test_an_ik_that_returns_something_else_and_a_negative_margin_are_named(found
     assert plan(with_ik([]), START, X_WT).kind is FailureKind.BUDGET
     with pytest.raises(ValueError, match="margin must be finite from 0"):
         CollisionWorld(ROBOT, {}, margin=-1e-9)
+
+
+def test_what_makes_no_sense_together_is_refused_with_its_name():
+    with pytest.raises(ValueError, match="lower of 'panda_joint1' is above"):
+        replace(ARM, lower=ARM.upper, upper=ARM.lower)
+    with pytest.raises(ValueError, match="what ik of 'panda_arm' returns misses the pose by"):
+        plan(with_ik([START]), START, X_WT)
+    assert len(Path("arm", [START.tolist()])) == 1
