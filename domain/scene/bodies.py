@@ -270,7 +270,6 @@ def _size(f: dict[str, Entry], solid: list[Shape]) -> Array:
     bounds = np.array([shape.bounds(np.eye(4)) for shape in solid])
     low, high = bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)
     middle = (low + high) / 2.0
-    meshes = any(shape.kind == "mesh" for shape in solid)
     if np.abs(middle).max() > _CENTRE_TOLERANCE:
         words = ", ".join(f"{v:.6g}" for v in 0.0 - np.round(middle, 6))
         f["shapes"].fault(
@@ -287,8 +286,7 @@ def _size(f: dict[str, Entry], solid: list[Shape]) -> Array:
         declared = f["size"].vector(3)
         if (np.abs(declared - size) > np.maximum(_SIZE_TOLERANCE, 0.01 * size)).any():
             words = ", ".join(f"{side:.4g}" for side in size)
-            what = f"the shapes' bounding box is [{words}] m: leave out this key"
-            (f["size"].fault if meshes else f["size"].warn)(what)
+            f["size"].fault(f"the shapes' bounding box is [{words}] m: leave out this key")
         size = declared
     return size
 

@@ -22,6 +22,7 @@ from galley.reachability.placement import MobileArm, Placer
 from galley.robots.files import pybullet_data_file
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.description import panda_arm
+from galley.robots.panda.kinematics import inverse_batch
 from galley.robots.panda.models import mobile_panda
 from galley.robots.urdf_arm import MotionLimits, arm_from_urdf
 from galley.worlds.engines.numeric_ik import NumericIK
@@ -76,6 +77,7 @@ NUMBERS = {
 }
 POSES = {
     "goal": lambda X: plan(world(), START, X),
+    "closed form": lambda X: inverse_batch(X, [0.5]),
     "moved": lambda X: world().moved({"post": X}),
     "solid": lambda X: replace(box((0.1, 0.1, 0.1)), X=X),
     "turned": lambda X: box((0.1, 0.1, 0.1), turned=X[:3, :3] * X[3, 3]),
