@@ -239,7 +239,8 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
         own = robot.ik(inverse(X_WA) @ X_WT, free)
         found = as_numbers(own, f"what ik of '{robot.name}' returns", (-1, group.size))
         q = np.array(view.arrays.tree.q[: robot.size])
-        for q[robot.slice("arm")] in found[:1]:  # one tells a wrong frame or arm; all take long
+        if len(found):  # one tells a wrong frame or arm; all would take longer than the search
+            q[robot.slice("arm")] = found[0]
             off = np.abs(tree.link_pose(robot.tool_link, q) @ robot.X_LT - X_WT).max()
             if not off <= _MISSED:
                 raise ValueError(f"what ik of '{robot.name}' returns misses the pose by {off:.2g}")
