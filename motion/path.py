@@ -22,10 +22,11 @@ class Path:
     waypoints: Array
 
     def __post_init__(self) -> None:
-        if self.waypoints.ndim != 2 or len(self.waypoints) == 0:
-            raise ValueError(f"waypoints must be (n, k) with n >= 1, got {self.waypoints.shape}")
-        as_numbers(self.waypoints, "waypoints", self.waypoints.shape)
-        object.__setattr__(self, "waypoints", frozen(self.waypoints))
+        shape = np.shape(self.waypoints)
+        if len(shape) != 2 or shape[0] == 0:
+            raise ValueError(f"waypoints must be (n, k) with n >= 1, got {shape}")
+        points = as_numbers(self.waypoints, "waypoints", shape)
+        object.__setattr__(self, "waypoints", frozen(points))
 
     @property
     def start(self) -> Array:

@@ -19,6 +19,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import write_atomically
 from galley.motion.motion import FREE, Motion
 from galley.results.run_folder import REPORT, digests, folder_digests
+from galley.results.schema import SCHEMA_VERSION
 from galley.results.starts import parts_of, spans
 from galley.validation.verdict import Verdict
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:  # these load the planners, which reading a report does not ne
     from galley.tamp.feedback.constraints import SearchRecord
     from galley.tamp.task import TampTask
 
-SCHEMA_VERSION = 2
 _OURS = ("audit", "executed-states")  # certificates of faults of Galley, not of the task
 _PACKAGES = ("numpy", "pybullet", "drake", "pddlgym", "imageio", "imageio-ffmpeg")
 _FORK = {"pybullet": "pybullet-arm64"}  # installed in its place where it has no wheel

@@ -116,6 +116,7 @@ REPORT = {
     "options": {"noise": ({str: float}, None), str: object},
     "versions": {str: str},
 }
+SCHEMA_VERSION = 2
 _LATER = ("skills", "noise")  # keys that reports of older versions, or of ``engine.report``, lack
 _WORDS = {str: "text", float: "a number", int: "a whole number", bool: "true or false"}
 
@@ -137,6 +138,9 @@ def read_report(path: Path | str) -> dict[str, Any]:
     if not isinstance(report, dict):
         raise BadInput.one(path, "is not the report of a run")
     wrong = mismatch(report, REPORT, "")
+    if not wrong and report["schema_version"] != SCHEMA_VERSION:
+        what = f"is a report of version {report['schema_version']}, expected {SCHEMA_VERSION}"
+        raise BadInput.one(path, what)
     if wrong:
         raise BadInput.one(path, f"{wrong}: it is no report of a run")
     return report

@@ -44,6 +44,9 @@ class JointGroup:
             values = as_numbers(getattr(self, name), f"{name} of '{self.name}'", (self.size,))
             if name not in ("lower", "upper") and not (values > 0.0).all():
                 raise ValueError(f"{name}: needs {self.size} positive limits, got {values}")
+        crossed = np.flatnonzero(np.asarray(self.lower) > np.asarray(self.upper))
+        if len(crossed):
+            raise ValueError(f"lower of '{self.joints[crossed[0]]}' is above its upper limit")
 
     @property
     def size(self) -> int:

@@ -231,12 +231,12 @@ def _shape(link: str, collision: ET.Element) -> LinkShape:
         raise ValueError("a <collision> without a shape in its <geometry>")
     element = found[0]
     if element.tag == "box":
-        return LinkShape(link, "box", X_LS, frozen(_numbers(element, "size", 3)))
+        return LinkShape(link, "box", X_LS, frozen(_sizes(element, "size", 3)))
     if element.tag == "cylinder":
-        size = _numbers(element, "radius", 1) + _numbers(element, "length", 1)
+        size = _sizes(element, "radius", 1) + _sizes(element, "length", 1)
         return LinkShape(link, "cylinder", X_LS, frozen(size))
     if element.tag == "sphere":
-        return LinkShape(link, "sphere", X_LS, frozen(_numbers(element, "radius", 1)))
+        return LinkShape(link, "sphere", X_LS, frozen(_sizes(element, "radius", 1)))
     if element.tag == "mesh":
         scale = _numbers(element, "scale", 3) if element.get("scale") else [1.0, 1.0, 1.0]
         path = _mesh_path(element.get("filename", ""))
@@ -264,6 +264,14 @@ def _numbers(element: ET.Element, name: str, count: int) -> list[float]:
         values = []
     if len(values) != count or not np.isfinite(values).all():
         raise ValueError(f'<{element.tag} {name}="{element.get(name, "")}"> needs {count} numbers')
+    return values
+
+
+def _sizes(element: ET.Element, name: str, count: int) -> list[float]:
+    """``count`` sizes, which are positive: a body of negative size touches nothing."""
+    values = _numbers(element, name, count)
+    if min(values) <= 0.0:
+        raise ValueError(f'<{element.tag} {name}="{element.get(name)}">: sizes must be positive')
     return values
 
 

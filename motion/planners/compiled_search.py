@@ -220,4 +220,6 @@ def _rows(numbers: Array, k: int) -> Array:
 
 
 def _seed(seed: int) -> int:
+    if not isinstance(seed, (int, np.integer)):
+        raise ValueError(f"seed must be a whole number, got {seed!r}")
     return int(seed) & _SEEDS

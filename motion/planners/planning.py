@@ -28,6 +28,7 @@ ANYTIME_SEARCHES = 20  # of the anytime planner, unless options say otherwise
 _STREAM = 7919  # added to the seed for each restart
 _FREE_VALUES = 72  # of the redundant joint in closed-form inverse kinematics
 _STARTS = 32  # of numeric inverse kinematics
+_MISSED = 1e-3  # m and entries of R: where a robot's ``ik`` is further off, it is another arm's
 
 
 def plan(
@@ -224,7 +225,7 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
 
     Raises:
         ValueError: the group is not the arm, X_WT is no pose, or the robot's ``ik`` returns
-            something else than finite configurations.
+            something else than finite configurations, or ones that do not reach it.
     """
     if view.group != "arm":
         raise ValueError(f"a pose as goal is for the arm; give '{view.group}' configurations")
@@ -237,6 +238,12 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
         free = np.linspace(group.lower[-1], group.upper[-1], _FREE_VALUES)
         own = robot.ik(inverse(X_WA) @ X_WT, free)
         found = as_numbers(own, f"what ik of '{robot.name}' returns", (-1, group.size))
+        q = np.array(view.arrays.tree.q[: robot.size])
+        if len(found):  # one tells a wrong frame or arm; all would take longer than the search
+            q[robot.slice("arm")] = found[0]
+            off = np.abs(tree.link_pose(robot.tool_link, q) @ robot.X_LT - X_WT).max()
+            if not off <= _MISSED:
+                raise ValueError(f"what ik of '{robot.name}' returns misses the pose by {off:.2g}")
         tried = f"in closed form, at {_FREE_VALUES} values of the last joint"
     else:
         from galley.worlds.engines.numeric_ik import NumericIK

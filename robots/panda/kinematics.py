@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.build import KINEMATICS, ensure
-from galley.domain.frames import Array, frozen, rotation_z, transform
+from galley.domain.frames import Array, as_numbers, as_pose, frozen, rotation_z, transform
 from galley.robots.panda.ik import A7, ANGLE_AT_ZERO, D1, DF, FORE, LIMITS, UPPER, JointLimits
 
 JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
@@ -108,9 +108,13 @@ def inverse_batch(X: Array, q7: ArrayLike, limits: JointLimits = LIMITS) -> Solu
 
     Returns:
         Solutions, with the pose, the value of joint 7 and the branch of each.
+
+    Raises:
+        ValueError: X is no pose, or a number is not finite.
     """
     table = _table() if limits is LIMITS else limit_table(limits)
-    X_AF, angles = as_input(X).reshape(-1, 4, 4), as_input(q7).reshape(-1)
+    X_AF = as_input(as_pose(X, "X")).reshape(-1, 4, 4)
+    angles = as_input(as_numbers(np.reshape(q7, -1), "q7", (-1,)))
     q, (pose, seven, branch) = _solve_batch()(X_AF, angles, table)
     return Solutions(q, pose, seven, branch)
 

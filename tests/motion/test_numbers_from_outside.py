@@ -22,6 +22,7 @@ from galley.reachability.placement import MobileArm, Placer
 from galley.robots.files import pybullet_data_file
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.description import panda_arm
+from galley.robots.panda.kinematics import inverse_batch
 from galley.robots.panda.models import mobile_panda
 from galley.robots.urdf_arm import MotionLimits, arm_from_urdf
 from galley.worlds.engines.numeric_ik import NumericIK
@@ -53,6 +54,7 @@ def with_ik(found):
 
 NUMBERS = {
     "q": lambda bad: CollisionWorld(ROBOT, {}, q=np.append(START, [0.04, bad])),
+    "seed": lambda bad: plan(world(), START, START, seed=bad),
     "q of a view": lambda bad: world().view(q=np.append(START, [0.04, bad])),
     "margin": lambda bad: CollisionWorld(ROBOT, {}, margin=bad),
     "margin of a view": lambda bad: world().view(margin=bad),
@@ -75,6 +77,7 @@ NUMBERS = {
 }
 POSES = {
     "goal": lambda X: plan(world(), START, X),
+    "closed form": lambda X: inverse_batch(X, [0.5]),
     "moved": lambda X: world().moved({"post": X}),
     "solid": lambda X: replace(box((0.1, 0.1, 0.1)), X=X),
     "turned": lambda X: box((0.1, 0.1, 0.1), turned=X[:3, :3] * X[3, 3]),
@@ -100,7 +103,7 @@ NONE = {
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", NUMBERS)
 def test_numbers_that_are_not_finite_are_refused(place, bad):
-    with pytest.raises(ValueError, match=r"finite|positive|at least|scale must lie|NaNs"):
+    with pytest.raises(ValueError, match=r"finite|whole|positive|at least|scale must lie|NaNs"):
         NUMBERS[place](bad)
 
 
@@ -129,3 +132,11 @@ def test_an_ik_that_returns_something_else_and_a_negative_margin_are_named(found
     assert plan(with_ik([]), START, X_WT).kind is FailureKind.BUDGET
     with pytest.raises(ValueError, match="margin must be finite from 0"):
         CollisionWorld(ROBOT, {}, margin=-1e-9)
+
+
+def test_what_makes_no_sense_together_is_refused_with_its_name():
+    with pytest.raises(ValueError, match="lower of 'panda_joint1' is above"):
+        replace(ARM, lower=ARM.upper, upper=ARM.lower)
+    with pytest.raises(ValueError, match="what ik of 'panda_arm' returns misses the pose by"):
+        plan(with_ik([START]), START, X_WT)
+    assert len(Path("arm", [START.tolist()])) == 1

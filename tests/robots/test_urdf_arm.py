@@ -220,6 +220,7 @@ def test_joints_that_are_left_out_stay_at_zero(small, tmp_path):
         ('lower="-0.1"|lower="0.2"', {}, "joint 'push': its limits 0.2 to 0.2"),
         ('<sphere radius="0.02"/>|<capsule/>', {}, "link 'slide': .*capsule"),
         ('<sphere radius="0.02"/>|<sphere radius="big"/>', {}, "link 'slide': .*needs 1 numbers"),
+        ('radius="0.02"/>|radius="-0.02"/>', {}, "link 'slide': .*sizes must be positive"),
         ("</robot>|<link name='spare'/></robot>", {}, "branches|one root link"),
         ("</robot>|", {}, "not XML"),
         ('<robot name="small">|<sdf>,</robot>|</sdf>', {}, "a URDF's root is <robot>"),

@@ -174,6 +174,7 @@ def test_a_small_file_that_unpacks_to_far_more_is_refused(check, columns):
 @pytest.mark.parametrize(
     "strange",
     [
+        {"schema_version": 99},
         {"scene": "HERE"},
         {"inputs": "HERE"},
         {"execution": {"facts": "HERE"}},

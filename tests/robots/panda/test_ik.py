@@ -256,7 +256,8 @@ def test_read_only_strided_and_listed_input_is_taken():
     assert np.array_equal(inverse(np.asfortranarray(X), q[6]), expected)
     assert np.array_equal(inverse_batch(X.tolist(), [q[6]]).q, expected)
     assert len(inverse_batch(X, [])[0]) == len(inverse_batch(np.empty((0, 4, 4)), Q7).q) == 0
-    assert len(inverse(np.full((4, 4), np.nan), q[6])) == 0
+    with pytest.raises(ValueError, match="q7 must be finite"):
+        inverse(X, np.nan)
 
 
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
