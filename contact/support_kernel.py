@@ -54,6 +54,8 @@ def slowed(
     # Without ``still`` there is no root if r <= 1 at s = 0.
     if limit <= 0.0:
         return vx, vy, omega
+    if straight + turn == 0.0:  # at rest; 0 / 0 below where the square of a tiny limit is 0
+        return 0.0, 0.0, 0.0
     if least == 0.0 and straight / (a * a) + turn / (b * b) <= 1.0:
         return 0.0, 0.0, 0.0
     # A lower bound: no term alone exceeds r^2.

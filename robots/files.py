@@ -35,11 +35,11 @@ def cache_folder(kind: str) -> Path | None:
         return None
 
 
-def write_cached(path: Path, data: str | bytes) -> None:
+def write_cached(path: Path | str, data: str | bytes) -> None:
     """Write a file of the cache atomically, whose folder is made if need be.
 
     Raises:
         BadInput, OSError: it can't be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, data)

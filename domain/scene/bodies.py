@@ -26,7 +26,7 @@ from galley.domain.scene.yaml_reader import Entry, Names, Reader, is_null, read_
 _CLOSED = 0.005  # m or rad; see ``predicates``
 _MIN_SIDE = 0.001  # m, of an item: a thinner one can't be grasped or simulated
 _SIZE_TOLERANCE = 0.001  # m, or 1 % if that is more, between ``size`` and the shapes
-_CENTRE_TOLERANCE = 0.0005  # m, between an item's frame and the centre of its shapes
+_CENTRE_TOLERANCE = 0.0005  # m, between an item's frame and the centre of its meshes
 
 
 def read_body(name: str, entry: Entry, physics: Physics) -> Body:
@@ -270,7 +270,8 @@ def _size(f: dict[str, Entry], solid: list[Shape]) -> Array:
     bounds = np.array([shape.bounds(np.eye(4)) for shape in solid])
     low, high = bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)
     middle = (low + high) / 2.0
-    if np.abs(middle).max() > _CENTRE_TOLERANCE:
+    meshes = any(shape.kind == "mesh" for shape in solid)
+    if meshes and np.abs(middle).max() > _CENTRE_TOLERANCE:
         words = ", ".join(f"{v:.6g}" for v in 0.0 - np.round(middle, 6))
         f["shapes"].fault(
             "an item's frame must be the centre of its bounding box, and here it is not: "
@@ -286,7 +287,8 @@ def _size(f: dict[str, Entry], solid: list[Shape]) -> Array:
         declared = f["size"].vector(3)
         if (np.abs(declared - size) > np.maximum(_SIZE_TOLERANCE, 0.01 * size)).any():
             words = ", ".join(f"{side:.4g}" for side in size)
-            f["size"].fault(f"the shapes' bounding box is [{words}] m: leave out this key")
+            what = f"the shapes' bounding box is [{words}] m: leave out this key"
+            (f["size"].fault if meshes else f["size"].warn)(what)
         size = declared
     return size
 

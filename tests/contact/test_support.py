@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -68,6 +68,7 @@ def test_friction_falls_off_near_rest():
 
 
 @given(numbers, numbers, numbers, positive, positive, st.floats(0, 20), positive, st.floats(0, 0.1))
+@example(0.0, 0.0, 0.0, 1.0, 1.0, 1e-242, 1.0, 0.0)
 def test_a_step_solves_its_implicit_equation(vx, vy, omega, mass, inertia, limit, length, still):
     ensure(POLYGONS)
     from galley.contact.support_kernel import slowed

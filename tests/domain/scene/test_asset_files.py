@@ -143,12 +143,6 @@ def test_what_is_wrong_with_a_mesh_is_said_with_its_line(text, words, small_text
             "box is [0.05, 0.06, 0.1] m: leave out",
         ),
         ("{mesh: box.obj, xyz: [0, 0, 0.05]}", "", "add [0, 0, -0.05] to each shape's xyz"),
-        ("{extents: [[0, 0.1], [0, 0.1], [0, 0.1]]}", "", "add [-0.05, -0.05, -0.05] to each"),
-        (
-            "{sphere: 0.02}",
-            "    size: [0.04, 0.04, 0.2]\n",
-            "box is [0.04, 0.04, 0.04] m: leave out",
-        ),
         ("{box: [1.0e-4, 1.0e-4, 1.0e-4]}", "", "0.1 x 0.1 x 0.1 mm is too small"),
         ("{mesh: fine.obj}", "", "has a convex hull of 10242 vertices, at most 4000 are allowed"),
         ("{mesh: endless.obj}", "", "endless.obj is larger than 64 MiB"),
