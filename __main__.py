@@ -59,20 +59,22 @@ def _leave(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoRet
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt, but never inside an import, which may turn it into another error.
+    """Raise KeyboardInterrupt, but never inside an import or Numba.
 
-    Where only the command line waits for the import, there is nothing to keep; else it is raised
-    after the import, for which a second Ctrl-C does not wait.
+    An import may turn it into another error. Numba's tables are broken by it, and the report of
+    what was interrupted still needs them. Where only the command line waits for the two, there is
+    nothing to keep; else it is raised after them, for which a second Ctrl-C does not wait.
     """
-    imports = False
-    waiting: list[str] = []  # modules that wait for the outermost import
+    delicate = False
+    waiting: list[str] = []  # modules that wait for the outermost import, or for Numba
     while frame is not None:
-        if frame.f_code.co_name == "_find_and_load":
-            imports, waiting = True, []
+        name = frame.f_globals.get("__name__", "")
+        if frame.f_code.co_name == "_find_and_load" or name.startswith("numba."):
+            delicate, waiting = True, []
         else:
-            waiting.append(frame.f_globals.get("__name__", ""))
+            waiting.append(name)
         frame = frame.f_back
-    if not imports:
+    if not delicate:
         raise KeyboardInterrupt
     again = number == signal.SIGINT and signal.getitimer(signal.ITIMER_REAL)[0] > 0.0
     if again or all(name in _ENTRIES or name.startswith("galley.cli") for name in waiting):

@@ -112,6 +112,37 @@ def test_an_interruption_that_is_swallowed_comes_again(module, caller, tmp_path)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
 
+INSIDE_NUMBA = """
+import signal, sys, time
+import galley.cli
+from galley.__main__ import main
+
+def run():
+    try:
+        exec("signal.raise_signal(signal.SIGINT); done.append(1)", {**names, "__name__": "numba.x"})
+        time.sleep(30.0)
+    except KeyboardInterrupt:
+        print("kept", *done)
+        return 130
+
+done = []
+names = {"signal": signal, "done": done}
+galley.cli.main = run
+sys.exit(main())
+"""
+
+
+def test_an_interruption_waits_until_numba_has_finished_what_a_report_still_needs():
+    """Interrupted while it loads a kernel, Numba has no next one: 'generator raised StopIteration'."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"exec({INSIDE_NUMBA!r}, {{'__name__': 'a_program'}})"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "kept 1\n", "")
+
+
 def test_an_interruption_that_came_too_late_does_not_end_the_finished_process():
     code = (
         "import signal, galley.cli, galley.__main__\n"
