@@ -77,9 +77,13 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     if not delicate:
         raise KeyboardInterrupt
     again = number == signal.SIGINT and signal.getitimer(signal.ITIMER_REAL)[0] > 0.0
-    if again or all(name in _ENTRIES or name.startswith("galley.cli") for name in waiting):
+    if again or all(name in _ENTRIES or _of_a_command(name) for name in waiting):
         _leave()
     signal.setitimer(signal.ITIMER_REAL, _LATER)
+
+
+def _of_a_command(name: str) -> bool:
+    return name.startswith("galley.cli") or name.split(".")[2:3] == ["commands"]
 
 
 def _not_raised(what: sys.UnraisableHookArgs) -> None:

@@ -20,6 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.scene_check import check_start
 from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER, TIMING, ensure
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.failure import Failure
@@ -56,11 +58,9 @@ from galley.tamp.checks import check_plan, optimize_and_audit
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 from galley.validation import Verdict, validate_run
-from galley.worlds.engines.pybullet_world import PyBulletWorld
-from galley.worlds.scene_check import check_start
 
 if TYPE_CHECKING:  # slow to import: only what needs them does
-    from galley.comparison.runner import ComparisonResult
+    from galley.studies.comparison.runner import ComparisonResult
     from galley.viz.film.video import VideoInfo
 
 COMPILED = (KERNEL, PLANNERS, REACH, KINEMATICS, TIMING)
@@ -289,7 +289,7 @@ def compare(
     Raises:
         BadInput: a scene or a query is malformed, or ``out`` can't be written.
     """
-    from galley.comparison.runner import ComparisonOptions, run
+    from galley.studies.comparison.runner import ComparisonOptions, run
 
     options = ComparisonOptions(
         query=query,

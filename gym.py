@@ -3,8 +3,8 @@
     import gymnasium
     import galley.gym  # registers them
 
-    gymnasium.make("galley/Push-v0")  # galley.pushing.environment
-    gymnasium.make("galley/Finger-v0", task="push")  # galley.contact.finger.environment
+    gymnasium.make("galley/Push-v0")  # galley.planar.pushing.environment
+    gymnasium.make("galley/Finger-v0", task="push")  # galley.planar.finger.environment
 
 or in one step, ``gymnasium.make("galley.gym:galley/Push-v0")``. An environment is imported when it
 is made. ``as_gym_pusht`` registers ``gym_pusht/PushT-v0`` too, for scripts that are to run
@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 PUSH, FINGER = "galley/Push-v0", "galley/Finger-v0"
-_PUSHING = "galley.pushing.environments"
+_PUSHING = "galley.planar.pushing.environments"
 _PEER = ModuleType("gym_pusht", "Stands for gym-pusht: see ``galley.gym.as_gym_pusht``.")
 
 
@@ -50,7 +50,7 @@ def _register() -> None:
     import gymnasium
 
     one, many = f"{_PUSHING}.variants:make_env", f"{_PUSHING}.variants:make_vector_env"
-    finger = "galley.contact.finger.environment:FingerEnv"
+    finger = "galley.planar.finger.environment:FingerEnv"
     gymnasium.register(PUSH, one, max_episode_steps=300, vector_entry_point=many)
     gymnasium.register(FINGER, finger, max_episode_steps=600)  # 30 s
 

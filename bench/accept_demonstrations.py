@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow.parquet
 import zarr
 
-from galley.demonstrations import (
+from galley.learning.demonstrations import (
     Collection,
     Demonstrations,
     Episode,

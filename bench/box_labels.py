@@ -1,7 +1,8 @@
 """Draws the labels of the kitchen's boxes: ``python bench/box_labels.py FOLDER``.
 
-Each picture holds six faces in a grid, as ``worlds.engines.urdf`` lays them out. A face is drawn in
-its true proportions and then squeezed into its cell, so that it comes out straight on the box.
+Each picture holds six faces in a grid, as ``collision.backends.urdf`` lays them out. A face is
+drawn in its true proportions and then squeezed into its cell, so that it comes out straight on the
+box.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ import numpy as np
 from planning_runs import table
 from planning_sections import Target, conclude
 
-from galley.contact.planar import (
+from galley.planar.contact import (
     Body2D,
     Box,
     Circle,

@@ -19,11 +19,11 @@ import numpy as np
 from planning_runs import table
 from scipy.optimize import brentq
 
-from galley.contact.finger import Drag, Finger, Start
-from galley.contact.finger import simulate as simulate_finger
-from galley.contact.planar import Body2D, Box, Circle, Contact, HalfPlane, World, simulate
+from galley.collision.backends.bullet import pybullet as pb
+from galley.planar.contact import Body2D, Box, Circle, Contact, HalfPlane, World, simulate
+from galley.planar.finger import Drag, Finger, Start
+from galley.planar.finger import simulate as simulate_finger
 from galley.viz.figures import figure_file
-from galley.worlds.engines.bullet import pybullet as pb
 
 GRAVITY = 9.81  # m/s^2
 DT = 1.0 / 240.0  # s, of PyBullet and in the plane

@@ -28,18 +28,18 @@ from planning_sections import Section, Target, run_sections
 
 from galley import engine
 from galley.compiled.build import RENDERER, ensure
-from galley.demonstrations import collect, read_folder
-from galley.pushing.config import PushConfig
-from galley.results.demonstration import Demonstrator, Recording
-from galley.results.push_demonstration import PushDemonstrator
-from galley.tests.demonstrations.made import COLLECTION, run_slowly
+from galley.learning.collection.kitchen import Demonstrator, Recording
+from galley.learning.collection.pushing import PushDemonstrator
+from galley.learning.demonstrations import collect, read_folder
+from galley.planar.pushing.config import PushConfig
+from galley.tests.learning.demonstrations.made import COLLECTION, run_slowly
 
 _KILLS, _EPISODES = 20, 40
 _KILLED = """
 import sys
 from pathlib import Path
-from galley.demonstrations import collect
-from galley.tests.demonstrations.made import COLLECTION, run_slowly
+from galley.learning.demonstrations import collect
+from galley.tests.learning.demonstrations.made import COLLECTION, run_slowly
 if __name__ == "__main__":
     collect(run_slowly, range({episodes}), COLLECTION, Path(sys.argv[1]), 2)
 """

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 from planning_runs import table
 
-from galley.contact.finger import (
+from galley.planar.finger import (
     Drag,
     Finger,
     Policy,
@@ -21,9 +21,9 @@ from galley.contact.finger import (
     Trace,
     simulate,
 )
-from galley.contact.finger.environment import ID
-from galley.contact.finger.examples import EXAMPLES
-from galley.contact.finger.identification import NAMES, Readings, identify
+from galley.planar.finger.environment import ID
+from galley.planar.finger.examples import EXAMPLES
+from galley.planar.finger.identification import NAMES, Readings, identify
 
 TIGHT = Solver(rtol=1e-12, atol=1e-14)
 FREE = {"finger_drag": Drag(), "object_drag": Drag()}

@@ -1,4 +1,4 @@
-"""Impacts that ``contact.guard`` predicts beside those that PyBullet measures.
+"""Impacts that ``motion.guarded_approach`` predicts beside those that PyBullet measures.
 
     python bench/guard_impulses.py [--seeds N]
 
@@ -15,13 +15,13 @@ import numpy as np
 from planning_runs import table
 
 from galley import engine
-from galley.contact.guard import Approach, reflected_mass
+from galley.collision.backends.bullet import pybullet as pb
 from galley.execution.physics.executor import PhysicsExecutor
 from galley.execution.physics.sensing import force_on, measure_contacts
+from galley.motion.guarded_approach import Approach, reflected_mass
 from galley.motion.thresholds import THRESHOLDS
 from galley.results.stages import Solution
 from galley.robots.catalog import robot_of
-from galley.worlds.engines.bullet import pybullet as pb
 
 DT = 1.0 / 240.0
 POSES = ((0.3, 0.5, 0.0), (-0.4, 1.2, 0.3), (0.1, 2.0, 0.0))

@@ -27,7 +27,7 @@ from galley.execution.disturbance.noise import parse_noise
 from galley.results.recorded_run import Options, record_run
 from galley.results.run_folder import REPORT
 from galley.results.stored import read_stored
-from galley.scenarios.scenario import read_scenario
+from galley.studies.scenarios.scenario import read_scenario
 from galley.sweeps import LostJob, sweep
 from galley.validation import validate_run
 

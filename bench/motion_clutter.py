@@ -10,14 +10,14 @@ import numpy as np
 from motion_python import RRTConnect
 from motion_queries import Query
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.scene.model import WORLD, Body, Scene, Shape
 from galley.domain.state import State, initial_state
 from galley.motion.planners.rrt import edge_free, joint_space
 from galley.robots.model import RobotModel
-from galley.skills.solving.context import PlanningContext
-from galley.worlds.engines.pybullet_world import PyBulletWorld
+from galley.skills.manipulation.context import PlanningContext
 
 BOXES = 10
 _SIDES = (0.15, 0.35)  # m

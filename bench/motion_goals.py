@@ -15,9 +15,9 @@ from galley.skills.manipulation.contacts import (
     pick_manipulations,
     place_manipulations,
 )
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
 from galley.skills.manipulation.manipulation import shifted
-from galley.skills.solving.context import PlanningContext
 
 Goals = Iterator[tuple[Array, State]]
 """Hand poses X_WH (4, 4), each with the world in which the hand is brought there."""

@@ -13,6 +13,9 @@ from motion_verdicts import FINE
 from planning_runs import note, shown, table
 from planning_sections import Section, Target
 
+from galley.collision.backends.drake_world import DrakeWorld
+from galley.collision.backends.pybullet_world import PyBulletChecker, PyBulletWorld
+from galley.collision.scene_kernel import SceneKernel
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Scene
@@ -23,9 +26,6 @@ from galley.motion.path import Path
 from galley.motion.planners.rrt import edge_free, joint_space
 from galley.robots.iiwa import iiwa
 from galley.robots.model import RobotModel
-from galley.worlds.engines.drake_world import DrakeWorld
-from galley.worlds.engines.pybullet_world import PyBulletChecker, PyBulletWorld
-from galley.worlds.scene_kernel import SceneKernel
 
 KINDS = {"raw": (0, False), "shortcut": (100, False), "shortcut and proven": (100, True)}
 _HEIGHT = 0.34  # m from its foot to its shoulder

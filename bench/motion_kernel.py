@@ -14,14 +14,14 @@ from motion_truth import ENGINES, Tally, Truth, self_collisions
 from motion_verdicts import allowed
 from planning_runs import note
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import MARGIN, pairs
+from galley.collision.scene_kernel import SceneKernel
+from galley.collision.view import View
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
 from galley.domain.state import initial_state
 from galley.robots.model import RobotModel
-from galley.worlds.checker import MARGIN, pairs
-from galley.worlds.engines.pybullet_world import PyBulletWorld
-from galley.worlds.scene_kernel import SceneKernel
-from galley.worlds.view import View
 
 _EDGE = 0.8  # rad of an edge's largest joint: 16 states at steps of 0.05 rad
 _STATES = 16

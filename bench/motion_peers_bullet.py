@@ -10,11 +10,11 @@ import numpy as np
 from motion_peers import Answer
 from motion_queries import Query
 
+from galley.collision.backends.bullet import pybullet as pb
+from galley.collision.backends.bullet import quiet
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.worlds.engines.bullet import pybullet as pb
-from galley.worlds.engines.bullet import quiet
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 with quiet():
     import pybullet_planning as pp

@@ -10,11 +10,11 @@ from motion_peers import Answer
 from motion_queries import Query
 from ompl import base, geometric, util
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import pairs
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.worlds.checker import pairs
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 Free = Callable[[Array], bool]
 """Whether an arm configuration (7,) is free."""

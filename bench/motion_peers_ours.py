@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from motion_peers import Answer
 from motion_queries import Query
 
+from galley.collision.scene_kernel import SceneKernel
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
 from galley.motion import SearchOptions, plan
 from galley.robots.model import RobotModel
-from galley.worlds.scene_kernel import SceneKernel
 
 if TYPE_CHECKING:
     from motion_peers_ompl import Checkers, Free

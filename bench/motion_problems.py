@@ -28,6 +28,8 @@ from motion_queries import load_kitchen
 from planning_runs import note, shown, table
 from planning_sections import Section, Target
 
+from galley.collision.backends.drake_world import DrakeWorld
+from galley.collision.solids import Solid, box, cylinder, sphere
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen, rotation_from_quaternion, transform
 from galley.domain.scene.model import WORLD, Body, Scene, Shape
@@ -35,8 +37,6 @@ from galley.motion import CollisionWorld, SearchOptions, plan
 from galley.motion.path import Path as MotionPath
 from galley.robots.model import RobotModel
 from galley.robots.panda.description import panda_arm
-from galley.worlds.engines.drake_world import DrakeWorld
-from galley.worlds.solids import Solid, box, cylinder, sphere
 
 PROVEN, SAMPLED, VAMP = "galley, proven", "galley, prove=False", "VAMP, simplified"
 LESS = "galley, proven, 50 shortcuts"  # whose paths are about as long as VAMP's

@@ -29,19 +29,19 @@ import numpy as np
 from motion_python import RRTConnect
 
 import galley
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen
 from galley.domain.scene.model import Scene, Stance
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, State, initial_state
 from galley.motion.planners.rrt import edge_free, joint_space
-from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import mobile_panda
-from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.proof import holding_contact_pairs
-from galley.worlds.engines.pybullet_world import PyBulletWorld
+from galley.skills.base_placement.stances import sample_stances
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.proof import holding_contact_pairs
 
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen" / "kitchen.yaml"
 KITCHEN_SET, NARROW = "kitchen", ("drawer", "hood", "cabinet")

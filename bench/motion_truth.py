@@ -16,16 +16,16 @@ from motion_queries import Query
 from motion_verdicts import allowed
 from planning_runs import note
 
+from galley.collision.backends.drake_world import DrakeWorld
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import Contact, Pair, pairs
+from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene.model import Scene
 from galley.domain.state import State, initial_state, item_pose
 from galley.motion.audit import DEPTH
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
-from galley.worlds.checker import Contact, Pair, pairs
-from galley.worlds.engines.drake_world import DrakeWorld
-from galley.worlds.engines.pybullet_world import PyBulletWorld
-from galley.worlds.scene_kernel import SceneKernel
 
 BULLET, DRAKE = "PyBullet", "Drake"
 ENGINES = (BULLET, DRAKE)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from motion_queries import Query
 
+from galley.collision.backends.drake_world import DrakeWorld
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import Contact, held_pairs
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene.model import Scene
 from galley.domain.state import item_pose
@@ -14,9 +17,6 @@ from galley.motion.audit import DEPTH
 from galley.motion.path import Path
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
-from galley.worlds.checker import Contact, held_pairs
-from galley.worlds.engines.drake_world import DrakeWorld
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 FINE = 0.02  # rad between the states that both look at
 _SAME = 1e-6  # rad

@@ -30,14 +30,14 @@ from pydrake.solvers import SnoptSolver, SolverOptions
 from pydrake.systems.framework import DiagramBuilder
 from pydrake.trajectories import BsplineTrajectory
 
+from galley.collision.backends.drake_world import rigid_transform
+from galley.collision.backends.urdf import furniture_urdf, item_urdf
+from galley.collision.checker import MARGIN
 from galley.domain.frames import Array, rotation_about, rotation_rpy, rpy, transform
 from galley.domain.scene.model import HAND, Scene
 from galley.domain.state import item_pose
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.robots.model import RobotModel
-from galley.worlds.checker import MARGIN
-from galley.worlds.engines.drake_world import rigid_transform
-from galley.worlds.engines.urdf import furniture_urdf, item_urdf
 
 CONTROL_POINTS, ORDER = 16, 4
 _LIMIT = 10.0  # s, after which SNOPT is told to stop

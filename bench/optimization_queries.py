@@ -23,6 +23,8 @@ from motion_queries import _NEAR as NEAR  # the same part of the kitchen
 from motion_queries import KITCHEN_SET, Draw, Query, kitchen_queries, load_kitchen
 from planning_runs import note
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.view import View
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen
 from galley.domain.scene.model import Scene
@@ -31,12 +33,10 @@ from galley.motion.path import Path
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.planning import search
 from galley.motion.planners.rrt import joint_space
-from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
-from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.proof import holding_contact_pairs
-from galley.worlds.engines.pybullet_world import PyBulletWorld
-from galley.worlds.view import View
+from galley.skills.base_placement.stances import sample_stances
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.proof import holding_contact_pairs
 
 BLOCKED, STRAIGHT, BASE = "blocked", "straight", "base"
 _FAR = 0.5  # rad, length of a straight line, at least

@@ -15,6 +15,8 @@ from motion_verdicts import Judge, allowed
 from numpy.polynomial import polynomial
 from optimization_queries import Case
 
+from galley.collision.checker import Contact
+from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene.model import Scene
 from galley.domain.state import item_pose
@@ -22,8 +24,6 @@ from galley.motion.audit import DEPTH
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.mobile import hand_pose
-from galley.worlds.checker import Contact
-from galley.worlds.scene_kernel import SceneKernel
 
 DENSE, FINE = 0.005, 0.02  # rad (base: also m) between states: the kernel's, the engines'
 TOLERANCE = 1e-3  # of every limit

@@ -17,17 +17,17 @@ from pathlib import Path
 
 from planning_runs import note, table
 
-from galley.demonstrations import collect, read_collection, read_folder
 from galley.domain.files import write_atomically
-from galley.pushing.config import PushConfig
-from galley.pushing.policy.data import tracks_of
-from galley.pushing.policy.design import Design, Training
-from galley.pushing.policy.evaluation import PolicyRunner, evaluate
-from galley.pushing.policy.policy import save_policy
-from galley.pushing.policy.training import Trainer, train
-from galley.pushing.shapes import shape
-from galley.results.push_demonstration import PushDemonstrator
-from galley.viz.policy import draw_losses
+from galley.learning.collection.pushing import PushDemonstrator
+from galley.learning.demonstrations import collect, read_collection, read_folder
+from galley.learning.policy.data import tracks_of
+from galley.learning.policy.design import Design, Training
+from galley.learning.policy.evaluation import PolicyRunner, evaluate
+from galley.learning.policy.pictures import draw_losses
+from galley.learning.policy.policy import save_policy
+from galley.learning.policy.training import Trainer, train
+from galley.planar.pushing.config import PushConfig
+from galley.planar.pushing.shapes import shape
 
 SEEDS = range(50)  # of the evaluation
 FIRST = 1000  # seed of the demonstrations

@@ -21,13 +21,13 @@ from planning_sections import Target, conclude
 from pushing_demonstrators import score
 from pushing_peer import PEER, STEPS, ask, differences, picture_differences, recorded
 
-import galley.pushing.environment
-from galley.pushing.arm import PushArm
-from galley.pushing.config import PushConfig
-from galley.pushing.shapes import SHAPES, shape
-from galley.pushing.simulation import Simulation
+import galley.planar.pushing.environment
+from galley.planar.pushing.arm import PushArm
+from galley.planar.pushing.config import PushConfig
+from galley.planar.pushing.shapes import SHAPES, shape
+from galley.planar.pushing.simulation import Simulation
 
-ID = galley.pushing.environment.ID
+ID = galley.planar.pushing.environment.ID
 ROUNDS = 5
 CASES = 1000  # of inverse kinematics
 SEEDS = (0, 1, 2)  # of episodes that are compared with gym-pusht's

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from planning_runs import table
 
-from galley.contact.polygon import Polygon
 from galley.domain.frames import Array
-from galley.pushing.config import PushConfig, load_config
-from galley.pushing.demonstrators import DEMONSTRATORS, demonstrator
-from galley.pushing.rollout import STEPS, roll_out
-from galley.pushing.shapes import SHAPES, shape
-from galley.pushing.simulation import Simulation
+from galley.planar.geometry.polygon import Polygon
+from galley.planar.pushing.config import PushConfig, load_config
+from galley.planar.pushing.demonstrators import DEMONSTRATORS, demonstrator
+from galley.planar.pushing.rollout import STEPS, roll_out
+from galley.planar.pushing.shapes import SHAPES, shape
+from galley.planar.pushing.simulation import Simulation
 
 PLUS = Polygon(
     np.array(

@@ -79,7 +79,7 @@ def recorded(*seeds: int) -> dict[str, Any]:
 
 def differences(found: dict[str, Any], seed: int) -> np.ndarray:
     """Of our upstream physics from a recorded episode, like its rows."""
-    from galley.pushing.environments.gym_pusht import GymPushTEnv
+    from galley.planar.pushing.environments.gym_pusht import GymPushTEnv
 
     env = GymPushTEnv("environment_state_agent_pos", physics="upstream")
     seen, info = env.reset(seed=seed)
@@ -95,7 +95,7 @@ def picture_differences(found: dict[str, Any]) -> tuple[float, float]:
 
     The latter is the share of pixels with a channel that is off by more than 60.
     """
-    from galley.pushing.environments.gym_pusht import GymPushTEnv
+    from galley.planar.pushing.environments.gym_pusht import GymPushTEnv
 
     env, off = GymPushTEnv("pixels", physics="upstream"), []
     for name in found:

@@ -11,8 +11,8 @@ from time import perf_counter
 from planning_runs import shown, table
 from planning_sections import Section, Target
 
-from galley.reachability.planar import DonutSampler, PlanarArm
-from galley.reachability.planar.dataset import DatasetSettings, row_count, write_dataset
+from galley.planar.reach import DonutSampler, PlanarArm
+from galley.planar.reach.dataset import DatasetSettings, row_count, write_dataset
 from galley.sweeps import sweep
 
 _BOUNDS = ((-2.0, 2.0), (-2.0, 2.0))

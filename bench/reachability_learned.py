@@ -9,7 +9,9 @@ import numpy as np
 from planning_runs import note, shown, table
 from planning_sections import Section, Target
 
-from galley.reachability.learned import (
+from galley.planar.reach import DonutSampler, PlanarArm, Samples
+from galley.planar.reach.dataset import DatasetSettings
+from galley.planar.reach.learned import (
     Evaluation,
     Settings,
     Shape,
@@ -19,8 +21,6 @@ from galley.reachability.learned import (
     train,
     train_whole,
 )
-from galley.reachability.planar import DonutSampler, PlanarArm, Samples
-from galley.reachability.planar.dataset import DatasetSettings
 
 _BOUNDS = ((-2.0, 2.0), (-2.0, 2.0))
 _LIMITS = ((-2.0, 0.9), (-3.0, 3.0))  # P(elbow +) is 0.60

@@ -13,20 +13,20 @@ import pybullet
 from planning_runs import note, shown, table
 from planning_sections import Section, Target
 
+from galley.collision.checker import pairs
+from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array, inverse, to_pose7, transform
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
-from galley.reachability.field import reachability_field, square
-from galley.reachability.placement import MobileArm, Placer
-from galley.reachability.stances import sample_stances
 from galley.robots.panda.description import panda_arm
 from galley.robots.panda.kinematics import JOINTS
 from galley.robots.panda.mobile import link0_pose
 from galley.robots.panda.models import mobile_panda
+from galley.skills.base_placement.field import reachability_field, square
+from galley.skills.base_placement.placement import MobileArm, Placer
+from galley.skills.base_placement.stances import sample_stances
 from galley.skills.manipulation.grasps import grasps_at
-from galley.worlds.checker import pairs
-from galley.worlds.scene_kernel import SceneKernel
 
 _STANCE, _ITEM = "burner", "sugar_box"
 _RESTARTS, _MOST_BASES = 4, 400  # PyBullet's

@@ -11,7 +11,7 @@ from planning_runs import shown, table
 from planning_sections import Section, Target
 
 from galley.domain.frames import Array
-from galley.reachability.planar import DonutSampler, PlanarArm
+from galley.planar.reach import DonutSampler, PlanarArm
 
 _LIMITS = ((-2.0, 2.0), (-2.5, 2.5))
 _RATIO, _ROWS = 50.0, 2.0  # of the loop's rate; million rows per second

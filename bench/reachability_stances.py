@@ -19,7 +19,7 @@ from tamp_runs import SOLVED, Job, plan
 
 from galley.domain.frames import Array
 from galley.robots.panda.mobile_kinematics import MobilePandaKinematics
-from galley.scenarios import find_scenarios
+from galley.studies.scenarios import find_scenarios
 
 _SUITE = ("pack_three", "swap", "hemmed_in", "cook_and_wash", "four_items", "unpack")
 _COLUMNS = ("solved", "median s", "mean s", "refinements")

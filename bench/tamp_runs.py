@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import Failure
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
@@ -16,10 +17,9 @@ from galley.domain.shipped import KITCHEN
 from galley.motion.effects import after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import PlanningContext, Settings
-from galley.skills.solving.optimize import optimize_trajectory
+from galley.skills.manipulation.optimize import optimize_trajectory
 from galley.tamp.binding import tamp_task
 from galley.tamp.search import RefinedPlan, Search
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 SOLVED = "solved"
 

@@ -21,8 +21,8 @@ from planning_sections import Target
 from tamp_runs import SOLVED, Job, Row
 
 from galley import engine
-from galley.scenarios import Scenario, find_scenarios
-from galley.scenarios.outcome import ScenarioJob, ScenarioResult, run_scenario
+from galley.studies.scenarios import Scenario, find_scenarios
+from galley.studies.scenarios.outcome import ScenarioJob, ScenarioResult, run_scenario
 from galley.sweeps import LostJob, sweep
 
 SOLVE_S, SMOOTH_S, FIRST_S, REFUSAL_S = 0.5, 3.0, 1.0, 1.0

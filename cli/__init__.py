@@ -5,6 +5,8 @@ or a folder with one file per subcommand and their table (``COMMANDS``, ``EPILOG
 command is imported, and heavy libraries only when it runs.
 
 - ``common/``: argument types and options that several share, the terminal, sweeps
+
+The planar systems, learning and studies bring their own commands (``galley.planar.commands``).
 """
 
 from __future__ import annotations
@@ -73,10 +75,11 @@ _COMMANDS = {
     "demos": "collect runs as demonstrations that learners read; show and export them",
     "completion": "print a script by which a shell completes commands, options and files",
 }
-# Commands whose modules lie in a folder of their own.
-_MODULES = {
-    f"{__name__}.{name}": f"{__name__}.stored.{name}"
-    for name in ("check", "replay", "report", "trajectory")
+# Where the commands of a room beside the kitchen are.
+_ROOMS = {
+    **dict.fromkeys(("compare", "scenarios", "disturb"), "galley.studies.commands"),
+    **dict.fromkeys(("touch", "contact", "reach"), "galley.planar.commands"),
+    **dict.fromkeys(("push", "demos"), "galley.learning.commands"),
 }
 
 
@@ -127,8 +130,8 @@ def _add_commands(
         )
         if name not in words[:1] and not whole:
             continue
-        path = f"{package}.{name}"
-        module = import_module(_MODULES.get(path, path))
+        room = _ROOMS.get(name, package) if package == __name__ else package
+        module = import_module(f"{room}.{name}")
         each.epilog = f"{module.EPILOG}\n\n{_EXIT_CODES}".strip()
         each.set_defaults(parser=each)
         if hasattr(module, "COMMANDS"):

@@ -66,13 +66,13 @@ class _PrintSchema(argparse.Action):
 def command(arguments: argparse.Namespace) -> int:
     """Check the scene and the task's objects, print the objects, write the picture."""
     from galley.cli.common.progress import Printer
+    from galley.collision.backends.pybullet_world import PyBulletWorld
+    from galley.collision.scene_check import check_start
     from galley.domain.files import check_writable
     from galley.domain.pddl.reader import read_domain, read_problem
     from galley.domain.scene.reader import load_scene
     from galley.robots.catalog import robot_of
     from galley.tamp.binding import check_init, tamp_task
-    from galley.worlds.engines.pybullet_world import PyBulletWorld
-    from galley.worlds.scene_check import check_start
 
     if arguments.domain is not None and arguments.problem is None:
         raise BadInput.one(arguments.domain, "a domain needs its problem: FILE DOMAIN PROBLEM")

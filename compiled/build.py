@@ -35,9 +35,9 @@ LANDMARKS, COVERING = "landmark cuts", "covering spheres"
 POLYGONS, PUSHING = "polygons", "pushing"
 PARTS = {  # the longest first
     KERNEL: (
-        "worlds.kernel.examine worlds.kernel.contacts",
-        "worlds.kernel.prepare",
-        "worlds.kernel.edges",
+        "collision.kernel.examine collision.kernel.contacts",
+        "collision.kernel.prepare",
+        "collision.kernel.edges",
     ),
     PLANNERS: (
         "motion.kernel.plan",
@@ -56,8 +56,12 @@ PARTS = {  # the longest first
         "optimization.kernel.path_timing",
         "optimization.kernel.program",
     ),
-    PUSHING: ("pushing.simulation_kernel", "pushing.arm_kernel", "pushing.picture_kernel"),
-    POLYGONS: ("contact.polygon_kernel", "contact.support_kernel"),
+    PUSHING: (
+        "planar.pushing.simulation_kernel",
+        "planar.pushing.arm_kernel",
+        "planar.pushing.picture_kernel",
+    ),
+    POLYGONS: ("planar.geometry.polygon_kernel", "planar.geometry.support_kernel"),
 }
 """What is compiled together because it is used together: texts of one module, or of some that share
 so much that one process compiles them."""

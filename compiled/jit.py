@@ -14,13 +14,12 @@ from typing import Any, TypeVar, cast
 _ROOT = Path(__file__).parent.parent
 _PACKAGES = (
     "compiled",
-    "contact",
     "robots",
-    "worlds",
+    "collision",
     "motion",
     "optimization",
     "planning",
-    "pushing",
+    "planar",
     "viz",
 )
 # What compiled code depends on besides kernels: flags of the decorators, vectors, arm constants.

@@ -40,7 +40,7 @@ class Listener:
         """All motions are planned: they are in the run's ``Report``."""
 
     def results(self, results: Any, summaries: Any) -> None:
-        """All queries of a comparison are done: see ``comparison.summary``."""
+        """All queries of a comparison are done: see ``studies.comparison.summary``."""
 
 
 def is_heard(method: Callable[..., None]) -> bool:

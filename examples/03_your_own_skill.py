@@ -49,7 +49,7 @@ from galley.domain.frames import rotation_z, transform
 from galley.skills import Skill
 from galley.skills.manipulation.manipulation import CARRY_SPEED, Line, Manipulation, straight
 from galley.skills.skill import Role, region_of
-from galley.skills.solving.step import SkillStep, carry_out
+from galley.skills.manipulation.step import SkillStep, carry_out
 
 HIGH, LOW = 0.45, 0.25  # m of the hand above the surface
 

@@ -9,13 +9,13 @@
 from statistics import median
 
 from galley import Failure
-from galley.comparison.measures import Measurements, measure
-from galley.comparison.methods import run_methods
-from galley.comparison.queries import turnaround_query
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.scene_kernel import SceneKernel
 from galley.domain.scene.reader import load_scene
 from galley.robots.catalog import robot_of
-from galley.worlds.engines.pybullet_world import PyBulletWorld
-from galley.worlds.scene_kernel import SceneKernel
+from galley.studies.comparison.measures import Measurements, measure
+from galley.studies.comparison.methods import run_methods
+from galley.studies.comparison.queries import turnaround_query
 
 SEEDS = range(3)  # more give better medians
 scene = load_scene("kitchen.yaml")

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
+from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import transform
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
-from galley.reachability.field import reachability_field, square
-from galley.reachability.placement import MobileArm, Placer
-from galley.reachability.stances import shortfall
+from galley.planar.reach.field_picture import draw_field
 from galley.robots.catalog import robot_of
-from galley.viz.reachability_field import draw_field
-from galley.worlds.scene_kernel import SceneKernel
+from galley.skills.base_placement.field import reachability_field, square
+from galley.skills.base_placement.placement import MobileArm, Placer
+from galley.skills.base_placement.stances import shortfall
 
 OUT = Path("runs/examples/where_to_stand")
 OUT.mkdir(parents=True, exist_ok=True)

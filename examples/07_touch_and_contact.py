@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.contact.finger import Finger, simulate
-from galley.contact.planar import Body2D, Circle, Contact, HalfPlane, World, value_and_gradient
-from galley.contact.planar import simulate as simulate_planar
-from galley.viz.touch import draw_touch
+from galley.planar.contact import Body2D, Circle, Contact, HalfPlane, World, value_and_gradient
+from galley.planar.contact import simulate as simulate_planar
+from galley.planar.finger import Finger, simulate
+from galley.planar.finger.pictures import draw_touch
 
 OUT = Path("runs/examples/touch")
 OUT.mkdir(parents=True, exist_ok=True)

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.demonstrations import Collection, Episode, collect, read_folder, summarize
-from galley.pushing.config import PushConfig
-from galley.pushing.demonstrators import demonstrator
-from galley.pushing.rollout import roll_out
-from galley.pushing.shapes import shape
-from galley.pushing.simulation import Simulation
-from galley.viz.pushing import film_rollouts
+from galley.learning.demonstrations import Collection, Episode, collect, read_folder, summarize
+from galley.planar.pushing.config import PushConfig
+from galley.planar.pushing.demonstrators import demonstrator
+from galley.planar.pushing.film import film_rollouts
+from galley.planar.pushing.rollout import roll_out
+from galley.planar.pushing.shapes import shape
+from galley.planar.pushing.simulation import Simulation
 
 OUT = Path("runs/examples/push")
 shutil.rmtree(OUT, ignore_errors=True)  # other settings need another folder

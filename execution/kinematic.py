@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.state import State
 from galley.execution.executor import LOG_PERIOD, Executor, Observation, Recorder, Sample, Samples
 from galley.motion.effects import Effects, effects, outcome
 from galley.motion.motion import Motion
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 CONTACT_EVERY = 12  # samples between two looks at contacts
 TOUCHING = 0.001  # m, nearer than this counts as a contact

@@ -1,8 +1,8 @@
-"""What all learned models share: weights by name, and the file that they are kept in.
+"""What learns from runs: demonstrations of the kitchen and of pushing, and a policy that pushes.
 
-Needs the extra ``learn`` (JAX).
-
-- ``weights``: the arrays of a tree of JAX by name, and a tree filled with arrays
-- ``compilation``: compiled functions that give the same bits whatever else the machine does
-- ``checkpoint``: arrays as safetensors, with settings as JSON in the file's header
+- ``demonstrations/``: episodes, and the formats that learners read (extra ``data``)
+- ``collection/``: makes episodes of the kitchen's runs and of pushing
+- ``policy/``: a diffusion policy of pushing (extra ``learn``)
+- ``checkpoints/``: what a trained network is stored as; learned reachability uses it too
+- ``commands/``: ``galley demos`` and ``galley push``
 """

@@ -5,7 +5,8 @@
 - ``planners/``: paths for a joint group; ``kernel/``: the planners, compiled end to end
 - ``trajectory/``: curves in time, on disk, and for a real arm
 - ``certify``: proof that a path is free between its checked states; ``audit``: Drake's check
-- ``thresholds``: forces, speeds and tolerances of execution
+- ``thresholds``: forces, speeds and tolerances of execution; ``guarded_approach``: how hard a
+  contact will be, how slow to come for it, from what force it counts
 
 For use as a library::
 
@@ -17,21 +18,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from galley.collision.collision_world import CollisionWorld
+    from galley.collision.solids import box, convex, cylinder, sphere
     from galley.motion.path import Path
     from galley.motion.planners.compiled_search import SearchOptions
     from galley.motion.planners.planning import plan
-    from galley.worlds.collision_world import CollisionWorld
-    from galley.worlds.solids import box, convex, cylinder, sphere
 
 _WHERE = {
-    "CollisionWorld": "galley.worlds.collision_world",
+    "CollisionWorld": "galley.collision.collision_world",
     "Path": "galley.motion.path",
     "SearchOptions": "galley.motion.planners.compiled_search",
-    "box": "galley.worlds.solids",
-    "convex": "galley.worlds.solids",
-    "cylinder": "galley.worlds.solids",
+    "box": "galley.collision.solids",
+    "convex": "galley.collision.solids",
+    "cylinder": "galley.collision.solids",
     "plan": "galley.motion.planners.planning",
-    "sphere": "galley.worlds.solids",
+    "sphere": "galley.collision.solids",
 }
 
 __all__ = [

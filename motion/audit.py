@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from galley.collision.checker import Contact
 from galley.domain.scene.model import Scene
 from galley.domain.state import State
 from galley.motion.effects import after, effects
 from galley.motion.motion import FREE, Motion
 from galley.robots.model import RobotModel
-from galley.worlds.checker import Contact
 
 if TYPE_CHECKING:
-    from galley.worlds.engines.drake_world import DrakeWorld
+    from galley.collision.backends.drake_world import DrakeWorld
 
 STEP = {"fingers": 0.005}  # m or rad between two audited states, by group
 DEFAULT_STEP = 0.05
@@ -29,7 +29,7 @@ def audit(
         state: in which the first motion begins.
     """
     # Late: a run without a plan needs no Drake.
-    from galley.worlds.engines.drake_world import DrakeWorld
+    from galley.collision.backends.drake_world import DrakeWorld
 
     found = []
     with DrakeWorld(scene, robot) as world:

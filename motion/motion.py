@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from galley.collision.checker import Pair
 from galley.domain.frames import Array, as_numbers
 from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import Trajectory
-from galley.worlds.checker import Pair
 
 FREE = "free"
 """The audit's verdict on a motion that touches nothing undeclared."""
@@ -35,7 +35,7 @@ class Guard:
         force: N, contact force against ``direction`` at which the motion stops.
         speed: m/s, at most, at which contact may be met: of the search beyond the planned end.
             None: as fast as ``force`` allows. A motion's final trajectory comes with the speed that
-            is safe for what the arm weighs there (``skills.solving.optimize``).
+            is safe for what the arm weighs there (``skills.manipulation.optimize``).
         seek: m, how far the motion continues beyond its planned end to reach that force; 0 to stop
             there.
     """

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from galley.collision.view import View
 from galley.domain.frames import Array, frozen
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import corners
 from galley.robots.model import JointGroup
-from galley.worlds.view import View
 
 DEVIATION = 0.01  # m or rad, largest deviation of a joint at a corner without a proof
 _HALVINGS = 7  # of a cut, before the corner is left sharp

@@ -33,6 +33,7 @@ from math import inf, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
+from galley.collision.view import Nearby, View
 from galley.compiled.build import TIMING, ensure
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, as_numbers
@@ -44,7 +45,6 @@ from galley.optimization.spline import DEGREE, FIXED, SplineSpace, sampled_basis
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
 from galley.optimization.verdict import check_arguments, check_trajectory, planned_clearance
 from galley.robots.model import JointGroup
-from galley.worlds.view import Nearby, View
 
 METHOD = "smooth"
 _NEGLIGIBLE = 0.0005  # m by which the proven clearance may fall short of the margin

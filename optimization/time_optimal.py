@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from galley.collision.view import View
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.path import Path
@@ -32,7 +33,6 @@ from galley.optimization.rounding import (
 )
 from galley.optimization.verdict import check_arguments, check_trajectory, planned_clearance
 from galley.robots.model import JointGroup
-from galley.worlds.view import View
 
 METHOD = "time-optimal"
 _LONG = 0.02  # share of the duration added by the average above which gentler laws are tried

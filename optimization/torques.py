@@ -17,6 +17,7 @@ from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import MultibodyPlant
 from pydrake.multibody.tree import BodyIndex, PrismaticJoint
 
+from galley.collision.backends.urdf import inertial
 from galley.compiled.build import TIMING, ensure
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, as_pose, frozen
@@ -24,7 +25,6 @@ from galley.domain.scene.model import Item
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.robots.model import RobotModel
 from galley.robots.panda.urdf import set_identified
-from galley.worlds.engines.urdf import inertial
 
 RATE = 1000.0  # Hz, of the samples: the Panda's control period
 INERTIALS = ("identified", "urdf")

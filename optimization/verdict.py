@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from galley.collision.view import View
 from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
 from galley.robots.model import JointGroup
-from galley.worlds.view import View
 
 _EXCESS = 1e-6  # share of a limit allowed for rounding
 _POSITION = 1e-9  # m or rad beyond a position limit, for rounding

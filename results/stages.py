@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.compiled.build import RENDERER, ensure
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
@@ -18,12 +19,11 @@ from galley.execution.recovery.plans import Facts, MotionPlan
 from galley.motion.motion import Motion
 from galley.planning import GroundAction
 from galley.robots.catalog import robot_of
-from galley.skills.solving.context import Settings
+from galley.skills.manipulation.context import Settings
 from galley.tamp.checks import AuditedMotions, PlanCheck
 from galley.tamp.feedback.constraints import SearchRecord
 from galley.tamp.task import TampTask
 from galley.validation import Goal, Verdict, validate_run
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 if TYPE_CHECKING:
     from galley.viz.film.video import VideoInfo

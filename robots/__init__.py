@@ -2,7 +2,6 @@
 
 - ``model``: RobotModel, which all others use; ``kinematics``: what skills ask of an arm on a base
 - ``panda/``: the Panda, fixed and mobile; ``urdf_arm``: any fixed arm; ``iiwa``: an example
-- ``planar``: N links in the plane, without a model of their own
 - ``catalog``: the model of a scene's robot
 - ``urdf_reader``, ``meshes``: reads URDF and mesh files
 - ``spheres/``: spheres that cover links; ``collision_model``: a robot made of them

@@ -7,20 +7,20 @@
 
 Their building blocks:
 
-- ``manipulation/``: motions in contact; ``placing/``: where items can stand
-- ``solving/``: collision-free motions for both
-- ``impossible/``: refusals with certificates
+- ``base_placement/``: where to stand; ``placing/``: where items can stand
+- ``manipulation/``: motions in contact, and collision-free ones in between
+- ``infeasibility/``: refusals and proofs with certificates
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from galley.skills.drawer import Close, Open
+from galley.skills.manipulation.context import PlanningContext, Settings
 from galley.skills.navigate import Navigate
 from galley.skills.pick import Pick, TakeOut
 from galley.skills.place import Place, PutIn
 from galley.skills.skill import BoundAction, Skill
-from galley.skills.solving.context import PlanningContext, Settings
 from galley.skills.stow import Stow
 from galley.skills.symbolic import SymbolicSkill
 

@@ -13,13 +13,13 @@ from galley.domain.predicates import CLOSED
 from galley.domain.scene.model import Binding, Handle
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.impossible.free_travel import free_travel
-from galley.skills.impossible.refusals import handle_out_of_reach, no_such_region
+from galley.skills.infeasibility.free_travel import free_travel
+from galley.skills.infeasibility.refusals import handle_out_of_reach, no_such_region
 from galley.skills.manipulation.contacts import handle_manipulations
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.manipulation.step import SkillStep, carry_out
 from galley.skills.skill import BoundAction, Role, Skill, stance_of
-from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.step import SkillStep, carry_out
 
 MIN_OPENING = 0.10  # m (or rad), the hand can't reach into a drawer that opens less
 _SPARE = 0.005  # m (or rad), left before the body that stops a drawer

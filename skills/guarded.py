@@ -20,9 +20,9 @@ from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.motion.sequence import states_along
 from galley.skills.given_types import kind_of, manipulation_fault, motion_fault
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, Skill
-from galley.skills.solving.context import PlanningContext
 
 _EXPECTED = {
     "refine": "a tuple of Motions, or a Failure",

@@ -13,15 +13,19 @@ from galley.domain.frames import Array
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.reachability.stances import sample_headings
-from galley.skills.impossible.refusals import out_of_reach_as_found
+from galley.skills.base_placement.stances import sample_headings
+from galley.skills.infeasibility.refusals import out_of_reach_as_found
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.manipulation.proof import holding_contact_pairs
 from galley.skills.manipulation.reach import solve_from_stances
+from galley.skills.manipulation.step import (
+    MotionBuilder,
+    folded_configurations,
+    from_current_stance,
+)
 from galley.skills.skill import BoundAction, LookaheadSkill, stance_of
-from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.proof import holding_contact_pairs
-from galley.skills.solving.step import MotionBuilder, folded_configurations, from_current_stance
 
 _GOALS = 2  # stances to which a drive is planned
 _FORWARD = 16  # first stances tried that are arrived at forward

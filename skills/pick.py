@@ -10,12 +10,12 @@ import numpy as np
 from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.impossible.refusals import cannot_take, no_such_region, wrong_in_hand
+from galley.skills.infeasibility.refusals import cannot_take, no_such_region, wrong_in_hand
 from galley.skills.manipulation.contacts import pick_manipulations
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.manipulation.step import SkillStep, can_be_placed_later, carry_out
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of
-from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.step import SkillStep, can_be_placed_later, carry_out
 
 
 class Pick(LookaheadSkill):

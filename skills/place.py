@@ -12,17 +12,17 @@ from galley.domain.predicates import fact_holds
 from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.impossible.refusals import (
+from galley.skills.infeasibility.refusals import (
     does_not_fit,
     no_such_region,
     region_out_of_reach,
     wrong_in_hand,
 )
 from galley.skills.manipulation.contacts import place_manipulations
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.manipulation.step import Contacts, SkillStep, carry_out, placed_later
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
-from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.step import Contacts, SkillStep, carry_out, placed_later
 
 
 class Place(LookaheadSkill):

@@ -14,8 +14,8 @@ from galley.domain.failure import Failure
 from galley.domain.scene.model import Binding, Region, Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
-from galley.skills.solving.context import PlanningContext
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.predicates import fact_holds
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.impossible.refusals import no_such_region
+from galley.skills.infeasibility.refusals import no_such_region
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.skill import BoundAction, Role, Skill, region_of
-from galley.skills.solving.context import PlanningContext
 
 
 class SymbolicSkill(Skill):

@@ -4,8 +4,8 @@
 - ``binding``: binds PDDL objects to the scene, and checks the task
 - ``search``: plans (skeletons) in turns, best first; learns constraints from failures
 - ``refine``: refines one plan to motions, with backtracking
+- ``infeasibility/``: feasibility checks before refinement, and proofs of infeasibility
 - ``feedback/``: failure analysis, and constraints for the task planner
-- ``refusal/``: feasibility checks before refinement, and proofs of infeasibility
 - ``goal``: whether a goal holds in the geometry
 - ``checks``: of the plan in PDDLGym, and of the final motions in Drake
 """

@@ -15,7 +15,7 @@ from galley.domain.state import State, item_pose
 from galley.planning import GroundAction
 from galley.robots.catalog import robot_of
 from galley.skills import SKILLS
-from galley.skills.impossible.refusals import cannot_take
+from galley.skills.infeasibility.refusals import cannot_take
 from galley.skills.skill import BoundAction, Skill
 from galley.tamp.task import TampTask
 

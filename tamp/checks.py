@@ -11,8 +11,8 @@ from galley.domain.state import State
 from galley.motion.audit import audit
 from galley.motion.motion import FREE, Motion
 from galley.planning import GroundAction, replay, validate_actions
-from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.optimize import optimize_trajectories
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.optimize import optimize_trajectories
 from galley.tamp.task import TampTask
 
 

@@ -14,8 +14,8 @@ from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.skill import BoundAction, Skill
-from galley.skills.solving.context import PlanningContext
 from galley.tamp.feedback.constraints import LearnedConstraint
 
 REFINEMENTS_PER_PLAN = 60  # of single actions beyond one for each, before the plan is given up

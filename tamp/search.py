@@ -21,8 +21,8 @@ from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
 from galley.planning.limits import LimitReached
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.skill import BoundAction
-from galley.skills.solving.context import PlanningContext
 from galley.tamp.binding import bind_plan, item_places, open_furniture
 from galley.tamp.feedback.constraints import (
     Key,
@@ -33,9 +33,9 @@ from galley.tamp.feedback.constraints import (
     reasons,
 )
 from galley.tamp.feedback.failure_analysis import FailureAnalyzer
+from galley.tamp.infeasibility.feasibility import FeasibilityCheck
+from galley.tamp.infeasibility.proofs import Prover, minimal_core, refusal
 from galley.tamp.refine import Learned, RefinedMotions, Refinement
-from galley.tamp.refusal.feasibility import FeasibilityCheck
-from galley.tamp.refusal.proofs import Prover, minimal_core, refusal
 from galley.tamp.task import TampTask
 
 SHORTEST_NODES = 20_000  # states expanded for a shortest plan, before any plan will do
@@ -150,7 +150,8 @@ class RefinedPlan:
     """A plan with motions.
 
     Attributes:
-        plan: the actions. refined: their motions, not yet optimized (``skills.solving.optimize``).
+        plan: the actions.
+        refined: their motions, not yet optimized (``skills.manipulation.optimize``).
     """
 
     plan: tuple[GroundAction, ...]

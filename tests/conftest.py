@@ -25,6 +25,8 @@ from galley.domain.shipped import KITCHEN
 from galley.domain.state import State, initial_state
 from galley.tests.effort import load_profile
 
+pytest_plugins = ["galley.tests.command_line"]
+
 if TYPE_CHECKING:
     from galley.domain.log import Log
     from galley.skills import BoundAction
@@ -191,7 +193,7 @@ def robot(kitchen):
 @pytest.fixture(scope="session")
 def shared_world(kitchen, robot):
     """One world of the kitchen for the whole session. Set what you need before you ask it."""
-    from galley.worlds.engines.pybullet_world import PyBulletWorld
+    from galley.collision.backends.pybullet_world import PyBulletWorld
 
     with PyBulletWorld(kitchen, robot) as world:
         yield world
@@ -210,7 +212,7 @@ def default_run(kitchen, shared_world) -> Run:
     from galley.execution.kinematic import KinematicExecutor, execute_all
     from galley.planning import ground, search
     from galley.skills import SKILLS, PlanningContext, Settings
-    from galley.skills.solving.optimize import optimize_trajectories
+    from galley.skills.manipulation.optimize import optimize_trajectories
     from galley.tamp.binding import bind, bind_plan
     from galley.tamp.refine import RefinedMotions
     from galley.tests.refining import refine

@@ -16,7 +16,8 @@ def functions():
     found = {}
     for name in map(module_name, sources()):
         module = vars(import_module(name))
-        if top(name) == "cli" or module.get("Path") is not Path:  # of motion, or there is none
+        commands = top(name) == "cli" or ".commands" in name
+        if commands or module.get("Path") is not Path:  # of motion, or there is none
             continue
         for key, value in module.items():
             if key[0] == "_" or getattr(value, "__module__", None) != name:

@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from galley.collision.backends.bullet import pybullet as pb
+from galley.collision.backends.bullet import quiet
 from galley.domain.frames import Array, frozen, to_pose7
 from galley.domain.scene.model import Scene, Shape
 from galley.robots.model import RobotModel
 from galley.robots.panda.description import mobile_panda_description
 from galley.robots.panda.urdf import set_identified
 from galley.validation.verdict import Pair
-from galley.worlds.engines.bullet import pybullet as pb
-from galley.worlds.engines.bullet import quiet
 
 _MOST_SHAPES = 16  # per PyBullet body; it drops further ones without notice
 _ROUNDING = 1e-9  # m

@@ -2,5 +2,5 @@
 
 - ``arguments``: argument types, and options that several commands share
 - ``progress``, ``tables``: the terminal
-- ``study``: the base of commands that run a sweep
+- ``browser``: opens a page; ``study``: the base of commands that run a sweep
 """

@@ -8,13 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from galley.collision.checker import pairs
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, inverse, rotation_z, transform
 from galley.domain.scene.model import Region
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Motion
 from galley.skills import BoundAction, PlanningContext, Skill
-from galley.skills.impossible.refusals import no_such_region
+from galley.skills.infeasibility.refusals import no_such_region
 from galley.skills.manipulation.manipulation import (
     CARRY_SPEED,
     Line,
@@ -22,10 +23,9 @@ from galley.skills.manipulation.manipulation import (
     shifted,
     straight,
 )
+from galley.skills.manipulation.step import SkillStep, carry_out
 from galley.skills.placing.footprints import Footprint
 from galley.skills.skill import Role, region_of
-from galley.skills.solving.step import SkillStep, carry_out
-from galley.worlds.checker import pairs
 
 HEIGHT = 0.001  # m between the tool and the surface
 LIFT = 0.05  # m above it, where the free motions end and begin

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.contact.planar import (
+from galley.planar.contact import (
     Body2D,
     Box,
     Circle,
@@ -70,8 +70,8 @@ print(f"in closed form:                {100 * H * (run.time[-1] - run.time[late]
 
 # 6. Look at it.
 if len(sys.argv) > 1:
-    from galley.contact.planar.setup import Setup, planar_run
-    from galley.viz.contact import draw_planar, film_planar
+    from galley.planar.contact.pictures import draw_planar, film_planar
+    from galley.planar.contact.setup import Setup, planar_run
 
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)

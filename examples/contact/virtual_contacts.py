@@ -3,7 +3,7 @@
     python examples/contact/virtual_contacts.py
 
 A disc is dropped onto the ground, rolls on it, and is lifted off by a growing force. Read the file
-from top to bottom: it builds the model of ``galley.contact.planar`` in seven steps, with plain
+from top to bottom: it builds the model of ``galley.planar.contact`` in seven steps, with plain
 loops and a numerical Jacobian in place of JAX, for one moving body on fixed ground. The tests use
 it as an oracle. Units are SI: m, kg, s, N, rad.
 """

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from galley.collision.checker import Pair
 from galley.domain.frames import Array, to_pose7
 from galley.domain.log import OUTSIDE, Log
 from galley.domain.scene.model import Scene
@@ -29,7 +30,6 @@ from galley.execution.physics.world import PhysicsWorld, grasp_jacobian
 from galley.motion.motion import Motion
 from galley.motion.thresholds import THRESHOLDS, Thresholds
 from galley.robots.model import RobotModel
-from galley.worlds.checker import Pair
 
 CLOSING_SPEED = 0.05  # m/s of each finger until it presses on something
 GRIP_SUBSTEPS = 4  # for one step while the fingers grip: an item creeps in proportion to the step

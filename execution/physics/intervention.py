@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from galley.collision.backends.bullet import pybullet as pb
 from galley.domain.frames import Array
 from galley.execution.physics.world import PhysicsWorld
-from galley.worlds.engines.bullet import pybullet as pb
 
 
 def push_item(world: PhysicsWorld, index: int, force: Array, point: Array) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from galley.collision.backends.bullet import pybullet as pb
+from galley.collision.checker import Pair, pair
 from galley.domain.frames import Array, frozen, inverse
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, State, placement_at
 from galley.execution.physics.world import PhysicsWorld
 from galley.motion.thresholds import Thresholds
-from galley.worlds.checker import Pair, pair
-from galley.worlds.engines.bullet import pybullet as pb
 
 
 class ContactForce:

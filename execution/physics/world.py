@@ -16,6 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from galley.collision.backends.bullet import pybullet as pb
+from galley.collision.backends.bullet import quiet
+from galley.collision.backends.pybullet_world import load_bullet_scene
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
 from galley.domain.state import State, item_poses
@@ -23,9 +26,6 @@ from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.urdf import set_identified
 from galley.robots.urdf_reader import link_shapes
-from galley.worlds.engines.bullet import pybullet as pb
-from galley.worlds.engines.bullet import quiet
-from galley.worlds.engines.pybullet_world import load_bullet_scene
 
 SOLVER_ITERATIONS = 100  # at most; with 25 a grip at 960 Hz creeps, with 60 it does not
 SOLVER_RESIDUAL = 1e-6  # where the solver stops; with 1e-7 it is a third slower, grips no firmer

@@ -29,8 +29,8 @@ from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
 from galley.planning import Semantics
 from galley.robots.panda.mobile import hand_pose
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.skill import BoundAction, Skill
-from galley.skills.solving.context import PlanningContext
 from galley.tamp.task import TampTask
 
 # Predicates with a meaning in metres (see ``domain.predicates``), and how many arguments they take.

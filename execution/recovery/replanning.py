@@ -24,9 +24,9 @@ from galley.execution.recovery.plans import (
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.planning import GroundAction, Semantics, validate_actions
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.escape import escape
 from galley.skills.skill import Role
-from galley.skills.solving.context import PlanningContext
 from galley.tamp.binding import bind_plan
 from galley.tamp.checks import AuditedMotions, optimize_and_audit
 from galley.tamp.goal import unmet

@@ -1,6 +1,6 @@
 """The planners, compiled end to end: one call from Python plans, shortens and proves.
 
-They check collisions through three functions of ``galley.worlds.kernel.edges`` and pass on its
+They check collisions through three functions of ``galley.collision.kernel.edges`` and pass on its
 table unread. They search a box of configurations with a metric.
 
 - ``rules``: what a search must keep; ``checks``: what is a free edge, a proven path

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from galley.collision.kernel.edges import polyline_free, segment_free, segment_proven
 from galley.compiled.jit import bare_kernel, entry
 from galley.domain.frames import Array
 from galley.motion.kernel.rules import Rules
-from galley.worlds.kernel.edges import polyline_free, segment_free, segment_proven
 
 
 @bare_kernel

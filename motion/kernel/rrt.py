@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import boolean, float64, types
 
+from galley.collision.kernel.edges import frame_pose
 from galley.compiled.jit import bare_kernel, entry, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free
@@ -27,7 +28,6 @@ from galley.motion.kernel.tree import (
     nearest,
     with_room,
 )
-from galley.worlds.kernel.edges import frame_pose
 
 _ROOM = 256
 _EXACT = 1e-9  # a goal configuration is reached when no joint is off by more

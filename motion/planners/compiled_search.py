@@ -17,8 +17,8 @@ from galley.domain.frames import Array
 from galley.motion.path import Path
 
 if TYPE_CHECKING:
+    from galley.collision.view import View
     from galley.motion.planners.rrt import EndRegion
-    from galley.worlds.view import View
 
 _SEEDS = 2**63 - 1
 

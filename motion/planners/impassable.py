@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from galley.collision.view import View
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
 from galley.robots.model import RobotModel
-from galley.worlds.view import View
 
 _VALUES = 15  # of each joint between start and goals that are looked at
 _SAMPLES = 256  # configurations at each of them

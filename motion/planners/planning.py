@@ -10,6 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from galley.collision.collision_world import CollisionWorld
+from galley.collision.kernel.arrays import LIMIT_TOLERANCE
+from galley.collision.view import View, configuration, configurations
 from galley.compiled.build import PLANNERS as SEARCHES
 from galley.compiled.build import ensure
 from galley.domain.failure import Failure, FailureKind
@@ -18,9 +21,6 @@ from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.impassable import with_impassable
-from galley.worlds.collision_world import CollisionWorld
-from galley.worlds.kernel.arrays import LIMIT_TOLERANCE
-from galley.worlds.view import View, configuration, configurations
 
 Planner = Literal["rrt-connect", "rrt", "anytime"]
 PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt", "anytime")
@@ -89,7 +89,7 @@ def search(
     view: View, start: Array, goals: Array, seed: int, planner: str, options: SearchOptions
 ) -> Path | Failure:
     """``plan`` in a view, for goal configurations (m, k)."""
-    from galley.worlds.kernel.edges import EASY, FREE, grade_ends
+    from galley.collision.kernel.edges import EASY, FREE, grade_ends
 
     q, ends = configuration(start, len(view.moving)), configurations(goals, len(view.moving))
     rough = view.rough
@@ -246,7 +246,7 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
                 raise ValueError(f"what ik of '{robot.name}' returns misses the pose by {off:.2g}")
         tried = f"in closed form, at {_FREE_VALUES} values of the last joint"
     else:
-        from galley.worlds.engines.numeric_ik import NumericIK
+        from galley.collision.backends.numeric_ik import NumericIK
 
         solver = NumericIK(robot)
         rng = np.random.default_rng(0)

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from galley.collision.prepared import metric
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, angle_between, frozen
 from galley.motion.path import Path
 from galley.robots.model import RobotModel
-from galley.worlds.prepared import metric
 
 Free = Callable[[Array], bool]
 """Whether a configuration (k,) of the group is free of collision."""

@@ -11,13 +11,15 @@ from itertools import cycle, islice, product
 
 import numpy as np
 
-from galley.contact.guard import threshold
+from galley.collision.checker import MARGIN, Pair, pairs
 from galley.domain.frames import Array, inverse, transform
 from galley.domain.predicates import corners
 from galley.domain.scene.model import HAND, Grasp, Handle, Item, Joint, Region, Spot
 from galley.domain.state import Placement, State, item_pose
+from galley.motion.guarded_approach import threshold
 from galley.motion.motion import Attachment, Guard
 from galley.motion.thresholds import THRESHOLDS
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.fans import CLEARANCE, widest_opening
 from galley.skills.manipulation.grasps import (
     grasps_at,
@@ -41,8 +43,6 @@ from galley.skills.manipulation.manipulation import (
     straight,
 )
 from galley.skills.placing.placements import LaterItem, placements_in
-from galley.skills.solving.context import PlanningContext
-from galley.worlds.checker import MARGIN, Pair, pairs
 
 LIFT = 0.05  # m, straight up from a support
 _FORCE_RATE = 1000.0  # Hz, of readings of the force: the Panda's
@@ -301,7 +301,7 @@ def _landing(item: Item) -> Guard:
     """Ends the lowering of an item when it is put down.
 
     Of what the hand feels, the item's inertia and noise are no contact. How fast it may be follows
-    from the arm's configuration (``solving.optimize``).
+    from the arm's configuration (``optimize``).
     """
     limits = THRESHOLDS
     duration = 1.875 * LIFT / LOWER_SPEED  # of the quintic, whose peaks are 15/8 and 10/sqrt(3)

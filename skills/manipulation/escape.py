@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from galley.collision.checker import Pair
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.state import State
@@ -18,12 +19,11 @@ from galley.motion.effects import after
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.free_motion import held_attachment
 from galley.skills.manipulation.lines import Tally, proven_line, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
-from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.free_motion import held_attachment
-from galley.skills.solving.proof import CONTACT_CLEARANCE, holding_contact_pairs, prove
-from galley.worlds.checker import Pair
+from galley.skills.manipulation.proof import CONTACT_CLEARANCE, holding_contact_pairs, prove
 
 _LEGS = 3  # straight lines one after another
 _LENGTHS = (0.10, 0.05, 0.02)  # m, of a leg; the first that the arm can follow

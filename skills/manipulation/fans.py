@@ -19,7 +19,7 @@ from galley.domain.scene.model import Item, Shape
 from galley.robots.model import Gripper
 from galley.skills.manipulation.hand import ConvexPart, convex_part, overlaps
 from galley.skills.manipulation.manipulation import RETREAT
-from galley.skills.solving.polyhedra import Polyhedron, of_hull, polyhedron
+from galley.skills.manipulation.polyhedra import Polyhedron, of_hull, polyhedron
 
 CLEARANCE = 0.006  # m between each finger and the item when it opens narrowly
 _FLAT = 0.001  # m, a pad rests on what lies this near to the first point that it meets

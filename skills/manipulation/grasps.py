@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
+from galley.collision.backends.urdf import inertial
 from galley.domain.frames import Array, frozen, inverse, rotation_about, rotation_z, transform
 from galley.domain.scene.model import Grasp, Item, Scene
 from galley.domain.state import State, item_pose
@@ -25,7 +26,6 @@ from galley.skills.manipulation.fans import (
     composite_fans,
     fingers_clear,
 )
-from galley.worlds.engines.urdf import inertial
 
 DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre
 ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item

@@ -14,15 +14,15 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from galley.collision.solids import of_link_shape
 from galley.domain.frames import Array, inverse, transform
 from galley.domain.meshes import hull
 from galley.domain.scene.model import HAND
 from galley.domain.state import State, item_pose
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import link_shapes, read_tree
-from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.polyhedra import Polyhedron, of_hull, polyhedron, unposed
-from galley.worlds.solids import of_link_shape
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.polyhedra import Polyhedron, of_hull, polyhedron, unposed
 
 _CORNERS = 40  # a body with more is replaced by a polyhedron within it
 _CHUNK = 4_000_000  # numbers in one intermediate array

@@ -14,6 +14,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from galley.collision.checker import MARGIN, Checker, Contact
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.motion import Motion, Record
@@ -23,9 +24,9 @@ from galley.motion.trajectory.timing import rest_to_rest, spline_through
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.kinematics import Kinematics
 from galley.robots.model import JointGroup, RobotModel
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
-from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.proof import (
+from galley.skills.manipulation.proof import (
     CONTACT_CLEARANCE,
     CONTACT_MARGIN,
     free_view,
@@ -33,7 +34,6 @@ from galley.skills.solving.proof import (
     holding_contact_pairs,
     prove,
 )
-from galley.worlds.checker import MARGIN, Checker, Contact
 
 OUT_OF_REACH = "out of the arm's reach"
 _SAMPLED_HITS = 100  # states in collision that are examined for what is in the way

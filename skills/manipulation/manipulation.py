@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from galley.collision.checker import Pair
 from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Handle, Joint
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Guard
-from galley.worlds.checker import Pair
 
 RETREAT = 0.08  # m, straight back from a contact
 LINE_STEP = 0.01  # m between the hand poses of a line

@@ -10,9 +10,10 @@ import numpy as np
 from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
-from galley.reachability.placement import MobileArm, Placer, Weights, drive, facing
-from galley.reachability.stances import beyond_arm, in_ring, nearest_bases, sample_stances
 from galley.robots.model import RobotModel
+from galley.skills.base_placement.placement import MobileArm, Placer, Weights, drive, facing
+from galley.skills.base_placement.stances import beyond_arm, in_ring, nearest_bases, sample_stances
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import (
     Segment,
     Tally,
@@ -21,8 +22,7 @@ from galley.skills.manipulation.lines import (
     manipulation_parts,
 )
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
-from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.proof import holding_contact_pairs
+from galley.skills.manipulation.proof import holding_contact_pairs
 
 _REDUNDANT = 12  # values of the redundant joint tried at a contact
 _REDUNDANT_FIRST = 6  # the same to score base poses

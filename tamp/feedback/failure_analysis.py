@@ -16,6 +16,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from galley.collision.checker import MARGIN
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact
@@ -26,11 +27,10 @@ from galley.motion.effects import after, effects
 from galley.motion.motion import Motion
 from galley.planning import GroundAction
 from galley.skills.drawer import intended_opening
+from galley.skills.manipulation.context import AWAY, PlanningContext, without
 from galley.skills.skill import BoundAction, Skill
-from galley.skills.solving.context import AWAY, PlanningContext, without
 from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
 from galley.tamp.refine import Advice, Refinement
-from galley.worlds.checker import MARGIN
 
 _DIAGNOSES = 6  # of one action in one plan; more would give the same result
 _MOST_FAILURES = 4  # of an action without the other items, before the plan is dropped

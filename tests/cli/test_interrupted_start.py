@@ -133,7 +133,7 @@ sys.exit(main())
 
 
 def test_an_interruption_waits_until_numba_has_finished_what_a_report_still_needs():
-    """Interrupted while it loads a kernel, Numba has no next one: 'generator raised StopIteration'."""
+    """Interrupted while it loads one, it loads no next one: 'generator raised StopIteration'."""
     done = subprocess.run(
         [sys.executable, "-c", f"exec({INSIDE_NUMBA!r}, {{'__name__': 'a_program'}})"],
         capture_output=True,

@@ -14,7 +14,7 @@ import pytest
 
 import galley
 from galley.domain.shipped import KITCHEN
-from galley.tests.cli.conftest import environment
+from galley.tests.command_line import environment
 from galley.tests.effort import quick_first
 from galley.tests.motion.trajectory.readers import load_trajectories
 

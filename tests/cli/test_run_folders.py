@@ -9,7 +9,7 @@ import pytest
 
 from galley.domain.shipped import KITCHEN
 from galley.results.run_folder import UNFINISHED
-from galley.tests.cli.conftest import ROOT, environment
+from galley.tests.command_line import ROOT, environment
 from galley.tests.effort import quick_first
 
 LIMITED = """\

@@ -11,17 +11,17 @@ from types import CodeType
 
 import pytest
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.scene_check import check_start
 from galley.domain.scene.reader import load_scene
 from galley.robots.panda.models import mobile_panda
-from galley.worlds.engines.pybullet_world import PyBulletWorld
-from galley.worlds.scene_check import check_start
 
 DOCS = Path(__file__).parents[2] / "docs"
 WRITTEN = [*sorted(each.stem for each in DOCS.glob("*.md")), "../README"]
 PAGES = (
     "planning",
     "domain",
-    "worlds",
+    "collision",
     "robots",
     "motion",
     "optimization",

@@ -18,8 +18,8 @@ from galley.domain.pddl.reader import read_domain
 from galley.domain.scene.reader import load_scene
 from galley.motion.trajectory.archive import read_archive
 from galley.results.run_folder import UNFINISHED, claimed
-from galley.scenarios.scenario import read_scenario
 from galley.skills.own import load_skills
+from galley.studies.scenarios.scenario import read_scenario
 from galley.sweeps.journal import Journal
 
 

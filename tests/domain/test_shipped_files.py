@@ -7,15 +7,15 @@ import pytest
 
 import galley
 from galley.cli import main
-from galley.comparison.query_file import read_query
 from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import EXAMPLES, PLACES, SCENARIOS, did_you_mean_file, shipped_file
-from galley.pushing.config import load_config
-from galley.pushing.shapes import load_outline
-from galley.scenarios.scenario import find_scenarios, read_scenario
+from galley.planar.pushing.config import load_config
+from galley.planar.pushing.shapes import load_outline
 from galley.skills.own import load_skills
+from galley.studies.comparison.query_file import read_query
+from galley.studies.scenarios.scenario import find_scenarios, read_scenario
 
 SHIPPED = sorted(p for folder in PLACES for p in folder.iterdir() if p.is_file())
 ROOT = Path(galley.__file__).parent

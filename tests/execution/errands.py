@@ -8,7 +8,7 @@ from galley.domain.state import State, initial_state
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
-from galley.skills.solving.optimize import optimize_trajectories
+from galley.skills.manipulation.optimize import optimize_trajectories
 
 SUGAR = (("navigate", "center", "burner"), ("pick", "sugar", "burner", "h1"))
 DRAWER = (("navigate", "center", "drawer"), ("open", "drawer", "h1"))

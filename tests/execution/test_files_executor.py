@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.errors import BadInput
 from galley.domain.frames import from_pose7
 from galley.domain.state import initial_state
@@ -16,7 +17,6 @@ from galley.execution.kinematic import KinematicExecutor, execute_all
 from galley.motion.thresholds import THRESHOLDS
 from galley.tests.execution.errands import DRAWER, SUGAR, errand
 from galley.tests.motion.trajectory.readers import read_csv
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 
 @pytest.fixture(scope="module")

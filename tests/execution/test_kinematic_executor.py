@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.frames import from_pose7
 from galley.domain.scene.model import HAND
 from galley.domain.scene.reader import load_scene
@@ -34,7 +35,6 @@ from galley.tests.execution.physics.by_hand import (
     standing,
     stroke,
 )
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 GRASP = down(*BLOCK, TOP + 0.07)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import galley
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.state import initial_state
 from galley.execution.kinematic import KinematicExecutor, execute_all
 from galley.motion.trajectory.export import ROS_RATE
 from galley.tests.execution.errands import SUGAR, errand
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 PAGE = Path(galley.__file__).parent / "docs" / "disturbances.md"
 

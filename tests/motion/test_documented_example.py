@@ -11,7 +11,7 @@ import pytest
 
 from galley.compiled import jit
 from galley.motion.path import Path
-from galley.tests.worlds.kernel.support import bullet, dense
+from galley.tests.collision.kernel.support import bullet, dense
 
 DOCS = File(__file__).parents[2] / "docs"
 FINGERS_CLOSED = np.zeros(2)

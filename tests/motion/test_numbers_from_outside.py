@@ -8,6 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from galley.collision.backends.numeric_ik import NumericIK
+from galley.collision.moving_bodies import SceneJoint
 from galley.domain.failure import FailureKind
 from galley.domain.frames import from_pose7, transform
 from galley.domain.scene.model import Grasp
@@ -17,16 +19,14 @@ from galley.motion.motion import Guard
 from galley.motion.trajectory.timing import spline_through
 from galley.optimization.smooth import SmoothOptions, Weights
 from galley.optimization.torques import HeldItem
-from galley.reachability.field import reachability_field
-from galley.reachability.placement import MobileArm, Placer
 from galley.robots.files import pybullet_data_file
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.description import panda_arm
 from galley.robots.panda.kinematics import inverse_batch
 from galley.robots.panda.models import mobile_panda
 from galley.robots.urdf_arm import MotionLimits, arm_from_urdf
-from galley.worlds.engines.numeric_ik import NumericIK
-from galley.worlds.moving_bodies import SceneJoint
+from galley.skills.base_placement.field import reachability_field
+from galley.skills.base_placement.placement import MobileArm, Placer
 
 START = np.array([0.9, 0.3, 0.0, -1.8, 0.0, 2.2, 0.8])
 X_WT = transform(np.diag([1.0, -1.0, -1.0]), (0.5, 0.4, 0.4))

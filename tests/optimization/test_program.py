@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pydrake.solvers import ClarabelSolver, MathematicalProgram
 
+from galley.collision.view import Nearby
 from galley.motion.path import Path
 from galley.optimization.heading import astern, astern_cost
 from galley.optimization.kernel.program import WIDTH
@@ -19,7 +20,6 @@ from galley.optimization.smooth import (
 from galley.optimization.spline import FIXED, spline_space
 from galley.robots.panda.description import arm_group
 from galley.robots.panda.models import mobile_panda
-from galley.worlds.view import Nearby
 
 
 def pairs(rows, distances, gradients):

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import ruckig
 
+from galley.collision.collision_world import CollisionWorld
+from galley.collision.solids import box, cylinder, sphere
 from galley.domain.failure import Failure
 from galley.motion.path import Path
 from galley.motion.planners.planning import plan
@@ -17,9 +19,7 @@ from galley.optimization.verdict import check_trajectory
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.description import panda_arm
 from galley.robots.panda.models import mobile_panda
-from galley.tests.worlds.kernel.support import SLACK, DrakeOracle, random_world, within
-from galley.worlds.collision_world import CollisionWorld
-from galley.worlds.solids import box, cylinder, sphere
+from galley.tests.collision.kernel.support import SLACK, DrakeOracle, random_world, within
 
 START = np.array([-0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
 GOAL = np.array([0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from galley.collision.collision_world import CollisionWorld
+from galley.collision.solids import box, cylinder, sphere
 from galley.domain.failure import Failure, FailureKind
 from galley.motion.path import Path
 from galley.motion.planners.planning import plan
@@ -17,8 +19,6 @@ from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
 from galley.optimization.verdict import check_trajectory
 from galley.robots.model import join_groups
 from galley.robots.panda.description import arm_group, panda_arm
-from galley.worlds.collision_world import CollisionWorld
-from galley.worlds.solids import box, cylinder, sphere
 
 few = settings(max_examples=20, deadline=None)
 seeds = st.integers(0, 10**6)

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from galley.collision.collision_world import CollisionWorld
+from galley.collision.solids import cylinder
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.smooth import SmoothOptions, smooth
 from galley.optimization.verdict import check_trajectory, planned_clearance
 from galley.robots.panda.description import arm_group, panda_arm
-from galley.worlds.collision_world import CollisionWorld
-from galley.worlds.solids import cylinder
 
 GROUP = arm_group()
 START = np.array([-0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])

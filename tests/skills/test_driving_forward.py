@@ -8,17 +8,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.shipped import KITCHEN, SCENARIOS
 from galley.engine import load
 from galley.motion.effects import after
 from galley.optimization.smooth import smooth
 from galley.robots.catalog import robot_of
-from galley.skills.solving.context import PlanningContext, Settings
-from galley.skills.solving.optimize import optimize_trajectory
-from galley.skills.solving.proof import free_view
-from galley.skills.solving.step import MotionBuilder, nearest_turn
+from galley.skills.manipulation.context import PlanningContext, Settings
+from galley.skills.manipulation.optimize import optimize_trajectory
+from galley.skills.manipulation.proof import free_view
+from galley.skills.manipulation.step import MotionBuilder, nearest_turn
 from galley.tamp.search import Search
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 SEEDS = range(6)
 SAMPLES = 1000

@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from galley.collision.backends.bullet import pybullet
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.frames import inverse
 from galley.domain.state import item_pose
 from galley.execution.physics.world import PhysicsWorld
@@ -12,8 +14,6 @@ from galley.motion.effects import after, effects
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import mobile_panda
-from galley.worlds.engines.bullet import pybullet
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 STEP = 0.02  # rad (or m) between checked states
 TOUCH = 0.002  # m, Bullet's margin about meshes

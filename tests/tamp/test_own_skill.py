@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import transform
@@ -22,7 +23,6 @@ from galley.skills import SKILLS, BoundAction, PlanningContext, Settings, Skill,
 from galley.skills.own import load_skills
 from galley.tamp.binding import bind_plan, check_init, check_skills, tamp_task
 from galley.tests.refining import refine
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 DOCS = Path(__file__).parents[2] / "docs"
 WIPING = DOCS / "wiping"

@@ -122,7 +122,8 @@ def ways(ways_files, monkeypatch):
         return None if items is None else Diagnosis(actions[0], frozenset(items))
 
     monkeypatch.setattr("galley.tamp.feedback.failure_analysis.find_blockers", find_blockers)
-    monkeypatch.setattr("galley.tamp.refusal.proofs.Prover.prove", lambda self, lesson: lesson)
+    prove = "galley.tamp.infeasibility.proofs.Prover.prove"
+    monkeypatch.setattr(prove, lambda self, lesson: lesson)
     return found
 
 
@@ -307,7 +308,7 @@ def test_a_suspicion_with_a_proof_is_a_refusal_with_all_certificates(ways, monke
     ways.roles = dict.fromkeys(("one", "far", "farther", "farthest"), Role())
     proof = Failure(FailureKind.BLOCKED, "walled in", certificate={"kind": "grid"})
     monkeypatch.setattr(
-        "galley.tamp.refusal.proofs.Prover.prove",
+        "galley.tamp.infeasibility.proofs.Prover.prove",
         lambda self, lesson: replace(lesson, failure=proof),
     )
     found = ways.search().solve()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
@@ -21,9 +22,8 @@ from galley.skills import PlanningContext, Settings
 from galley.tamp.binding import bind_plan, tamp_task
 from galley.tamp.feedback.constraints import constrained_task
 from galley.tamp.goal import GoalJudge
-from galley.tamp.refusal.feasibility import FeasibilityCheck
+from galley.tamp.infeasibility.feasibility import FeasibilityCheck
 from galley.tamp.search import RefinedPlan, Search
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 

@@ -9,7 +9,10 @@ import galley
 
 ROOT = Path(galley.__file__).parent
 ALLOWED = ("galley.domain", "galley.compiled", "galley.robots", "galley.validation")
-ALONE = {"galley", "galley.worlds", "galley.worlds.engines", "galley.worlds.engines.bullet"}
+ALONE = {
+    "galley",
+    *("galley.collision", "galley.collision.backends", "galley.collision.backends.bullet"),
+}
 # Kinematics of the robots that planning uses: poses come from PyBullet here.
 NEVER = tuple(
     f"galley.robots.{name}" for name in ("panda.mobile", "spheres", "collision_model", "urdf_")
@@ -77,7 +80,7 @@ def test_the_closure_sees_through_modules():
     """What the test above rules out is really seen where it is: in the engine."""
     reached = closure({"galley.engine"})
     assert {
-        "galley.worlds.engines.urdf",
+        "galley.collision.backends.urdf",
         "galley.robots.panda.mobile",
         "galley.domain.state",
     } <= reached

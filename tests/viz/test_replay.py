@@ -13,6 +13,7 @@ import trimesh
 
 import galley
 from galley.cli import main
+from galley.collision.backends.drake_world import DrakeWorld
 from galley.domain.frames import from_pose7
 from galley.domain.shipped import KITCHEN
 from galley.robots.catalog import robot_of
@@ -24,7 +25,6 @@ from galley.viz.replay import replay_html
 from galley.viz.replay.gltf import MOST_TRIANGLES, as_gltf
 from galley.viz.replay.keyframes import keyframes
 from galley.viz.replay.live import LiveView
-from galley.worlds.engines.drake_world import DrakeWorld
 
 TIMES = (0.0, 6.0, 11.0, 17.5)  # s
 

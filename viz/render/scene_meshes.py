@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from galley.collision.backends.urdf import is_movable
 from galley.domain.frames import Array, from_pose7, rotation_rpy, transform
 from galley.domain.scene.model import Scene, Shape
 from galley.robots.meshes import as_obj
@@ -18,7 +19,6 @@ from galley.robots.urdf_reader import JointTree, read_tree
 from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.render.obj_reader import parse_obj, read_obj
 from galley.viz.render.textured_box import write_textured_box
-from galley.worlds.engines.urdf import is_movable
 
 logger = logging.getLogger(__name__)
 _GREY = (0.7, 0.7, 0.7)

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydrake.geometry import Cylinder, Meshcat, MeshcatAnimation, MeshcatCone, Rgba
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.frames import Array, from_pose7, inverse, transform
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.viz.film.frames import Frames
 from galley.viz.replay.bodies import ROOT, Bodies, rigid
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 LARGEST = 80.0
 """N, of an arrow of full length."""

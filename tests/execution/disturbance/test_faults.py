@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import galley
+from galley.collision.backends.bullet import pybullet as pb
 from galley.domain.errors import BadInput
 from galley.domain.log import OUTSIDE
 from galley.execution.disturbance.fault import KINDS
 from galley.execution.disturbance.faults import FAULTS, parse_fault, push_profile
 from galley.execution.physics.executor import PhysicsExecutor
 from galley.tests.execution.errands import DRAWER, SUGAR, errand
-from galley.worlds.engines.bullet import pybullet as pb
 
 DISTURBANCE = Path(galley.__file__).parent / "execution" / "disturbance"
 CARRY = (*SUGAR, ("place", "sugar", "countertop", "h1"))
@@ -262,7 +262,7 @@ def test_faults_set_no_state():
     """No reset of a body, a joint or a velocity, and no constraint, in any of their modules."""
     files = list(DISTURBANCE.glob("fault*.py"))
     assert len(files) == 2
-    assert all("galley.worlds.engines.bullet" not in path.read_text() for path in files)
+    assert all("galley.collision.backends.bullet" not in path.read_text() for path in files)
     for path in [*files, DISTURBANCE.parent / "physics" / "intervention.py"]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute):

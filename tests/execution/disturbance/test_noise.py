@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from galley.collision.backends.bullet import pybullet as pb
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.errors import BadInput
 from galley.domain.frames import angle_between, frozen, rotation_rpy, rotation_z, transform
 from galley.domain.scene.model import HAND
@@ -15,8 +17,6 @@ from galley.domain.state import Placement, initial_state, item_pose
 from galley.execution.disturbance.box_placement import BoxSet, overlaps
 from galley.execution.disturbance.noise import LEVELS, MODERATE, NONE, Noise, parse_noise, stream
 from galley.robots.panda.mobile import hand_pose
-from galley.worlds.engines.bullet import pybullet as pb
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 
 def ratios(before, after, field):

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from galley.collision.checker import pair
 from galley.domain.frames import frozen, inverse, rotation_z, transform
 from galley.domain.state import initial_state
 from galley.motion.motion import Guard, Motion
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest, spline_through
 from galley.robots.panda.mobile import hand_pose, link0_pose
-from galley.worlds.checker import pair
 
 TOP = 0.84  # m, on which the block stands
 BLOCK = (0.1, -0.2)  # m, its x and y

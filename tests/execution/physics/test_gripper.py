@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from galley.collision.checker import pair
 from galley.domain.frames import inverse, transform
 from galley.domain.scene.reader import load_scene
 from galley.execution.deviations import pose_difference
@@ -27,7 +28,6 @@ from galley.tests.execution.physics.by_hand import (
     stroke,
     with_item,
 )
-from galley.worlds.checker import pair
 
 ON_TOP = TOP + 0.05  # m, of the block's middle
 GRASP = down(*BLOCK, TOP + 0.07)

@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import pair
 from galley.domain.frames import frozen
 from galley.domain.scene.reader import load_scene
 from galley.execution.physics.executor import ContactMonitor, PhysicsExecutor
@@ -14,7 +16,7 @@ from galley.motion.path import Path
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.timing import spline_through
 from galley.skills import PlanningContext
-from galley.skills.solving.optimize import optimize_trajectory
+from galley.skills.manipulation.optimize import optimize_trajectory
 from galley.tests.execution.physics.by_hand import (
     BEFORE,
     BESIDE,
@@ -34,8 +36,6 @@ from galley.tests.execution.physics.by_hand import (
     standing,
 )
 from galley.validation import validate_run
-from galley.worlds.checker import pair
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 CONTACT = 3.0  # N
 ON_TOP = TOP + 0.05  # m, of the block's middle

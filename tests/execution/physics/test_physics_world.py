@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from galley.collision.backends.bullet import pybullet as pb
+from galley.collision.checker import pair
 from galley.domain.frames import frozen, transform
 from galley.domain.scene.model import WORLD
 from galley.domain.scene.reader import load_scene
@@ -31,8 +33,6 @@ from galley.tests.execution.physics.by_hand import (
     standing,
     stroke,
 )
-from galley.worlds.checker import pair
-from galley.worlds.engines.bullet import pybullet as pb
 
 G = 9.81
 

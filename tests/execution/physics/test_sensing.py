@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from galley.collision.backends.bullet import pybullet as pb
+from galley.collision.checker import pair
 from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND, WORLD
 from galley.domain.scene.reader import load_scene
@@ -14,8 +16,6 @@ from galley.execution.physics.world import PhysicsWorld
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.panda.mobile import hand_pose
 from galley.tests.execution.physics.by_hand import FINGERS
-from galley.worlds.checker import pair
-from galley.worlds.engines.bullet import pybullet as pb
 
 ENOUGH = 2.0 * THRESHOLDS.held_force
 TIN = """\

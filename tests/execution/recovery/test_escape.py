@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from galley.collision.checker import MARGIN, held_pairs
 from galley.domain.failure import Failure
 from galley.domain.frames import frozen, rotation_about, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement
 from galley.motion.effects import after, effects
 from galley.skills.manipulation.escape import escape
-from galley.worlds.checker import MARGIN, held_pairs
 
 SPAM = "potted_meat_can"
 

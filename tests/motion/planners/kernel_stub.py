@@ -1,7 +1,7 @@
 """A make-believe world for the compiled planners: obstacles are boxes in configuration space.
 
-It stands in for ``galley.worlds.kernel.edges``. Clearance is the distance to the nearest box in the
-space itself, so that grids, closed forms and plain numpy can tell what is right.
+It stands in for ``galley.collision.kernel.edges``. Clearance is the distance to the nearest box in
+the space itself, so that grids, closed forms and plain numpy can tell what is right.
 
 ``modules()`` imports the planners' modules a second time, with this world under them; the modules
 of the real world are put back afterwards. The compiled code goes to a folder of its own: that of
@@ -24,7 +24,7 @@ import numpy as np
 from galley.compiled import jit
 from galley.compiled.jit import bare_kernel
 
-EDGES = "galley.worlds.kernel.edges"
+EDGES = "galley.collision.kernel.edges"
 KERNELS = "galley.motion.kernel"
 
 

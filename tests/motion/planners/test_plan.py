@@ -14,7 +14,7 @@ from galley.motion import CollisionWorld, Path, SearchOptions, box, cylinder, pl
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.description import panda_arm
 from galley.robots.panda.models import mobile_panda
-from galley.tests.worlds.kernel.support import BulletOracle, bullet, dense, random_world, within
+from galley.tests.collision.kernel.support import BulletOracle, bullet, dense, random_world, within
 
 # Turned half round the table's middle, beside a post that stands in the straight way.
 START = np.array([0.9, 0.3, 0.0, -1.8, 0.0, 2.2, 0.8])

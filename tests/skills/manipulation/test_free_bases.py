@@ -9,8 +9,8 @@ from galley.domain.state import initial_state
 from galley.skills import PlanningContext, Settings
 from galley.skills.manipulation.contacts import handle_manipulations, pick_manipulations
 from galley.skills.manipulation.lines import Tally
+from galley.skills.manipulation.proof import holding_contact_pairs
 from galley.skills.manipulation.reach import _FreeBases, solve_manipulation
-from galley.skills.solving.proof import holding_contact_pairs
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from galley.robots.panda.kinematics import p_HT
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import mobile_panda
 from galley.skills import PlanningContext
-from galley.skills.impossible.refusals import does_not_fit
+from galley.skills.infeasibility.refusals import does_not_fit
 from galley.skills.manipulation.contacts import leaning_with_room
 from galley.skills.manipulation.grasps import grasps_of, hand_in_item, item_in_hand
 from galley.skills.manipulation.manipulation import (

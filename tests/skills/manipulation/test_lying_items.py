@@ -11,10 +11,10 @@ from galley.domain.frames import frozen, inverse, rotation_about, rotation_z, tr
 from galley.domain.scene.model import Grasp, Shape
 from galley.domain.state import Placement, initial_state
 from galley.robots.panda.description import PANDA_GRIPPER
-from galley.skills.impossible.refusals import cannot_take, cannot_take_as_it_lies
+from galley.skills.infeasibility.refusals import cannot_take, cannot_take_as_it_lies
 from galley.skills.manipulation.contacts import pick_manipulations
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasps import grasps_at, grasps_of, is_upright
-from galley.skills.solving.context import PlanningContext
 
 SUGAR = "sugar_box"
 TOP = 0.93  # m, the worktop's height

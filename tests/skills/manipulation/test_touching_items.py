@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from galley.collision.checker import MARGIN, pair
 from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state, item_pose
@@ -19,7 +20,6 @@ from galley.skills.manipulation.contacts import (
     touching_items,
 )
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
-from galley.worlds.checker import MARGIN, pair
 
 SUGAR, SPAM = "sugar_box", "potted_meat_can"
 STOVE = 0.921  # m

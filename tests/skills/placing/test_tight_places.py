@@ -5,6 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import Failure
 from galley.domain.frames import frozen, transform
 from galley.domain.scene.reader import load_scene
@@ -17,8 +18,7 @@ from galley.skills.manipulation.contacts import pick_manipulations, place_manipu
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Stroke
 from galley.skills.manipulation.reach import solve_manipulation
-from galley.skills.solving.step import MotionBuilder
-from galley.worlds.engines.pybullet_world import PyBulletWorld
+from galley.skills.manipulation.step import MotionBuilder
 
 WALLS = """\
   walls:

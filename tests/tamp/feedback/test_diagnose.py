@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import Failure
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
@@ -13,9 +14,8 @@ from galley.domain.state import initial_state
 from galley.motion.effects import after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
-from galley.skills.solving.context import without
+from galley.skills.manipulation.context import without
 from galley.tamp.feedback.failure_analysis import Diagnosis, find_blockers
-from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from galley.collision.backends.drake_world import DrakeWorld
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
@@ -9,7 +10,6 @@ from galley.viz.film.camera import film_cameras
 from galley.viz.film.frames import frame_times, resample
 from galley.viz.render.renderer import changed_window
 from galley.viz.render.view import Camera, furniture_boxes, segment_distance, visible_from
-from galley.worlds.engines.drake_world import DrakeWorld
 
 NO_LINKS = np.zeros((0, 3))
 

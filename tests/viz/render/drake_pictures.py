@@ -47,12 +47,12 @@ def drake_pictures() -> Array:
     from pydrake.systems.framework import DiagramBuilder
     from pydrake.systems.sensors import CameraInfo
 
+    from galley.collision.backends.drake_world import rigid_transform
+    from galley.collision.backends.urdf import furniture_urdf, item_urdf, link_frame
     from galley.domain.scene.reader import load_scene
     from galley.domain.shipped import KITCHEN
     from galley.robots import mobile_panda
     from galley.viz.render.renderer import BACKGROUND
-    from galley.worlds.engines.drake_world import rigid_transform
-    from galley.worlds.engines.urdf import furniture_urdf, item_urdf, link_frame
 
     def lamp(frame: str, direction: tuple[float, ...], intensity: float) -> LightParameter:
         return LightParameter(

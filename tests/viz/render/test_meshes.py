@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from galley.collision.backends.drake_world import DrakeWorld
 from galley.domain.frames import Array, rotation_rpy, to_pose7, transform
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
@@ -15,7 +16,6 @@ from galley.viz.film.camera import LinkPoses
 from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.render.obj_reader import read_obj
 from galley.viz.render.scene_meshes import SceneMeshes
-from galley.worlds.engines.drake_world import DrakeWorld
 
 CUBE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n"
 SIDES = ("1 4 3 2", "5 6 7 8", "1 2 6 5", "2 3 7 6", "3 4 8 7", "4 1 5 8")

@@ -1,0 +1,253 @@
+"""``galley trajectory``: a run's trajectories against the robot's limits; export and film."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.common.arguments import index, sample_rate
+from galley.cli.common.tables import PlainTable
+from galley.domain.errors import BadInput
+from galley.domain.files import check_writable
+from galley.results.run_folder import REPORT
+
+if TYPE_CHECKING:
+    from galley.cli.common.progress import Printer
+    from galley.optimization.torques import TorqueCheck
+    from galley.results.stored import Recorded
+
+_SLACK = 1e-3  # share of a limit allowed for rounding
+_MOST = 5e6  # samples of one motion: 80 minutes at 1 kHz
+INERTIALS = "identified"  # the default masses for torques
+_OUTPUTS = (("csv", ".csv"), ("ros", ".json"), ("replay", ".mp4"))
+
+EPILOG = """examples:
+  galley trajectory runs/NAME                                       a table of all motions
+  galley trajectory runs/NAME --motion 5 --csv m.csv --ros m.json   export one for a real arm
+  galley trajectory runs/NAME --motion 4 --replay lift.mp4          film it
+  galley trajectory reach.npz                                       a file of Trajectory.save
+
+The exit status is 1 also if a trajectory exceeds a limit of the robot."""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley trajectory``."""
+    p.add_argument("run", type=Path, help="a run's folder, or a trajectory's .npz")
+    p.add_argument("--motion", type=index, metavar="K", help="only motion K, counted from 0")
+    p.add_argument(
+        "--scene", type=Path, metavar="FILE", help="scene (default: the run's own, or the kitchen)"
+    )
+    p.add_argument("--csv", type=Path, metavar="FILE", help="write one motion as CSV")
+    p.add_argument(
+        "--ros", type=Path, metavar="FILE", help="write it as a ROS JointTrajectory in JSON"
+    )
+    p.add_argument(
+        "--rate", type=sample_rate, metavar="HZ", help="of both (default: CSV 1000, ROS 100)"
+    )
+    p.add_argument("--replay", type=Path, metavar="FILE", help="film the motions as .mp4")
+    p.add_argument(
+        "--torques",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="compute joint torques with Drake (default: yes)",
+    )
+    p.add_argument(
+        "--inertials",
+        choices=("identified", "urdf"),
+        help="masses and inertias of the arm: published identified ones, or the URDF's (default "
+        "identified)",
+    )
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Print the table, write the outputs; 1 if a motion exceeds a limit."""
+    from galley.cli.common.progress import Printer
+    from galley.motion.trajectory.export import CSV_RATE
+    from galley.results.stored import read_recorded
+
+    if arguments.rate is not None and not (arguments.csv or arguments.ros):
+        raise argparse.ArgumentTypeError("argument --rate: belongs to --csv and --ros")
+    if arguments.inertials is not None and not arguments.torques:
+        raise argparse.ArgumentTypeError("argument --inertials: not allowed with --no-torques")
+    _check_outputs(arguments)
+    recorded = read_recorded(arguments.run, arguments.scene)
+    chosen = _chosen(recorded, arguments.motion)
+    if (arguments.csv or arguments.ros) and len(chosen) != 1:
+        what = f"holds {len(chosen)} motions and --csv and --ros write one: name it with --motion"
+        raise BadInput.one(recorded.file, what)
+    if arguments.replay and len(chosen) > 1 and not recorded.complete:
+        raise BadInput.one(recorded.file, "does not say what happens between: choose a --motion")
+    for k in chosen:
+        seconds = recorded.motions[k].trajectory.duration
+        if seconds * max(arguments.rate or 0.0, CSV_RATE) > _MOST:
+            raise BadInput.one(
+                recorded.file, f"motion {k} lasts {seconds:.3g} s, too long to sample"
+            )
+    inertials = (arguments.inertials or INERTIALS) if arguments.torques else None
+    rows = {k: _row(recorded, k, inertials) for k in chosen}
+    printer = Printer()
+    printer.console.print(_table(recorded, rows))
+    if arguments.torques:
+        printer.console.print(_about_torques(recorded, rows))
+    _export(arguments, recorded, chosen[0], printer)
+    for k, row in rows.items():
+        for fault in row.faults:
+            print(f"motion {k}: {fault}", file=sys.stderr)
+    status = int(any(row.faults for row in rows.values()))
+    if arguments.replay:
+        status = max(status, _replay(recorded, chosen, arguments.replay, printer))
+    return status
+
+
+@dataclass(frozen=True)
+class Row:
+    """Figures of one motion; ``faults`` has a sentence for each limit that it exceeds."""
+
+    duration: float
+    length: float
+    ratios: tuple[float, float, float]
+    torque: TorqueCheck | None
+    faults: tuple[str, ...]
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """Refuse outputs that can't be written, before writing any."""
+    for option, suffix in _OUTPUTS:
+        path: Path | None = getattr(arguments, option)
+        if path is None:
+            continue
+        if path.suffix.lower() != suffix:
+            raise BadInput.one(path, f"--{option} writes a file that ends in {suffix}")
+        if path.name == REPORT:
+            raise BadInput.one(path, "is a run's report; choose another name")
+        check_writable(path, suffix if option == "replay" else "")
+
+
+def _chosen(recorded: Recorded, motion: int | None) -> tuple[int, ...]:
+    count = len(recorded.motions)
+    if motion is None:
+        return tuple(range(count))
+    if motion >= count:
+        raise BadInput.one(recorded.file, f"has no motion {motion}, they are 0 to {count - 1}")
+    return (motion,)
+
+
+def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
+    """Figures of motion k; torques only with ``inertials``."""
+    import numpy as np
+
+    from galley.motion.trajectory.trajectory import limit_ratios
+
+    robot, state = recorded.robot, recorded.states[k]
+    trajectory = recorded.motions[k].trajectory
+    group = robot.group(trajectory.group)
+    faults = []
+    low, high = trajectory.extremes()
+    beyond = np.maximum(group.lower - low, high - group.upper)
+    j = int(beyond.argmax())
+    if not beyond[j] <= 1e-6:
+        faults.append(f"{group.joints[j]} goes {beyond[j]:.2g} {group.units[j]} beyond its limit")
+    ratios = limit_ratios(trajectory, group)
+    for name, ratio in zip(("velocity", "acceleration", "jerk"), ratios, strict=True):
+        if not ratio <= 1.0 + _SLACK:  # also if it is NaN
+            faults.append(f"uses {100 * ratio:.1f} % of the {name} limit")
+    torque = None
+    if inertials is not None:
+        from galley.optimization.torques import HeldItem, TorqueModel
+
+        item = state.held
+        held = (
+            None if item is None else HeldItem(recorded.scene.items[item], state.items[item].X_PI)
+        )
+        torque = TorqueModel(robot, held, inertials).check(trajectory, state.q)
+        if not torque.passed:
+            faults.append(str(torque))
+    return Row(trajectory.duration, trajectory.length(), ratios, torque, tuple(faults))
+
+
+def _table(recorded: Recorded, rows: dict[int, Row]) -> PlainTable:
+    table = PlainTable(spare=("of joint", "length", "group", "jerk %", "acc %"))
+    table.add_column("motion", right=True)
+    for name in ("action", "phase", "group"):
+        table.add_column(name)
+    for name in ("s", "length", "vel %", "acc %", "jerk %", "torque %"):
+        table.add_column(name, right=True)
+    table.add_column("of joint")
+    last = ""
+    for k, row in rows.items():
+        action, _, phase = recorded.lines[k].partition(" | ")
+        action = action.strip("()")
+        table.add_row(
+            str(k),
+            action if action != last else "",
+            phase,
+            recorded.motions[k].group,
+            f"{row.duration:.2f}",
+            f"{row.length:.3f}",
+            *(f"{100 * ratio:.0f}" for ratio in row.ratios),
+            "" if row.torque is None else f"{100 * row.torque.ratio.max():.0f}",
+            "" if row.torque is None else row.torque.joints[row.torque.worst],
+        )
+        last = action
+    return table
+
+
+def _about_torques(recorded: Recorded, rows: dict[int, Row]) -> str:
+    """The highest torque, and the source of the masses."""
+    checks = {k: row.torque for k, row in rows.items() if row.torque is not None}
+    k = max(checks, key=lambda k: float(checks[k].ratio.max()))
+    source = "published identified" if checks[k].inertials == "identified" else "the URDF's"
+    load = (
+        ""
+        if recorded.complete
+        else "; assumes an empty hand, as the file does not say what the hand holds"
+    )
+    where = f"motion {k}: " if len(rows) > 1 else ""
+    return f"torques: {where}{checks[k]}; {source} masses and inertias, no friction{load}"
+
+
+def _export(arguments: argparse.Namespace, recorded: Recorded, k: int, printer: Printer) -> None:
+    from galley.motion.trajectory.export import CSV_RATE, ROS_RATE, write_csv, write_ros
+
+    trajectory = recorded.motions[k].trajectory
+    group = recorded.robot.group(trajectory.group)
+    if arguments.csv:
+        count = write_csv(arguments.csv, trajectory, group, arguments.rate or CSV_RATE)
+        printer.console.print(f"{arguments.csv}: {count} rows")
+    if arguments.ros:
+        count = write_ros(arguments.ros, trajectory, group, arguments.rate or ROS_RATE)
+        printer.console.print(f"{arguments.ros}: {count} points")
+
+
+def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
+    """Film the chosen motions, executed kinematically from the start of the first."""
+    from galley.collision.backends.pybullet_world import PyBulletWorld
+    from galley.execution.kinematic import KinematicExecutor, execute_all
+    from galley.viz.film.video import FilmOptions, film
+
+    motions = tuple(recorded.motions[k] for k in chosen)
+    lines = tuple(recorded.lines[k] or f"trajectory {k} | " for k in chosen)
+    with PyBulletWorld(recorded.scene, recorded.robot) as world:
+        log = execute_all(KinematicExecutor(world, recorded.states[chosen[0]]), motions, lines)
+    printer.stage("filming")
+    try:
+        info = film(
+            log,
+            recorded.scene,
+            recorded.robot,
+            path,
+            FilmOptions(fps=20.0),
+            progress=lambda done, total: printer.fraction("filming", done / total),
+        )
+    except BadInput:
+        raise
+    except (RuntimeError, ValueError) as error:
+        print(f"no film: {error}", file=sys.stderr)
+        return 1
+    finally:
+        printer.close()
+    printer.console.print(f"{path}: {info.duration_s:.1f} s")
+    return 0

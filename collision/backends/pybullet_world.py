@@ -1,0 +1,452 @@
+"""The scene and the robot in PyBullet: sets states, finds contacts.
+
+``load_bullet_scene`` loads them into any client; ``PyBulletWorld`` is one that only sets states.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.collision.backends.bullet import pybullet as pb
+from galley.collision.backends.bullet import quiet
+from galley.collision.backends.urdf import (
+    furniture_urdf,
+    is_movable,
+    item_urdf,
+    loaded_parts,
+    standing_urdf,
+    without_visuals,
+)
+from galley.collision.checker import MARGIN, Contact, Pair, pair
+from galley.domain.frames import Array, from_pose7, frozen, inverse, to_pose7
+from galley.domain.scene.model import HAND, WORLD, Scene
+from galley.domain.state import State, item_pose, item_poses
+from galley.robots.model import RobotModel
+
+
+@dataclass(frozen=True)
+class BulletScene:
+    """What was loaded.
+
+    Attributes:
+        client: the physics client.
+        furniture_id, robot_id: body ids. item_ids: in the order of the scene. If fixed furniture
+            was loaded separately, ``furniture_id`` is the rest.
+        names: of links, by (body id, link index); an item is link -1.
+        robot_joints: joint indices in the order of q. scene_joints: of scene_q.
+        X_IC: of each item the pose (4, 4) of its centre of mass frame in its own frame: PyBullet's
+            base poses are those of the centre of mass.
+    """
+
+    client: int
+    furniture_id: int
+    robot_id: int
+    item_ids: tuple[int, ...]
+    names: Mapping[tuple[int, int], str]
+    robot_joints: tuple[int, ...]
+    scene_joints: tuple[int, ...]
+    X_IC: tuple[Array, ...]
+
+    def set_robot(self, q: Array) -> None:
+        """Set the robot's joints to q (n,)."""
+        pb.resetJointStatesMultiDof(
+            self.robot_id, self.robot_joints, [[v] for v in q], physicsClientId=self.client
+        )
+
+    def set_furniture(self, scene_q: Array) -> None:
+        """Set drawers and doors to scene_q (nj,)."""
+        if self.scene_joints:
+            pb.resetJointStatesMultiDof(
+                self.furniture_id,
+                self.scene_joints,
+                [[v] for v in scene_q],
+                physicsClientId=self.client,
+            )
+
+    def link_pose(self, body: int, link: int) -> Array:
+        """X_WL (4, 4) of the URDF frame of a body's link, both by index."""
+        found = pb.getLinkState(
+            body, link, computeForwardKinematics=True, physicsClientId=self.client
+        )
+        return from_pose7(np.array([*found[4], *found[5]]))
+
+    def item_pose(self, index: int) -> Array:
+        """X_WI (4, 4) of an item as it is now."""
+        p, q = pb.getBasePositionAndOrientation(self.item_ids[index], physicsClientId=self.client)
+        return from_pose7(np.array([*p, *q])) @ inverse(self.X_IC[index])
+
+    def set_item(self, index: int, X_WI: Array) -> None:
+        """Put an item at X_WI (4, 4)."""
+        pose = to_pose7(X_WI @ self.X_IC[index])
+        pb.resetBasePositionAndOrientation(
+            self.item_ids[index], pose[:3], pose[3:], physicsClientId=self.client
+        )
+
+    def body(self, name: str) -> tuple[int, int]:
+        """Body id and link index of a piece of furniture, a link or an item."""
+        return next(key for key, found in self.names.items() if found == name)
+
+    def link(self, body: int, name: str) -> int:
+        """The index of a body's link."""
+        return next(k for (b, k), n in self.names.items() if b == body and n == name)
+
+
+def load_bullet_scene(
+    client: int,
+    scene: Scene,
+    robot: RobotModel,
+    folder: Path | str,
+    dynamic: bool = False,
+) -> BulletScene:
+    """Load furniture (one multibody), robot (one multibody) and items into a client.
+
+    Args:
+        folder: for the files that PyBullet reads; may be deleted afterwards.
+        dynamic: the robot's links collide with each other, allowed pairs excepted; and fixed
+            furniture is loaded as separate bodies, which halves the time of a simulation step: in
+            Bullet every contact with a multibody goes through all of its joints.
+    """
+    folder = Path(folder)
+    flags = pb.URDF_USE_INERTIA_FROM_FILE
+    flags |= pb.URDF_USE_IMPLICIT_CYLINDER  # else a polygon with a margin of 1 mm all round
+
+    def load(name: str, urdf: str, fixed: bool, more: int = 0) -> int:
+        path = folder / f"{name}.urdf"
+        path.write_text(urdf)
+        return int(
+            pb.loadURDF(str(path), useFixedBase=fixed, flags=flags | more, physicsClientId=client)
+        )
+
+    own = pb.URDF_USE_SELF_COLLISION if dynamic else 0
+    furniture_id = load("furniture", furniture_urdf(scene, folder, moving_only=dynamic), True)
+    standing = {
+        load(f"standing_{body.name}", standing_urdf(body, folder), True): body.name
+        for body in scene.bodies
+        if dynamic and not is_movable(scene, body)
+    }
+    robot_id = load("robot", without_visuals(robot.urdf), True, own)
+    item_ids = tuple(
+        load(f"item_{item.name}", item_urdf(item, folder), False) for item in scene.items
+    )
+    _slide_freely(client, furniture_id, tuple(standing))
+    names = {(body_id, -1): name for body_id, name in standing.items()}
+    for body in (furniture_id, robot_id):
+        for k in range(pb.getNumJoints(body, physicsClientId=client)):
+            names[body, k] = pb.getJointInfo(body, k, physicsClientId=client)[12].decode()
+    for item, body in zip(scene.items, item_ids, strict=True):
+        names[body, -1] = item.name
+    loaded = BulletScene(
+        client,
+        furniture_id,
+        robot_id,
+        item_ids,
+        names,
+        _joints(client, robot_id, robot.joints),
+        _joints(client, furniture_id, tuple(joint.name for joint in scene.joints)),
+        tuple(_mass_frame(client, body) for body in item_ids),
+    )
+    shapes = {body.name: body.shapes for body in scene.bodies}
+    shapes |= {item.name: item.shapes for item in scene.items}
+    for name, parts in shapes.items():
+        if any(part.collision and part.kind == "mesh" for part in parts):
+            # Else Bullet grows the hull by 1 mm: an item would rest that far above its support.
+            pb.changeDynamics(*loaded.body(name), collisionMargin=0.0, physicsClientId=client)
+    if dynamic:
+        filter_self_collisions(client, robot_id, robot, loaded)
+    return loaded
+
+
+def filter_self_collisions(client: int, body: int, robot: RobotModel, loaded: BulletScene) -> None:
+    """Disables collisions of the pairs that the robot allows; ``body`` is the robot."""
+    for a, b in robot.allowed_self_collisions:
+        i, j = loaded.link(loaded.robot_id, a), loaded.link(loaded.robot_id, b)
+        pb.setCollisionFilterPair(body, body, i, j, 0, physicsClientId=client)
+
+
+def _slide_freely(client: int, furniture_id: int, standing: tuple[int, ...]) -> None:
+    """Moving and fixed furniture don't collide, as in one multibody: drawers run in their slots."""
+    for link in range(-1, pb.getNumJoints(furniture_id, physicsClientId=client)):
+        for body in standing:
+            pb.setCollisionFilterPair(furniture_id, body, link, -1, 0, physicsClientId=client)
+
+
+def _joints(client: int, body: int, names: tuple[str, ...]) -> tuple[int, ...]:
+    found = {}
+    for k in range(pb.getNumJoints(body, physicsClientId=client)):
+        found[pb.getJointInfo(body, k, physicsClientId=client)[1].decode()] = k
+    return tuple(found[name] for name in names)
+
+
+def _mass_frame(client: int, body: int) -> Array:
+    """X_IC (4, 4) of a free body."""
+    info = pb.getDynamicsInfo(body, -1, physicsClientId=client)
+    return frozen(from_pose7(np.array([*info[3], *info[4]])))
+
+
+class _Clients(NamedTuple):
+    """The two physics clients of a ``PyBulletWorld``.
+
+    Attributes:
+        loaded: the scene and the robot, in the client that measures.
+        self_client: with the robot alone, body ``self_id``.
+    """
+
+    loaded: BulletScene
+    self_client: int
+    self_id: int
+
+    def disconnect(self) -> None:
+        """End both."""
+        pb.disconnect(self.loaded.client)
+        pb.disconnect(self.self_client)
+
+
+def _load(scene: Scene, robot: RobotModel) -> _Clients:
+    """Clients with the scene, and with the robot alone, for self-collisions.
+
+    There, one pass of Bullet's broadphase replaces a call for each pair of links. The tiny breaking
+    threshold drops contact points of earlier poses, so that the result depends on the
+    configuration alone; links joined by a joint never collide in Bullet.
+    """
+    client, self_client = pb.connect(pb.DIRECT), pb.connect(pb.DIRECT)
+    with tempfile.TemporaryDirectory() as name, quiet():
+        folder = Path(name)
+        loaded = load_bullet_scene(client, scene, robot, folder)
+        flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
+        self_id = pb.loadURDF(
+            str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=self_client
+        )
+    filter_self_collisions(self_client, self_id, robot, loaded)
+    return _Clients(loaded, self_client, self_id)
+
+
+_idle: OrderedDict[object, _Clients] = OrderedDict()
+_KEPT = 4  # clients of closed worlds: a run opens three in a row, and loading takes long
+
+
+class PyBulletWorld:
+    """A physics client with the floor, furniture, items and the robot, each under its name.
+
+    The robot is one multibody (base, arm, fingers); so is the furniture. Use as a context manager,
+    or call ``close``: the next world of an equal scene uses the same client. At first all joints
+    are at zero, and all items in the world's origin.
+
+    Args:
+        scene: furniture, items and joints.
+        robot: any RobotModel.
+    """
+
+    def __init__(self, scene: Scene, robot: RobotModel) -> None:
+        self.scene = scene
+        self.robot = robot
+        self._key = loaded_parts(scene), robot
+        idle = _idle.pop(self._key) if self._key in _idle else None
+        self._clients = _load(scene, robot) if idle is None else idle
+        self.loaded, self.self_client, self._self_id = self._clients
+        self.client = self.loaded.client
+        self._active: object = None
+        self._placed: dict[int, bytes] = {}  # where each body but the robot was put
+        self._distances: dict[tuple[int, int, float], tuple[object, dict[Pair, float]]] = {}
+        self.furniture_id, self.robot_id = self.loaded.furniture_id, self.loaded.robot_id
+        self.item_ids, self._names = self.loaded.item_ids, self.loaded.names
+        self.hand_link = self.loaded.link(self.robot_id, robot.palm)
+        self.set_robot(np.zeros(robot.size))
+        self.set_scene(np.zeros(len(scene.joints)))
+        for index in range(len(scene.items)):
+            self.set_item(index, np.eye(4))
+        self._q = scene.robot.q
+
+    # -- states ---------------------------------------------------------------------------------
+
+    def set_state(self, state: State) -> None:
+        """Put everything where ``state`` says."""
+        self._active = None
+        self.set_scene(state.scene_q)
+        self.set_robot(state.q)
+        X_WH = np.eye(4) if state.held is None else self.hand_pose()
+        for index, X_WI in enumerate(item_poses(self.scene, state, X_WH)):
+            self.set_item(index, X_WI)
+
+    def set_robot(self, q: Array) -> None:
+        """Set the robot's joints to q (n,)."""
+        self._q = np.array(q)
+        self.loaded.set_robot(q)
+
+    def set_scene(self, scene_q: Array) -> None:
+        """Set drawers and doors to scene_q (nj,)."""
+        self._active = None
+        if self._moves(self.furniture_id, scene_q):
+            self.loaded.set_furniture(scene_q)
+
+    def set_item(self, index: int, X_WI: Array) -> None:
+        """Put an item at X_WI (4, 4)."""
+        self._active = None
+        if self._moves(self.item_ids[index], X_WI):
+            self.loaded.set_item(index, X_WI)
+
+    def _moves(self, body: int, where: Array) -> bool:
+        """Whether a body is not yet there; from now on it is."""
+        there = np.asarray(where, dtype=np.float64).tobytes()
+        moves = self._placed.get(body) != there
+        self._placed[body] = there
+        return moves
+
+    def link_pose(self, name: str) -> Array:
+        """X_WL (4, 4) of a robot link or an item as it is now, or of a piece of furniture.
+
+        That has its link frame (see ``collision.backends.urdf.link_frame``).
+        """
+        if name in self.scene.item_index:
+            return self.loaded.item_pose(self.scene.item_index[name])
+        return self.loaded.link_pose(*self.loaded.body(name))
+
+    def hand_pose(self) -> Array:
+        """X_WH (4, 4) of the hand."""
+        return self.loaded.link_pose(self.robot_id, self.hand_link)
+
+    # -- contacts -------------------------------------------------------------------------------
+
+    def near_pairs(self, within: float, movers: tuple[int, ...] | None = None) -> dict[Pair, float]:
+        """Every pair of names closer than ``within`` metres, with its signed distance.
+
+        Robot against all, items against all and each other, and of the robot's own links those
+        that penetrate (whatever ``within`` is); furniture is not checked against itself (drawers
+        run in their slots). ``movers`` (item indices) limits the items that are checked against
+        furniture and items; None means all.
+        """
+        found: dict[Pair, float] = {}
+        items = self.item_ids
+        moving = items if movers is None else tuple(items[k] for k in movers)
+        self._closest(self.robot_id, self.furniture_id, within, found)
+        for item in items:
+            self._closest(self.robot_id, item, within, found)
+        for k, item in enumerate(moving):
+            self._closest_placed(item, self.furniture_id, within, found)
+            for other in items:
+                if other != item and other not in moving[:k]:
+                    self._closest_placed(item, other, within, found)
+        self._self_contacts(self._q, found)
+        return found
+
+    def nearest(self, a: str, b: str, within: float) -> tuple[Array, Array] | None:
+        """Where two bodies, by name, are nearest: a point of ``a`` (3,), and b's normal there (3,).
+
+        In the world, the normal out of ``b``; None if they are ``within`` metres nowhere.
+        """
+        (i, link_a), (j, link_b) = self.loaded.body(a), self.loaded.body(b)
+        points = pb.getClosestPoints(i, j, within, link_a, link_b, physicsClientId=self.client)
+        if not points:
+            return None
+        best = min(points, key=lambda point: float(point[8]))
+        return np.array(best[5]), np.array(best[7])
+
+    def _closest_placed(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
+        """``_closest`` of two bodies other than the robot: the last answer until one is moved."""
+        where = self._placed.get(a), self._placed.get(b)
+        before = self._distances.get((a, b, within))
+        if before is None or before[0] != where:
+            before = where, {}
+            self._closest(a, b, within, before[1])
+            self._distances[a, b, within] = before
+        found.update(before[1])
+
+    def _closest(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
+        for point in pb.getClosestPoints(a, b, within, physicsClientId=self.client):
+            key = pair(self._names[a, point[3]], self._names[b, point[4]])
+            distance = point[8]
+            if distance < found.get(key, np.inf):
+                found[key] = distance
+
+    def _self_contacts(self, q: Array, found: dict[Pair, float]) -> None:
+        """Adds the pairs of the robot's own links that penetrate at q."""
+        client, body = self.self_client, self._self_id
+        pb.resetJointStatesMultiDof(
+            body, self.loaded.robot_joints, [[v] for v in q], physicsClientId=client
+        )
+        # One number for all clients of a process: physics sets another.
+        pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
+        pb.performCollisionDetection(physicsClientId=client)
+        for point in pb.getContactPoints(body, body, physicsClientId=client):
+            key = pair(self._names[self.robot_id, point[3]], self._names[self.robot_id, point[4]])
+            if point[8] < min(0.0, found.get(key, np.inf)):
+                found[key] = point[8]
+
+    def checker(
+        self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
+    ) -> PyBulletChecker:
+        """A Checker for the world as ``state`` has it; ``allowed`` pairs may touch."""
+        return PyBulletChecker(self, state, allowed, margin)
+
+    def close(self) -> None:
+        """Give up the physics client."""
+        if self.client < 0:
+            return
+        self.client = -1
+        if self._key in _idle:
+            _idle.pop(self._key).disconnect()
+        _idle[self._key] = self._clients
+        while len(_idle) > _KEPT:
+            _idle.popitem(last=False)[1].disconnect()
+
+    def __enter__(self) -> PyBulletWorld:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class PyBulletChecker:
+    """A ``Checker`` in a PyBulletWorld, for one State."""
+
+    def __init__(
+        self, world: PyBulletWorld, state: State, allowed: frozenset[Pair], margin: float
+    ) -> None:
+        self.world = world
+        self.state = state
+        self.margin = margin
+        self._held = state.held
+        # Items in a drawer move with it, and rest on it.
+        self._riders = tuple(
+            k for k, item in enumerate(state.items) if item.parent not in (HAND, WORLD)
+        )
+        rests = {pair(world.scene.items[k].name, state.items[k].parent) for k in self._riders}
+        self.allowed = allowed | rests
+
+    def free(self, q: Array, scene_q: Array | None = None) -> bool:
+        return not self.contacts(q, scene_q)
+
+    def free_many(self, Q: Array, scene_q: Array | None = None) -> NDArray[np.bool_]:
+        moved = [None] * len(Q) if scene_q is None else list(scene_q)
+        return np.array([self.free(q, s) for q, s in zip(Q, moved, strict=True)], dtype=bool)
+
+    def contacts(
+        self, q: Array, scene_q: Array | None = None, within: float | None = None
+    ) -> tuple[Contact, ...]:
+        world, state = self.world, self.state
+        if world._active is not self:
+            world.set_state(state)
+        world.set_robot(q)
+        movers: list[int] = []
+        if self._held is not None:
+            X_WH = world.hand_pose()
+            world.set_item(self._held, X_WH @ state.items[self._held].X_PI)
+            movers.append(self._held)
+        if scene_q is not None:
+            world.set_scene(scene_q)
+            moved = state.with_scene(scene_q)
+            for k in self._riders:
+                world.set_item(k, item_pose(world.scene, moved, k, np.eye(4)))
+                movers.append(k)
+        # After furniture was moved, the next check sets the State again.
+        world._active = self if scene_q is None else None
+        found = world.near_pairs(self.margin if within is None else within, tuple(movers))
+        hits = [Contact(a, b, d) for (a, b), d in found.items() if (a, b) not in self.allowed]
+        return tuple(sorted(hits, key=lambda c: c.distance))

@@ -1,0 +1,316 @@
+"""CollisionWorld: a robot among boxes, cylinders, spheres and convex meshes.
+
+It makes Views, which do the checks: each for a joint group, a margin and pairs that may touch.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from galley.collision.checker import MARGIN, Contact, Pair
+from galley.collision.kernel.arrays import Obstacles, Solids
+from galley.collision.moving_bodies import AttachedBody, MovingBodies, SceneJoint, moving_bodies
+from galley.collision.prepared import prepared, resting
+from galley.collision.solids import Solid, bounds, check_finite, row12, table
+from galley.collision.view import View
+from galley.compiled.build import KERNEL, ensure
+from galley.domain.frames import Array, as_numbers, as_pose, frozen
+from galley.robots.collision_model import CollisionModel, collision_model
+from galley.robots.model import RobotModel
+
+_T = TypeVar("_T")
+Cache: TypeAlias = OrderedDict[object, _T]
+_KEPT = 16  # views that a world keeps
+
+
+def cached(store: Cache[_T], key: object, make: Callable[[], _T], size: int) -> _T:
+    """The entry of a store that keeps the ``size`` entries used last."""
+    found = store.get(key)
+    if found is None:
+        found = store[key] = make()
+        if len(store) > size:
+            store.popitem(last=False)
+    else:
+        store.move_to_end(key)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class FixedBodies:
+    """The bodies that stand still.
+
+    Attributes:
+        names: of the bodies (B,).
+        arrays: the kernel's tables.
+    """
+
+    names: tuple[str, ...]
+    arrays: Obstacles
+
+    def __post_init__(self) -> None:
+        check_finite(self.names, self.arrays.body, self.arrays.low, self.arrays.high)
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Row of each name."""
+        return {name: k for k, name in enumerate(self.names)}
+
+    @cached_property
+    def _first(self) -> list[int]:
+        """Where each body's solids begin, and where the last one's end."""
+        counts = np.bincount(self.arrays.body, minlength=len(self.names))
+        return [0, *accumulate(counts.tolist())]
+
+    def moved(self, poses: Mapping[str, ArrayLike]) -> FixedBodies:
+        """The same bodies, some elsewhere; see ``CollisionWorld.moved``."""
+        from galley.collision.kernel.prepare import place_solids
+
+        if not poses:
+            return self
+        old, index, first = self.arrays, self.index, self._first
+        rows: list[int] = []  # the solids of a body stand together
+        stacked: list[ArrayLike] = []
+        for name, X in poses.items():
+            k = index.get(name)
+            if k is None:
+                raise ValueError(f"no body '{name}' stands still, there are {list(self.names)}")
+            own, shape = range(first[k], first[k + 1]), np.shape(X)
+            if shape != (len(own), 4, 4) and (len(own) != 1 or shape != (4, 4)):
+                raise ValueError(
+                    f"'{name}' has {len(own)} solids: give (4, 4) for one, (m, 4, 4) for m, "
+                    f"got shape {shape}"
+                )
+            rows += own
+            stacked += [X] if len(shape) == 2 else list(np.asarray(X))
+        X_WS = as_pose(np.array(stacked, dtype=np.float64), "what a body is moved to")
+        placed, low, high = old.pose.copy(), old.low.copy(), old.high.copy()
+        ensure(KERNEL)
+        solids = old.solids
+        place_solids(X_WS, np.array(rows), solids.shape, solids.vertices, placed, low, high)
+        found = FixedBodies(self.names, Obstacles(solids, placed, low, high, old.body))
+        found.__dict__.update(index=index, _first=first)
+        return found
+
+
+def fixed_bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> FixedBodies:
+    """Tables for named solids, whose poses are in the world."""
+    solids: list[Solid] = []
+    owner = []
+    for k, found in enumerate(obstacles.values()):
+        own = (found,) if isinstance(found, Solid) else found
+        solids += own
+        owner += [k] * len(own)
+    X = np.array([s.X for s in solids]).reshape(-1, 4, 4)
+    return FixedBodies(tuple(obstacles), obstacles_at(table(solids), X, np.array(owner, np.int64)))
+
+
+def obstacles_at(solids: Solids, X: Array, body: NDArray[np.int64]) -> Obstacles:
+    """The kernel's obstacles: solids (m), their poses X (m, 4, 4) and bodies (m,)."""
+    low, high = bounds(solids, X)
+    return Obstacles(solids, row12(X).astype(np.float32), low, high, body)
+
+
+@dataclass(frozen=True, eq=False)
+class CollisionWorld:
+    """A robot and its surroundings. Frozen: ``replace`` makes a changed one.
+
+    Args:
+        robot: any RobotModel.
+        obstacles: solids by name, or their tables.
+        q: values of all joints (n,), for those that a view doesn't move; by default the middle of
+            their ranges (0 where that is within them).
+        attached_bodies: what moves with the robot.
+        joint: a scene joint that moves too.
+        margin: metres that everything must keep, unless a view has its own.
+        hidden: names of obstacles that are left out.
+        allowed: pairs of names that may touch, on top of those of the robot.
+    """
+
+    robot: RobotModel
+    obstacles: Mapping[str, Solid | Sequence[Solid]] | FixedBodies
+    q: Array | None = None
+    attached_bodies: tuple[AttachedBody, ...] = ()
+    joint: SceneJoint | None = None
+    margin: float = MARGIN
+    hidden: frozenset[str] = frozenset()
+    allowed: frozenset[Pair] = frozenset()
+    _views: Cache[View] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Makes the tables."""
+        if not isinstance(self.obstacles, FixedBodies):
+            object.__setattr__(self, "obstacles", fixed_bodies(self.obstacles))
+        size = self.robot.size
+        q = resting(self.robot) if self.q is None else self.q
+        q = as_numbers(q, f"q of {size} joint values", (size,))
+        as_numbers(self.margin, "margin", least=0.0)
+        object.__setattr__(self, "q", frozen(q))
+        object.__setattr__(self, "_views", OrderedDict())
+
+    @property
+    def fixed_bodies(self) -> FixedBodies:
+        """The bodies that stand still."""
+        assert isinstance(self.obstacles, FixedBodies)
+        return self.obstacles
+
+    @cached_property
+    def model(self) -> CollisionModel:
+        """The robot's spheres and solids."""
+        return collision_model(self.robot)
+
+    def holding(
+        self, name: str, solids: Solid | Sequence[Solid], fingers: bool = True
+    ) -> CollisionWorld:
+        """The same world with a body in the hand, its solids posed in the palm's frame.
+
+        Args:
+            fingers: the robot's fingers may touch it, as they do while they hold it.
+        """
+        own = (solids,) if isinstance(solids, Solid) else tuple(solids)
+        frame, X_FP = self.model.tree.link(self.robot.palm)
+        placed = tuple(replace(s, X=frozen(X_FP @ s.X)) for s in own)
+        touching = frozenset(self.robot.fingers if fingers else ())
+        return replace(
+            self,
+            attached_bodies=(*self.attached_bodies, AttachedBody(name, frame, placed, touching)),
+        )
+
+    def moved(self, poses: Mapping[str, ArrayLike]) -> CollisionWorld:
+        """The same world with some bodies elsewhere; quicker than making it anew.
+
+        Args:
+            poses: by name, X_WS (4, 4) of a body's one solid, or (m, 4, 4) of its m in order.
+
+        Raises:
+            ValueError: no such body stands still, or these are no poses.
+        """
+        # A copy, with all that was derived from the names and the robot; the views see poses.
+        world = copy(self)
+        world.__dict__.pop("whole", None)
+        object.__setattr__(world, "obstacles", self.fixed_bodies.moved(poses))
+        object.__setattr__(world, "_views", OrderedDict())
+        return world
+
+    @cached_property
+    def moving_bodies(self) -> MovingBodies:
+        """The kernel's tables of the robot and the attached bodies."""
+        return moving_bodies(self.model, self.attached_bodies, self.joint)
+
+    def view(
+        self,
+        group: str = "arm",
+        q: ArrayLike | None = None,
+        allowed: frozenset[Pair] = frozenset(),
+        margin: float | None = None,
+    ) -> View:
+        """Checks for one joint group of the robot, the other joints held still.
+
+        Args:
+            group: ``arm``, ``base``, two of them as ``base+arm``, or ``all``. The scene joint, if
+                any, is the last number of a configuration.
+            q: values of all joints (n,); the world's where omitted.
+            allowed: pairs of names that may touch, on top of the world's.
+            margin: metres to keep; the world's where omitted.
+        """
+        values = self.q if q is None else np.asarray(q, dtype=np.float64)
+        assert values is not None
+        key = (group, self._still(group, values), allowed, margin)
+        return cached(
+            self._views, key, lambda: self._make_view(group, values, allowed, margin), _KEPT
+        )
+
+    def _still(self, group: str, values: Array) -> tuple[bytes, ...]:
+        """The values of the joints that a group leaves where they are."""
+        if group == "all":
+            return ()
+        where = self.robot.slice(group)
+        return values[: where.start].tobytes(), values[where.stop :].tobytes()
+
+    def _make_view(
+        self, group: str, values: Array, pairs: frozenset[Pair], margin: float | None
+    ) -> View:
+        """A view's own arrays beside those that views of the group share; values (n,)."""
+        robot, moving = self.robot, self.moving_bodies
+        values = as_numbers(values, "q", (robot.size,))
+        margin = self.margin if margin is None else float(as_numbers(margin, "margin", least=0.0))
+        # What moves stands at rest in what is shared, so that this does not depend on who asked
+        # first.
+        still = np.array(resting(robot) if group == "all" else values, dtype=np.float64)
+        if group != "all":
+            where = robot.slice(group)
+            still[where] = resting(robot)[where]
+        q = np.array(values, dtype=np.float64)
+        if self.joint is not None:
+            still, q = np.append(still, 0.0), np.append(q, 0.0)
+        allowed, checked = self._touching(self.allowed | pairs)
+        shared = prepared(moving, robot, group, self.joint, still.tobytes(), checked.tobytes())
+        arrays, table = shared.among(
+            self.fixed_bodies.arrays,
+            self._shown,
+            allowed,
+            margin,
+            q,
+        )
+        return View(
+            group, shared.arrays.tree.moving, moving, self.fixed_bodies.names, arrays, table
+        )
+
+    @cached_property
+    def _shown(self) -> NDArray[np.int64]:
+        """Rows of the obstacles that count."""
+        names, body = self.fixed_bodies.names, self.fixed_bodies.arrays.body
+        if not self.hidden:
+            return np.arange(len(body))
+        return np.array(
+            [k for k, b in enumerate(body) if names[b] not in self.hidden], dtype=np.int64
+        )
+
+    def _touching(self, pairs: frozenset[Pair]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """(P, B) whether a part may touch a body; (P, P) whether two parts must not."""
+        names, checked = self.moving_bodies.names, self.moving_bodies.checked
+        allowed = np.zeros((len(names), max(1, len(self.fixed_bodies.names))), dtype=np.uint8)
+        if not (pairs or self.attached_bodies):
+            return allowed, checked
+        parts: dict[str, list[int]] = {}
+        for k, name in enumerate(names):
+            parts.setdefault(name, []).append(k)
+        index, checked = self.fixed_bodies.index, np.array(checked)
+        for one, two in pairs:
+            for a, b in ((one, two), (two, one)):
+                if a in parts and b in index:
+                    allowed[parts[a], index[b]] = 1
+                for i in parts.get(a, ()):
+                    checked[i, parts.get(b, [])] = 0
+        for body in self.attached_bodies:
+            allowed[parts[body.name], [index[b] for b in body.passes if b in index]] = 1
+        return allowed, checked
+
+    @cached_property
+    def whole(self) -> View:
+        """All joints at once: for single configurations of the whole robot."""
+        return self.view("all")
+
+    def free(self, q: ArrayLike) -> bool:
+        """Whether the whole robot at q (n,) keeps the margin to all else, and to itself."""
+        return self.whole.free(q)
+
+    def free_many(self, Q: ArrayLike) -> NDArray[np.bool_]:
+        """``free`` for many configurations (m, n): (m,)."""
+        return self.whole.free_many(Q)
+
+    def contacts(self, q: ArrayLike, within: float | None = None) -> tuple[Contact, ...]:
+        """Pairs nearer than ``within`` metres (default: the margin) at q (n,), nearest first."""
+        return self.whole.contacts(q, within=within)
+
+    def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:
+        """Least distance (m, at most ``cap``) of the robot at q (n,) from what stands still."""
+        return self.whole.clearance(q, cap)

@@ -1,0 +1,437 @@
+"""Whether edges are free: sampled, to guide a search, or proven, for paths that are returned.
+
+The proof: a stretch of a curve is free if its middle keeps more than the required distance by as
+much as any point can travel from there to the stretch's ends; else it is halved. After
+F. Schwarzer, M. Saha, J.-C. Latombe, "Exact collision checking of robot paths" (2002), where the
+curves are straight; here they are polynomials, of which straight edges are the simplest. Theirs is
+a bound on the travel all along a curve. Here it comes from the speed in the stretch's middle, in
+which joints may cancel each other, and a bound on the acceleration.
+
+``table`` is made by ``packed.pack``. Planners call these functions by address, so that compiling a
+planner does not compile the kernel.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from galley.collision.kernel.arrays import (
+    BEND,
+    LIMIT_TOLERANCE,
+    RATES,
+    ROUNDING,
+    SHARE,
+    SLACK,
+    TRAVEL,
+    WORST,
+    Q,
+)
+from galley.collision.kernel.examine import examine_native
+from galley.collision.kernel.kinematics import compose, poses
+from galley.collision.kernel.packed import (
+    EXAMINE,
+    PIECE_PROVEN,
+    POLYLINE_FREE,
+    ROWS,
+    SEGMENT_FREE,
+    WORK,
+    double_rows_at,
+    doubles_at,
+    int_rows_at,
+    unpack,
+)
+from galley.compiled.jit import bare_kernel, entry, native
+from galley.compiled.lanes import LANES, lane_indices, load, minimum, splat, store
+from galley.compiled.native import address, call
+
+FINEST = 1e-4  # m of travel: a stretch this short that isn't proven free is called a hit
+_STRETCH = 0.06  # m of travel in each stretch with which a proof begins
+_EPSILON = 2.0**-22  # relative rounding of one step of evaluating a polynomial in float32
+_TURNED = 1e-4  # rad, covers the rounding of float32 in the directions of axes
+BEYOND, NEAR, FREE, EASY = range(4)  # grades of a search's ends, see ``grade_ends``
+
+
+@bare_kernel
+def _examine(table: Any, count: int, early: int) -> bool:
+    return call(table[EXAMINE, 0], address(table), count, early, 0) != 0
+
+
+@bare_kernel
+def _fill(table: Any, a: Any, b: Any, s: Any) -> None:
+    """Writes the configurations a + s (b - a) for 16 values of s."""
+    _, _, tree, _, _, scratch = unpack(table)
+    buffer, at = scratch.buffer, scratch.layout[Q]
+    for k in range(len(tree.moving)):
+        start = splat(np.float32(a[k]))
+        store(buffer, at + tree.moving[k] * LANES, start + s * splat(np.float32(b[k] - a[k])))
+
+
+@bare_kernel
+def _fill_curve(table: Any, piece: Any, s: Any) -> None:
+    """Writes the configurations of a polynomial (d + 1, k) at 16 values of s, and its slopes."""
+    _, _, tree, _, _, scratch = unpack(table)
+    buffer, at, rates = scratch.buffer, scratch.layout[Q], scratch.layout[RATES]
+    for k in range(len(tree.moving)):
+        value, slope = splat(np.float32(piece[len(piece) - 1, k])), splat(np.float32(0.0))
+        for power in range(len(piece) - 2, -1, -1):
+            slope = value + s * slope
+            value = splat(np.float32(piece[power, k])) + s * value
+        store(buffer, at + tree.moving[k] * LANES, value)
+        store(buffer, rates + tree.moving[k] * LANES, slope)
+
+
+@bare_kernel
+def _no_travel(table: Any) -> None:
+    _, _, _, _, _, scratch = unpack(table)
+    store(scratch.buffer, scratch.layout[SHARE], splat(np.float32(0.0)))
+
+
+@entry("i8:2 f8:1")
+@bare_kernel
+def state_free(table: Any, q: Any) -> bool:
+    """Whether one configuration (k,) keeps the margins."""
+    _no_travel(table)
+    _fill(table, q, q, splat(np.float32(0.0)))
+    return not _examine(table, 1, 1)
+
+
+@entry("i8:2 f8:2 b1:1")
+@bare_kernel
+def states_free(table: Any, states: Any, out: Any) -> None:
+    """Whether each of many configurations (m, k) keeps the margins: ``out`` (m,)."""
+    _, _, tree, _, _, scratch = unpack(table)
+    _no_travel(table)
+    buffer, at = scratch.buffer, scratch.layout[Q]
+    worst = scratch.layout[WORST]
+    m = len(states)
+    for first in range(0, m, LANES):
+        count = min(LANES, m - first)
+        for k in range(len(tree.moving)):
+            for lane in range(LANES):
+                row = first + min(lane, count - 1)
+                buffer[at + tree.moving[k] * LANES + lane] = states[row, k]
+        _examine(table, count, 0)
+        for lane in range(count):
+            out[first + lane] = buffer[worst + lane] >= 0.0
+
+
+@entry("i8:2 i8:2 f8:1 f8:2 i8:1")
+@bare_kernel
+def grade_ends(table: Any, rough: Any, start: Any, goals: Any, grades: Any) -> None:
+    """How a search may use its start (k,) and each of its goals (m, k): ``grades`` (1 + m,).
+
+    BEYOND the joints' limits; nearer than the margins (NEAR); FREE; or free by the spheres alone
+    as well (EASY). One call for all, since each call from Python costs more than a check.
+
+    Args:
+        rough: the table of the same view by the spheres alone; both share their scratch.
+    """
+    _, _, tree, _, _, scratch = unpack(table)
+    buffer, at, worst = scratch.buffer, scratch.layout[Q], scratch.layout[WORST]
+    _no_travel(table)
+    n = 1 + len(goals)
+    for first in range(0, n, LANES):
+        count = min(LANES, n - first)
+        for k in range(len(tree.moving)):
+            for lane in range(LANES):
+                row = first + min(lane, count - 1)
+                value = start[k] if row == 0 else goals[row - 1, k]
+                buffer[at + tree.moving[k] * LANES + lane] = value
+        _examine(rough, count, 0)
+        for lane in range(count):
+            grades[first + lane] = EASY if buffer[worst + lane] >= 0.0 else NEAR
+    for row in range(n):
+        q = start if row == 0 else goals[row - 1]
+        for k in range(len(tree.moving)):
+            if q[k] < tree.low[k] - LIMIT_TOLERANCE or q[k] > tree.high[k] + LIMIT_TOLERANCE:
+                grades[row] = BEYOND
+        if grades[row] == NEAR and state_free(table, q):
+            grades[row] = FREE
+
+
+@bare_kernel
+def edge_states(table: Any, a: Any, b: Any) -> int:
+    """How many states of the edge are checked: b and those before it, a left out."""
+    _, _, tree, _, _, _ = unpack(table)
+    steps = 0.0
+    for k in range(len(tree.moving)):
+        steps = max(steps, abs(b[k] - a[k]) / tree.step[k])
+    return max(1, int(np.ceil(steps - 1e-9)))
+
+
+@bare_kernel
+def segment_free(table: Any, a: Any, b: Any) -> bool:
+    """Whether the states of the edge from a to b, a step apart, are free; a is left out."""
+    return call(table[SEGMENT_FREE, 0], address(table), address(a), address(b), 0) != 0
+
+
+@bare_kernel
+def polyline_free(table: Any, points: Any, n: int) -> bool:
+    """``segment_free`` of the edges between the first n rows of ``points`` (., k), n at least 2.
+
+    Short edges share batches of states.
+    """
+    return call(table[POLYLINE_FREE, 0], address(table), address(points), n, 0) != 0
+
+
+@entry("i8:2 f8:2 f8:2 b1:1")
+@bare_kernel
+def segments_free(table: Any, A: Any, B: Any, out: Any) -> int:
+    """``segment_free`` of many edges (m, k): ``out`` (m,); returns the number of states on them."""
+    states = 0
+    for k in range(len(A)):
+        out[k] = segment_free(table, A[k], B[k])
+        states += edge_states(table, A[k], B[k])
+    return states
+
+
+@bare_kernel
+def set_travel(table: Any, piece: Any, span: Any) -> float:
+    """Fills ``scratch.travel`` for a curve; returns the largest bound (m) on travel.
+
+    A point x of a part moves by dx/dq_k, at most its reach, for each joint k. Its acceleration is
+    the sum of d2x/dq_j dq_k q_j' q_k' and of dx/dq_k q_k''. That second derivative is at most the
+    reach of the outer one of the two joints: it is z_j x (z_k x (x - o_k)), or z_j x z_k for a
+    sliding k, or zero for a sliding j within k.
+
+    Args:
+        piece: (d + 1, k) coefficients, lowest power first, of a parameter in [0, 1].
+        span: (k,) bounds on the magnitude of each joint's derivative there.
+    """
+    _, _, tree, _, checks, scratch = unpack(table)
+    largest = 0.0
+    P, pairs = len(checks.reach), len(checks.sphere_pairs)
+    mixed, solid = len(checks.mixed_pairs), len(checks.solid_pairs)
+    for row in range(3):
+        for p in range(P):
+            scratch.travel[row, p] = 0.0
+    for k in range(len(tree.moving)):
+        within = 0.5 * span[k]  # what turns joint k along with its own part
+        for j in range(len(tree.moving)):
+            if tree.moving[j] < tree.moving[k]:
+                within += span[j]
+        bend, sizes = span[k] * within, 0.0
+        for power in range(1, len(piece)):
+            size = power * abs(piece[power, k])
+            sizes += size
+            bend += 0.5 * (power - 1) * size
+        slack = _TURNED * span[k] + len(piece) * _EPSILON * sizes
+        for p in range(P):
+            reach = checks.reach[p, k]
+            if reach > 0.0:
+                scratch.travel[TRAVEL, p] += span[k] * reach
+                scratch.travel[SLACK, p] += slack * reach + ROUNDING * span[k]
+                scratch.travel[BEND, p] += bend * reach
+    for p in range(P):
+        largest = max(largest, scratch.travel[TRAVEL, p])
+    for m in range(pairs + mixed + solid):
+        found = 0.0
+        for k in range(len(tree.moving)):
+            if m < pairs:
+                reach = checks.sphere_pair_reach[m, k]
+            elif m < pairs + mixed:
+                reach = checks.mixed_pair_reach[m - pairs, k]
+            else:
+                reach = checks.solid_pair_reach[m - pairs - mixed, k]
+            found += span[k] * reach
+        scratch.travel[TRAVEL, P + m] = found
+        largest = max(largest, found)
+    return largest
+
+
+@bare_kernel
+def segment_proven(table: Any, a: Any, b: Any, required: float) -> Any:
+    """Proof that the whole edge, both ends included, keeps ``required`` metres.
+
+    Returns:
+        (hit, states): -1.0 if it is proven, else the share in [0, 1] of a state that could not be
+        proven; and how many states were checked.
+    """
+    _, _, tree, _, _, scratch = unpack(table)
+    piece = double_rows_at(table[WORK, 0] + 4 * 96, 2, len(tree.moving))
+    for k in range(len(tree.moving)):
+        piece[0, k], piece[1, k] = a[k], b[k] - a[k]
+        scratch.full[k] = abs(b[k] - a[k])
+    return piece_proven(table, piece, scratch.full, required)
+
+
+@bare_kernel
+def piece_proven(table: Any, piece: Any, span: Any, required: float) -> Any:
+    """Proof that all of a polynomial curve, both ends included, keeps ``required`` metres.
+
+    Args:
+        piece: (d + 1, k) coefficients, lowest power first, of a parameter in [0, 1].
+        span: (k,) or more: bounds on the magnitude of each joint's derivative there.
+
+    Returns:
+        (hit, states), as ``segment_proven``.
+    """
+    result = doubles_at(table[WORK, 0] + 3 * 96, 3, 0)
+    result[0] = required
+    result[1] = len(piece)
+    states = call(
+        table[PIECE_PROVEN, 0], address(table), address(piece), address(span), address(result)
+    )
+    return result[0], states
+
+
+@bare_kernel
+def _proof(table: Any, piece: Any, largest: float) -> Any:
+    _, _, _, _, _, scratch = unpack(table)
+    buffer, stack = scratch.buffer, scratch.stack
+    shares, worst = scratch.layout[SHARE], scratch.layout[WORST]
+    size = min(LANES, max(1, int(np.ceil(largest / _STRETCH))))
+    for k in range(size):  # the stretches nearest to the beginning lie on top
+        stack[k, 0] = (size - k - 0.5) / size
+        stack[k, 1] = 0.5 / size
+    states = 0
+    while size > 0:
+        count = min(size, LANES)
+        size -= count
+        for lane in range(LANES):
+            row = size + min(lane, count - 1)
+            buffer[worst + lane] = stack[row, 0]
+            buffer[shares + lane] = stack[row, 1] * (1.0 + 1e-6)
+        _fill_curve(table, piece, load(buffer, worst))
+        states += count
+        if not _examine(table, count, 0):
+            continue
+        # The halves of what is not proven go back on the stack, by way of free rows: they may
+        # land on rows that are still to be read.
+        base = size + LANES
+        kept = 0
+        for lane in range(count):
+            if buffer[worst + lane] >= 0.0:
+                continue
+            middle, half = stack[size + lane, 0], stack[size + lane, 1]
+            if half * largest < FINEST or base + kept + 2 > len(stack):
+                return max(0.0, middle - half), states
+            stack[base + kept, 0], stack[base + kept, 1] = middle - 0.5 * half, 0.5 * half
+            stack[base + kept + 1, 0] = middle + 0.5 * half
+            stack[base + kept + 1, 1] = 0.5 * half
+            kept += 2
+        for k in range(kept):
+            stack[size + k, 0] = stack[base + k, 0]
+            stack[size + k, 1] = stack[base + k, 1]
+        size += kept
+    return -1.0, states
+
+
+@bare_kernel
+def frame_pose(table: Any, q: Any, out: Any) -> None:
+    """Writes the tool's pose (12,) in the world for a configuration (k,)."""
+    _, _, tree, _, _, scratch = unpack(table)
+    joints, frames = scratch.full, scratch.work[4:]
+    for j in range(len(tree.q)):
+        joints[j] = tree.q[j]
+    for k in range(len(tree.moving)):
+        joints[tree.moving[k]] = q[k]
+    poses(tree.parent, tree.fixed, tree.prismatic, joints, frames)
+    compose(frames[int(tree.tool[12])], tree.tool[:12], out)
+
+
+@entry("i8:2 f8:2 f8")
+@bare_kernel
+def path_proven(table: Any, points: Any, required: float) -> Any:
+    """``segment_proven`` for a path's edges (n, k): (edge, share, states); edge -1 if proven."""
+    states = 0
+    for k in range(max(1, len(points) - 1)):
+        after = points[min(k + 1, len(points) - 1)]
+        hit, checked = segment_proven(table, points[k], after, required)
+        states += checked
+        if hit >= 0.0:
+            return k, hit, states
+    return -1, 0.0, states
+
+
+@entry("i8:2 f8:3 f8:2 f8")
+@bare_kernel
+def curve_proven(table: Any, pieces: Any, spans: Any, required: float) -> Any:
+    """``piece_proven`` for the pieces (n, d + 1, k) of a curve: (piece, share, states).
+
+    Its spans are (n, k). The piece is -1 if all are proven.
+    """
+    states = 0
+    for k in range(len(pieces)):
+        hit, checked = piece_proven(table, pieces[k], spans[k], required)
+        states += checked
+        if hit >= 0.0:
+            return k, hit, states
+    return -1, 0.0, states
+
+
+@native(4)
+def segment_free_native(place: int, start: int, end: int, unused: int) -> int:
+    """``segment_free``. Each batch spreads over the whole edge: collisions show early."""
+    table = int_rows_at(place, ROWS, 3)
+    _, _, tree, _, _, scratch = unpack(table)
+    a, b = doubles_at(start, len(tree.moving), 0), doubles_at(end, len(tree.moving), 0)
+    n = edge_states(table, a, b)
+    batches = (n + LANES - 1) // LANES
+    store(scratch.buffer, scratch.layout[SHARE], splat(np.float32(0.0)))
+    for batch in range(batches):
+        share = lane_indices() * splat(np.float32(batches / n)) + splat(np.float32((1 + batch) / n))
+        _fill(table, a, b, minimum(share, splat(np.float32(1.0))))
+        if _examine(table, min(LANES, n), 1):
+            return 0
+    return 1
+
+
+@native(4)
+def polyline_free_native(place: int, rows: int, n: int, unused: int) -> int:
+    """``polyline_free``. Each batch spreads over the whole line."""
+    table = int_rows_at(place, ROWS, 3)
+    _, _, tree, _, _, scratch = unpack(table)
+    points = double_rows_at(rows, n, len(tree.moving))
+    buffer, at = scratch.buffer, scratch.layout[Q]
+    store(buffer, scratch.layout[SHARE], splat(np.float32(0.0)))
+    total = 0
+    for i in range(n - 1):
+        total += edge_states(table, points[i], points[i + 1])
+    batches = (total + LANES - 1) // LANES
+    for batch in range(batches):
+        edge, before = 0, 0
+        steps = edge_states(table, points[0], points[1])
+        for lane in range(LANES):
+            state = min(batch + lane * batches, total - 1)
+            while state >= before + steps:
+                before += steps
+                edge += 1
+                steps = edge_states(table, points[edge], points[edge + 1])
+            a, b, share = points[edge], points[edge + 1], (state + 1 - before) / steps
+            for k in range(len(tree.moving)):
+                buffer[at + tree.moving[k] * LANES + lane] = a[k] + share * (b[k] - a[k])
+        if _examine(table, min(LANES, total), 1):
+            return 0
+    return 1
+
+
+@native(4)
+def piece_proven_native(place: int, coefficients: int, spans: int, result: int) -> int:
+    """``piece_proven``: ``result`` holds ``required``, d + 1, then the hit; returns the states."""
+    table = int_rows_at(place, ROWS, 3)
+    _, _, tree, _, checks, _ = unpack(table)
+    k = len(tree.moving)
+    answer = doubles_at(result, 2, 0)
+    piece = double_rows_at(coefficients, int(answer[1]), k)
+    largest = set_travel(table, piece, doubles_at(spans, k, 0))
+    margin, between = checks.margins[0], checks.margins[1]
+    checks.margins[0] = answer[0] + ROUNDING
+    # Between parts, half of what sampled states keep is proven, so that what a search finds can
+    # be proven at all.
+    checks.margins[1] = np.float32(0.5) * between + np.float32(ROUNDING)
+    hit, states = _proof(table, piece, largest)
+    checks.margins[0] = margin
+    checks.margins[1] = between
+    answer[0] = hit
+    return states
+
+
+@cache
+def functions() -> tuple[int, ...]:
+    """Addresses for ``packed.pack``."""
+    found = (examine_native, segment_free_native, polyline_free_native, piece_proven_native)
+    return tuple(each.address for each in found)

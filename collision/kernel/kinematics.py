@@ -1,0 +1,261 @@
+"""Forward kinematics of 16 configurations at once, and of one in double precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from galley.collision.kernel.arrays import BEND, FRAMES, SHARE, SLACK, TRAVEL, TWISTS
+from galley.collision.kernel.packed import unpack
+from galley.compiled.jit import bare_kernel
+from galley.compiled.lanes import (
+    LANES,
+    load,
+    minimum,
+    nearest_integer,
+    splat,
+    square_root,
+    store,
+)
+
+FRAME = 12 * LANES  # numbers in the buffer for a frame's pose: R row by row, then p
+TWIST = 6 * LANES  # and for its twist: velocity of its point in the world's origin, then angular
+
+_TURN = np.float32(1.0 / (2.0 * np.pi))
+# 2 pi in two parts, so that x - k 2 pi loses no digits.
+_HIGH = np.float32(6.28125)
+_LOW = np.float32(2.0 * np.pi - 6.28125)
+# Fits of sin(x) / x and cos(x) in x^2 on [-pi, pi] (least squares at 400 Chebyshev nodes); the
+# largest errors in float32 are 6e-7 and 5e-7.
+_S = np.array(
+    [
+        0.999999995,
+        -0.1666666468,
+        0.008333311005,
+        -0.0001984017341,
+        2.75297223e-06,
+        -2.467892269e-08,
+        1.345703173e-10,
+    ],
+    dtype=np.float32,
+)
+_C = np.array(
+    [
+        0.9999999999,
+        -0.4999999985,
+        0.04166666348,
+        -0.0013888863,
+        2.480055196e-05,
+        -2.753477414e-07,
+        2.060335931e-09,
+        -9.72176088e-12,
+    ],
+    dtype=np.float32,
+)
+
+
+@bare_kernel
+def sine_cosine(x: Any) -> Any:
+    """sin and cos of 16 angles."""
+    k = nearest_integer(x * splat(_TURN))
+    r = x - k * splat(_HIGH) - k * splat(_LOW)
+    u = r * r
+    s = splat(_S[5]) + u * splat(_S[6])
+    s = splat(_S[3]) + u * (splat(_S[4]) + u * s)
+    s = splat(_S[1]) + u * (splat(_S[2]) + u * s)
+    s = r * (splat(_S[0]) + u * s)
+    c = splat(_C[6]) + u * splat(_C[7])
+    c = splat(_C[4]) + u * (splat(_C[5]) + u * c)
+    c = splat(_C[2]) + u * (splat(_C[3]) + u * c)
+    c = splat(_C[0]) + u * (splat(_C[1]) + u * c)
+    return s, c
+
+
+@bare_kernel
+def frames(
+    joints: Any, parent: Any, fixed: Any, prismatic: Any, buffer: Any, q_at: int, frames_at: int
+) -> None:
+    """Writes the poses of the frames that ``joints`` move; the others are there already."""
+    for at in range(len(joints)):
+        j = joints[at]
+        p = frames_at + parent[j] * FRAME
+        f = frames_at + (j + 1) * FRAME
+        value = load(buffer, q_at + j * LANES)
+        x, y, z = splat(fixed[j, 9]), splat(fixed[j, 10]), splat(fixed[j, 11])
+        if prismatic[j] != 0:
+            for row in range(3):
+                r = p + row * 3 * LANES
+                d = f + row * 3 * LANES
+                m0, m1, m2 = load(buffer, r), load(buffer, r + LANES), load(buffer, r + 2 * LANES)
+                k2 = m0 * splat(fixed[j, 2]) + m1 * splat(fixed[j, 5]) + m2 * splat(fixed[j, 8])
+                store(
+                    buffer,
+                    d,
+                    m0 * splat(fixed[j, 0]) + m1 * splat(fixed[j, 3]) + m2 * splat(fixed[j, 6]),
+                )
+                store(
+                    buffer,
+                    d + LANES,
+                    m0 * splat(fixed[j, 1]) + m1 * splat(fixed[j, 4]) + m2 * splat(fixed[j, 7]),
+                )
+                store(buffer, d + 2 * LANES, k2)
+                origin = load(buffer, p + (9 + row) * LANES)
+                origin = origin + m0 * x + m1 * y + m2 * z + k2 * value
+                store(buffer, f + (9 + row) * LANES, origin)
+        else:
+            s, c = sine_cosine(value)
+            for row in range(3):
+                r = p + row * 3 * LANES
+                d = f + row * 3 * LANES
+                m0, m1, m2 = load(buffer, r), load(buffer, r + LANES), load(buffer, r + 2 * LANES)
+                k0 = m0 * splat(fixed[j, 0]) + m1 * splat(fixed[j, 3]) + m2 * splat(fixed[j, 6])
+                k1 = m0 * splat(fixed[j, 1]) + m1 * splat(fixed[j, 4]) + m2 * splat(fixed[j, 7])
+                store(buffer, d, k0 * c + k1 * s)
+                store(buffer, d + LANES, k1 * c - k0 * s)
+                store(
+                    buffer,
+                    d + 2 * LANES,
+                    m0 * splat(fixed[j, 2]) + m1 * splat(fixed[j, 5]) + m2 * splat(fixed[j, 8]),
+                )
+                origin = load(buffer, p + (9 + row) * LANES)
+                store(buffer, f + (9 + row) * LANES, origin + m0 * x + m1 * y + m2 * z)
+
+
+@bare_kernel
+def twists(
+    joints: Any,
+    parent: Any,
+    prismatic: Any,
+    buffer: Any,
+    rates_at: int,
+    frames_at: int,
+    twists_at: int,
+) -> None:
+    """Writes the twists of the frames that ``joints`` move; those of the others stay zero."""
+    for at in range(len(joints)):
+        j = joints[at]
+        f, p = frames_at + (j + 1) * FRAME, twists_at + parent[j] * TWIST
+        t = twists_at + (j + 1) * TWIST
+        rate = load(buffer, rates_at + j * LANES)
+        x, y, z = (
+            rate * load(buffer, f + 2 * LANES),
+            rate * load(buffer, f + 5 * LANES),
+            rate * load(buffer, f + 8 * LANES),
+        )
+        u, v, w = load(buffer, p), load(buffer, p + LANES), load(buffer, p + 2 * LANES)
+        a, b, c = (
+            load(buffer, p + 3 * LANES),
+            load(buffer, p + 4 * LANES),
+            load(buffer, p + 5 * LANES),
+        )
+        if prismatic[j] != 0:
+            u, v, w = u + x, v + y, w + z
+        else:
+            ox, oy, oz = (
+                load(buffer, f + 9 * LANES),
+                load(buffer, f + 10 * LANES),
+                load(buffer, f + 11 * LANES),
+            )
+            u, v, w = u + oy * z - oz * y, v + oz * x - ox * z, w + ox * y - oy * x
+            a, b, c = a + x, b + y, c + z
+        store(buffer, t, u)
+        store(buffer, t + LANES, v)
+        store(buffer, t + 2 * LANES, w)
+        store(buffer, t + 3 * LANES, a)
+        store(buffer, t + 4 * LANES, b)
+        store(buffer, t + 5 * LANES, c)
+
+
+@bare_kernel
+def travelled(table: Any, part: int, frame: int, x: Any, y: Any, z: Any, radius: Any) -> Any:
+    """Bound (m) on the travel of a ball's points from the middle of a stretch to its ends: lanes.
+
+    By Taylor's theorem: share * speed + share^2 / 2 * acceleration. The speed is that of the
+    middle; what bounds it all along the piece bounds the travel as well, and the lesser counts.
+
+    Args:
+        part: that the ball belongs to. x, y, z: its centre in the world. radius: m.
+    """
+    _, _, _, _, _, scratch = unpack(table)
+    buffer, t = scratch.buffer, scratch.layout[TWISTS] + frame * TWIST
+    a, b, c = load(buffer, t + 3 * LANES), load(buffer, t + 4 * LANES), load(buffer, t + 5 * LANES)
+    u = load(buffer, t) + b * z - c * y
+    v = load(buffer, t + LANES) + c * x - a * z
+    w = load(buffer, t + 2 * LANES) + a * y - b * x
+    speed = square_root(u * u + v * v + w * w)
+    speed = speed + splat(radius) * square_root(a * a + b * b + c * c)
+    share = load(buffer, scratch.layout[SHARE])
+    speed = speed + splat(scratch.travel[SLACK, part]) + share * splat(scratch.travel[BEND, part])
+    return share * minimum(splat(scratch.travel[TRAVEL, part]), speed)
+
+
+@bare_kernel
+def to_world(buffer: Any, frame: int, x: Any, y: Any, z: Any) -> Any:
+    """A point (x, y, z) of a frame, whose pose begins at ``frame``, in the world: lanes."""
+    a, b, c = splat(x), splat(y), splat(z)
+    return (
+        load(buffer, frame + 9 * LANES)
+        + load(buffer, frame) * a
+        + load(buffer, frame + LANES) * b
+        + load(buffer, frame + 2 * LANES) * c,
+        load(buffer, frame + 10 * LANES)
+        + load(buffer, frame + 3 * LANES) * a
+        + load(buffer, frame + 4 * LANES) * b
+        + load(buffer, frame + 5 * LANES) * c,
+        load(buffer, frame + 11 * LANES)
+        + load(buffer, frame + 6 * LANES) * a
+        + load(buffer, frame + 7 * LANES) * b
+        + load(buffer, frame + 8 * LANES) * c,
+    )
+
+
+@bare_kernel
+def frame_at(buffer: Any, frame: int, lane: int, out: Any) -> None:
+    """The pose (12,) of a frame in one of the 16 configurations."""
+    for i in range(12):
+        out[i] = buffer[frame + i * LANES + lane]
+
+
+@bare_kernel
+def pose_of(table: Any, row: int, lane: int, out: Any) -> None:
+    """Pose (12,) in the world of moving solid ``row`` in one of the 16 configurations."""
+    _, _, _, movers, _, scratch = unpack(table)
+    buffer = scratch.buffer
+    at = scratch.layout[FRAMES] + movers.frame[row] * FRAME + lane
+    S = movers.pose[row]
+    for i in range(3):
+        a = float(buffer[at + 3 * i * LANES])
+        b = float(buffer[at + (3 * i + 1) * LANES])
+        c = float(buffer[at + (3 * i + 2) * LANES])
+        for j in range(3):
+            out[3 * i + j] = a * S[j] + b * S[3 + j] + c * S[6 + j]
+        out[9 + i] = buffer[at + (9 + i) * LANES] + a * S[9] + b * S[10] + c * S[11]
+
+
+@bare_kernel
+def compose(a: Any, b: Any, out: Any) -> None:
+    """Poses as rows of 12: out = a b, in double precision; ``out`` is another array."""
+    for i in range(3):
+        for j in range(3):
+            out[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j]
+        out[9 + i] = a[9 + i] + a[3 * i] * b[9] + a[3 * i + 1] * b[10] + a[3 * i + 2] * b[11]
+
+
+@bare_kernel
+def poses(parent: Any, fixed: Any, prismatic: Any, q: Any, out: Any) -> None:
+    """Poses (n + 1, 12) of all frames for one configuration (n,), in double precision."""
+    out[0] = 0.0
+    out[0, 0] = out[0, 4] = out[0, 8] = 1.0
+    for j in range(len(q)):
+        f = out[j + 1]
+        compose(out[parent[j]], fixed[j], f)
+        if prismatic[j] != 0:
+            for i in range(3):
+                f[9 + i] += f[3 * i + 2] * q[j]
+        else:
+            s, c = np.sin(q[j]), np.cos(q[j])
+            for i in range(3):
+                x, y = f[3 * i], f[3 * i + 1]
+                f[3 * i] = x * c + y * s
+                f[3 * i + 1] = y * c - x * s

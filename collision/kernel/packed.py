@@ -1,0 +1,169 @@
+"""Passes the kernel's tuples from Python to compiled code as one small table.
+
+At each call from Python, Numba inspects every array of a tuple, which takes milliseconds for some
+sixty of them. So Python passes a table of their addresses and shapes, and ``unpack`` makes the
+tuples again in compiled code. Whoever holds the table must keep the arrays alive.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+)
+
+from galley.collision.kernel.arrays import (
+    Checks,
+    Ints,
+    KernelArrays,
+    KinematicTree,
+    MovingSolids,
+    Obstacles,
+    Robot,
+    Scratch,
+    Solids,
+)
+from galley.compiled.native import array_in_row, reader
+
+
+def pack(arrays: KernelArrays, functions: tuple[int, ...]) -> Ints:
+    """Address and shape (m, 3) of every array, in the order of the tuples' fields.
+
+    The last rows hold the addresses of functions: EXAMINE, SEGMENT_FREE, POLYLINE_FREE,
+    PIECE_PROVEN.
+
+    Raises:
+        TypeError: an array is not contiguous or not of its field's type.
+    """
+    table = np.zeros((ROWS, 3), dtype=np.int64)
+    rows = []
+    for array, dtype in zip(_flat(arrays), _NUMPY, strict=True):
+        if array.dtype != dtype or not array.flags.c_contiguous:
+            raise TypeError(f"expected a contiguous array of {dtype}, got {array.dtype}")
+        rows.append((array.__array_interface__["data"][0], *array.shape, 1)[:3])
+    table[: len(rows)] = rows
+    table[len(rows) :, 0] = functions
+    return table
+
+
+def _flat(found: Any) -> list[Any]:
+    if isinstance(found, tuple):
+        return [array for each in found for array in _flat(each)]
+    return [found]
+
+
+_TYPES = {"i8": types.int64, "f4": types.float32, "f8": types.float64, "u1": types.uint8}
+# Type and dimensions of every field, in order, as ``jit.entry`` has them.
+_FIELDS: dict[Any, str] = {
+    Robot: "i8:1 f4:2 i8:1 f4:2 i8:1 f4:2 f4:1 i8:1 solids",
+    Obstacles: "solids f4:2 f4:2 f4:2 i8:1",
+    KinematicTree: "f8:1 i8:1 f8:1 f8:1 f8:1 f8:1 i8:1 f4:2 i8:1 i8:1 f8:1",
+    MovingSolids: "solids i8:1 i8:1 f4:2 f4:2 f4:2",
+    Checks: "f4:1 i8:1 i8:1 i8:1 f4:2 u1:2 i8:2 i8:2 i8:2 f4:2 f4:2 f4:2 f4:2",
+    Scratch: "f4:2 i8:2 f4:2 f8:2 f8:1 f8:2 i8:1 f4:1",
+}
+
+
+def _kind(tuple_of: Any, fields: str) -> Any:
+    """Numba's type of a tuple of arrays and Solids."""
+    kinds = []
+    for field in fields.split():
+        if field == "solids":
+            kinds.append(_kind(Solids, "f4:2 f4:2 f4:2"))
+        else:
+            kinds.append(types.Array(_TYPES[field[:2]], int(field[3:]), "C"))
+    return types.NamedTuple(kinds, tuple_of)
+
+
+_KINDS = tuple(_kind(tuple_of, fields) for tuple_of, fields in _FIELDS.items())
+
+
+def _flat_kinds(kinds: Any) -> list[Any]:
+    """The arrays in types that are arrays or tuples, one after the other."""
+    found = (_flat_kinds(each) if isinstance(each, types.BaseTuple) else [each] for each in kinds)
+    return [array for some in found for array in some]
+
+
+@cache
+def row_of(tuple_of: Any, field: str) -> int:
+    """The table's row of a field of one of the tuples, the first of its rows for Solids."""
+    k = list(_FIELDS).index(tuple_of)
+    kinds = [*_KINDS[:k], *_KINDS[k].types[: tuple_of._fields.index(field)]]
+    return len(_flat_kinds(kinds))
+
+
+_NUMPY = [np.dtype(str(array.dtype)) for array in _flat_kinds(_KINDS)]
+WORK = row_of(Scratch, "work")
+# Rows of the addresses of functions.
+EXAMINE = len(_NUMPY)
+SEGMENT_FREE, POLYLINE_FREE, PIECE_PROVEN = EXAMINE + 1, EXAMINE + 2, EXAMINE + 3
+ROWS = EXAMINE + 4
+int_rows_at, doubles_at = reader(types.int64, 2), reader(types.float64, 1)
+double_rows_at = reader(types.float64, 2)
+
+
+class _Lazy(types.Type):  # type: ignore[misc]
+    """Stands for one of the tuples; an array of it is made where it is first used."""
+
+    def __init__(self, tuple_of: Any) -> None:
+        self.tuple_of = tuple_of
+        super().__init__(name=f"lazy {tuple_of.instance_class.__name__}")
+
+
+_LAZY = tuple(_Lazy(kind) for kind in _KINDS)
+register_model(_Lazy)(models.OpaqueModel)
+
+
+@intrinsic
+def unpack(typing: Any, table: Any) -> Any:
+    """The tuples of ``KernelArrays``, in order, that ``table`` (m, 3) lists.
+
+    Code is generated only for the arrays that a function uses, where it unpacks, which it does
+    once. Functions pass on the table, not the tuples, whose every number would be copied.
+    """
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        numbers = context.make_array(sig.args[0])(context, builder, args[0]).data
+        assert not hasattr(builder.function, "unpacked"), "a function unpacks one table, once"
+        builder.function.unpacked = numbers, {}
+        return context.make_tuple(
+            builder, sig.return_type, [context.get_dummy_value()] * len(_LAZY)
+        )
+
+    return types.Tuple(_LAZY)(table), code
+
+
+@infer_getattr
+class _LazyAttribute(AttributeTemplate):  # type: ignore[misc]
+    key = _Lazy
+
+    def generic_resolve(self, lazy: Any, name: str) -> Any:
+        return dict(zip(lazy.tuple_of.fields, lazy.tuple_of, strict=True)).get(name)
+
+
+@lower_getattr_generic(_Lazy)
+def _array_of(context: Any, builder: Any, lazy: Any, value: Any, name: str) -> Any:
+    """Code for an array (or a tuple of some), right where the table was unpacked."""
+    numbers, made = builder.function.unpacked
+    if (lazy, name) not in made:
+        here = builder.block
+        builder.position_after(numbers)
+        kind = lazy.tuple_of[list(lazy.tuple_of.fields).index(name)]
+        row = row_of(lazy.tuple_of.instance_class, name)
+        arrays = [
+            array_in_row(context, builder, each, numbers, row + k)
+            for k, each in enumerate(_flat_kinds([kind]))
+        ]
+        single = not isinstance(kind, types.BaseTuple)
+        made[lazy, name] = arrays[0] if single else context.make_tuple(builder, kind, arrays)
+        builder.position_at_end(here)
+    return made[lazy, name]

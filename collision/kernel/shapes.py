@@ -1,0 +1,93 @@
+"""Distances from points to solids: squared and for 16 points at once, or signed and for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from galley.collision.kernel.arrays import BOX, CYLINDER, SPHERE
+from galley.compiled.jit import bare_kernel
+from galley.compiled.lanes import absolute, maximum, splat, square_root
+
+
+@bare_kernel
+def squared_local(solids: Any, row: int, x: Any, y: Any, z: Any) -> Any:
+    """Squared distance from points in a solid's frame to it, 0 inside: lanes.
+
+    Exact for boxes, cylinders and spheres. For hulls the largest distance to a plane, which is
+    less than the distance where an edge or a corner is nearest: never too large.
+    """
+    zero = splat(np.float32(0.0))
+    kind = solids.shape[row, 0]
+    size = solids.shape[row, 1:4]
+    if kind == BOX:
+        a = maximum(absolute(x) - splat(size[0]), zero)
+        b = maximum(absolute(y) - splat(size[1]), zero)
+        c = maximum(absolute(z) - splat(size[2]), zero)
+        return a * a + b * b + c * c
+    if kind == CYLINDER:
+        a = maximum(square_root(x * x + y * y) - splat(size[0]), zero)
+        c = maximum(absolute(z) - splat(size[1]), zero)
+        return a * a + c * c
+    if kind == SPHERE:
+        a = maximum(square_root(x * x + y * y + z * z) - splat(size[0]), zero)
+        return a * a
+    planes = solids.planes
+    a = zero
+    for k in range(int(solids.shape[row, 4]), int(solids.shape[row, 5])):
+        a = maximum(
+            a,
+            splat(planes[k, 0]) * x
+            + splat(planes[k, 1]) * y
+            + splat(planes[k, 2]) * z
+            - splat(planes[k, 3]),
+        )
+    return a * a
+
+
+@bare_kernel
+def squared(solids: Any, pose: Any, row: int, x: Any, y: Any, z: Any) -> Any:
+    """Squared distance from points in the world to a solid that stands at ``pose[row]``: lanes."""
+    X = pose[row]
+    x = x - splat(X[9])
+    y = y - splat(X[10])
+    z = z - splat(X[11])
+    zero, one = np.float32(0.0), np.float32(1.0)
+    # Unrotated, like most furniture. Both conditions: the cosine of a small angle is 1 too.
+    if X[0] == one and X[4] == one and X[1] == zero and X[2] == zero and X[5] == zero:
+        return squared_local(solids, row, x, y, z)
+    return squared_local(
+        solids,
+        row,
+        splat(X[0]) * x + splat(X[3]) * y + splat(X[6]) * z,
+        splat(X[1]) * x + splat(X[4]) * y + splat(X[7]) * z,
+        splat(X[2]) * x + splat(X[5]) * y + splat(X[8]) * z,
+    )
+
+
+@bare_kernel
+def signed(solids: Any, row: int, x: float, y: float, z: float) -> float:
+    """Signed distance (m) from a point in a solid's frame to its surface, negative inside.
+
+    For hulls as in ``squared_local``: exact inside, never too large outside.
+    """
+    kind = solids.shape[row, 0]
+    size = solids.shape[row, 1:4]
+    if kind == BOX:
+        a, b, c = abs(x) - size[0], abs(y) - size[1], abs(z) - size[2]
+        inside = min(max(a, b, c), 0.0)
+        a, b, c = max(a, 0.0), max(b, 0.0), max(c, 0.0)
+        return np.sqrt(a * a + b * b + c * c) + inside
+    if kind == CYLINDER:
+        a, c = np.sqrt(x * x + y * y) - size[0], abs(z) - size[1]
+        inside = min(max(a, c), 0.0)
+        a, c = max(a, 0.0), max(c, 0.0)
+        return np.sqrt(a * a + c * c) + inside
+    if kind == SPHERE:
+        return np.sqrt(x * x + y * y + z * z) - size[0]
+    found = -1e9
+    for k in range(int(solids.shape[row, 4]), int(solids.shape[row, 5])):
+        n = solids.planes[k]
+        found = max(found, n[0] * x + n[1] * y + n[2] * z - n[3])
+    return found

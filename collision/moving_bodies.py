@@ -1,0 +1,197 @@
+"""The kernel's tables of all moving bodies: the robot's parts and the bodies attached to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.collision.kernel.arrays import HULL, Floats, Ints, Robot, Solids
+from galley.collision.solids import Solid, check_finite, extent, of_link_shape, row12, table
+from galley.domain.frames import Array, as_numbers, as_pose
+from galley.robots.collision_model import CollisionModel
+
+
+@dataclass(frozen=True, eq=False)
+class AttachedBody:
+    """Solids that move with the robot: a held item, or a drawer that the hand pulls.
+
+    Attributes:
+        name: the body's.
+        frame: frame of the robot's tree that carries it; -1 for the scene joint.
+        solids: their poses X are in that frame.
+        ignores: names of links and attached bodies that it may touch: what holds it.
+        passes: names of fixed bodies that it may touch: those that a drawer slides in.
+    """
+
+    name: str
+    frame: int
+    solids: tuple[Solid, ...]
+    ignores: frozenset[str] = frozenset()
+    passes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class SceneJoint:
+    """A joint of a drawer or door that moves with the robot: one more number in q.
+
+    Attributes:
+        X_WJ: its frame at zero in the world (4, 4); z is the axis.
+        prismatic: slides along z, or turns about it.
+        lower, upper: its limits, metres or radians.
+    """
+
+    X_WJ: Array
+    prismatic: bool
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        as_pose(self.X_WJ, "X_WJ")
+        as_numbers((self.lower, self.upper), "lower and upper limit", (2,))
+
+
+@dataclass(frozen=True, eq=False)
+class MovingBodies:
+    """Parts: first the robot's, made of spheres or solids, then one for each attached body.
+
+    Attributes:
+        names: of the parts (P,).
+        own: how many of them are the robot's own.
+        robot: the kernel's spheres.
+        parent, fixed, prismatic: the kernel's joint tree (n,), (n, 12), (n,).
+        all_joints: 0 .. n - 1 (n,).
+        span: how far each sliding joint can slide, metres (n,).
+        carries: (n + 1, n) whether a joint moves a frame.
+        checked: (P, P) whether two parts may not touch.
+        solids, part, frame, pose, ball: the solids, their part, frame, pose in it, and a ball
+            around each.
+    """
+
+    names: tuple[str, ...]
+    own: int
+    robot: Robot
+    parent: Ints
+    fixed: Floats
+    prismatic: Ints
+    all_joints: Ints
+    span: Array
+    carries: NDArray[np.uint8]
+    checked: NDArray[np.uint8]
+    solids: Solids
+    part: Ints
+    frame: Ints
+    pose: Floats
+    ball: Floats
+
+    def __post_init__(self) -> None:
+        check_finite(self.names, self.part, self.ball)
+
+    @property
+    def pairs(self) -> int:
+        """Upper bound on the pairs of parts that a view lists."""
+        rows = len(self.part)
+        return rows * rows + len(self.robot.part_frame) * (len(self.names) + rows)
+
+
+@lru_cache(maxsize=64)
+def moving_bodies(
+    model: CollisionModel, attached_bodies: tuple[AttachedBody, ...], joint: SceneJoint | None
+) -> MovingBodies:
+    """The tables for a robot with attached bodies; cached for the same objects."""
+    tree = model.tree
+    parent, X_PJ = list(tree.parent), list(tree.X_PJ)
+    prismatic = list(tree.prismatic)
+    span = [
+        float(u - lo) if s else 0.0
+        for lo, u, s in zip(tree.lower, tree.upper, prismatic, strict=True)
+    ]
+    n = len(parent)
+    carries = np.zeros((n + 1, n), dtype=np.uint8)
+    carries[:] = model.carries
+    if joint is not None:
+        parent.append(0)
+        X_PJ.append(joint.X_WJ)
+        prismatic.append(joint.prismatic)
+        span.append(joint.upper - joint.lower if joint.prismatic else 0.0)
+        carries = np.pad(carries, ((0, 1), (0, 1)))
+        carries[n + 1, n] = 1
+        n += 1
+    spheres = len(model.part_frame)
+    found = [(s.part, s.frame, of_link_shape(s.shape, s.X_FS)) for s in model.solids]
+    for k, body in enumerate(attached_bodies):
+        frame = n if body.frame < 0 else body.frame
+        found += [(len(model.names) + k, frame, solid) for solid in body.solids]
+    balls = []
+    for _, _, solid in found:
+        centre, radius = extent(solid)
+        balls.append([*(solid.X[:3, :3] @ centre + solid.X[:3, 3]), radius])
+    names = (*model.names, *(body.name for body in attached_bodies))
+    return MovingBodies(
+        names,
+        len(model.names),
+        _robot(model),
+        np.array(parent, dtype=np.int64),
+        row12(np.array(X_PJ)).astype(np.float32),
+        np.array(prismatic, dtype=np.int64),
+        np.arange(n, dtype=np.int64),
+        np.array(span, dtype=np.float64),
+        carries,
+        _checked(model, names, attached_bodies, spheres),
+        table([solid for _, _, solid in found]),
+        np.array([part for part, _, _ in found], dtype=np.int64),
+        np.array([frame for _, frame, _ in found], dtype=np.int64),
+        row12(np.array([s.X for _, _, s in found]).reshape(-1, 4, 4)).astype(np.float32),
+        np.array(balls, dtype=np.float32).reshape(-1, 4),
+    )
+
+
+def _checked(
+    model: CollisionModel,
+    names: tuple[str, ...],
+    attached_bodies: tuple[AttachedBody, ...],
+    spheres: int,
+) -> NDArray[np.uint8]:
+    """Attached bodies against all parts but those they ignore and those on the same frame."""
+    known = len(model.names)
+    checked = np.zeros((len(names), len(names)), dtype=np.uint8)
+    checked[:known, :known] = model.checked
+    solid_frame = {s.part: s.frame for s in model.solids}
+    frames = [int(model.part_frame[p]) if p < spheres else solid_frame[p] for p in range(known)]
+    frames += [body.frame for body in attached_bodies]
+    for k, body in enumerate(attached_bodies):
+        i = known + k
+        for j, name in enumerate(names):
+            other = attached_bodies[j - known].ignores if j >= known else frozenset()
+            apart = frames[j] != body.frame and name not in body.ignores
+            checked[i, j] = checked[j, i] = apart and body.name not in other
+    return checked
+
+
+@lru_cache(maxsize=16)
+def _robot(model: CollisionModel) -> Robot:
+    return Robot(
+        model.part_frame,
+        model.part_ball.astype(np.float32),
+        model.part_cluster,
+        model.cluster_ball.astype(np.float32),
+        model.cluster_sphere,
+        model.spheres.astype(np.float32),
+        model.part_excess.astype(np.float32),
+        model.part_hull,
+        _hulls(model),
+    )
+
+
+def _hulls(model: CollisionModel) -> Solids:
+    shape = np.zeros((len(model.hull_vertex) - 1, 8), dtype=np.float32)
+    shape[:, 0] = HULL
+    shape[:, 4], shape[:, 5] = model.hull_plane[:-1], model.hull_plane[1:]
+    shape[:, 6], shape[:, 7] = model.hull_vertex[:-1], model.hull_vertex[1:]
+    return Solids(
+        shape,
+        np.ascontiguousarray(model.planes, dtype=np.float32),
+        np.ascontiguousarray(model.vertices, dtype=np.float32),
+    )

@@ -1,0 +1,278 @@
+"""SceneKernel: the States of a Scene as CollisionWorlds and Views.
+
+The tables of shapes are made once per scene; a State only changes poses.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from galley.collision.backends.urdf import is_movable
+from galley.collision.checker import MARGIN, Pair, pairs
+from galley.collision.collision_world import Cache, CollisionWorld, FixedBodies, cached
+from galley.collision.kernel.arrays import Obstacles
+from galley.collision.moving_bodies import AttachedBody, SceneJoint
+from galley.collision.solids import Solid, bounds, of_shape, row12, table
+from galley.collision.view import View
+from galley.domain.frames import Array, frozen, inverse, transform
+from galley.domain.scene.model import HAND, WORLD, Body, Scene
+from galley.domain.state import Placement, State, item_pose
+from galley.robots.collision_model import collision_model
+from galley.robots.model import RobotModel
+
+_KEPT = 128  # worlds of the last States used; making one takes 1 ms, 6 times less with furniture
+_DIGITS = 9  # of poses, in metres: States that differ by less share a world
+_GROUND = 0.005  # m, the chassis drives over bodies no higher than this
+
+
+class SceneKernel:
+    """All States of one scene with one robot.
+
+    Args:
+        scene: furniture, items and joints.
+        robot: any RobotModel.
+    """
+
+    def __init__(self, scene: Scene, robot: RobotModel) -> None:
+        self.scene = scene
+        self.robot = robot
+        furniture = [(b.name, [of_shape(s) for s in b.shapes if s.collision]) for b in scene.bodies]
+        things = [(i.name, [of_shape(s) for s in i.shapes if s.collision]) for i in scene.items]
+        self._own = dict(furniture + things)
+        self.names = tuple(self._own)
+        self._solids = [solid for own in self._own.values() for solid in own]
+        self._owner = np.array(
+            [k for k, own in enumerate(self._own.values()) for _ in own], dtype=np.int64
+        )
+        self._table = table(self._solids)
+        self._X_BS = np.array([s.X for s in self._solids]).reshape(-1, 4, 4)
+        self._place_still()
+        frame, X_FP = collision_model(robot).tree.link(robot.palm)
+        self._palm, self._X_FP = frame, X_FP
+        self._worlds: Cache[CollisionWorld] = OrderedDict()
+        self._rounded: Cache[tuple[State, object, object]] = OrderedDict()
+        self._furniture: Cache[tuple[Array, Array, Array]] = OrderedDict()
+
+    def _place_still(self) -> None:
+        """Poses and boxes of all solids with the joints at zero; lists those that may move."""
+        scene = self.scene
+        self._X = np.tile(np.eye(4), (len(self._solids), 1, 1))
+        self._low, self._high = np.zeros((2, len(self._solids), 3))
+        self._movable: list[tuple[str, list[int]]] = []
+        for index, name in enumerate(self.names):
+            rows = [k for k, owner in enumerate(self._owner) if owner == index]
+            if name in scene.item_index or is_movable(scene, scene.body(name)):
+                self._movable.append((name, rows))
+                continue
+            X_WB = scene.body_pose(name, np.zeros(len(scene.joints)))
+            self._put((self._X, self._low, self._high), rows, X_WB)
+
+    def world(self, state: State, driven: str | None = None) -> CollisionWorld:
+        """The world in ``state``, a held item attached to the hand.
+
+        With ``driven``, the name of a scene joint, the bodies that it moves are attached to it,
+        and its value is the last number of every configuration.
+        """
+        found = self._world(state, driven)
+        return found if np.array_equal(np.asarray(found.q), state.q) else replace(found, q=state.q)
+
+    def _world(self, state: State, driven: str | None) -> CollisionWorld:
+        """The world, with the robot's joints of the first such State.
+
+        Made from rounded poses, so that it depends on its key alone.
+        """
+        rounded, key = self._canonical_state(state)
+
+        def make() -> CollisionWorld:
+            return self._make(State(state.q, rounded.scene_q, rounded.items), driven)
+
+        return cached(self._worlds, (key, driven), make, _KEPT)
+
+    def _canonical_state(self, state: State) -> tuple[State, object]:
+        """The State with its poses rounded, and a key of everything but the robot's joints.
+
+        Cached by the identity of the arrays, which never change.
+        """
+        arrays = (state.items, state.scene_q)
+
+        def make() -> tuple[State, object, object]:
+            scene_q = frozen(_rounded(state.scene_q))
+            items = tuple(Placement(p.parent, frozen(_rounded(p.X_PI))) for p in state.items)
+            key = (*((p.parent, p.X_PI.tobytes()) for p in items), scene_q.tobytes())
+            return State(state.q, scene_q, items), key, arrays  # arrays: their ids stay unique
+
+        return cached(self._rounded, tuple(map(id, arrays)), make, _KEPT)[:2]
+
+    def constant_pairs(self, group: str) -> frozenset[Pair]:
+        """Pairs whose distance can't change while a group moves: no path can avoid them.
+
+        The chassis and what it drives over; for the arm, the links below it and everything.
+        """
+        robot = self.robot
+        if "base" in group:  # alone, or with the arm
+            return pairs(robot.base_links[:1], self._ground)
+        return pairs(robot.base_links, self.names)
+
+    @cached_property
+    def _ground(self) -> tuple[str, ...]:
+        """Fixed bodies so low that the chassis drives over them."""
+        bodies = self.scene.bodies
+        return tuple(b.name for b in bodies if b.joint is None and _top(b) < _GROUND)
+
+    def view(
+        self,
+        state: State,
+        group: str,
+        allowed: frozenset[Pair] = frozenset(),
+        margin: float = MARGIN,
+        driven: str | None = None,
+    ) -> View:
+        """One joint group in the world of ``state``, the robot's other joints as there."""
+        return self._world(state, driven).view(group, state.q, allowed, margin)
+
+    def checker(
+        self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
+    ) -> View:
+        """The view of the whole robot in ``state``, in which scene joints can move along.
+
+        ``allowed`` pairs may touch.
+        """
+
+        def with_scene(Q: Array, scene_q: Array) -> tuple[View, Array]:
+            return self.view_with_scene(state, Q, scene_q, allowed, margin)
+
+        return replace(self.view(state, "all", allowed, margin), with_scene=with_scene)
+
+    def view_with_scene(
+        self, state: State, Q: Array, scene_q: Array, allowed: frozenset[Pair], margin: float
+    ) -> tuple[View, Array]:
+        """The view that checks Q (m, n) with the scene joints at ``scene_q`` (m, nj), and its rows.
+
+        A scene joint that differs among the rows is the last number of each.
+
+        Raises:
+            ValueError: more than one scene joint moves.
+        """
+        moving = np.nonzero(np.ptp(scene_q, axis=0) > 0.0)[0]
+        if len(moving) > 1:
+            raise ValueError("one scene joint at a time can move along")
+        state = state.with_scene(scene_q[0])
+        if not len(moving):
+            return self.view(state, "all", allowed, margin), Q
+        view = self.view(state, "all", allowed, margin, self.scene.joints[int(moving[0])].name)
+        return view, np.column_stack([Q, scene_q[:, moving]])
+
+    def _put(self, placed: tuple[Array, Array, Array], rows: list[int], X_WB: Array) -> None:
+        """Write poses and boxes of a body's solids into X (m, 4, 4), low, high (m, 3)."""
+        X, low, high = placed
+        X[rows] = X_WB @ self._X_BS[rows]
+        some = self._table._replace(shape=self._table.shape[rows])
+        low[rows], high[rows] = bounds(some, X[rows])
+
+    def _furnished(self, scene_q: Array) -> tuple[Array, Array, Array]:
+        """Poses and boxes of all solids with the joints at ``scene_q``; items come later."""
+
+        def make() -> tuple[Array, Array, Array]:
+            placed = self._X.copy(), self._low.copy(), self._high.copy()
+            for name, rows in self._movable:
+                if name not in self.scene.item_index:
+                    self._put(placed, rows, self.scene.body_pose(name, scene_q))
+            return placed
+
+        return cached(self._furniture, scene_q.tobytes(), make, _KEPT)
+
+    def _make(self, state: State, driven: str | None) -> CollisionWorld:
+        scene = self.scene
+        X, low, high = (array.copy() for array in self._furnished(state.scene_q))
+        for name, rows in self._movable:
+            if name in scene.item_index:
+                X_WI = item_pose(scene, state, scene.item_index[name], np.eye(4))
+                self._put((X, low, high), rows, X_WI)
+        obstacles = Obstacles(
+            self._table,
+            row12(X).astype(np.float32),
+            low.astype(np.float32),
+            high.astype(np.float32),
+            self._owner,
+        )
+        attached_bodies, hidden = self._attached_bodies(state, driven)
+        joint = None if driven is None else scene_joint(scene, driven, state.scene_q)
+        return CollisionWorld(
+            self.robot,
+            FixedBodies(self.names, obstacles),
+            q=state.q,
+            attached_bodies=attached_bodies,
+            joint=joint,
+            hidden=hidden,
+        )
+
+    def _attached_bodies(
+        self, state: State, driven: str | None
+    ) -> tuple[tuple[AttachedBody, ...], frozenset[str]]:
+        scene, fingers = self.scene, frozenset(self.robot.fingers)
+        found = []
+        moved = scene.moved_by(driven) if driven is not None else ()
+        # Poses with the joint at zero, and the other joints as they are.
+        scene_q = np.array(state.scene_q)
+        if driven is not None:
+            scene_q[scene.joint_index[driven]] = 0.0
+        furniture = frozenset(body.name for body in scene.bodies)
+        for k, item in enumerate(scene.items):
+            placed = state.items[k]
+            if placed.parent == HAND:
+                X = self._X_FP @ placed.X_PI
+                found.append(
+                    AttachedBody(item.name, self._palm, self._placed(item.name, X), fingers)
+                )
+            elif placed.parent != WORLD and placed.parent in moved:
+                X = scene.body_pose(placed.parent, scene_q) @ placed.X_PI
+                found.append(self._on_joint(item.name, X, driven, scene_q, frozenset()))
+        for name in moved:
+            X = scene.body_pose(name, scene_q)
+            found.append(self._on_joint(name, X, driven, scene_q, furniture))
+        return tuple(found), frozenset(body.name for body in found)
+
+    def _on_joint(
+        self, name: str, X_W: Array, driven: str | None, scene_q: Array, passes: frozenset[str]
+    ) -> AttachedBody:
+        assert driven is not None
+        X_JW = np.linalg.inv(scene_joint(self.scene, driven, scene_q).X_WJ)
+        return AttachedBody(name, -1, self._placed(name, X_JW @ X_W), passes=passes)
+
+    def _placed(self, name: str, X: Array) -> tuple[Solid, ...]:
+        return tuple(replace(s, X=frozen(X @ s.X)) for s in self._own[name])
+
+
+def scene_joint(scene: Scene, name: str, scene_q: Array) -> SceneJoint:
+    """A scene's joint for the kernel: its frame has z along the axis, through the pivot.
+
+    The frame moves with the body that carries it (a door on a drawer), placed by ``scene_q``.
+    """
+    joint = scene.joint(name)
+    z = joint.axis
+    x = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = x - z * (z @ x)
+    x = x / np.linalg.norm(x)
+    prismatic = joint.kind == "prismatic"
+    origin = np.zeros(3) if prismatic else joint.pivot
+    X_WJ = transform(np.stack([x, np.cross(z, x), z], axis=1), origin)
+    parent = next((body.parent for body in scene.bodies if body.joint == name), WORLD)
+    if parent != WORLD:
+        moved = scene.body_pose(parent, scene_q) @ inverse(scene.body(parent).X_WB0)
+        X_WJ = moved @ X_WJ
+    return SceneJoint(frozen(X_WJ), prismatic, joint.lower, joint.upper)
+
+
+def _rounded(values: Array) -> Array:
+    """Rounded to ``_DIGITS``, without negative zeros."""
+    return np.round(values, _DIGITS) + 0.0
+
+
+def _top(body: Body) -> float:
+    """Highest z (m) of a fixed body's collision shapes; -infinity if it has none."""
+    tops = [shape.bounds(body.X_WB0)[1][2] for shape in body.shapes if shape.collision]
+    return float(max(tops, default=-np.inf))

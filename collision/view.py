@@ -1,0 +1,322 @@
+"""View: collision checks, proofs and distances for one joint group in a CollisionWorld."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import comb, inf, isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from galley.collision.checker import Contact, Pair, pair
+from galley.collision.kernel.arrays import ROUNDING, KernelArrays
+from galley.collision.moving_bodies import MovingBodies
+from galley.domain.frames import Array
+
+LANES = 16
+
+
+class Nearby(NamedTuple):
+    """Pairs of bodies that are near each other.
+
+    Attributes:
+        row: (p,) which of the configurations.
+        distance: (p,) metres, negative where they overlap.
+        required: (p,) metres that the two must keep at sampled states.
+        gradient: (p, k) how the distance grows with each joint, metres a radian or metre.
+    """
+
+    row: NDArray[np.int64]
+    distance: Array
+    required: Array
+    gradient: Array
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One joint group in a world. ``SceneKernel.checker`` makes one that is a ``Checker``.
+
+    Made by ``CollisionWorld.view``. For one thread at a time: it owns scratch.
+
+    Attributes:
+        group: name of the joint group, ``base+arm`` for two.
+        moving: positions in q of its joints (k,).
+        moving_bodies: what moves. bodies: names of what stands still.
+        arrays: what the kernel works on; table: their addresses, for compiled functions.
+        with_scene: (Q (m, n), scene_q (m, nj)) -> the view with the scene joints there, and the
+            rows to check in it; None if scene joints can't move.
+    """
+
+    group: str
+    moving: NDArray[np.int64]
+    moving_bodies: MovingBodies
+    bodies: tuple[str, ...]
+    arrays: KernelArrays
+    table: NDArray[np.int64]
+    with_scene: Callable[[Array, Array], tuple[View, Array]] | None = None
+
+    @cached_property
+    def rough(self) -> View:
+        """The same view by the spheres alone, which is faster. They share their scratch."""
+        margins = self.arrays.checks.margins.copy()
+        margins[2] = 0.0
+        return self._with("checks", "margins", margins)
+
+    @cached_property
+    def fine(self) -> View:
+        """The same view at half the step; kept as long as this one, for its table's arrays."""
+        return self.finer(0.5)
+
+    def finer(self, factor: float) -> View:
+        """The same view, edges checked at ``factor`` times the step. They share their scratch."""
+        return self._with("tree", "step", self.arrays.tree.step * factor)
+
+    def _with(self, part: str, field: str, values: NDArray[Any]) -> View:
+        """The same view with another array, of the same shape and type, for one field."""
+        from galley.collision.kernel.packed import row_of
+
+        changed: Any = getattr(self.arrays, part)._replace(**{field: values})
+        table = self.table.copy()
+        table[row_of(changed.__class__, field), 0] = values.ctypes.data
+        arrays: dict[str, Any] = {part: changed}
+        return replace(self, arrays=self.arrays._replace(**arrays), table=table)
+
+    def free(self, q: ArrayLike, scene_q: Array | None = None) -> bool:
+        """Whether one configuration (k,) keeps the margin, scene joints at ``scene_q`` (nj,)."""
+        from galley.collision.kernel.edges import state_free
+
+        if scene_q is not None:
+            view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
+            return view.free(rows[0])
+        return bool(state_free(self.table, configuration(q, len(self.moving))))
+
+    def free_many(self, states: ArrayLike, scene_q: Array | None = None) -> NDArray[np.bool_]:
+        """Which of many configurations (m, k) keep the margin, with scene joints (m, nj): (m,)."""
+        from galley.collision.kernel.edges import states_free
+
+        if scene_q is not None:
+            view, moved = self._with_scene(np.asarray(states), scene_q)
+            return view.free_many(moved)
+        rows = configurations(states, len(self.moving))
+        out = np.empty(len(rows), dtype=np.bool_)
+        states_free(self.table, rows, out)
+        return out
+
+    def _with_scene(self, Q: Array, scene_q: Array) -> tuple[View, Array]:
+        if self.with_scene is None:
+            raise ValueError("scene joints can be given where SceneKernel.checker made the view")
+        return self.with_scene(Q, scene_q)
+
+    def edges_free(self, A: ArrayLike, B: ArrayLike, exact: bool = False) -> NDArray[np.bool_]:
+        """Which straight edges from A (m, k) to B (m, k) are free at the step: (m,). Sampled.
+
+        For guidance: by the spheres alone, unless ``exact``.
+        """
+        from galley.collision.kernel.edges import segments_free
+
+        a, b = configurations(A, len(self.moving)), configurations(B, len(self.moving))
+        out = np.empty(len(a), dtype=np.bool_)
+        table = self.table if exact else self.rough.table
+        segments_free(table, a, b, out)
+        return out
+
+    def unproven(
+        self, points: ArrayLike, required: float | None = None
+    ) -> tuple[int, float] | None:
+        """Where a polygonal path (n, k) can't be proven free.
+
+        Args:
+            required: metres that all must keep; the margin where omitted.
+
+        Returns:
+            None if all is proven, else the first such edge's index, and the share of it, in
+            [0, 1], of a state on it that could not be proven.
+        """
+        from galley.collision.kernel.edges import path_proven
+
+        rows = configurations(points, len(self.moving))
+        least = self._required(required)
+        edge, share, _ = path_proven(self.table, rows, least)
+        return None if edge < 0 else (int(edge), float(share))
+
+    def curve_unproven(
+        self, breaks: ArrayLike, coefficients: ArrayLike, required: float | None = None
+    ) -> float | None:
+        """Where a piecewise polynomial curve can't be proven free, between samples too.
+
+        Args:
+            breaks: (n + 1,) parameter values at which the pieces begin and end.
+            coefficients: (n, d + 1, k), of powers of the parameter since the piece's beginning.
+            required: metres that all must keep; the margin where omitted.
+
+        Returns:
+            None if all is proven, else the parameter of the first state that could not be.
+        """
+        from galley.collision.kernel.edges import curve_proven
+
+        ends = _plain(breaks)
+        pieces = _plain(coefficients)
+        if pieces.ndim != 3 or pieces.shape[2] != len(self.moving) or len(ends) != len(pieces) + 1:
+            raise ValueError(
+                f"a curve of this group has n + 1 breaks and coefficients (n, d + 1, "
+                f"{len(self.moving)}), got shapes {ends.shape} and {pieces.shape}"
+            )
+        lengths = np.diff(ends)
+        if len(lengths) == 0 or not (lengths > 0.0).all():
+            raise ValueError("a curve has at least one piece, and breaks that increase")
+        pieces *= lengths[:, None, None] ** np.arange(pieces.shape[1])[None, :, None]
+        least = self._required(required) + self._rounding_of(pieces)
+        piece, share, _ = curve_proven(self.table, pieces, steepest(pieces), least)
+        return None if piece < 0 else float(ends[piece] + share * lengths[piece])
+
+    def _required(self, required: float | None) -> float:
+        """Metres to prove; by default the margin."""
+        if required is None:
+            return float(self.arrays.checks.margins[0]) - ROUNDING
+        if not (isfinite(required) and required >= 0.0):  # NaN would prove anything
+            raise ValueError(f"required must be a finite number of metres from 0, got {required}")
+        return required
+
+    def _rounding_of(self, pieces: Array) -> float:
+        """Metres by which float32 may misplace a point when it evaluates these polynomials."""
+        sizes = np.abs(pieces).sum(axis=1).max(axis=0)  # (k,) what Horner's rule adds up
+        return float(
+            (self.arrays.checks.reach @ (sizes * pieces.shape[1] * 2.0**-23)).max(initial=0.0)
+        )
+
+    def nearby(self, states: ArrayLike, within: float) -> Nearby:
+        """Pairs that are nearer than what they must keep plus ``within`` metres, with gradients.
+
+        For configurations (m, k). A body of several solids has a row for each that is near.
+        """
+        return self._nearby(configurations(states, len(self.moving)), within, False)
+
+    def _nearby(self, rows: Array, within: float, least: bool) -> Nearby:
+        from galley.collision.kernel.contacts import DISTANCE, GRADIENT, REQUIRED, ROW, nearby
+        from galley.collision.kernel.separation import WITNESS_SCRATCH
+
+        _metres(within)
+        every, carries, room = (
+            self.moving_bodies.all_joints,
+            self.moving_bodies.carries,
+            np.empty(WITNESS_SCRATCH),
+        )
+        size = 32 * len(rows) + 64
+        while True:
+            out = np.empty((size, GRADIENT + len(self.moving)))
+            count = int(nearby(self.table, every, carries, rows, within, least, room, out))
+            if count <= size:
+                break
+            size = count
+        out = out[:count]
+        return Nearby(
+            out[:, ROW].astype(np.int64),
+            out[:, DISTANCE],
+            out[:, REQUIRED],
+            out[:, GRADIENT:],
+        )
+
+    def contacts(
+        self, q: ArrayLike, scene_q: Array | None = None, within: float | None = None
+    ) -> tuple[Contact, ...]:
+        """Pairs nearer than ``within`` metres (default: the margin) at q (k,), nearest first.
+
+        Distances are the hulls' where things are apart, and where they overlap minus the depth of
+        the deepest sphere. The robot's own parts count where they are within 2 mm.
+        """
+        from galley.collision.kernel.contacts import distances_at
+
+        if scene_q is not None:
+            view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
+            return view.contacts(rows[0], within=within)
+        margins = self.arrays.checks.margins
+        margin = float(margins[0]) if within is None else _metres(within)
+        full = np.array(self.arrays.tree.q)
+        full[self.moving] = configuration(q, len(self.moving))
+        P, B = len(self.moving_bodies.names), len(self.bodies)
+        cap = max(margin, float(margins[1])) + 1e-3
+        scene = np.empty((P, max(B, 1)))
+        between = np.empty((P, P))
+        distances_at(self.table, self.moving_bodies.all_joints, full, cap, scene, between)
+        found: dict[Pair, float] = {}
+        names = self.moving_bodies.names
+        for i, j in zip(*np.nonzero(scene[:, :B] < margin), strict=True):
+            _enter(found, names[i], self.bodies[j], float(scene[i, j]))
+        own = self.moving_bodies.own
+        limits = np.full((P, P), float(margins[1]))
+        limits[own:] = limits[:, own:] = margin  # attached bodies keep the full margin
+        for i, j in zip(*np.nonzero(between < limits), strict=True):
+            _enter(found, names[i], names[j], float(between[i, j]))
+        contacts = [Contact(a, b, d) for (a, b), d in found.items()]
+        return tuple(sorted(contacts, key=lambda c: c.distance))
+
+    def clearances(self, states: ArrayLike, cap: float = 0.3) -> Array:
+        """Least distances (m,), at most ``cap``, between what moves and what stands still.
+
+        For configurations (m, k), by the hulls; where they overlap, minus the depth along a face's
+        normal.
+        """
+        rows = configurations(states, len(self.moving))
+        near = self._nearby(rows, cap - float(self.arrays.checks.margins[0]), True)
+        out = np.full(len(rows), cap)
+        np.minimum.at(out, near.row, near.distance)
+        return out
+
+    def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:
+        """``clearances`` of one configuration (k,)."""
+        return float(self.clearances(configuration(q, len(self.moving))[None], cap)[0])
+
+
+def steepest(pieces: Array) -> Array:
+    """Bounds (n, k) on the magnitude of the derivatives of polynomials (n, d + 1, k) on [0, 1].
+
+    The largest of the derivative's Bernstein coefficients.
+    """
+    degree = pieces.shape[1] - 1
+    if degree == 0:
+        return np.zeros((pieces.shape[0], pieces.shape[2]))
+    slopes = pieces[:, 1:] * np.arange(1, degree + 1)[None, :, None]
+    basis = np.array(
+        [[comb(i, j) / comb(degree - 1, j) for j in range(degree)] for i in range(degree)]
+    )
+    return np.ascontiguousarray(np.abs(np.einsum("ij,njk->nik", basis, slopes)).max(axis=1))
+
+
+def _metres(within: float) -> float:
+    """A distance, inf for any; ValueError if it is NaN, which nothing is nearer than."""
+    if not within >= -inf:
+        raise ValueError(f"within must be a number of metres, got {within}")
+    return within
+
+
+def _enter(found: dict[Pair, float], a: str, b: str, distance: float) -> None:
+    key = pair(a, b)
+    if distance < found.get(key, np.inf):
+        found[key] = distance
+
+
+def configuration(q: ArrayLike, k: int) -> Array:
+    """A copy (k,) for compiled code; ValueError if it has another shape or is not finite."""
+    row = _plain(q)
+    if row.shape != (k,):
+        raise ValueError(f"a configuration of this group has {k} values, got shape {row.shape}")
+    return row
+
+
+def configurations(states: ArrayLike, k: int) -> Array:
+    """A copy (m, k) for compiled code; ValueError if it has another shape or is not finite."""
+    rows = _plain(states)
+    if rows.ndim != 2 or rows.shape[1] != k:
+        raise ValueError(f"configurations of this group are (m, {k}), got shape {rows.shape}")
+    return rows
+
+
+def _plain(numbers: ArrayLike) -> Array:
+    """A writable, contiguous copy: for read-only arrays Numba would recompile."""
+    found = np.array(numbers, dtype=np.float64, order="C")
+    if not np.isfinite(found).all():  # compiled comparisons would call NaN free
+        raise ValueError("a configuration must be made of finite numbers")
+    return found

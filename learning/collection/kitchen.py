@@ -1,0 +1,230 @@
+"""A run as an episode of demonstrations (docs/demonstrations.md has its arrays).
+
+Here, for neither side may import the other: ``demonstrations`` knows no robot, ``execution`` no
+demonstrations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from galley import engine
+from galley.domain.errors import BadInput
+from galley.domain.failure import Failure
+from galley.domain.frames import Array, continuous
+from galley.domain.log import Log
+from galley.domain.scene.model import Scene
+from galley.execution.disturbance.noise import Noise
+from galley.execution.executor import LOG_PERIOD
+from galley.learning.demonstrations import Collection, Episode, NoEpisode
+from galley.results.stages import Execution
+from galley.robots.catalog import robot_of
+from galley.robots.model import RobotModel
+from galley.sweeps import digest
+from galley.tamp.task import TampTask
+from galley.viz.film.captions import split_recovery
+from galley.viz.film.frames import split_line
+from galley.viz.film.pictures import CAMERAS, pictures
+
+SYMBOLIC_ACTION = "symbolic_action"
+"""Observation with the index of the symbolic action, and key of the metadata with their texts."""
+
+SIZES = (96, 480)  # pixels a side, of pictures
+_ITEM = "item_"
+_GROUPS = {"base": "base", "joints": "arm", "gripper": "fingers"}  # observation: robot's group
+_LOG_RATE = round(1.0 / LOG_PERIOD)  # Hz
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is kept of a run.
+
+    Attributes:
+        rate: steps a second, of which a log's 120 samples are a multiple.
+        cameras: of ``CAMERAS``. size: of their pictures, pixels a side.
+
+    Raises:
+        BadInput: no such camera, size or rate.
+    """
+
+    rate: int = 20
+    cameras: tuple[str, ...] = ()
+    size: int = SIZES[0]
+
+    def __post_init__(self) -> None:
+        if self.rate < 1 or _LOG_RATE % self.rate:
+            rates = ", ".join(str(r) for r in range(1, _LOG_RATE + 1) if _LOG_RATE % r == 0)
+            what = f"{self.rate} does not divide the {_LOG_RATE} samples a second: {rates} do"
+            raise BadInput.one("rate", what)
+        for name in self.cameras:
+            if name not in CAMERAS or self.cameras.count(name) > 1:
+                what = f"'{name}' is not one of {', '.join(CAMERAS)}, each of them once"
+                raise BadInput.one("cameras", what)
+        if not SIZES[0] <= self.size <= SIZES[1]:
+            what = f"{self.size}: a picture has {SIZES[0]} to {SIZES[1]} pixels a side"
+            raise BadInput.one("size", what)
+
+
+@dataclass(frozen=True)
+class Demonstrator:
+    """Runs a task with the planner; can be pickled if the task's skills can.
+
+    Attributes:
+        task: see ``engine.load``.
+        executor, noise: see ``engine.execute``. optimize: see ``engine.solve``.
+        recording: what is kept.
+    """
+
+    task: TampTask
+    executor: str = "physics"
+    noise: Noise | None = None
+    optimize: str = "smooth"
+    recording: Recording = Recording()
+
+    def __call__(self, seed: int) -> Episode:
+        """The episode of a seed. One that failed on the way is an episode too.
+
+        Raises:
+            NoEpisode: there is no plan, nothing to do, or execution gave up before any motion.
+        """
+        solution = engine.solve(self.task, seed, optimize=self.optimize)
+        if isinstance(solution, Failure):
+            raise NoEpisode(f"no plan: {solution}")
+        run = engine.execute(solution, self.executor, noise=self.noise)
+        if not run.motions:
+            raise NoEpisode(str(run.aborted or "nothing to do: the goal holds at the start"))
+        return episode_of(run, self.recording)
+
+    @property
+    def collection(self) -> Collection:
+        """What its episodes have in common."""
+        task, recording = self.task, self.recording
+        settings: dict[str, Any] = {
+            "scene": task.scene.name,
+            "robot": task.scene.robot.model,
+            "domain": task.domain.name,
+            "problem": task.problem.name,
+            "executor": self.executor,
+            "noise": None if self.noise is None else asdict(self.noise),
+            "optimize": self.optimize,
+            **asdict(recording),
+            # Any of them changes what a seed does.
+            "digest of files and code": digest(task.files),
+        }
+        if not recording.cameras:
+            del settings["size"]
+        return Collection(
+            f"{task.problem.name} in {task.scene.name}",
+            settings,
+            description="Runs of a task-and-motion planner: the plan, as it was executed.",
+            arrays=_meanings(task.scene, robot_of(task.scene.robot), recording),
+        )
+
+
+def episode_of(run: Execution, recording: Recording) -> Episode:
+    """The episode of a run: every so many samples of its log, as they are.
+
+    An action is what is commanded one step later: without physics the command at a time is the
+    position at that time, from which nothing can be learned.
+    """
+    log, task = run.log, run.solution.task
+    robot = robot_of(task.scene.robot)
+    steps = np.arange(0, len(log.time), round(1.0 / (recording.rate * log.period)))
+    later = np.minimum(steps + steps[1:2].sum(), len(log.time) - 1)
+    actions, which = _symbolic_actions(log)
+    at = partial(_by_group, robot)
+    items = np.concatenate([log.items[..., :3], continuous(log.items[..., 3:])], axis=-1)[steps]
+    observations = {
+        **at(log.q[steps]),
+        **{f"{name}_velocity": each for name, each in at(log.velocity[steps]).items()},
+        **{_ITEM + item.name: items[:, k] for k, item in enumerate(task.scene.items)},
+        "held": log.held[steps, None],
+        SYMBOLIC_ACTION: which[steps, None],
+    }
+    if task.scene.joints:
+        observations["scene_joints"] = log.scene_q[steps]
+    states = (log.q[steps], log.scene_q[steps], log.items[steps])
+    for camera in recording.cameras:
+        film = np.empty((len(steps), recording.size, recording.size, 3), dtype=np.uint8)
+        for k, each in enumerate(pictures(camera, recording.size, task.scene, robot, states)):
+            film[k] = each
+        film.setflags(write=False)
+        observations[camera] = film
+    metadata: dict[str, Any] = {
+        "task": " ".join(map(str, task.problem.goal)),
+        "items": [item.name for item in task.scene.items],
+        SYMBOLIC_ACTION: actions,
+        "recoveries": len(run.recoveries),
+    }
+    if run.failure is not None:
+        # Why a search ended may name the seconds that it took, which differ from run to run.
+        metadata["failure"] = run.aborted.kind.value if run.aborted else str(run.failure)
+    command = np.concatenate(list(at(log.command[later]).values()), axis=1)
+    seed = run.solution.settings.seed
+    return Episode(observations, command, log.time[steps], run.success, seed, metadata)
+
+
+def states_of(
+    episode: Episode, scene: Scene, robot: RobotModel
+) -> tuple[Array, Array, Array] | None:
+    """What ``pictures`` draws, of an episode of ``episode_of``; None if it is of another scene.
+
+    Returns:
+        Robot configurations (T, n), scene joint values (T, nj), item poses (T, ni, 7).
+    """
+    seen, names = episode.observations, [_ITEM + item.name for item in scene.items]
+    q = np.zeros((len(episode), robot.size))
+    for name, group in _GROUPS.items():
+        size = 1 if group == "fingers" else robot.group(group).size
+        if name not in seen or seen[name].shape[1:] != (size,):
+            return None
+        share = robot.group(group).size if group == "fingers" else 1
+        q[:, robot.slice(group)] = seen[name] / share
+    scene_q = seen.get("scene_joints", np.empty((len(q), 0)))
+    items_seen = {name for name in seen if name.startswith(_ITEM)}
+    if scene_q.shape[1:] != (len(scene.joints),) or set(names) != items_seen:
+        return None
+    items = np.stack([seen[name] for name in names], axis=1) if names else np.empty((len(q), 0, 7))
+    return q, scene_q, items
+
+
+def _by_group(robot: RobotModel, values: Array) -> dict[str, Array]:
+    """Columns of (T, n) by group; of the fingers their sum, which is the opening."""
+    found = {name: values[:, robot.slice(group)] for name, group in _GROUPS.items()}
+    return found | {"gripper": found["gripper"].sum(axis=1, keepdims=True)}
+
+
+def _symbolic_actions(log: Log) -> tuple[list[str], Array]:
+    """The actions that occur, in order, and the index of the present one (T,)."""
+    names = [split_line(split_recovery(str(line))[1])[0] for line in log.motions]
+    texts = list(dict.fromkeys(names))
+    of_motion = np.array([texts.index(name) for name in names])
+    return texts, of_motion[log.motion]
+
+
+def _meanings(scene: Scene, robot: RobotModel, recording: Recording) -> dict[str, str]:
+    """What each array is."""
+    base, joints = "base x, y (m), heading (rad) in the world", ", ".join(robot.group("arm").joints)
+    return {
+        "action": f"commanded one step later: {base}; the arm's joints (rad); opening of the "
+        "gripper (m): while it grips by force, as measured",
+        "base": base,
+        "base_velocity": "of base (m/s, rad/s)",
+        "joints": f"{joints} (rad)",
+        "joints_velocity": "of joints (rad/s)",
+        "gripper": "opening between the fingers (m)",
+        "gripper_velocity": "of gripper (m/s)",
+        **{
+            _ITEM + item.name: "true pose in the world: x, y, z (m), quaternion x, y, z, w, "
+            "w >= 0 first, then without jumps"
+            for item in scene.items
+        },
+        "held": "index into metadata 'items' of what the hand holds, -1: nothing",
+        SYMBOLIC_ACTION: f"index into metadata '{SYMBOLIC_ACTION}' of the action under way",
+        "scene_joints": f"{', '.join(joint.name for joint in scene.joints) or 'none'} (m or rad)",
+        **{name: f"camera '{name}'" for name in recording.cameras},
+    }

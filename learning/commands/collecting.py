@@ -1,0 +1,263 @@
+"""What commands share that collect, summarise and export demonstrations, of whatever kind.
+
+A command brings a function from a seed to its ``Episode``, and the ``Collection``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.common.arguments import index, need, out_option, plural, worker_options
+from galley.cli.common.tables import PlainTable
+from galley.domain.errors import BadInput
+
+if TYPE_CHECKING:
+    from galley.cli.common.progress import Printer
+    from galley.learning.demonstrations import Collection, Demonstrations, Episode
+
+FORMATS = ("parquet", "zarr", "lerobot")
+FILES_EPILOG = """results, in --out:
+  episode-000017.parquet   the episode of seed 17, there as soon as it has ended
+  dataset.json, README.md  settings and versions; the dataset card
+  zarr, lerobot            with --format, all episodes for diffusion_policy or LeRobot
+
+The files depend on options and seeds alone, not on --workers. The same command again goes on where
+a stopped one was; more seeds append. A folder with episodes of other options is refused."""
+
+
+def collect_options(p: argparse.ArgumentParser) -> None:
+    """Add the options of a command that collects, but for how many episodes."""
+    p.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="parquet",
+        help="what learners read: the folder itself, or besides it a folder 'zarr' "
+        "(diffusion_policy's replay buffer) or 'lerobot' (v3.0) in it (default parquet)",
+    )
+    p.add_argument(
+        "--licence",
+        default="CC-BY-4.0",
+        metavar="SPDX",
+        help="of the episodes, for the dataset card (default CC-BY-4.0)",
+    )
+    worker_options(p, "--workers")
+    out_option(p)
+
+
+def episode_option(p: argparse.ArgumentParser, default: int | None) -> None:
+    """Add which of a folder's episodes; the default None is all."""
+    shown = "all" if default is None else default
+    what = f"its place in the order of seeds, from 0 (default {shown})"
+    p.add_argument("--episode", type=index, default=default, metavar="K", help=what)
+
+
+def chosen_episodes(arguments: argparse.Namespace, episodes: Demonstrations) -> Sequence[int]:
+    """The indices that ``episode_option`` says.
+
+    Raises:
+        BadInput: there are none, or not so many.
+    """
+    if not len(episodes):
+        raise BadInput.one(arguments.folder, "has no episodes")
+    if arguments.episode is None:
+        return range(len(episodes))
+    if arguments.episode >= len(episodes):
+        what = f"has {plural(len(episodes), 'episode')}: --episode is 0 to {len(episodes) - 1}"
+        raise BadInput.one(arguments.folder, what)
+    return [arguments.episode]
+
+
+def licensed(collection: Collection, arguments: argparse.Namespace) -> Collection:
+    """A collection with the licence that ``collect_options`` says.
+
+    Raises:
+        BadInput: it is none.
+    """
+    try:
+        return replace(collection, licence=arguments.licence)
+    except ValueError as error:
+        raise BadInput.one("--licence", str(error)) from None
+
+
+@contextmanager
+def collecting_into(arguments: argparse.Namespace, collection: Collection) -> Iterator[Path]:
+    """The folder of ``collect_options``, this command's alone, opened for a collection.
+
+    Raises:
+        BadInput: it is another collection's, can't be made, or another command writes there.
+    """
+    from galley.learning.demonstrations import open_folder
+    from galley.learning.demonstrations.card import INFO
+    from galley.results.run_folder import check_destination, claimed, new_names
+
+    out: Path = arguments.out or next(new_names("demonstrations"))
+    check_destination(out, "", INFO)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    open_folder(out, collection)
+    with claimed(out, "", INFO):
+        yield out
+
+
+def conclude(
+    out: Path, collection: Collection, arguments: argparse.Namespace, printer: Printer, pace: str
+) -> None:
+    """Export what a folder holds, as ``collect_options`` say, and print what that is."""
+    from galley.learning.demonstrations import read_folder
+
+    found = read_folder(out)
+    if arguments.format != "parquet" and len(found):
+        printer.stage(f"exporting to {out / arguments.format}")
+        shutil.rmtree(out / arguments.format, ignore_errors=True)  # that of fewer episodes
+        export(found, collection, arguments.format, out / arguments.format)
+    printer.stage(f"{counts(found)}{pace}: {out}")
+
+
+def collect_command(
+    run: Callable[[int], Episode],
+    seeds: Sequence[int],
+    collection: Collection,
+    arguments: argparse.Namespace,
+    printer: Printer,
+) -> int:
+    """Collect the episodes of seeds with ``collect_options``, export them, and say what came of it.
+
+    Args:
+        run, collection: see ``demonstrations.collect``.
+
+    Returns:
+        The exit status: 0 if there is an episode of each seed.
+    """
+    from galley.learning.demonstrations import collect
+    from galley.sweeps import MissingRay
+
+    ended, began = 0, time.perf_counter()
+
+    def show(done: int, total: int, successes: int) -> None:
+        nonlocal ended
+        ended += 1
+        note = f"{done}/{total}, {successes} succeeded, {_pace(ended, time.perf_counter() - began)}"
+        printer.fraction("collecting", done / total, note)
+
+    with collecting_into(arguments, collection) as out:
+        printer.fraction("collecting", 0.0, f"0/{len(seeds)}")
+        try:
+            lost = collect(
+                run, seeds, collection, out, arguments.jobs, arguments.engine, progress=show
+            )
+        except MissingRay as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        finally:
+            printer.close()
+        pace = f" ({_pace(ended, time.perf_counter() - began)})" if ended else ""
+        conclude(out, collection, arguments, printer, pace)
+    for why, those in _by_reason({seed: each.why for seed, each in lost.items()}):
+        print(f"no episode of seed{'s' * (len(those) > 1)} {those}: {why}", file=sys.stderr)
+    return 1 if lost else 0
+
+
+def _pace(ended: int, seconds: float) -> str:
+    rate = ended / max(seconds, 1e-9)
+    return f"{rate:.1f} runs a second" if rate >= 1.0 else f"{60.0 * rate:.1f} runs a minute"
+
+
+def _by_reason(lost: dict[int, str]) -> list[tuple[str, str]]:
+    """Reasons with their seeds, as text."""
+    from galley.learning.demonstrations import NoEpisode
+
+    seeds: dict[str, list[str]] = {}
+    for seed, why in lost.items():
+        seeds.setdefault(why.removeprefix(f"{NoEpisode.__name__}: "), []).append(str(seed))
+    return [(why, ", ".join(those)) for why, those in seeds.items()]
+
+
+def counts(demonstrations: Demonstrations) -> str:
+    """How many episodes, how they ended, how many steps."""
+    infos = demonstrations.infos
+    good, bad = (sum(info.success is each for info in infos) for each in (True, False))
+    steps = plural(sum(info.length for info in infos), "step")
+    return f"{plural(len(infos), 'episode')}, {good} succeeded, {bad} failed, {steps}"
+
+
+def open_demonstrations(folder: Path) -> tuple[Demonstrations, Collection | None]:
+    """The episodes of a folder: collected, of plain tables, or a replay buffer (no collection).
+
+    Raises:
+        BadInput: none of these.
+    """
+    need("data", "pyarrow", "zarr")
+    from galley.learning.demonstrations import (
+        read_collection,
+        read_folder,
+        read_parquet,
+        read_replay_buffer,
+    )
+    from galley.learning.demonstrations.parquet import STEPS
+
+    if (folder / "meta" / "info.json").is_file():
+        raise BadInput.one(folder, "is a LeRobot dataset, which is only written; read its source")
+    if (folder / ".zgroup").is_file() or (folder / "zarr.json").is_file():
+        return read_replay_buffer(folder), None
+    collection = read_collection(folder)
+    read = read_parquet if (folder / STEPS).is_file() else read_folder
+    return read(folder), collection
+
+
+def export(demonstrations: Demonstrations, collection: Collection, kind: str, folder: Path) -> None:
+    """Write all episodes in one of ``FORMATS``.
+
+    Raises:
+        BadInput: the episodes can't be exported, or ``folder`` is there already.
+    """
+    from galley.learning.demonstrations import write_lerobot, write_parquet, write_replay_buffer
+
+    try:
+        if kind == "lerobot":
+            robot = collection.settings.get("robot")
+            write_lerobot(demonstrations, folder, collection, robot=robot)
+        else:
+            write = write_replay_buffer if kind == "zarr" else write_parquet
+            write(demonstrations, folder, collection)
+    except BadInput:
+        raise
+    except ValueError as error:  # no episodes, other arrays, no constant rate
+        raise BadInput.one(folder, f"can't be exported: {error}") from None
+
+
+def array_table(episodes: Demonstrations, collection: Collection | None) -> PlainTable:
+    """A row for each array: dtype, shape, range, mean, deviation, and what it is.
+
+    Raises:
+        BadInput: there are no episodes, or their arrays differ.
+    """
+    from galley.learning.demonstrations import summarize
+    from galley.learning.demonstrations.selection import alike
+
+    try:
+        layout = episodes[0].layout if len(episodes) else {}
+        moments = summarize(alike(episodes)).arrays
+    except BadInput:
+        raise
+    except ValueError as error:
+        raise BadInput.one("demonstrations", str(error)) from None
+    table = PlainTable(spare=("dtype", "deviation", "mean"))
+    for name in ("array", "dtype", "a step"):
+        table.add_column(name)
+    for name in ("least", "most", "mean", "deviation"):
+        table.add_column(name, right=True)
+    table.add_column("is", fold=True)
+    for name, (dtype, shape) in layout.items():
+        of = moments[name]
+        # Of all components together: the deviation is about their own means.
+        numbers = (of.low.min(), of.high.max(), of.mean.mean(), (of.std**2).mean() ** 0.5)
+        meaning = "" if collection is None else collection.arrays.get(name, "")
+        row = (name, dtype, " x ".join(map(str, shape)), *(f"{x:.4g}" for x in numbers))
+        table.add_row(*row, meaning)
+    return table

@@ -1,0 +1,40 @@
+"""``galley demos stats``: what a folder of demonstrations holds."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from statistics import median
+
+from galley.cli.common.progress import Printer
+from galley.learning.commands.collecting import array_table, counts, open_demonstrations
+
+EPILOG = """DIR is what a collect wrote, an export as parquet, or any replay buffer (zarr).
+
+examples:
+  galley demos stats demos
+  galley demos stats pusht_cchi_v7_replay.zarr"""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley demos stats``."""
+    p.add_argument("folder", type=Path, metavar="DIR", help="of demonstrations")
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Print counts and the table of arrays."""
+    found, collection = open_demonstrations(arguments.folder)
+    console = Printer().console
+    if collection is not None:
+        console.print(f"{collection.title} ({collection.licence})")
+    lengths = sorted(info.length for info in found.infos)
+    console.print(counts(found))
+    if not lengths:
+        return 0
+    seconds = sum(info.duration for info in found.infos)
+    middle = f"{median(lengths):g}"
+    console.print(f"{lengths[0]} to {lengths[-1]} steps, median {middle}; {seconds:.1f} s in all")
+    size = sum(each.stat().st_size for each in arguments.folder.rglob("*") if each.is_file())
+    console.print(f"{size / 2**20:.2f} MiB, {size / sum(lengths):.0f} bytes a step")
+    console.print(array_table(found, collection))
+    return 0

@@ -1,0 +1,65 @@
+"""``galley push replay``: do a stored episode's actions again, and compare."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.common.arguments import plural
+from galley.cli.common.progress import Printer
+from galley.domain.errors import BadInput
+from galley.learning.commands.collecting import chosen_episodes, episode_option, open_demonstrations
+
+if TYPE_CHECKING:
+    from galley.planar.pushing.rollout import Rollout
+
+_SAME = 1e-9  # m or rad: what other processors round otherwise
+EPILOG = """Each episode starts again from its seed, and its actions are done again; the states are
+compared with the stored ones. The exit status is 1 if one differs by more than 1e-9 m or rad.
+
+examples:
+  galley push replay pushes
+  galley push replay pushes --episode 3"""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley push replay``."""
+    p.add_argument("folder", type=Path, metavar="DIR", help="of galley push collect")
+    episode_option(p, None)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Replay; 1 if an episode differs."""
+    printer = Printer()
+    found = replayed(arguments, printer)
+    worst = max(apart for _, apart in found)
+    same = worst <= _SAME
+    how = "the same" if worst == 0.0 else f"largest difference of a state {worst:.2g} m or rad"
+    printer.console.print(f"{plural(len(found), 'episode')} replayed: {how}")
+    if not same:
+        worse = [str(rollout.seed) for rollout, apart in found if apart > _SAME]
+        print(f"not what was recorded: seed {', '.join(worse)}", file=sys.stderr)
+    return 0 if same else 1
+
+
+def replayed(arguments: argparse.Namespace, printer: Printer) -> list[tuple[Rollout, float]]:
+    """The chosen episodes, done again, each with its largest difference from what is stored.
+
+    Raises:
+        BadInput: no such episode, or the folder is not of pushing.
+    """
+    episodes, collection = open_demonstrations(arguments.folder)
+    if collection is None:
+        raise BadInput.one(arguments.folder, "is not of galley push collect: nothing to replay")
+    from galley.learning.collection.pushing import replay
+
+    chosen, found = chosen_episodes(arguments, episodes), []
+    try:
+        for done, k in enumerate(chosen):
+            printer.fraction("replaying", done / len(chosen))
+            found.append(replay(episodes[k], collection))
+    finally:
+        printer.close()
+    return found

@@ -1,0 +1,237 @@
+"""A folder of episodes, collected one by one: ``dataset.json`` and ``episode-000017.parquet``, ...
+
+The number of a file is the seed of its episode, which depends on seed and settings alone: the bytes
+do not depend on who writes it, or when. Files appear whole, so those that are there are finished: a
+killed collection resumes from them, and more seeds append to it.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from galley.domain.errors import BadInput
+from galley.domain.files import atomic_file, write_atomically, write_fault
+from galley.learning.demonstrations.card import CARD, INFO, Collection, card, read_record, text_of
+from galley.learning.demonstrations.columns import (
+    COMPRESSION,
+    episode_of,
+    table_of,
+    unreadable,
+)
+from galley.learning.demonstrations.episode import Episode, EpisodeInfo
+from galley.learning.demonstrations.selection import Demonstrations
+from galley.sweeps import LostJob, sweep
+
+logger = logging.getLogger(__name__)
+_KEY = b"galley"  # of a file's own metadata
+_PARTS = ("settings", "versions")  # of the record, on which an episode depends
+_REMEDY = "remove it, and collect again with the same options"
+
+Progress = Callable[[int, int, int], None]
+"""Called with the numbers of finished episodes, of all, and of those that succeeded."""
+
+
+def collect(
+    run: Callable[[int], Episode],
+    seeds: Sequence[int],
+    collection: Collection,
+    folder: Path | str,
+    workers: int | None = None,
+    engine: str = "process",
+    progress: Progress | None = None,
+) -> dict[int, LostJob]:
+    """Run the seeds whose episodes ``folder`` does not have yet, and keep each as it ends.
+
+    Args:
+        run: from a seed to its episode; called in the worker processes (``sweeps.sweep``).
+        collection: settings must be all that ``run`` depends on.
+        folder: made if missing; else, with episodes of the same settings.
+        workers, engine: as for ``sweep``.
+
+    Returns:
+        By seed, why its run raised, or its worker died; if there are none, all are there.
+
+    Raises:
+        BadInput: the folder has episodes of other settings or versions, or can't be written.
+        OSError: the disk is full. What is finished is kept.
+    """
+    folder = Path(folder)
+    open_folder(folder, collection)
+    record = collection.record()
+    wanted = dict.fromkeys(seeds)
+    there = _readable(folder, record)
+    missing = [seed for seed in wanted if _path(folder, seed) not in there]
+    known = [there[path] for seed in wanted if (path := _path(folder, seed)) in there]
+    done, total = len(known), len(wanted)
+    successes = sum(info.success is True for info in known)
+
+    def ended(_: int, result: EpisodeInfo | OSError | LostJob) -> None:
+        nonlocal done, successes
+        if isinstance(result, OSError):
+            raise result  # the next episodes would be lost like this one
+        if isinstance(result, EpisodeInfo):
+            done += 1
+            successes += result.success is True
+        if progress is not None:
+            progress(done, total, successes)
+
+    try:
+        results = sweep(partial(_run_one, run, collection, folder), missing, workers, engine, ended)
+    finally:
+        for path in folder.glob(".episode-*.partial"):  # of workers that were stopped
+            path.unlink(missing_ok=True)
+    demonstrations = _demonstrations(_readable(folder, record), record)
+    for load in demonstrations.loaders:
+        try:
+            layout = load().layout
+        except _Damaged as error:
+            logger.warning("%s", error)
+        else:
+            write_atomically(folder / CARD, card(collection, demonstrations, layout))
+            break
+    ended_as = zip(missing, results, strict=True)
+    return {seed: result for seed, result in ended_as if isinstance(result, LostJob)}
+
+
+def open_folder(folder: Path | str, collection: Collection) -> None:
+    """Make a folder ready for episodes of ``collection``, new or with some of them.
+
+    Raises:
+        BadInput: it has episodes of other settings or versions, or other files, or can't be
+            written.
+        OSError: the disk is full.
+    """
+    folder = Path(folder)
+    record = collection.record()
+    if not (folder / INFO).exists():
+        if folder.is_dir() and any(not each.name.startswith(".") for each in folder.iterdir()):
+            raise BadInput.one(folder, "has other files; choose a new or empty folder")
+    else:
+        earlier = read_record(folder)
+        for part in _PARTS:
+            old, new = earlier.get(part, {}), record[part]
+            for name in sorted({*old, *new}):
+                if old.get(name) != new.get(name):
+                    what = f"has episodes made with {name} {old.get(name)}, not {new.get(name)}"
+                    raise BadInput.one(folder, f"{what}; choose another folder")
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise write_fault(folder, error) from None
+    write_atomically(folder / INFO, text_of(record))
+
+
+def write_episode(folder: Path | str, collection: Collection, episode: Episode) -> EpisodeInfo:
+    """Write an episode's file, whole or not at all, over one of the same seed.
+
+    Args:
+        folder: of ``open_folder``.
+
+    Raises:
+        ValueError: the episode has no seed.
+        BadInput, OSError: as ``domain.files.atomic_file``.
+    """
+    folder = Path(folder)
+    import pyarrow.parquet
+
+    if episode.seed is None:
+        raise ValueError("an episode needs a seed: it numbers its file")
+    record = collection.record()
+    about = {**{part: record[part] for part in _PARTS}, "episode": asdict(episode.info)}
+    table = table_of(episode).replace_schema_metadata({_KEY: json.dumps(about)})
+    with atomic_file(_path(folder, episode.seed)) as partial_file:
+        pyarrow.parquet.write_table(table, partial_file, **COMPRESSION)
+    return episode.info
+
+
+def read_folder(folder: Path | str) -> Demonstrations:
+    """The finished episodes of a folder, in the order of their seeds.
+
+    Raises:
+        BadInput: it is not of demonstrations, or a file is damaged or of other settings.
+    """
+    folder = Path(folder)
+    record = read_record(folder)
+    return _demonstrations({path: _info(path, record) for path in _files(folder)}, record)
+
+
+def _run_one(
+    run: Callable[[int], Episode], collection: Collection, folder: Path, seed: int
+) -> EpisodeInfo | OSError:
+    """In a worker: run a seed and write its episode; an OSError is one of writing."""
+    episode = run(seed)
+    if episode.seed != seed:
+        raise ValueError(f"the episode of seed {seed} says seed {episode.seed}")
+    try:
+        return write_episode(folder, collection, episode)
+    except BadInput as error:  # it can't be pickled
+        return OSError(errno.EIO, str(error))
+    except OSError as error:
+        return error
+
+
+def _files(folder: Path) -> list[Path]:
+    """Of episodes, in the order of their seeds."""
+    return sorted(folder.glob("episode-*.parquet"), key=lambda each: (len(each.name), each.name))
+
+
+def _readable(folder: Path, record: dict[str, Any]) -> dict[Path, EpisodeInfo]:
+    """The episodes whose files aren't damaged."""
+    found = {}
+    for path in _files(folder):
+        try:
+            found[path] = _info(path, record)
+        except _Damaged as error:
+            logger.warning("%s", error)
+    return found
+
+
+def _demonstrations(infos: dict[Path, EpisodeInfo], record: dict[str, Any]) -> Demonstrations:
+    return Demonstrations(tuple(infos.values()), tuple(partial(_load, p, record) for p in infos))
+
+
+class _Damaged(BadInput):
+    """A file that can't be read as an episode."""
+
+    def __init__(self, path: Path, error: Exception) -> None:
+        super().__init__(unreadable(path, "an episode", error, _REMEDY).errors)
+
+
+def _info(path: Path, record: dict[str, Any]) -> EpisodeInfo:
+    """Of the file of an episode, which must be of the same settings and versions as ``record``."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        about = json.loads(pyarrow.parquet.read_metadata(path).metadata[_KEY])
+        info = EpisodeInfo(**about["episode"])
+        same = all(about[part] == record[part] for part in _PARTS)
+    except (OSError, KeyError, TypeError, ValueError, pyarrow.ArrowException) as error:
+        raise _Damaged(path, error) from None
+    if not same:
+        what = f"was made with other settings or versions than {INFO} says"
+        raise BadInput.one(path, f"{what}; keep it in a folder of its own")
+    return info
+
+
+def _load(path: Path, record: dict[str, Any]) -> Episode:
+    import pyarrow
+    import pyarrow.parquet
+
+    info = _info(path, record)
+    try:
+        table = pyarrow.parquet.read_table(path, page_checksum_verification=True)
+        return episode_of(table, info)
+    except (OSError, KeyError, ValueError, pyarrow.ArrowException) as error:
+        raise _Damaged(path, error) from None
+
+
+def _path(folder: Path, seed: int) -> Path:
+    return folder / f"episode-{seed:06d}.parquet"

@@ -1,0 +1,248 @@
+"""LeRobot datasets, version 3.0 (github.com/huggingface/lerobot), written without its packages.
+
+Images are PNGs in the parquet of the steps (dtype ``image``), which LeRobot reads as it reads
+videos: without loss, any frame at once, and with no codec. Floats become float32.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.files import atomic_folder
+from galley.learning.demonstrations.card import CARD, Collection, card
+from galley.learning.demonstrations.columns import OBSERVATION, lists
+from galley.learning.demonstrations.episode import ACTION, Episode, Layout, is_image
+from galley.learning.demonstrations.selection import Demonstrations, alike
+from galley.learning.demonstrations.statistics import Moments
+
+VERSION = "v3.0"
+IMAGES = OBSERVATION + "images."
+FILE_BYTES = 100 * 2**20  # a file of steps ends with the episode that passes this
+FILES_PER_CHUNK = 1000
+TOLERANCE = 1e-4  # s, LeRobot's own
+_FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
+
+Columns = dict[str, NDArray[Any]]
+"""By LeRobot's name of a feature: steps (T, ...)."""
+
+
+def write_lerobot(
+    demonstrations: Demonstrations,
+    folder: Path | str,
+    collection: Collection,
+    rate: int | None = None,
+    robot: str | None = None,
+) -> None:
+    """Write ``folder``, whole or not at all.
+
+    The task of an episode is ``task`` of its metadata, else the title of the collection.
+
+    Args:
+        folder: does not exist, or is empty.
+        rate: steps per second; None: that of the first episode.
+        robot: the type of robot, for ``info.json``.
+
+    Raises:
+        ValueError: there are no episodes, their arrays differ, or their times are not those of a
+            constant rate, a whole number per second.
+        BadInput, OSError: as ``domain.files.atomic_folder``.
+    """
+    tasks: dict[str, int] = {}
+    rows: list[dict[str, Any]] = []
+    moments: dict[str, list[Moments]] = {}
+    layout, features = Layout(), dict[str, Any]()
+    start = 0
+    with atomic_folder(folder) as partial, ExitStack() as stack:
+        steps = _Steps(partial / "data", stack)
+        for k, episode in enumerate(alike(demonstrations)):
+            rate = rate or _rate(episode)
+            task = str(episode.metadata.get("task", collection.title))
+            columns = _columns(episode, rate, k, start, tasks.setdefault(task, len(tasks)))
+            place = steps.write(columns)
+            own = {name: Moments.of(array) for name, array in columns.items()}
+            for name, each in own.items():
+                moments.setdefault(name, []).append(each)
+            stats = {
+                f"stats/{name}/{key}": value
+                for name, each in own.items()
+                for key, value in _record(name, each).items()
+            }
+            rows.append(_row(episode, k, start, task) | place | stats)
+            start += len(episode)
+            layout = layout or episode.layout
+            features = features or {name: _feature(array) for name, array in columns.items()}
+        stack.close()
+        info = {
+            "codebase_version": VERSION,
+            "robot_type": robot,
+            "total_episodes": len(rows),
+            "total_frames": start,
+            "total_tasks": len(tasks),
+            "chunks_size": FILES_PER_CHUNK,
+            "data_files_size_in_mb": FILE_BYTES // 2**20,
+            "video_files_size_in_mb": 200,
+            "fps": rate,
+            "splits": {"train": f"0:{len(rows)}"},
+            "data_path": f"data/{_FILE}",
+            "video_path": None,
+            "features": features,
+        }
+        stats = {name: _record(name, Moments.merged(each)) for name, each in moments.items()}
+        _write_episodes(partial, rows)
+        _write_tasks(partial, tasks)
+        (partial / "meta" / "info.json").write_text(json.dumps(info, indent=4) + "\n")
+        (partial / "meta" / "stats.json").write_text(json.dumps(stats, indent=4) + "\n")
+        text = card(collection, demonstrations, layout, "data/*/*.parquet")
+        (partial / CARD).write_text(text)
+
+
+def _rate(episode: Episode) -> int:
+    """Steps per second of an episode."""
+    if len(episode) < 2:
+        raise ValueError("the first episode has one step and so no rate; give the rate")
+    return max(1, round(1 / float(np.median(np.diff(episode.times)))))
+
+
+def _columns(episode: Episode, rate: int, k: int, start: int, task: int) -> Columns:
+    """The columns of the steps, those that LeRobot adds included."""
+    frames = np.arange(len(episode))
+    off = np.abs(episode.times - episode.times[0] - frames / rate).max()
+    if off > TOLERANCE:
+        raise ValueError(
+            f"episode {k} is not at {rate} steps per second: a time is {off:.2g} s off; LeRobot "
+            "needs a constant rate, a whole number per second"
+        )
+    columns: Columns = {}
+    for name, array in episode.arrays.items():
+        if is_image(str(array.dtype), array.shape[1:]):
+            # LeRobot's images have three channels.
+            columns[IMAGES + name] = np.broadcast_to(array, (*array.shape[:3], 3))
+        else:
+            key = ACTION if name == ACTION else OBSERVATION + name
+            columns[key] = array.astype(np.float32) if array.dtype == np.float64 else array
+    added: Columns = {
+        "timestamp": (frames / rate).astype(np.float32),
+        "frame_index": frames,
+        "episode_index": np.full(len(frames), k),
+        "index": start + frames,
+        "task_index": np.full(len(frames), task),
+    }
+    return columns | {name: array[:, None] for name, array in added.items()}
+
+
+def _feature(array: NDArray[Any]) -> dict[str, Any]:
+    """How ``info.json`` describes a column."""
+    image = is_image(str(array.dtype), array.shape[1:])
+    return {
+        "dtype": "image" if image else str(array.dtype),
+        "shape": list(array.shape[1:]),
+        "names": ["height", "width", "channels"] if image else None,
+    }
+
+
+class _Steps:
+    """Writes steps of episodes to files, until one is large enough for the next to begin."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.folder, self.stack = folder, stack
+        self.number = -1
+        self.path: Path | None = None
+        self.writer: Any = None
+
+    def write(self, columns: Columns) -> dict[str, int]:
+        """Write an episode as a row group; returns where, as a row of the episodes says it."""
+        import pyarrow
+        import pyarrow.parquet
+
+        table = pyarrow.table({name: _encoded(array) for name, array in columns.items()})
+        if self.path is None or self.path.stat().st_size > FILE_BYTES:
+            self.stack.close()
+            self.number += 1
+            self.path = self.folder / _FILE.format(**self._place())
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.writer = self.stack.enter_context(
+                pyarrow.parquet.ParquetWriter(self.path, table.schema, compression="zstd")
+            )
+        self.writer.write_table(table, row_group_size=len(table))
+        return {f"data/{key}": value for key, value in self._place().items()}
+
+    def _place(self) -> dict[str, int]:
+        chunk, file = divmod(self.number, FILES_PER_CHUNK)
+        return {"chunk_index": chunk, "file_index": file}
+
+
+def _encoded(array: NDArray[Any]) -> Any:
+    """As a pyarrow column: values, lists, or structs with PNGs, as ``datasets`` stores them."""
+    import pyarrow
+
+    if not is_image(str(array.dtype), array.shape[1:]):
+        return lists(array.reshape(-1) if array.shape[1:] == (1,) else array)
+    kind = pyarrow.struct({"bytes": pyarrow.binary(), "path": pyarrow.string()})
+    return pyarrow.array([{"bytes": _png(frame), "path": None} for frame in array], kind)
+
+
+def _png(frame: NDArray[np.uint8]) -> bytes:
+    from PIL import Image
+
+    stream = io.BytesIO()
+    Image.fromarray(frame).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def _row(episode: Episode, k: int, start: int, task: str) -> dict[str, Any]:
+    return {
+        "episode_index": k,
+        "tasks": [task],
+        "length": len(episode),
+        "dataset_from_index": start,
+        "dataset_to_index": start + len(episode),
+        "meta/episodes/chunk_index": 0,
+        "meta/episodes/file_index": 0,
+        # Not LeRobot's, which passes them on.
+        "success": episode.success,
+        "seed": episode.seed,
+        "metadata": json.dumps(episode.metadata),
+    }
+
+
+def _record(name: str, moments: Moments) -> dict[str, Any]:
+    """As ``stats.json`` has them: of images (channels, 1, 1), from 0 to 1."""
+    parts = {"min": moments.low, "max": moments.high, "mean": moments.mean, "std": moments.std}
+    if name.startswith(IMAGES):
+        parts = {key: value.reshape(-1, 1, 1) / 255 for key, value in parts.items()}
+    return {key: value.tolist() for key, value in parts.items()} | {"count": [moments.count]}
+
+
+def _write_episodes(folder: Path, rows: list[dict[str, Any]]) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    types = {"success": pyarrow.bool_(), "seed": pyarrow.int64()}  # also where all are unknown
+    columns = {
+        name: pyarrow.array([row[name] for row in rows], types.get(name)) for name in rows[0]
+    }
+    path = folder / "meta" / "episodes" / _FILE.format(chunk_index=0, file_index=0)
+    path.parent.mkdir(parents=True)
+    pyarrow.parquet.write_table(pyarrow.table(columns), path, compression="zstd")
+
+
+def _write_tasks(folder: Path, tasks: dict[str, int]) -> None:
+    """LeRobot reads this table by pandas, with the tasks' text as index."""
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.table({"task_index": list(tasks.values()), "task": list(tasks)})
+    columns: list[dict[str, str]] = [
+        {"name": name, "field_name": name, "pandas_type": kind, "numpy_type": dtype}
+        for name, kind, dtype in (("task_index", "int64", "int64"), ("task", "unicode", "object"))
+    ]
+    about = {"index_columns": ["task"], "columns": columns}
+    table = table.replace_schema_metadata({b"pandas": json.dumps(about)})
+    pyarrow.parquet.write_table(table, folder / "meta" / "tasks.parquet")

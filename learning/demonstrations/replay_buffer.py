@@ -1,0 +1,228 @@
+"""diffusion_policy's replay buffer (github.com/real-stanford/diffusion_policy): zarr, version 2.
+
+``data/<name>`` (steps, ...) has the steps of all episodes one after the other, ``data/action`` the
+actions; ``meta/episode_ends`` (episodes,) where each ends. Chunks of about 2 MB run along the
+steps. Upstream reads no more; ``meta/times``, ``meta/success``, ``meta/seeds`` and the root's
+attributes are ours.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from math import ceil, prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.errors import BadInput
+from galley.domain.files import atomic_folder
+from galley.domain.frames import Array
+from galley.learning.demonstrations.card import Collection, collection_of
+from galley.learning.demonstrations.columns import unreadable
+from galley.learning.demonstrations.episode import ACTION, Episode, EpisodeInfo
+from galley.learning.demonstrations.selection import Demonstrations, alike
+
+CHUNK_BYTES = 2e6  # as upstream's get_optimal_chunks
+_KEY = "galley"  # of the root's attributes
+_UNKNOWN = -1  # success or seed
+_REMEDY = "export it again"
+
+
+def write_replay_buffer(
+    demonstrations: Demonstrations, folder: Path | str, collection: Collection
+) -> None:
+    """Write ``folder``, by custom ``<name>.zarr``, whole or not at all.
+
+    Floats become float32; other dtypes stay, so images stay uint8.
+
+    Args:
+        folder: does not exist, or is empty.
+
+    Raises:
+        ValueError: there are no episodes, or their arrays differ.
+        BadInput, OSError: as ``domain.files.atomic_folder``.
+    """
+    import numcodecs
+    import zarr
+
+    lengths = [info.length for info in demonstrations.infos]
+    blosc = numcodecs.Blosc(cname="zstd", clevel=5, shuffle=numcodecs.Blosc.BITSHUFFLE)
+    columns, times = dict[str, _Column](), []
+    with atomic_folder(folder) as partial_folder:
+        root: Any = zarr.create_group(partial_folder, zarr_format=2)
+        data, meta = root.create_group("data"), root.create_group("meta")
+        for episode in alike(demonstrations):
+            times.append(episode.times)
+            for name, array in episode.arrays.items():
+                values = array.astype(np.float32) if array.dtype == np.float64 else array
+                if name not in columns:
+                    step = values.dtype.itemsize * prod(values.shape[1:])
+                    steps = min(sum(lengths), ceil(CHUNK_BYTES / step))
+                    stored = data.create_array(
+                        name,
+                        shape=(sum(lengths), *values.shape[1:]),
+                        chunks=(steps, *values.shape[1:]),
+                        dtype=values.dtype,
+                        compressors=blosc,
+                        # A chunk that is missing is one that was lost, not one of zeros.
+                        config={"write_empty_chunks": True},
+                    )
+                    columns[name] = _Column(stored, steps)
+                columns[name].add(values)
+        for column in columns.values():
+            column.write(column.held)
+        infos = demonstrations.infos
+        known = [_UNKNOWN if info.success is None else int(info.success) for info in infos]
+        seeds = [_UNKNOWN if info.seed is None else info.seed for info in infos]
+        meta.create_array("episode_ends", data=np.cumsum(lengths, dtype=np.int64))
+        meta.create_array("times", data=np.concatenate(times), compressors=blosc)
+        meta.create_array("success", data=np.array(known, dtype=np.int8))
+        meta.create_array("seeds", data=np.array(seeds, dtype=np.int64))
+        metadata = [dict(info.metadata) for info in infos]
+        root.attrs[_KEY] = {**collection.record(), "metadata": metadata}
+
+
+class _Column:
+    """Collects the steps of an array, and writes whole chunks of it."""
+
+    def __init__(self, stored: Any, steps: int) -> None:
+        self.stored, self.steps = stored, steps
+        self.parts: list[NDArray[Any]] = []
+        self.held = self.written = 0
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Append steps (n, ...)."""
+        self.parts.append(values)
+        self.held += len(values)
+        if self.held >= self.steps:
+            self.write(self.held // self.steps * self.steps)
+
+    def write(self, steps: int) -> None:
+        """Write the first ``steps`` of those held."""
+        if steps:
+            values = np.concatenate(self.parts)
+            self.stored[self.written : self.written + steps] = values[:steps]
+            self.parts, self.held = [values[steps:]], len(values) - steps
+            self.written += steps
+
+
+def read_replay_buffer(
+    folder: Path | str,
+    rate: float = 10.0,
+    images: tuple[str, ...] = (),
+    arrays: tuple[str, ...] | None = None,
+) -> Demonstrations:
+    """The episodes of a replay buffer, ours or another's, as the public one of Push-T.
+
+    Args:
+        rate: steps per second, where the buffer has no times.
+        images: arrays to convert to uint8: that of Push-T has its images, 0 to 255, as float32.
+        arrays: observations to read; None: all.
+
+    Raises:
+        BadInput: it is no replay buffer, or a file of it is missing or damaged.
+    """
+    folder = Path(folder)
+    import zarr
+
+    try:
+        root: Any = zarr.open_group(folder, mode="r")
+        names = sorted(root["data"].array_keys())
+        stored = {name: root["data"][name] for name in names}
+        meta = {name: root["meta"][name][:] for name in root["meta"].array_keys()}
+        about = root.attrs.get(_KEY)
+        ends = meta["episode_ends"].tolist()
+        spans = [slice(*each) for each in pairwise([0, *ends])]
+        infos, times = _own(meta, about, spans) if about else _unknown(spans, rate)
+    except Exception as error:  # of zarr, of a codec, of JSON
+        raise unreadable(folder, "a replay buffer", error, _REMEDY) from None
+    if any(span.stop <= span.start for span in spans):
+        raise BadInput.one(folder, "meta/episode_ends must increase from above 0")
+    for name in (ACTION, *images, *(arrays or ())):
+        if name not in stored:
+            raise BadInput.one(folder, f"has no data/{name}; it has {', '.join(stored)}")
+    if arrays is not None:
+        stored = {name: stored[name] for name in (ACTION, *arrays)}
+    for name, array in stored.items():
+        steps, total = array.shape[0], spans[-1].stop if spans else 0
+        if steps != total:
+            what = f"data/{name} has {steps} steps, meta/episode_ends says {total}"
+            raise BadInput.one(folder, what)
+        # Others may leave out chunks of zeros.
+        if about and array.nchunks_initialized != array.nchunks:
+            what = f"data/{name} has {array.nchunks_initialized} of its {array.nchunks} chunks"
+            raise BadInput.one(folder, f"{what}; {_REMEDY}")
+    loaders = (
+        partial(_load, folder, stored, images, *each)
+        for each in zip(spans, times, infos, strict=True)
+    )
+    return Demonstrations(tuple(infos), tuple(loaders))
+
+
+def buffer_collection(folder: Path | str) -> Collection | None:
+    """The collection of a replay buffer of ours; None of another's.
+
+    Raises:
+        BadInput: it is no replay buffer.
+    """
+    import zarr
+
+    try:
+        about: Any = zarr.open_group(folder, mode="r").attrs.get(_KEY)
+        return None if about is None else collection_of(about)
+    except Exception as error:  # of zarr, of JSON
+        raise unreadable(folder, "a replay buffer", error, _REMEDY) from None
+
+
+def _own(
+    meta: dict[str, Any], about: dict[str, Any], spans: list[slice]
+) -> tuple[list[EpisodeInfo], list[Array]]:
+    """What we know of the episodes of our own buffer, and their times."""
+    times = [meta["times"][span] for span in spans]
+    rows = zip(
+        times, meta["success"].tolist(), meta["seeds"].tolist(), about["metadata"], strict=True
+    )
+    infos = [
+        EpisodeInfo(
+            len(each),
+            float(each[-1] - each[0]),
+            None if success == _UNKNOWN else bool(success),
+            None if seed == _UNKNOWN else seed,
+            metadata,
+        )
+        for each, success, seed, metadata in rows
+    ]
+    return infos, times
+
+
+def _unknown(spans: list[slice], rate: float) -> tuple[list[EpisodeInfo], list[Array]]:
+    times = [np.arange(span.stop - span.start) / rate for span in spans]
+    return [EpisodeInfo(len(each), (len(each) - 1) / rate) for each in times], times
+
+
+def _load(
+    folder: Path,
+    arrays: dict[str, Any],
+    images: tuple[str, ...],
+    span: slice,
+    times: Array,
+    info: EpisodeInfo,
+) -> Episode:
+    read = {}
+    for name, array in arrays.items():
+        try:
+            values = array[span]
+        except Exception as error:  # of the codec
+            raise unreadable(folder / "data" / name, "an array", error, _REMEDY) from None
+        if name in images:
+            whole = values.astype(np.uint8)
+            if not np.array_equal(whole, values):
+                what = "is no image: not all its values are whole numbers from 0 to 255"
+                raise BadInput.one(folder / "data" / name, what)
+            values = whole
+        read[name] = values.reshape(len(values), -1) if values.ndim == 1 else values
+    actions = read.pop(ACTION)
+    return Episode(read, actions, times, info.success, info.seed, info.metadata)

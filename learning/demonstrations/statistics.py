@@ -1,0 +1,113 @@
+"""Statistics of demonstrations: how they ended, how long they are, and the range of each array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+from galley.learning.demonstrations.episode import Episode, EpisodeInfo, is_image
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Of the values of an array, for every component of a step; of images, for every channel.
+
+    Attributes:
+        count: steps. low, high, mean, std: the shape of a step, or (channels,); the standard
+            deviation is of the population.
+    """
+
+    count: int
+    low: Array
+    high: Array
+    mean: Array
+    std: Array
+
+    @classmethod
+    def of(cls, array: NDArray[Any]) -> Moments:
+        """Of an array (T, ...)."""
+        if is_image(str(array.dtype), array.shape[1:]):
+            return cls._of_images(array)
+        values = array.astype(np.float64)
+        low, high = values.min(axis=0), values.max(axis=0)
+        return cls(len(array), low, high, values.mean(axis=0), values.std(axis=0))
+
+    @classmethod
+    def _of_images(cls, images: NDArray[np.uint8]) -> Moments:
+        # By counting the 256 values, frame by frame: exact, and no film is held as floats.
+        levels = np.arange(256.0)
+        counts = np.zeros((images.shape[3], 256))
+        for frame in images:
+            for channel, total in enumerate(counts):
+                total += np.bincount(frame[..., channel].ravel(), minlength=256)
+        weights = counts / counts.sum(axis=1, keepdims=True)
+        seen = counts > 0
+        mean = weights @ levels
+        std = np.sqrt((weights * (levels - mean[:, None]) ** 2).sum(axis=1))
+        low = np.where(seen, levels, np.inf).min(axis=1)
+        return cls(len(images), low, np.where(seen, levels, 0).max(axis=1), mean, std)
+
+    @classmethod
+    def merged(cls, parts: Sequence[Moments]) -> Moments:
+        """Of all steps of several arrays (Chan, Golub and LeVeque 1983)."""
+        counts = np.array([part.count for part in parts])
+        means = np.stack([part.mean for part in parts])
+        mean = np.average(means, axis=0, weights=counts)
+        squares = np.stack([part.std**2 for part in parts]) + (means - mean) ** 2
+        return cls(
+            int(counts.sum()),
+            np.min([part.low for part in parts], axis=0),
+            np.max([part.high for part in parts], axis=0),
+            mean,
+            np.sqrt(np.average(squares, axis=0, weights=counts)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Of demonstrations.
+
+    Attributes:
+        episodes, steps, successes, failures: numbers; episodes that nobody judged are neither.
+        lengths: steps of the shortest, the median and the longest episode.
+        duration: of all episodes together (s).
+        arrays: by name of an observation, and ``action``.
+    """
+
+    episodes: int
+    steps: int
+    successes: int
+    failures: int
+    lengths: tuple[int, float, int]
+    duration: float
+    arrays: dict[str, Moments]
+
+
+def summarize(episodes: Iterable[Episode]) -> Statistics:
+    """The statistics of episodes with the same arrays (``selection.alike``), loaded one by one.
+
+    Raises:
+        ValueError: there are none.
+    """
+    infos, parts = list[EpisodeInfo](), dict[str, list[Moments]]()
+    for episode in episodes:
+        infos.append(episode.info)
+        for name, array in episode.arrays.items():
+            parts.setdefault(name, []).append(Moments.of(array))
+    if not infos:
+        raise ValueError("there are no episodes")
+    lengths = [info.length for info in infos]
+    return Statistics(
+        len(infos),
+        sum(lengths),
+        sum(info.success is True for info in infos),
+        sum(info.success is False for info in infos),
+        (min(lengths), float(np.median(lengths)), max(lengths)),
+        float(sum(info.duration for info in infos)),
+        {name: Moments.merged(each) for name, each in parts.items()},
+    )

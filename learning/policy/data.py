@@ -1,0 +1,76 @@
+"""Episodes to learn from: those of ``galley push collect``, or the public Push-T replay buffer.
+
+That buffer (diffusion_policy's ``pusht_cchi_v7_replay.zarr``) has pixels, 0 to 512, y downwards:
+``data/state`` has the agent's x, y and the x, y of the middle of the T's top edge and its angle,
+``data/action`` where the agent is driven to. They become metres of the table that
+``compat="gym-pusht"`` makes of it, whose origin is the inner corner of the walls.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from galley.domain.errors import BadInput
+from galley.learning.demonstrations import Collection, Demonstrations
+from galley.learning.policy.windows import Track
+from galley.planar.pushing.config import PushConfig, config_of_record
+from galley.planar.pushing.environments.physics import SIZE, blocks_to_bodies, metres, simulation
+
+TABLE = "table"  # key of a collection's settings
+STATE, LEARNER = "state", "learner"  # observations: what is seen, and whether a policy acted
+_BEYOND = 100.0  # px from the table at which a place is none of it
+
+
+def tracks_of(
+    episodes: Demonstrations, collection: Collection | None, folder: Path | str
+) -> tuple[list[Track], PushConfig]:
+    """What a policy learns from episodes, and their table.
+
+    Failed episodes are left out, and of others the steps in which a policy acted.
+
+    Args:
+        collection: None: they are in pixels, as the public buffer. folder: for messages.
+
+    Raises:
+        BadInput: there are none, or they are not of pushing.
+    """
+    if collection is None:
+        config = simulation(None).config
+    else:
+        try:
+            config = config_of_record(collection.settings[TABLE])
+        except (KeyError, TypeError, ValueError):
+            raise BadInput.one(folder, "is not of galley push collect: it has no table") from None
+    good = episodes.select(k for k, info in enumerate(episodes.infos) if info.success is not False)
+    if not len(good):
+        raise BadInput.one(folder, f"has no episode that succeeded, of {len(episodes)}")
+    tracks = []
+    for episode in good:
+        states = episode.observations.get(STATE)
+        if states is None or states.shape[1:] != (5,) or episode.actions.shape[1:] != (2,):
+            what = "an episode of pushing has 'state', 5 numbers a step, and actions of 2"
+            raise BadInput.one(folder, what)
+        learner = episode.observations.get(LEARNER)
+        first = 0 if learner is None else int(np.asarray(learner, dtype=bool).sum())
+        track = (np.asarray(a[first:], dtype=np.float64) for a in (states, episode.actions))
+        states, actions = track
+        if collection is None:
+            states, actions = _metres(states, actions, folder)
+        if len(states):
+            tracks.append((states, actions))
+    if not tracks:
+        raise BadInput.one(folder, "has no step of a demonstrator")
+    return tracks, config
+
+
+def _metres(states: np.ndarray, actions: np.ndarray, folder: Path | str) -> Track:
+    """A track of pixels in metres."""
+    points = np.concatenate([states[:, :2], states[:, 2:4], actions])
+    off = (points < -_BEYOND) | (points > SIZE + _BEYOND)
+    if off.any() or points.max() < 2.0:
+        what = f"has no pixels from 0 to {SIZE:g} in 'state' and 'action', as a Push-T buffer"
+        raise BadInput.one(folder, what)
+    bodies = blocks_to_bodies(states[:, 2:])
+    return np.column_stack([metres(states[:, :2]), bodies]), metres(actions)

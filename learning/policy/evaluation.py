@@ -1,0 +1,175 @@
+"""How well a policy pushes: episodes of fixed seeds, in processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from galley.domain.frames import Array
+from galley.learning.policy.policy import Driver, load_policy
+from galley.planar.pushing.demonstrators import Demonstrator, demonstrator
+from galley.planar.pushing.rollout import Rollout, roll_out
+from galley.planar.pushing.simulation import Simulation, State
+from galley.sweeps import LostJob, sweep
+from galley.sweeps.intervals import wilson
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of one episode.
+
+    Attributes:
+        seed: of the start, and of the policy. success: whether the goal was covered.
+        steps: done. coverage, largest: of the goal, at the end and in the whole episode.
+        latency: s, the median and the 95th percentile of the time of a prediction.
+    """
+
+    seed: int
+    success: bool
+    steps: int
+    coverage: float
+    largest: float
+    latency: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Of many episodes.
+
+    Attributes:
+        outcomes: by seed. lost: why, by seed, of those that raised.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    lost: dict[int, LostJob]
+
+    @property
+    def successes(self) -> int:
+        """Episodes that succeeded."""
+        return sum(each.success for each in self.outcomes)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval of the success rate, at 95 %; lost episodes count as failures."""
+        return wilson(self.successes, len(self.outcomes) + len(self.lost))
+
+    def record(self) -> dict[str, Any]:
+        """The figures, as data of JSON."""
+        low, high = self.interval
+        good = [each.steps for each in self.outcomes if each.success]
+        ends = [each.coverage for each in self.outcomes] or [0.0]
+        largest = [each.largest for each in self.outcomes] or [0.0]
+        latency = [each.latency for each in self.outcomes if each.latency[0] > 0.0] or [(0.0, 0.0)]
+        return {
+            "episodes": len(self.outcomes) + len(self.lost),
+            "successes": self.successes,
+            "interval": [low, high],
+            "steps": float(np.mean(good)) if good else None,
+            "coverage": float(np.mean(ends)),
+            "largest_coverage": float(np.mean(largest)),
+            "latency_ms": 1e3 * float(np.median([a for a, _ in latency])),
+            "latency_95_ms": 1e3 * float(np.median([b for _, b in latency])),
+        }
+
+
+class _Timed:
+    """A driver that takes the time of each prediction."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self.seconds: list[float] = []
+
+    def reset(self, seed: int) -> None:
+        """Begin an episode."""
+        self._driver.reset(seed)
+        self.seconds = []
+
+    def act(self, state: State) -> Array:
+        """The next target."""
+        before, began = self._driver.policy.plans, perf_counter()
+        target = self._driver.act(state)
+        if self._driver.policy.plans > before:
+            self.seconds.append(perf_counter() - began)
+        return target
+
+
+@dataclass(frozen=True)
+class PolicyRunner:
+    """Runs the episode of a seed; can be pickled.
+
+    Attributes:
+        checkpoint: of the policy. demonstrator: by name, that pushes instead of it.
+    """
+
+    checkpoint: Path | str
+    demonstrator: str | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without what is cached: compiled code isn't pickled."""
+        return PolicyRunner, (self.checkpoint, self.demonstrator)
+
+    def __call__(self, seed: int) -> Outcome:
+        """The outcome of a seed."""
+        who = self._who
+        run = self.rollout(seed)
+        seconds = who.seconds if isinstance(who, _Timed) else []
+        middle = (
+            (float(np.median(seconds)), float(np.percentile(seconds, 95)))
+            if seconds
+            else (0.0, 0.0)
+        )
+        end, most = float(run.coverage[-1]), float(run.coverage.max())
+        return Outcome(seed, run.success, len(run.targets), end, most, middle)
+
+    def rollout(self, seed: int) -> Rollout:
+        """The whole episode of a seed."""
+        return roll_out(self._sim, self._who, seed)
+
+    @cached_property
+    def _policy(self) -> Any:
+        return load_policy(self.checkpoint)
+
+    @cached_property
+    def _sim(self) -> Simulation:
+        return Simulation(self._policy.config)
+
+    @cached_property
+    def _who(self) -> Demonstrator:
+        if self.demonstrator is not None:
+            return demonstrator(self.demonstrator, self._policy.config)
+        driver = Driver(self._policy)
+        driver.act(self._sim.random_states(np.random.default_rng(0), 1))  # compiles
+        return _Timed(driver)
+
+
+def evaluate(
+    run: Callable[[int], Outcome],
+    seeds: Sequence[int],
+    workers: int | None = None,
+    engine: str = "process",
+    progress: Callable[[int, int], None] | None = None,
+) -> Evaluation:
+    """Run the episodes of seeds; a seed's outcome, but for the latency, is the same on any worker.
+
+    Args:
+        workers, engine: as for ``sweeps.sweep``. progress: called with (done, successes).
+    """
+    done = good = 0
+
+    def ended(_: int, result: Outcome | LostJob) -> None:
+        nonlocal done, good
+        done += 1
+        good += isinstance(result, Outcome) and result.success
+        if progress is not None:
+            progress(done, good)
+
+    results = sweep(run, seeds, workers, engine, ended)
+    pairs = list(zip(seeds, results, strict=True))
+    lost = {seed: each for seed, each in pairs if isinstance(each, LostJob)}
+    return Evaluation(tuple(r for _, r in pairs if isinstance(r, Outcome)), lost)

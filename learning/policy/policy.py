@@ -1,0 +1,200 @@
+"""A trained policy: targets from observations, and the file that it is kept in."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from galley.domain.errors import BadInput
+from galley.domain.frames import Array
+from galley.learning.checkpoints.checkpoint import read_checkpoint, write_checkpoint
+from galley.learning.checkpoints.compilation import reproducible
+from galley.learning.checkpoints.weights import filled_by_name, named_arrays
+from galley.learning.policy.design import Design
+from galley.learning.policy.diffusion import cosine_schedule, ddim, sampling_levels
+from galley.learning.policy.network import EMBEDDED, UNet
+from galley.learning.policy.views import Views
+from galley.learning.policy.windows import Scale
+from galley.planar.pushing.config import PushConfig, config_of_record, config_record
+from galley.planar.pushing.simulation import State
+
+FORMAT = 1  # of a checkpoint
+COMMAND = "galley push train"
+ACTION = 2  # numbers of a target
+
+
+@dataclass(eq=False)
+class Policy:
+    """Says where the pusher is driven to: ``reset`` begins an episode, ``act`` is a step of it.
+
+    Attributes:
+        config: the table that it was trained on.
+        design: what it sees, and how far it looks ahead.
+        scale: of the network's numbers.
+        network: the moving average of the weights.
+        history: of the training: its settings, the data's digest, losses.
+        plans: predictions in this episode.
+        stages: (k, prediction_horizon, 2) m, the last prediction, from noise to targets.
+    """
+
+    config: PushConfig
+    design: Design
+    scale: Scale
+    network: UNet
+    history: dict[str, Any] = field(default_factory=dict)
+    plans: int = field(init=False)
+    stages: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._views = Views(self.config, self.design)
+        self._sample = reproducible(partial(denoised, design=self.design))
+        self.reset(0)
+
+    def reset(self, seed: int = 0) -> None:
+        """Begin an episode; all that is random in it comes from the seed."""
+        self._seen: deque[Array] = deque(maxlen=self.design.observation_horizon)
+        self._left: list[Array] = []
+        self._key, self.plans = jax.random.key(seed), 0
+        self.stages = np.empty((0, self.design.prediction_horizon, ACTION))
+
+    def act(self, observation: ArrayLike) -> Array:
+        """The next target (2,) m, on the table.
+
+        Args:
+            observation: as ``galley/Push-v0`` gives it, of the kind that the design says.
+
+        Raises:
+            ValueError: an observation of another shape, or not finite.
+        """
+        seen = np.asarray(observation, dtype=np.float64)
+        if seen.shape != (self._views.size,) or not np.isfinite(seen).all():
+            kind, size = self.design.observation, self._views.size
+            raise ValueError(
+                f"observation = {seen.tolist()}: must be {size} finite numbers, {kind}"
+            )
+        self._seen.append(seen)
+        if not self._left:
+            self._plan()
+        target: Array = self._left.pop(0)
+        return target
+
+    def _plan(self) -> None:
+        """Predict anew, from the last observations."""
+        missing = self.design.observation_horizon - len(self._seen)
+        seen = np.array([*[self._seen[0]] * missing, *self._seen])
+        features, frame = self._views.features(seen[None])
+        key = jax.random.fold_in(self._key, self.plans)
+        numbers = self._sample(self.network, self.scale.features(features)[0], key)
+        stages = self.scale.metres(np.asarray(numbers))
+        self.stages = self._views.placed(stages, np.repeat(frame, len(stages), axis=0))
+        self.plans += 1
+        first = self.design.observation_horizon - 1
+        targets = self.stages[-1, first : first + self.design.action_horizon]
+        self._left = list(np.clip(targets, 0.0, (self.config.width, self.config.height)))
+
+    def observed(self, state: State) -> Array:
+        """What it is to see (size,) of a state of one table."""
+        x, y, theta = state.body[:, 0]
+        row = np.array([[*state.pusher[:, 0], x, y, np.remainder(theta, 2.0 * np.pi)]])
+        found: Array = self._views.observed(row)[0]
+        return found
+
+
+class Driver:
+    """A policy as a demonstrator, for ``roll_out``.
+
+    Attributes:
+        policy: that drives. stages: of the prediction that each step is from, see ``Policy``.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Begin an episode."""
+        self.policy.reset(seed)
+        self.stages: list[Array] = []
+
+    def act(self, state: State) -> Array:
+        """The next target (2,) m."""
+        target = self.policy.act(self.policy.observed(state))
+        self.stages.append(self.policy.stages)
+        return target
+
+
+def denoised(network: UNet, features: jax.Array, key: jax.Array, design: Design) -> jax.Array:
+    """Stages (k, prediction_horizon, 2) of one prediction, as numbers; the last has no noise."""
+    shape = (design.prediction_horizon, ACTION)
+    if design.method == "cloning":
+        return network(jnp.zeros(shape), jnp.zeros(()), features)[None]
+    return ddim(
+        lambda x, level: network(x, level.astype(jnp.float32), features),
+        jax.random.normal(key, shape),
+        cosine_schedule(design.noise_steps),
+        sampling_levels(design.noise_steps, design.sampling_steps),
+        bound=1.0,
+    )
+
+
+def empty_network(config: PushConfig, design: Design) -> UNet:
+    """The structure of a design's network, with shapes and types in place of weights."""
+    views = Views(config, design)
+    start = np.zeros((1, design.observation_horizon, 5))
+    seen = np.stack([views.observed(each) for each in start])
+    inputs = views.features(seen)[0].shape[1]
+    found: UNet = eqx.filter_eval_shape(UNet, inputs, ACTION, design.channels, design.width)
+    return found
+
+
+def save_policy(path: Path | str, policy: Policy) -> None:
+    """Write a checkpoint: weights as safetensors, all else as JSON in the file's header.
+
+    Raises:
+        BadInput, OSError: as ``domain.files.atomic_file``.
+    """
+    settings = {
+        "kind": "policy",
+        "table": config_record(policy.config),
+        "design": asdict(policy.design),
+        "history": policy.history,
+    }
+    arrays = {name: np.asarray(leaf) for name, leaf in named_arrays(policy.network)}
+    arrays |= {f"scale.{name}": value for name, value in vars(policy.scale).items()}
+    write_checkpoint(path, FORMAT, settings, arrays)
+
+
+def load_policy(path: Path | str) -> Policy:
+    """Read what ``save_policy`` has written.
+
+    Raises:
+        BadInput: the file is missing, damaged, of another kind or format.
+    """
+    settings, arrays = read_checkpoint(path, FORMAT, COMMAND)
+    if settings.get("kind") != "policy":
+        raise BadInput.one(path, f"is not a policy of {COMMAND}")
+    try:
+        config, design = config_of_record(settings["table"]), Design(**settings["design"])
+        network = empty_network(config, design)
+        inputs = int(network.read.layers[0].weight.shape[1]) - EMBEDDED
+        said = design.prediction_horizon, ACTION
+        shapes = {"middle": (inputs,), "spread": (inputs,), "low": said, "high": said}
+        parts = {name: arrays[f"scale.{name}"] for name in shapes}
+        for name, wanted in shapes.items():
+            if parts[name].shape != wanted or not np.isfinite(parts[name]).all():
+                raise ValueError(f"scale.{name} is not {wanted} finite numbers")
+        full = filled_by_name(network, arrays)
+        return Policy(config, design, Scale(**parts), full, dict(settings["history"]))
+    except KeyError as error:
+        raise BadInput.one(path, f"is a damaged checkpoint: it has no {error}") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise BadInput.one(path, f"is a damaged checkpoint: {error}") from None

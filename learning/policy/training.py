@@ -1,0 +1,309 @@
+"""Training of a policy: AdamW, a falling rate, a moving average; resumes where it was stopped.
+
+What a step draws depends on seed and number of the step alone, and steps are done in compiled
+portions whose ends are fixed. So a training that goes on from a portion's end does what one does
+that was never stopped, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite, isnan
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from galley.domain.errors import BadInput
+from galley.learning.checkpoints.checkpoint import read_checkpoint, write_checkpoint
+from galley.learning.checkpoints.compilation import reproducible
+from galley.learning.checkpoints.weights import filled_by_name, named_arrays, random_weights
+from galley.learning.policy.design import Design, Training
+from galley.learning.policy.diffusion import cosine_schedule, noised
+from galley.learning.policy.network import UNet
+from galley.learning.policy.policy import COMMAND, FORMAT, Policy, empty_network
+from galley.learning.policy.symmetry import with_symmetric
+from galley.learning.policy.views import Views
+from galley.learning.policy.windows import Scale, Track, digest, learned
+from galley.planar.pushing.config import PushConfig, config_record
+
+_EVALUATIONS = 50  # in a whole training
+_VALIDATED = 4096  # windows at most that a validation looks at
+_AGAIN = 8  # noises for each of them
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state after a portion of the training; losses are mean squares of the network's errors.
+
+    Attributes:
+        step, steps: done, and in all.
+        training: mean over the portion. validation: of the moving average, on held-out episodes;
+            NaN without any.
+        left: s, about.
+    """
+
+    step: int
+    steps: int
+    training: float
+    validation: float
+    left: float
+
+    def line(self) -> str:
+        """For a terminal."""
+        validation = "" if isnan(self.validation) else f"  validation {self.validation:.4f}"
+        return f"step {self.step}/{self.steps}  loss {self.training:.4f}{validation}"
+
+
+class _State(NamedTuple):
+    """All that the next step depends on."""
+
+    weights: Any
+    average: Any
+    optimiser: Any
+
+
+class Trainer:
+    """A training, from its beginning or from a file.
+
+    Args:
+        tracks: the episodes.
+        config: of their table. design: of the policy. training: how.
+
+    Raises:
+        ValueError: there are too few episodes.
+    """
+
+    def __init__(
+        self, tracks: Sequence[Track], config: PushConfig, design: Design, training: Training
+    ) -> None:
+        self.config, self.design, self.training = config, design, training
+        order = np.random.default_rng([training.seed, 1]).permutation(len(tracks))
+        held = round(training.validation * len(tracks))
+        if held >= len(tracks):
+            raise ValueError(f"too few episodes to learn from: {len(tracks)}, {held} held out")
+        views = Views(config, design)
+        chosen = [tracks[k] for k in order[held:]]
+        if training.symmetric:
+            chosen = with_symmetric(chosen, config)
+        features, targets = learned(chosen, views)
+        self.scale, self.windows = Scale.of(features, targets), len(features)
+        self.episodes = len(tracks)
+        self._rows = self._numbers(features, targets)
+        self._held = None
+        if held:
+            features, targets = learned([tracks[k] for k in order[:held]], views)
+            pick = np.linspace(0, len(features) - 1, min(len(features), _VALIDATED)).astype(int)
+            self._held = self._numbers(features[pick], targets[pick])
+        self.data = digest(tracks)
+        empty = empty_network(config, design)
+        weights, self._static = eqx.partition(random_weights(empty, training.seed), eqx.is_array)
+        self.state = _State(weights, weights, _optimiser(training).init(weights))
+        self.losses: list[tuple[int, float, float]] = []
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return self.losses[-1][0] if self.losses else 0
+
+    @property
+    def parameters(self) -> int:
+        """Of the network."""
+        return sum(leaf.size for _, leaf in named_arrays(self.state.weights))
+
+    @property
+    def policy(self) -> Policy:
+        """As it is now."""
+        network: UNet = eqx.combine(self.state.average, self._static)
+        history = {
+            **self._settings(),
+            "step": self.step,
+            "losses": self.losses,
+            "episodes": self.episodes,
+            "windows": self.windows,
+        }
+        return Policy(self.config, self.design, self.scale, network, history)
+
+    def run(self) -> Iterator[Progress]:
+        """Train to the end; yields after each portion.
+
+        Raises:
+            ValueError: the loss diverged.
+        """
+        steps, began, first = self.training.steps, perf_counter(), self.step
+        chunk = -(-steps // _EVALUATIONS)
+        while self.step < steps:
+            done = self.step
+            count = min(chunk, steps - done)
+            self.state, mean = _portion(
+                self.state, self._rows, jnp.asarray(done), jnp.asarray(count),
+                self._static, self.design, self.training,
+            )  # fmt: skip
+            value = float("nan")
+            if self._held is not None:
+                value = float(_value(self.state.average, self._static, self._held, self.design))
+            if not isfinite(loss := float(mean)):
+                raise ValueError(f"the loss diverged at step {done + count}; a lower --rate helps")
+            self.losses.append((done + count, loss, value))
+            left = (perf_counter() - began) / (self.step - first) * (steps - self.step)
+            yield Progress(self.step, steps, loss, value, left)
+
+    def save(self, path: Path | str) -> None:
+        """Write all that the next step depends on.
+
+        Raises:
+            BadInput, OSError: as ``domain.files.atomic_file``.
+        """
+        arrays = {name: np.asarray(leaf) for name, leaf in named_arrays(self.state)}
+        settings = {"kind": "training", **self._settings(), "losses": self.losses}
+        write_checkpoint(path, FORMAT, settings, arrays)
+
+    def resume(self, path: Path | str) -> None:
+        """Go on from what ``save`` has written.
+
+        Raises:
+            BadInput: the file is missing, damaged, or of another training.
+        """
+        settings, arrays = read_checkpoint(path, FORMAT, COMMAND)
+        self._check(path, settings)
+        try:
+            self.state = filled_by_name(self.state, arrays)
+            self.losses = [(int(step), float(a), float(b)) for step, a, b in settings["losses"]]
+        except KeyError as error:
+            raise BadInput.one(path, f"is a damaged training: it has no {error}") from None
+        except (TypeError, ValueError) as error:
+            raise BadInput.one(path, f"is a damaged training: {error}") from None
+
+    def check_made(self, path: Path | str) -> None:
+        """Check that a checkpoint is what this training makes.
+
+        Raises:
+            BadInput: it is not.
+        """
+        settings, _ = read_checkpoint(path, FORMAT, COMMAND)
+        self._check(path, settings.get("history", {}))
+
+    def _check(self, path: Path | str, settings: Mapping[str, Any]) -> None:
+        for name, ours in self._settings().items():
+            if (theirs := settings.get(name)) != ours:
+                what = f"is of a training with {_difference(theirs, ours) or f'other {name}'}"
+                raise BadInput.one(path, f"{what}; remove it, or choose another name")
+
+    def _settings(self) -> dict[str, Any]:
+        """All that the weights depend on, as data of JSON."""
+        return {
+            "design": asdict(self.design),
+            "training": asdict(self.training),
+            "table": config_record(self.config),
+            "data": self.data,
+        }
+
+    def _numbers(self, features: Any, targets: Any) -> tuple[jax.Array, jax.Array]:
+        return jnp.asarray(self.scale.features(features)), jnp.asarray(self.scale.targets(targets))
+
+
+def _difference(theirs: Any, ours: Any) -> str:
+    """The first of two records' differences, in words."""
+    if not isinstance(theirs, dict) or not isinstance(ours, dict):
+        return ""
+    for name in ours:
+        if theirs.get(name) != ours[name]:
+            return f"{name} = {theirs.get(name)}, not {ours[name]}"
+    return ""
+
+
+def _optimiser(training: Training) -> optax.GradientTransformation:
+    warm = max(1, min(500, training.steps // 20))
+    rate = optax.warmup_cosine_decay_schedule(0.0, training.rate, warm, training.steps)
+    adam = optax.adamw(rate, b1=0.9, b2=0.95, weight_decay=training.decay)
+    return optax.flatten(optax.chain(optax.clip_by_global_norm(1.0), adam))
+
+
+def average_of(average: Any, weights: Any, step: jax.Array, most: float) -> Any:
+    """The moving average of weights after step ``step``, from 0.
+
+    Its memory grows with the training, min(most, (1 + step) / (10 + step)), so that the random
+    weights of the beginning are soon forgotten.
+    """
+    keep = jnp.minimum(most, (1.0 + step) / (10.0 + step))
+    return jax.tree.map(lambda a, w: keep * a + (1.0 - keep) * w, average, weights)
+
+
+def errors(
+    network: UNet, features: jax.Array, targets: jax.Array, key: jax.Array, design: Design
+) -> jax.Array:
+    """Mean square of the network's error on windows (n, f), (n, T, 2), with noise from the key."""
+    if design.method == "cloning":
+        zeros = jnp.zeros(targets.shape)
+        said = jax.vmap(network)(zeros, jnp.zeros(len(targets)), features)
+        return jnp.mean(jnp.square(said - targets))
+    at, noise = jax.random.split(key)
+    level = jax.random.randint(at, (len(targets),), 0, design.noise_steps)
+    kept = jnp.asarray(cosine_schedule(design.noise_steps), jnp.float32)[level]
+    x, v = noised(targets, jax.random.normal(noise, targets.shape), kept[:, None, None])
+    said = jax.vmap(network)(x, level.astype(jnp.float32), features)
+    return jnp.mean(jnp.square(said - v))
+
+
+@reproducible
+def _value(weights: Any, static: Any, rows: tuple[jax.Array, jax.Array], design: Design) -> Any:
+    network = eqx.combine(weights, static)
+    keys = jax.random.split(jax.random.key(1), 1 if design.method == "cloning" else _AGAIN)
+    return jax.lax.map(lambda key: errors(network, *rows, key, design), keys).mean()
+
+
+@reproducible
+def _portion(
+    state: _State,
+    rows: tuple[jax.Array, jax.Array],
+    first: jax.Array,
+    count: jax.Array,
+    static: Any,
+    design: Design,
+    training: Training,
+) -> tuple[_State, jax.Array]:
+    """``count`` steps from step ``first`` on, each on windows drawn by its number; mean loss."""
+    optimiser, root = _optimiser(training), jax.random.key(training.seed)
+
+    def step(i: jax.Array, carry: tuple[_State, jax.Array]) -> tuple[_State, jax.Array]:
+        state, total = carry
+        draw, noise = jax.random.split(jax.random.fold_in(root, i))
+        drawn = jax.random.randint(draw, (training.batch,), 0, len(rows[0]))
+        features, targets = (each[drawn] for each in rows)
+
+        def loss(weights: Any) -> jax.Array:
+            return errors(eqx.combine(weights, static), features, targets, noise, design)
+
+        value, slope = jax.value_and_grad(loss)(state.weights)
+        change, optimiser_state = optimiser.update(slope, state.optimiser, state.weights)
+        weights = eqx.apply_updates(state.weights, change)
+        average = average_of(state.average, weights, i, training.average)
+        return _State(weights, average, optimiser_state), total + value
+
+    end = first + count
+    state, total = jax.lax.fori_loop(first, end, step, (state, jnp.zeros(())))
+    return state, total / count
+
+
+def train(
+    trainer: Trainer, each: Callable[[Progress], None], resume: Path | str | None = None
+) -> Policy:
+    """Train to the end, with a file from which a stopped training goes on.
+
+    Args:
+        each: called after every portion. resume: the file, made anew and removed at the end.
+    """
+    resume = None if resume is None else Path(resume)
+    if resume is not None and resume.exists():
+        trainer.resume(resume)
+    for now in trainer.run():
+        if resume is not None:
+            trainer.save(resume)
+        each(now)
+    return trainer.policy

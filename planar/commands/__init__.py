@@ -1,0 +1,1 @@
+"""The commands of the plane: ``galley touch``, ``galley contact`` and ``galley reach``."""

@@ -1,0 +1,49 @@
+"""``galley contact run``: a scene of one's own."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from galley.planar.commands.contact.options import result_options, session
+
+EPILOG = """A scene is YAML:
+
+  galley_contact: 1
+  h: 0.01                          # s, of a step
+  duration: 1.5                    # s
+  gravity: [0, -9.81]              # m/s^2; [0, 0]: seen from above
+  contact: {friction: 0.3, count: 8}
+  bodies:
+    ground: {shape: {half_plane: [0, 1, 0]}}             # normal, offset
+    hand:
+      shape: {box: [0.6, 0.1]}                           # width, height, m
+      motion: [[0, [0, 0.05, 0]], [1, [1, 0.05, 0]]]     # time, pose: prescribed
+    disc:
+      shape: {circle: 0.2}
+      mass: 0.5
+      pose: [0, 0.3, 0]                                  # m, m, rad
+      force: [[0, [0, 0, 0]], [1, [2, 0, 0]]]            # time, N, N, N m
+  cost: {body: disc, coordinate: x}                      # what the gradient is of, at the end
+
+docs/contact.md has all keys.
+
+examples:
+  galley contact run scene.yaml
+  galley contact run scene.yaml --no-video --npz --out states"""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley contact run``."""
+    p.add_argument("scene", type=Path, metavar="SCENE", help="the scene, YAML, see below")
+    result_options(p)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Read, simulate, write; 1 if a step doesn't converge."""
+    with session(arguments, arguments.scene.stem) as work:
+        from galley.planar.contact.scene import load_setup
+
+        setup = load_setup(arguments.scene)
+        title = f"galley contact run: {arguments.scene.name}"
+        return work.finish(setup, title, {"scene": str(arguments.scene)})

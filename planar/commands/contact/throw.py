@@ -1,0 +1,71 @@
+"""``galley contact throw``: forces that throw a ball into a basket, found by gradient."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import numpy as np
+
+from galley.cli.common.arguments import positive
+from galley.planar.commands.contact.options import friction_option, result_options, session
+
+EPILOG = """A hand of 0.4 kg holds a ball of 0.1 kg. 44 numbers are sought: the forces on the hand
+in the 0.22 s in which it speeds up. Then it brakes, the ball flies on. Each try is simulated, and
+differentiated through contact, release and flight; the next is the least change of the forces
+that would hit if the miss were linear in them. It ends when the ball's centre passes the basket's
+rim less than 1 mm beside its middle. The plot's gradient is that of the first try.
+
+examples:
+  galley contact throw
+  galley contact throw --distance 3 --gif"""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley contact throw``."""
+    p.add_argument(
+        "--distance",
+        type=positive,
+        default=2.0,
+        metavar="M",
+        help="of the basket from the hand, 1 to 4 m (default 2)",
+    )
+    friction_option(p, 0.3)
+    result_options(p, speed=0.5)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Search, print each try, write the last; 1 if it doesn't hit."""
+    if not 1.0 <= arguments.distance <= 4.0:
+        raise argparse.ArgumentTypeError("argument --distance: must be 1 to 4 m")
+    with session(arguments, "throw") as work:
+        from galley.planar.contact.throw import HIT, Task
+
+        task = Task(arguments.distance, arguments.friction)
+        work.printer.stage("searching (the first time it is compiled)")
+        tries = []
+        for k, last in enumerate(task.search()):
+            tries.append(last)
+            work.printer.console.print(f"        try {k:2d}  misses by {1e3 * last.miss:9.3f} mm")
+        setup = task.setup(last.forces)
+        gradient = np.full_like(setup.controls, np.nan)
+        gradient[: len(last.forces), 0, :2] = tries[0].gradient
+        results = {
+            "distance_m": arguments.distance,
+            "friction": arguments.friction,
+            "miss_m": last.miss,
+            "tries_m": [each.miss for each in tries],
+        }
+        status = work.finish(
+            setup,
+            f"galley contact throw: {1e3 * last.miss:.2g} mm off after {len(tries) - 1} steps",
+            results,
+            gradient=gradient,
+            cost="miss of the first try",
+            cost_unit="m",
+            target=task.target,
+        )
+        if not last.miss < HIT:
+            print(f"misses the basket's middle by {1e3 * last.miss:.1f} mm", file=sys.stderr)
+            return 1
+        return status

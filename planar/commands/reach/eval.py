@@ -1,0 +1,75 @@
+"""``galley reach eval``: a learned model beside the true density."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from galley.cli.common.arguments import count, need, seed_option
+from galley.cli.common.progress import Printer
+from galley.cli.common.tables import PlainTable
+from galley.domain.errors import BadInput
+from galley.planar.commands.reach.train import MODEL, NEEDED
+
+EPILOG = """examples:
+  galley reach eval
+  galley reach eval model.safetensors --json > figures.json"""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley reach eval``."""
+    p.add_argument(
+        "checkpoint",
+        type=Path,
+        nargs="?",
+        default=MODEL,
+        metavar="FILE",
+        help=f"of galley reach train (default {MODEL})",
+    )
+    p.add_argument(
+        "--bases",
+        type=count,
+        default=100_000,
+        metavar="N",
+        help="candidate bases of the true law (default 100000)",
+    )
+    seed_option(p, 1)
+    p.add_argument("--json", action="store_true", help="print JSON")
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Compare model and truth; exit status 0."""
+    need("learn", *NEEDED)
+    from galley.planar.reach.learned import evaluate, load_checkpoint
+
+    model = load_checkpoint(arguments.checkpoint)
+    try:
+        result = evaluate(model, arguments.seed, arguments.bases)
+    except ValueError as error:
+        raise BadInput.one(arguments.checkpoint, str(error)) from None
+    if arguments.json:
+        print(json.dumps(asdict(result), indent=1))
+        return 0
+    table = PlainTable()
+    for name in ("", "model", "truth"):
+        table.add_column(name, right=bool(name))
+    kl = f"{result.kl_nats:.4f} +- {result.kl_error:.4f}"
+    table.add_row("KL(truth || model), nats", kl, "0")
+    nll, entropy = f"{result.nll_nats:.4f}", f"{result.entropy_nats:.4f}"
+    table.add_row("negative log likelihood, nats", nll, entropy)
+    table.add_row("share of elbow +", f"{result.positive:.4f}", f"{result.positive_true:.4f}")
+    spread = f"{result.spread_rad:.4f}", f"{result.spread_true_rad:.4f}"
+    table.add_row("spread of heading, rad", *spread)
+    table.add_row("bases outside the ring", f"{100 * result.outside_ring:.3f} %", "0")
+    table.add_row("reachable after IK", f"{100 * result.reachable:.3f} %", "100 %")
+    if model.task.circle is not None:
+        table.add_row("clear of the circle", f"{100 * result.free:.3f} %", "100 %")
+    table.add_row("samples per second", f"{result.samples_per_second:,.0f}", "")
+    printer = Printer()
+    printer.console.print(table)
+    what = "each for a circle of its own" if model.task.circle is not None else "no obstacle"
+    printer.console.print(f"{result.rows} samples of each, {what}; seed {arguments.seed}")
+    printer.console.print("outside the ring and reachable are 0 and 100 % by the model's chart")
+    return 0

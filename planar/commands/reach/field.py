@@ -1,0 +1,120 @@
+"""``galley reach field``: from where an item's grasps are in reach, drawn over the floor plan."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.common.arguments import count, positive
+from galley.domain.errors import BadInput, did_you_mean
+
+if TYPE_CHECKING:
+    from galley.domain.frames import Array
+    from galley.domain.scene.model import Scene
+    from galley.domain.state import State
+    from galley.robots.model import RobotModel
+    from galley.skills.base_placement.field import Field
+
+EPILOG = """Colour is the share of headings from which the arm, its foot standing there, reaches at
+least one grasp of the item, while the base with its folded arm hits nothing. Reach is exact in the
+heading, on 12 values of joint 7; room is looked at for 24 headings. The arm's own collisions at the
+item are not looked at.
+
+examples:
+  galley reach field kitchen.yaml sugar_box                   sugar_box.png
+  galley reach field kitchen.yaml sugar_box --out field.png
+  galley reach field my_kitchen.yaml mug --grid 121 --half 1.2"""
+
+_HEADINGS = 24
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley reach field``."""
+    p.add_argument(
+        "scene",
+        type=Path,
+        help="scene file; shipped ones by their bare names, such as kitchen.yaml",
+    )
+    p.add_argument("item", help="name of an item in it")
+    p.add_argument("--out", type=Path, metavar="PNG", help="the picture (default: ITEM.png)")
+    p.add_argument("--grid", type=count, default=61, metavar="N", help="N x N places (default 61)")
+    p.add_argument(
+        "--half", type=positive, default=1.5, metavar="M",
+        help="how far from the item, in x and y, metres (default 1.5)",
+    )  # fmt: skip
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Compute the field, print its figures, draw it."""
+    import numpy as np
+
+    from galley.cli.common.progress import Printer
+    from galley.domain.files import check_writable
+    from galley.domain.frames import transform
+    from galley.domain.scene.reader import load_scene
+    from galley.domain.state import initial_state
+    from galley.planar.reach.field_picture import draw_field
+    from galley.robots.catalog import robot_of
+    from galley.skills.base_placement.field import reachability_field, square
+    from galley.skills.manipulation.grasps import grasps_at
+
+    file = arguments.scene
+    path: Path = arguments.out or Path(f"{arguments.item}.png")
+    if path.suffix.lower() != ".png":
+        raise BadInput.one(path, "the picture is a PNG: --out must end in .png")
+    if arguments.grid < 2:
+        raise BadInput.one(file, f"--grid needs at least 2 places, got {arguments.grid}")
+    scene = load_scene(file)
+    names = [item.name for item in scene.items]
+    if arguments.item not in names:
+        hint = did_you_mean(arguments.item, names) or f"; there are {', '.join(names)}"
+        raise BadInput.one(file, f"no item '{arguments.item}'{hint}")
+    check_writable(path)
+    robot, item = robot_of(scene.robot), scene.item(arguments.item)
+    state = initial_state(scene)
+    grasps = grasps_at(scene, state, names.index(item.name), robot.gripper)
+    X_TH = transform(None, -robot.p_HT)
+    hands = np.array([item.X_WI @ grasp.X_IT @ X_TH for grasp in grasps])
+    if not len(hands):
+        raise BadInput.one(file, f"no grasp of '{item.name}' fits between the fingers")
+    x, y = square(item.X_WI[:3, 3], arguments.half, arguments.grid)
+    field = reachability_field(robot, hands, x, y)
+    shares = _with_room(scene, state, robot, field)
+    printer = Printer()
+    printer.console.print(_sentence(item.name, len(hands), field, shares))
+    draw_field(field, shares, scene, item.name, path)
+    printer.console.print(f"picture: {path}")
+    return 0
+
+
+def _with_room(scene: Scene, state: State, robot: RobotModel, field: Field) -> Array:
+    """The share of headings (n, m) that reach and leave the base with its folded arm free."""
+    import numpy as np
+
+    from galley.collision.scene_kernel import SceneKernel
+
+    checker = SceneKernel(scene, robot).checker(state)
+    base = robot.group("base")
+    found = np.zeros(field.gap.shape[:2])
+    for heading in (np.arange(_HEADINGS) + 0.5) * (2.0 * np.pi / _HEADINGS) - np.pi:
+        bases = field.bases(heading)
+        good = field.reaches(heading) & ((bases >= base.lower) & (bases <= base.upper)).all(axis=-1)
+        if good.any():
+            good[good] = checker.free_many(robot.with_groups(state.q, base=bases[good]))
+        found += good
+    return found / _HEADINGS
+
+
+def _sentence(name: str, hands: int, field: Field, shares: Array) -> str:
+    reach = field.share()
+    text = (
+        f"{name}, {hands} grasps: in reach from {100.0 * reach.mean():.1f}% of all places and "
+        f"headings, and with room for the base from {100.0 * shares.mean():.1f}%"
+    )
+    most = float(shares.max())
+    if most <= 0.0:
+        return f"{text}: nowhere on this grid"
+    row, column = divmod(int(shares.argmax()), shares.shape[1])
+    x, y = field.x[row], field.y[column]
+    return f"{text}; most of all, {100.0 * most:.0f}%, with the foot at ({x:.2f}, {y:.2f})"

@@ -1,0 +1,276 @@
+"""``galley reach plot``: pictures of where a robot can stand to reach a target."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from galley.cli.common.arguments import count, need, out_option, seed_option
+from galley.cli.common.progress import Printer
+from galley.domain.errors import BadInput
+from galley.planar.commands.reach.options import (
+    BOUNDS,
+    any_sampler_option,
+    sampler,
+    sampler_options,
+)
+
+if TYPE_CHECKING:
+    from galley.planar.reach import DonutSampler, Samples
+
+_WHOLE_STEPS = 1500  # of the training for --kind hands
+# Where no limits are given: they cost the two elbows different shares.
+EXAMPLE_LIMITS = ((-1.2, 2.0), (-2.4, 2.4))
+
+EPILOG = """kinds:
+  donut      bases about the target, headings as arrows, robots with their front and arm
+  joints     theta1 against theta2, the two elbows apart
+  density    the true density beside samples, and with --model beside the learned model's
+  coverage   where the hand is if Q is drawn first, and if the target is
+  keep-rate  what joint limits leave, against the heading's error: closed form and samples
+  scores     what each score does to the donut
+  hands      how far from H the hand is by a model of the whole of Q, trained for this picture on
+             rows of all targets (needs galley-tamp[learn]; a minute or more), and by --model
+
+Drawn are the validation rows of --data, or samples made with the options below.
+
+examples:
+  galley reach plot --out plots
+  galley reach plot --kind donut joints --heading-sigma 0.1 --limits -2 2 -2.5 2.5
+  galley reach plot --data data --model model.safetensors --out plots"""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley reach plot``."""
+    p.add_argument(
+        "--kind",
+        nargs="+",
+        choices=(*KINDS, "all"),
+        default=["all"],
+        metavar="KIND",
+        help=f"{', '.join(KINDS)}, or all: those but hands (default all)",
+    )
+    p.add_argument("--data", type=Path, metavar="DIR", help="a dataset of galley reach sample")
+    p.add_argument("--model", type=Path, metavar="FILE", help="a model of galley reach train")
+    p.add_argument(
+        "--bases",
+        type=count,
+        metavar="N",
+        help="candidate bases of samples that are drawn here (default 100000)",
+    )
+    sampler_options(p)
+    seed_option(p)
+    out_option(p)
+
+
+class _Drawing:
+    """What the pictures are drawn from; pictures are written into ``folder``."""
+
+    def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
+        _check_used(arguments)
+        self.folder, self.seed = folder, arguments.seed
+        self.bases = arguments.bases or 100_000
+        self.sampler, self.samples, self.bounds = _data(arguments, self.bases)
+        self.learned: Samples | None = None
+        if arguments.model is not None:
+            self.learned = _learned(arguments.model, self.sampler, self.bases, self.seed)
+
+    def rng(self) -> np.random.Generator:
+        """A new one for each picture, so that it does not depend on the others."""
+        return np.random.default_rng(self.seed + 1)
+
+    def donut(self) -> None:
+        from galley.planar.reach.pictures import draw_donut
+
+        draw_donut(self.folder / "donut.png", self.samples, self.sampler)
+
+    def joints(self) -> None:
+        from galley.planar.reach.pictures import draw_joints
+
+        draw_joints(self.folder / "joints.png", self.samples, self.sampler)
+
+    def density(self) -> None:
+        from galley.planar.reach.pictures import base_plane, draw_densities, joint_plane
+
+        drawn = {f"{len(self.samples):,} samples": self.samples}
+        if self.learned is not None:
+            drawn[f"learned model, {len(self.learned):,} samples"] = self.learned
+        planes = [base_plane(self.sampler, drawn)]
+        labels = [("x − x of H (m)", "y − y of H (m)", "density of the base (per m²)")]
+        if self.sampler.columns == 5:
+            planes.append(joint_plane(self.sampler, drawn))
+            labels.append(("θ1 (rad)", "θ2 (rad)", "density of the joint angles (per rad²)"))
+        draw_densities(self.folder / "density.png", planes, labels)
+
+    def coverage(self) -> None:
+        from galley.planar.reach import uniform_targets
+        from galley.planar.reach.pictures import coverage, draw_coverage
+
+        rows, arm = self.samples, self.sampler.arm
+        if np.ptp(rows.target, axis=0).max() == 0.0:  # one target says nothing of the workspace
+            targets = uniform_targets(self.bounds, self.bases, self.rng())
+            rows = self.sampler.sample(targets, self.bases, self.rng())
+        points = coverage(rows, arm, self.bounds, self.rng())
+        draw_coverage(self.folder / "coverage.png", points, self.bounds, arm.outer)
+
+    def keep_rate(self) -> None:
+        from dataclasses import replace
+
+        from galley.planar.reach.pictures import draw_keep_rates, keep_rates
+
+        limits = self.sampler.arm.limits or EXAMPLE_LIMITS
+        limited = replace(self.sampler, arm=replace(self.sampler.arm, limits=limits))
+        rates = keep_rates(limited, min(self.bases, 4000), self.rng())
+        draw_keep_rates(self.folder / "keep-rate.png", rates, limits)
+
+    def scores(self) -> None:
+        from dataclasses import replace
+
+        from galley.planar.reach import Circle, Context, scores
+        from galley.planar.reach.pictures import draw_scores, scored_plane
+        from galley.planar.reach.weighted import Weight
+
+        arm = replace(self.sampler.arm, limits=self.sampler.arm.limits or EXAMPLE_LIMITS)
+        reach = arm.outer
+        x, y, radius, place = 0.4 * reach, 0.25 * reach, 0.12 * reach, (-0.7 * reach, 0.0)
+        around = Context(arm, obstacles=(Circle(np.array([x, y]), radius),))
+        scored: dict[str, Weight] = {
+            "manipulability": scores.Manipulability(),
+            "joint-limit margin": scores.LimitMargin(arm),
+            "clearance of the circle": scores.Clearance(around),
+            "near the posture θ = (0.5, −1.5)": scores.Smoothness(arm, np.array([0.5, -1.5])),
+            "base travel from the cross": scores.BaseTravel(np.array(place)),
+            "target in view (90°)": scores.Visibility(Context(arm)),
+        }
+        whole = tuple((1.0, score) for score in scored.values())
+        scored["sum of these"] = scores.WeightedSum(tuple((w / len(whole), s) for w, s in whole))
+        plane, shares = scored_plane(replace(self.sampler, arm=arm), scored, self.bases, self.rng())
+        circle, cross = (x, y, radius), (*place, 0.0)
+        marks = {
+            "clearance of the circle": [circle],
+            "base travel from the cross": [cross],
+            "sum of these": [circle, cross],
+        }
+        draw_scores(self.folder / "scores.png", plane, shares, marks)
+
+    def hands(self) -> None:
+        from galley.planar.reach import uniform_targets
+        from galley.planar.reach.learned import Settings, misses, train_whole
+        from galley.planar.reach.pictures import draw_hands
+
+        if self.sampler.columns != 5:
+            raise argparse.ArgumentTypeError("--kind hands needs headings that vary")
+        targets, arm = uniform_targets(self.bounds, self.bases, self.rng()), self.sampler.arm
+        rows, printer = self.sampler.sample(targets, self.bases, self.rng()), Printer()
+        how = Settings(_WHOLE_STEPS, seed=self.seed)
+        whole = train_whole(rows, how, lambda now: printer.console.print(now.line()))
+        shown = {"a flow of whole Q": misses(whole.sample(targets, self.seed), targets, arm)}
+        if self.learned is not None:
+            shown["base and elbow learned, exact IK"] = misses(
+                self.learned.q, self.learned.target, arm
+            )
+        draw_hands(self.folder / "hands.png", shown)
+
+
+KINDS: dict[str, Callable[[_Drawing], None]] = {
+    "donut": _Drawing.donut,
+    "joints": _Drawing.joints,
+    "density": _Drawing.density,
+    "coverage": _Drawing.coverage,
+    "keep-rate": _Drawing.keep_rate,
+    "scores": _Drawing.scores,
+    "hands": _Drawing.hands,
+}
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Draw the pictures; exit status 0 once all are written."""
+    from galley.domain.files import write_fault
+    from galley.results.run_folder import new_names
+
+    folder: Path = arguments.out or next(new_names("reach-plot"))
+    kinds = _kinds(arguments)
+    if "hands" in kinds:
+        need("learn", "jax", "equinox", "flowjax", "optax", "safetensors")
+    drawing = _Drawing(arguments, folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise write_fault(folder, error) from None
+    printer = Printer()
+    for kind in kinds:
+        KINDS[kind](drawing)
+        printer.stage(str(folder / f"{kind}.png"))
+    return 0
+
+
+def _kinds(arguments: argparse.Namespace) -> list[str]:
+    if "all" in arguments.kind:
+        return [kind for kind in KINDS if kind != "hands" or kind in arguments.kind]
+    return list(dict.fromkeys(arguments.kind))
+
+
+def _check_used(arguments: argparse.Namespace) -> None:
+    """Refuse options that none of the pictures would heed.
+
+    Raises:
+        argparse.ArgumentTypeError: with the option.
+    """
+    kinds = set(_kinds(arguments))
+    if arguments.model is not None and not kinds & {"density", "hands"}:
+        raise argparse.ArgumentTypeError("--model is drawn by --kind density and hands alone")
+    of_rows = kinds <= {"donut", "joints", "density"} and arguments.model is None
+    if arguments.bases is not None and arguments.data is not None and of_rows:
+        raise argparse.ArgumentTypeError("--bases has no effect on rows of --data")
+
+
+def _data(
+    arguments: argparse.Namespace, bases: int
+) -> tuple[DonutSampler, Samples, tuple[tuple[float, ...], ...]]:
+    """The sampler, rows to draw, and bounds of targets."""
+    bounds: tuple[tuple[float, ...], ...] = (BOUNDS[:2], BOUNDS[2:])
+    if arguments.data is None:
+        made = sampler(arguments)
+        rng = np.random.default_rng(arguments.seed)
+        return made, made.sample((0.0, 0.0), bases, rng), bounds
+    option = any_sampler_option(arguments)
+    if option is not None:
+        raise argparse.ArgumentTypeError(f"{option} is that of the dataset where --data is given")
+    need("data", "pyarrow")
+    from galley.planar.reach.dataset import load, read_settings
+
+    settings = read_settings(arguments.data)
+    drawn = ("joints", "donut")
+    if settings.filtered and not set(arguments.kind) <= set(drawn):
+        what = f"the rows of {arguments.data} were filtered: draw --kind {' or '.join(drawn)}"
+        raise argparse.ArgumentTypeError(what)
+    rows = load(arguments.data, "validation")
+    if not len(rows):
+        what = "has no validation rows to draw: sample more bases"
+        raise BadInput.one(arguments.data, what)
+    return settings.sampler, rows, settings.bounds or bounds
+
+
+def _learned(model: Path, truth: DonutSampler, draws: int, start: int) -> Samples:
+    """Samples of a learned model for H = (0, 0).
+
+    Raises:
+        argparse.ArgumentTypeError: JAX is missing, or it has learned another distribution.
+    """
+    need("learn", "jax", "equinox", "flowjax", "safetensors")
+    from galley.planar.reach.learned import load_checkpoint
+
+    learned = load_checkpoint(model)
+    if learned.task.circle is not None:
+        raise argparse.ArgumentTypeError("--model has an obstacle as context, this picture none")
+    theirs = learned.task.sampler
+    for name in ("arm", "epsilon", "heading_sigma", "radial", "branches", "heading"):
+        if getattr(theirs, name) != getattr(truth, name):
+            what = f"{name} {getattr(theirs, name)}, not {getattr(truth, name)}"
+            raise argparse.ArgumentTypeError(f"--model was trained with {what}")
+    rows: Samples = learned.sample((0.0, 0.0), draws, start)
+    return rows

@@ -1,0 +1,259 @@
+"""A world with all that a run needs: controls, steps, and what its gradient is of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from galley.domain.frames import Array as NumPyArray
+from galley.planar.contact.bodies import Points, World
+from galley.planar.contact.record import ENDLESS, PlanarRun
+from galley.planar.contact.shapes import (
+    Box,
+    Circle,
+    HalfPlane,
+    Moved,
+    Polygon,
+    Rounded,
+    Shape,
+    is_traced,
+    rounded_corners,
+)
+from galley.planar.contact.simulation import Trajectory, simulate
+from galley.planar.contact.virtual_contacts import chosen
+from galley.planar.finger.force import Profile
+
+COORDINATES = {"x": "m", "y": "m", "angle": "rad"}
+_ARC = np.pi / 24  # rad, between two points of a drawn arc
+
+
+class Waypoints(eqx.Module):
+    """A prescribed motion: a smooth curve through poses, at rest before and after.
+
+    Cubic in between; its slope at a pose is that of the line between the two neighbours.
+
+    Attributes:
+        times: (k,), s, ascending. poses: X_WB (k, 3), m and rad.
+    """
+
+    times: Any
+    poses: Any
+
+    def __init__(self, pairs: Sequence[tuple[float, Any]]) -> None:
+        """From (time, pose) pairs.
+
+        Raises:
+            ValueError: none, or their times don't ascend.
+        """
+        self.times = np.array([time for time, _ in pairs], dtype=np.float64)
+        poses = [pose for _, pose in pairs]
+        self.poses = (jnp if is_traced(poses) else np).asarray(poses, dtype=float).reshape(-1, 3)
+        if not len(pairs) or np.any(np.diff(self.times) <= 0.0):
+            raise ValueError("motion: needs (time, pose) pairs, each later than the one before")
+
+    def __call__(self, time: Array) -> Array:
+        """The pose (3,) at a time (s)."""
+        t, p = jnp.asarray(self.times), jnp.asarray(self.poses)
+        if len(t) == 1:
+            return p[0] + 0.0 * time
+        k = jnp.clip(jnp.searchsorted(t, time) - 1, 0, len(t) - 2)
+        still = jnp.zeros((1, 3))
+        slope = jnp.concatenate([still, (p[2:] - p[:-2]) / (t[2:] - t[:-2])[:, None], still])
+        span = t[k + 1] - t[k]
+        s = jnp.clip((time - t[k]) / span, 0.0, 1.0)
+        return (
+            p[k] * (1.0 + 2.0 * s) * (1.0 - s) ** 2
+            + p[k + 1] * s * s * (3.0 - 2.0 * s)
+            + span * s * (1.0 - s) * (slope[k] * (1.0 - s) - slope[k + 1] * s)
+        )
+
+
+def sampled(pairs: Sequence[tuple[float, Any]], h: float, n: int) -> NumPyArray:
+    """Controls (n, 3) of one body, from (time, (x, y, torque)) pairs: their means over each step.
+
+    The pairs are joined by lines, constant before the first and after the last; two of the same
+    time are a jump.
+
+    Raises:
+        ValueError: no pairs, or not in the order of time.
+    """
+    values = np.array([value for _, value in pairs], dtype=np.float64).reshape(-1, 3)
+    parts = 8  # samples of a step, so that a jump within it counts in proportion
+    middles = (np.arange(parts * n) + 0.5) * h / parts
+    columns = []
+    for column in values.T:
+        profile = Profile.of(zip([time for time, _ in pairs], column, strict=True))
+        columns.append(np.array([profile(t) for t in middles]).reshape(n, parts).mean(axis=1))
+    return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is simulated.
+
+    Attributes:
+        world: bodies, contacts, gravity.
+        controls: (n, m, 3), N and N m, on each free body in each step.
+        h: s, of a step.
+        cost: a body's index and coordinate (0 to 2 for x, y, angle): its value at the end is what
+            the gradient is of.
+        scheme: ``bdf1`` or ``bdf2``.
+    """
+
+    world: World
+    controls: NumPyArray
+    h: float
+    cost: tuple[int, int]
+    scheme: str = "bdf2"
+
+    @property
+    def cost_name(self) -> str:
+        """Such as ``final y of disc``."""
+        body, coordinate = self.cost
+        return f"final {list(COORDINATES)[coordinate]} of {self.world.bodies[body].name}"
+
+    def run(self, differentiate: bool = True) -> tuple[Trajectory, NumPyArray | None]:
+        """The trajectory, and the gradient (n, m, 3) of the cost by the controls, if wanted.
+
+        If a step didn't converge, the gradient is NaN.
+        """
+        if not differentiate:
+            return simulate(self.world, self.controls, self.h, scheme=self.scheme), None
+        with jax.enable_x64(True):
+            controls, h = np.asarray(self.controls), np.float64(self.h)
+            (_, found), gradient = _differentiated(controls, self.world, h, self.cost, self.scheme)
+        as_numpy = jax.tree.map(lambda x: np.asarray(x) if eqx.is_array(x) else x, found)
+        return as_numpy, np.asarray(gradient)
+
+
+@eqx.filter_jit
+def _differentiated(
+    controls: Any, world: World, h: Any, cost: tuple[int, int], scheme: str
+) -> tuple[tuple[Array, Trajectory], Array]:
+    """The cost, the trajectory, and the gradient of the cost by the controls."""
+
+    def final(controls: Any) -> tuple[Array, Trajectory]:
+        found = simulate(world, controls, h, scheme=scheme)
+        return found.pose[-1, cost[0], cost[1]], found
+
+    found: tuple[tuple[Array, Trajectory], Array] = jax.value_and_grad(final, has_aux=True)(
+        controls
+    )
+    return found
+
+
+def planar_run(
+    setup: Setup,
+    trajectory: Trajectory,
+    gradient: NumPyArray | None = None,
+    **more: Any,
+) -> PlanarRun:
+    """A trajectory as plain arrays, until the step that failed.
+
+    Args:
+        setup: what was simulated. trajectory, gradient: as of ``Setup.run``.
+        more: attributes of ``PlanarRun``, in place of those found.
+    """
+    failure = trajectory.failure()
+    steps = len(setup.controls) if failure is None else failure.step
+    world, contacts = setup.world, trajectory.contacts
+    pairs = np.repeat(np.array(world.pairs).reshape(-1, 2), _points_of_pairs(world), axis=0)
+    fields: dict[str, Any] = {
+        "time": trajectory.time[: steps + 1],
+        "names": tuple(body.name for body in world.bodies),
+        "outlines": tuple(outline(body.shape) for body in world.bodies),
+        "free": world.free,
+        "pose": trajectory.pose[: steps + 1],
+        "velocity": trajectory.velocity[: steps + 1],
+        "controls": setup.controls[:steps],
+        "gradient": gradient if failure is None else None,
+        "cost": setup.cost_name,
+        "cost_unit": list(COORDINATES.values())[setup.cost[1]],
+        "pairs": pairs,
+        "virtual": contacts.virtual[: steps + 1],
+        "points": contacts.position[: steps + 1],
+        "forces": contacts.force[: steps + 1],
+    }
+    fields |= more
+    if fields["gradient"] is not None:
+        fields["gradient"] = fields["gradient"][:steps]
+    return PlanarRun(**fields)
+
+
+def _points_of_pairs(world: World) -> list[int]:
+    """How many contact points each pair has."""
+    counts = []
+    for pair, law in zip(world.pairs, world.contacts, strict=True):
+        shapes = [world.bodies[k].shape for k in pair]
+        match chosen(law, *shapes):
+            case Points.PERIMETER:
+                counts.append(sum(len(shape.perimeter(law.count)) for shape in shapes))
+            case Points.AUTO:
+                counts.append(max(len(each[0]) for each in map(rounded_corners, shapes) if each))
+            case _:
+                counts.append(law.count)
+    return counts
+
+
+def outline(shape: Shape) -> NumPyArray:
+    """The edge of a shape as a polygon (n, 2) in its body's frame, to be drawn.
+
+    Raises:
+        TypeError: a kind of shape that has no outline here.
+    """
+    match shape:
+        case Circle():
+            return float(shape.radius) * _arc(0.0, 2.0 * np.pi)
+        case Box() | Polygon():
+            return np.asarray(shape.vertices)
+        case HalfPlane():
+            n = np.asarray(shape.direction) / np.linalg.norm(shape.direction)
+            along = ENDLESS * np.array([n[1], -n[0]])
+            edge = float(shape.offset) * n
+            return np.stack(
+                [
+                    edge - along,
+                    edge + along,
+                    edge + along - ENDLESS * n,
+                    edge - along - ENDLESS * n,
+                ]
+            )
+        case Moved():
+            x, y, angle = (float(value) for value in shape.pose)
+            turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+            return np.asarray(outline(shape.shape) @ turn + (x, y))
+        case Rounded():
+            return _grown(np.asarray(shape.core.vertices), float(shape.radius))
+    raise TypeError(f"{type(shape).__name__}: its outline isn't known")
+
+
+def _arc(start: float, end: float) -> NumPyArray:
+    angle = np.linspace(start, end, max(2, int(abs(end - start) / _ARC) + 1))
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def _grown(vertices: NumPyArray, radius: float) -> NumPyArray:
+    """A polygon's outline grown by a radius: arcs at convex corners, a point at concave ones."""
+    following = np.roll(vertices, -1, axis=0)
+    twice = vertices[:, 0] * following[:, 1] - vertices[:, 1] * following[:, 0]
+    if twice.sum() < 0.0:
+        return _grown(vertices[::-1], radius)
+    edge = following - vertices
+    heading = np.arctan2(edge[:, 1], edge[:, 0]) - np.pi / 2.0  # of the outward normals
+    parts = []
+    for k, corner in enumerate(vertices):
+        turn = np.angle(np.exp(1j * (heading[k] - heading[k - 1])))
+        if turn > 0.0:
+            parts.append(corner + radius * _arc(heading[k - 1], heading[k - 1] + turn))
+        else:
+            middle = heading[k - 1] + turn / 2.0
+            reach = radius / np.cos(turn / 2.0)
+            parts.append(corner + reach * np.array([[np.cos(middle), np.sin(middle)]]))
+    return np.concatenate(parts)

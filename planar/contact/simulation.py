@@ -1,0 +1,318 @@
+"""``simulate``: a world, controls and a step; states, contact forces and how each step ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from galley.domain.parameters import DURATION, Quantity
+from galley.planar.contact.bodies import World
+from galley.planar.contact.forces import Contacts, contact_forces, first_points
+from galley.planar.contact.shapes import checked, is_traced
+from galley.planar.contact.steps import Outcome, Scheme, coefficients, implicit_step
+from galley.planar.contact.virtual_contacts import SLOPE
+
+_TOLERANCE = 1e-8  # N, N m
+_ITERATIONS = 60
+_GAIN = 0.05  # of the most energy so far: what contacts may give and not have taken
+_WINDOW = 20  # steps, longer than an impact of which BDF2 loses energy at first
+_CONTROL = Quantity("N")
+
+
+class Failure(NamedTuple):
+    """The first step that failed; from there on the states are NaN.
+
+    Attributes:
+        step: its index, from 0. time: s, at its end.
+        residual: N or N m, that was left; ``tolerance`` was wanted.
+        pose, velocity: (b, 3), the state before it.
+        remedy: what happened and what to try.
+        what: in short: ``did not converge: 0.02 N left``.
+    """
+
+    step: int
+    time: float
+    residual: float
+    pose: Any
+    velocity: Any
+    remedy: str
+    what: str
+
+
+class Trajectory(eqx.Module):
+    """What ``simulate`` found, at n + 1 times; b bodies, k contact points.
+
+    Attributes:
+        time: (n + 1,), s.
+        pose: X_WB (n + 1, b, 3), of all bodies.
+        velocity: (n + 1, b, 3).
+        contacts: arrays with a first axis of n + 1.
+        converged: (n,), whether each step did, with its virtual contacts and without energy from
+            nothing; after one that didn't, none did.
+        residual: (n,), N or N m, that was left.
+        iterations: (n,), of Newton's method.
+        stalled: (n,), whether it found no smaller residual.
+        located: (n,), whether all virtual contacts in reach are minima.
+        gained: (n,), J, what contacts have given and not taken before.
+    """
+
+    time: Array
+    pose: Array
+    velocity: Array
+    contacts: Contacts
+    converged: Array
+    residual: Array
+    iterations: Array
+    stalled: Array
+    located: Array
+    gained: Array
+
+    def failure(self) -> Failure | None:
+        """The first step that failed; None: all converged. Not for a batch, nor under ``jit``."""
+        failed = np.flatnonzero(~np.asarray(self.converged))
+        if not len(failed):
+            return None
+        k = int(failed[0])
+        residual, gained = float(self.residual[k]), float(self.gained[k])
+        what = f"did not converge: {residual:.3g} N left"
+        if not self.located[k]:
+            what = "found no virtual contact"
+            why = "a point is not a minimum: newton and stein need bodies without corners or "
+            why += "touching faces; use points: auto or perimeter"
+        elif gained > 0.0:
+            what = f"gained {gained:.3g} J from nothing"
+            why = "contacts released energy that they had never stored: try a smaller h, less "
+            why += "stiffness, more points on the perimeter, or the scheme bdf1, which only takes"
+            why += " energy away"
+        elif not np.isfinite(residual):
+            why = "the forces are not finite: look at controls, motions and parameters"
+        elif self.stalled[k]:
+            why = "Newton's method found no smaller residual: a smaller h, more softness or "
+            why += "still make the forces smoother; at corners use points: auto"
+        else:
+            why = "Newton's method needs more iterations: raise iterations, or take a smaller h; "
+            why += "faces that lie on each other need points: perimeter"
+        time = float(self.time[k + 1])
+        return Failure(k, time, residual, self.pose[k], self.velocity[k], why, what)
+
+
+def simulate(
+    world: World,
+    controls: Any = None,
+    h: Any = 1.0 / 60.0,
+    n: int | None = None,
+    *,
+    scheme: Scheme | str = Scheme.BDF2,
+    tolerance: float = _TOLERANCE,
+    iterations: int = _ITERATIONS,
+) -> Trajectory:
+    """Simulate a world from the poses and velocities of its bodies.
+
+    The result can be differentiated (``jax.grad``, ``jax.jacfwd``) with respect to controls, h
+    and each number in the world, and batched by ``jax.vmap``. All is in float64: what calls it
+    inside of a transformation of JAX does so under ``with jax.enable_x64(True):``, as
+    ``value_and_gradient`` does.
+
+    Args:
+        world: bodies, contact laws, gravity.
+        controls: force (N, in W, at the centre of mass) and torque (N m) on each free body,
+            (n, m, 3), or (n, 3) for one; constant during a step. None: none.
+        h: s, of a step.
+        n: number of steps; None: as the controls have.
+        scheme: ``bdf1`` or ``bdf2``.
+        tolerance: N and N m, of the residual that a step has to reach; heavy bodies have to
+            reach what rounding lets them.
+        iterations: of Newton's method in a step, at most.
+
+    Returns:
+        The trajectory. A step that doesn't converge ends it: see ``Trajectory.failure``.
+
+    Raises:
+        ValueError: malformed controls, h or n; the message names the value.
+        TypeError: called inside of a transformation of JAX without float64.
+    """
+    h = checked("h", h, DURATION)
+    free = len(world.free)
+    if controls is None:
+        if n is None:
+            raise ValueError("n: give the number of steps, there are no controls to count")
+        controls = np.zeros((n, free, 3))
+    elif np.ndim(controls) == 2 and free == 1:
+        controls = (jnp if is_traced(controls) else np).asarray(controls)[:, None]
+    steps = np.shape(controls)[0] if np.ndim(controls) == 3 else -1
+    if np.shape(controls) != (steps, free, 3) or n not in (None, steps) or steps < 1:
+        wanted = f"({n if n is not None else 'n'}, {free}, 3) with n >= 1"
+        raise ValueError(f"controls: must be {wanted}, is {np.shape(controls)}")
+    controls = checked("controls", controls, _CONTROL, (steps, free, 3))
+    inputs: tuple[Any, ...] = (world, controls, h)
+    limits = np.asarray(float(tolerance)), np.asarray(int(iterations))
+    options: tuple[Any, ...] = (Scheme(scheme), *limits)
+    if is_traced(inputs):
+        if not jnp.zeros(()).dtype == jnp.float64:
+            raise TypeError(
+                "simulate is being transformed without float64: "
+                "put `with jax.enable_x64(True):` around jax.grad, jax.jit or jax.vmap"
+            )
+        traced: Trajectory = _simulate(*inputs, *options)
+        return traced
+    with jax.enable_x64(True):
+        found: Trajectory = _to_numpy(_simulate(*inputs, *options))
+        return found
+
+
+def value_and_gradient(cost: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+    """A function that returns ``cost`` and its gradient, compiled, in float64.
+
+    Args:
+        cost: maps one pytree (controls, a ``World``, a dictionary of parameters, ...) and any
+            further arguments to a scalar; it calls ``simulate``.
+
+    Returns:
+        A function of the same arguments: the value, and the gradient by the first argument, as
+        NumPy arrays.
+    """
+    compiled = eqx.filter_jit(eqx.filter_value_and_grad(cost))
+
+    def evaluate(*arguments: Any) -> tuple[Any, Any]:
+        with jax.enable_x64(True):
+            floats = jax.tree.map(_float64, arguments)
+            value, gradient = _to_numpy(compiled(*floats))
+            return value, gradient
+
+    return evaluate
+
+
+def _float64(leaf: Any) -> Any:
+    return np.asarray(leaf, dtype=np.float64) if isinstance(leaf, float) else leaf
+
+
+def _to_numpy(tree: Any) -> Any:
+    """NumPy's arrays: outside of ``enable_x64`` JAX would make float32 of its own."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf) if eqx.is_array(leaf) else leaf, tree)
+
+
+@eqx.filter_jit
+def _simulate(
+    world: World, controls: Array, h: Array, scheme: Scheme, tolerance: Array, iterations: Array
+) -> Trajectory:
+    world, controls, h = jax.tree.map(
+        lambda x: jnp.asarray(x) if eqx.is_array(x) else x, (world, controls, h)
+    )
+    n = len(controls)
+    table = coefficients(scheme, n)
+    extra = len(table) - n  # stages that are no state of the trajectory
+    rows = (jnp.asarray(table), controls[jnp.maximum(jnp.arange(len(table)) - extra, 0)])
+    q, v = world.start()
+    zero = jnp.zeros(())
+    starts = first_points(world, q, v, zero)
+
+    def step(carry: Any, row: tuple[Array, Array]) -> tuple[Any, Any]:
+        q1, v1, q2, v2, starts, good = carry
+        (alpha, beta, share, end, keep), control = row
+        A, B, eta = alpha * q1 + beta * q2, alpha * v1 + beta * v2, share * h
+        time = end * h
+        q, outcome = implicit_step(world, A, B, eta, time, control, starts, tolerance, iterations)
+        good = good & outcome.converged
+        q = jnp.where(good, q, jnp.nan)
+        v = (q - A) / eta
+        kept = keep > 0.0
+        before = jnp.where(kept, q2, q1), jnp.where(kept, v2, v1)
+        return (q, v, *before, outcome.starts, good), (q, v, good, outcome)
+
+    begin = (q, v, q, v, lax.stop_gradient(starts), jnp.asarray(True))
+    _, found = lax.scan(step, begin, rows)
+    qs, vs, good, outcome = jax.tree.map(lambda x: x[extra:], found)
+    # If the first stage failed, it says why the first step did.
+    stage = jax.tree.map(lambda x: x[0], found[3])
+    outcome = jax.tree.map(
+        lambda x, y: x.at[0].set(jnp.where(found[2][0], x[0], y)), outcome, stage
+    )
+    qs, vs, points = (
+        jnp.concatenate([first[None], rest])
+        for first, rest in ((q, qs), (v, vs), (begin[4], outcome.starts))
+    )
+    times = h * jnp.arange(n + 1)
+    poses, velocities = jax.vmap(world.complete)(qs, vs, times)
+
+    def touching(q: Array, v: Array, time: Array, starts: Array) -> tuple[Array, Contacts]:
+        return contact_forces(world, q, v, time, starts, search=False)[:2]
+
+    wrenches, contacts = jax.vmap(touching)(qs, vs, times, points)
+    located = ~jnp.any(contacts.slope[1:] > SLOPE, axis=1)
+    lag = 0.5 if scheme is Scheme.BDF2 else 0.0
+    gained = _gained(world, lag, controls, poses, velocities, wrenches, contacts.stored)
+    good = good & (jnp.cumsum(~located | (gained > 0.0)) == 0)
+    known = jnp.concatenate([jnp.ones(1), jnp.where(good, 1.0, jnp.nan)])
+    poses, velocities, contacts = jax.tree.map(
+        lambda x: x * known.reshape(-1, *[1] * (x.ndim - 1)), (poses, velocities, contacts)
+    )
+    return Trajectory(
+        times,
+        poses,
+        velocities,
+        contacts,
+        good,
+        outcome.residual,
+        outcome.iterations,
+        outcome.stalled,
+        located,
+        gained,
+    )
+
+
+def _gained(
+    world: World,
+    lag: float,
+    controls: Array,
+    poses: Array,
+    velocities: Array,
+    wrenches: Array,
+    stored: Array,
+) -> Array:
+    """Energy (n,), J, that contacts have given and not taken, where it is more than ``_GAIN``.
+
+    Two balances that can only fall: what contacts hold and have worked on all bodies; and the
+    energy of the free bodies and the contacts, less the work of controls and of moved bodies. Each
+    is off by its own errors, so it counts what both have risen.
+
+    Args:
+        world: masses, gravity. lag: steps by which a velocity follows a force.
+        controls: (n, m, 3). poses, velocities: (n + 1, b, 3).
+        wrenches: of contacts on each body (n + 1, b, 3). stored: (n + 1, p), J, by contacts.
+    """
+    masses, gravity, controls, poses, velocities, wrenches, stored = lax.stop_gradient(
+        (world.masses(), world.gravity, controls, poses, velocities, wrenches, stored)
+    )
+    free = list(world.free)
+    fixed = [i for i in range(len(world.bodies)) if i not in free]
+    moved = jnp.diff(poses, axis=0)
+    worked = jnp.sum(((1.0 - lag) * wrenches[1:] + lag * wrenches[:-1]) * moved, axis=2)
+    before = jnp.concatenate([controls[:1], controls[:-1]])
+    driven = jnp.sum(((1.0 - lag) * controls + lag * before) * moved[:, free], axis=(1, 2))
+    held = jnp.sum(stored, axis=1)
+    kinetic = jnp.sum(masses * velocities[:, free] ** 2, axis=(1, 2)) / 2.0
+    falling = jnp.sum(masses[:, 0] * (poses[:, free, :2] @ gravity), axis=1)
+
+    def risen(energy: Array, work: Array) -> Array:
+        """Above the least before, over dips of some steps."""
+        balance = energy.at[1:].add(jnp.cumsum(work))
+        pad = [(_WINDOW - 1, 0)]
+        top = lax.reduce_window(balance, -jnp.inf, lax.max, (_WINDOW,), (1,), pad)
+        return jnp.asarray(top - lax.cummin(top))[1:]
+
+    gain = jnp.minimum(
+        risen(held, jnp.sum(worked, axis=1)),
+        risen(kinetic - falling + held, jnp.sum(worked[:, fixed], axis=1) - driven),
+    )
+    most = lax.cummax(kinetic + held)[1:]
+    # A stiff spring that is let go at the start gives BDF2 up to as much again as it holds.
+    return jnp.where(gain > _GAIN * most + held[0], gain, 0.0)
+
+
+__all__ = ["Failure", "Outcome", "Trajectory", "simulate", "value_and_gradient"]

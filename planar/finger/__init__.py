@@ -1,0 +1,34 @@
+"""The finger: one-dimensional touch, event by event.
+
+- ``model``: ``Finger``, its parameters and the forces between finger and object; ``Drag``
+- ``force``: ``Profile`` of (time, force) pairs; ``Policy``, called with a ``Sense``
+- ``simulation``: ``simulate`` a whole run, or a ``Simulation`` step by step
+- ``trace``: the result: ``Trace``, its ``Samples`` and ``Event`` log
+- ``filter``: ``ContactFilter``, how likely is contact now
+- ``identification``: ``identify`` an object's parameters from what the finger felt
+- ``environment``, ``policies``: the Gymnasium environment (extra ``gym``), hand-made policies
+- ``pictures``: figure and film of a trace; ``window``: the arrow keys push
+"""
+
+from galley.planar.finger.force import Policy, Profile, Sense
+from galley.planar.finger.model import Drag, Finger
+from galley.planar.finger.simulation import Fault, Simulation, Solver, Start, simulate
+from galley.planar.finger.trace import Epoch, Event, Kind, Samples, Trace
+
+__all__ = [
+    "Drag",
+    "Epoch",
+    "Event",
+    "Fault",
+    "Finger",
+    "Kind",
+    "Policy",
+    "Profile",
+    "Samples",
+    "Sense",
+    "Simulation",
+    "Solver",
+    "Start",
+    "Trace",
+    "simulate",
+]

@@ -1,0 +1,48 @@
+"""The two demonstrations: bounce off the object and push it; press it, then push it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from galley.planar.finger.force import Profile
+from galley.planar.finger.model import Finger
+from galley.planar.finger.simulation import simulate
+from galley.planar.finger.trace import Trace
+
+# Ten times the finger's mass: held by friction it is a wall, to a slow finger.
+_HEAVY = Finger(object_mass=10.0, static_friction=10.0, kinetic_friction=4.0)
+_SOFT = Finger(object_mass=10.0, static_friction=10.0, kinetic_friction=4.0, restitution=0.2)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A finger, what pushes it, and for how long.
+
+    Attributes:
+        finger: the parameters. force: applied. t_end: s. about: what can be seen.
+    """
+
+    finger: Finger
+    force: Profile
+    t_end: float
+    about: str
+
+    def run(self) -> Trace:
+        """Simulate it."""
+        return simulate(self.finger, self.force, self.t_end)
+
+
+EXAMPLES = {
+    "wall": Example(
+        _HEAVY,
+        Profile.of([(0, 1), (1, 1), (1, 0), (4.6, 0), (4.6, 11), (8, 11), (8, 0)]),
+        10.0,
+        "coast, bounce off the resting object, come back and push it; then fall behind",
+    ),
+    "push": Example(
+        _SOFT,
+        Profile.of([(0, 0.5), (5, 0.5), (5, 14), (8, 14), (8, 0)]),
+        10.0,
+        "press the object without moving it, push it; then fall behind",
+    ),
+}

@@ -1,0 +1,189 @@
+"""What pushes the finger: a number, a function of time, (time, force) pairs, or a policy."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from galley.domain.frames import Array, frozen
+from galley.domain.parameters import DURATION, FORCE, TIME, check, parameter
+
+Force = Callable[[float], float]
+"""Applied force (N) at a time (s)."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A force (N) that stays."""
+
+    value: float
+
+    def __call__(self, time: float) -> float:
+        """The force (N) at a time (s)."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """A force that is ``value`` (N) at ``start`` (s) and changes by ``slope`` (N/s)."""
+
+    start: float
+    value: float
+    slope: float
+
+    def __call__(self, time: float) -> float:
+        """The force (N) at a time (s)."""
+        return self.value + self.slope * (time - self.start)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """(time, force) pairs: linear between them, a jump where two have the same time.
+
+    Before the first pair and after the last the force stays as it is there. At a jump the later
+    pair counts.
+
+    Attributes:
+        times: (n,) s, not falling, at most two alike.
+        forces: (n,) N.
+
+    Raises:
+        ValueError: on construction, if the pairs are unsorted or not finite numbers.
+    """
+
+    times: Array
+    forces: Array
+
+    def __post_init__(self) -> None:
+        for name in ("times", "forces"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+        times, forces = self.times, self.forces
+        if times.ndim != 1 or times.shape != forces.shape or not len(times):
+            raise ValueError(
+                f"a profile needs a force for each time, got {times.shape} times and "
+                f"{forces.shape} forces"
+            )
+        for k, (time, force) in enumerate(zip(times, forces, strict=True)):
+            if not (np.isfinite(time) and np.isfinite(force)):
+                raise ValueError(f"profile, pair {k}: ({time}, {force}) is not finite")
+            if k and time < times[k - 1]:
+                raise ValueError(
+                    f"profile, pair {k}: time {time} s comes after {times[k - 1]} s; sort the pairs"
+                )
+            if k > 1 and time == times[k - 2]:
+                raise ValueError(f"profile, pair {k}: the third at time {time} s, two make a jump")
+
+    @classmethod
+    def of(cls, pairs: Any) -> Profile:
+        """From (time, force) pairs.
+
+        Raises:
+            ValueError: as the class, or something is not a pair of numbers.
+        """
+        try:
+            pairs = list(pairs)
+        except TypeError:
+            raise ValueError(f"profile = {pairs!r}: must be (time, force) pairs") from None
+        for k, pair in enumerate(pairs):
+            try:
+                _, _ = (float(number) for number in pair)
+                good = not isinstance(pair, str)
+            except (TypeError, ValueError, OverflowError):
+                good = False
+            if not good:
+                raise ValueError(f"profile, pair {k}: {pair!r} is no (time, force) pair")
+        times, forces = np.asarray(pairs, dtype=np.float64).reshape(-1, 2).T
+        return cls(times, forces)
+
+    def __call__(self, time: float) -> float:
+        """The force (N) at a time (s)."""
+        k = int(np.searchsorted(self.times, time, side="right"))
+        if k == 0 or k == len(self.times):
+            return float(self.forces[max(k - 1, 0)])
+        t0, t1 = self.times[k - 1 : k + 1]
+        f0, f1 = self.forces[k - 1 : k + 1]
+        return float(f0 + (f1 - f0) * (time - t0) / (t1 - t0))
+
+    def pieces(self, t_end: float) -> Iterator[tuple[Force, float]]:
+        """From time 0: a force without kinks or jumps, and the time (s) until which it acts."""
+        edges = [0.0, *(float(t) for t in np.unique(self.times) if 0.0 < t < t_end), t_end]
+        for start, end in itertools.pairwise(edges):
+            k = int(np.searchsorted(self.times, start, side="right"))
+            value = self(start)
+            if k == 0 or k == len(self.times) or self.forces[k] == self.forces[k - 1]:
+                yield Constant(value), end
+            else:
+                slope = (self.forces[k] - self.forces[k - 1]) / (self.times[k] - self.times[k - 1])
+                yield Ramp(start, value, float(slope)), end
+
+
+class Sense(NamedTuple):
+    """What the finger knows: itself and its sensor. The object is felt, never seen.
+
+    Attributes:
+        time: s.
+        position, velocity: of the fingertip, m and m/s; it starts at 0 m.
+        sensor: the reading (N) just before this time: compression, and J / contact_time of each
+            impact in the last contact time.
+    """
+
+    time: float
+    position: float
+    velocity: float
+    sensor: float
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A force that is decided during the run.
+
+    Attributes:
+        act: called with a ``Sense`` at the start of each control step; returns the force (N) of the
+            step.
+        period: s, the control step; at most the finger's ``contact_time``, for an impact between
+            two steps would go unfelt otherwise.
+    """
+
+    act: Callable[[Sense], float]
+    period: float = parameter(0.02, DURATION, "control step")
+
+    def __post_init__(self) -> None:
+        check(self)
+        if not callable(self.act):
+            raise ValueError(f"policy = {self.act!r}: must be a function of a Sense")
+
+
+def _until(force: Force, end: float) -> Force:
+    """A force that a solver may ask about at ``end`` without meeting the jump that is there."""
+    last = math.nextafter(end, -math.inf)
+    return lambda time: force(min(time, last))
+
+
+def pieces(force: Any, t_end: float, breaks: Sequence[float]) -> Iterator[tuple[Force, float]]:
+    """Smooth pieces of a number, a function of time or (time, force) pairs, as ``Profile.pieces``.
+
+    Args:
+        force: one of these.
+        t_end: s.
+        breaks: times (s) at which a function of time has jumps or kinks.
+
+    Raises:
+        ValueError: it is none of these, or malformed.
+    """
+    if isinstance(force, Profile):
+        return force.pieces(t_end)
+    if callable(force):
+        try:
+            edges = sorted({TIME.checked("breaks", each) for each in breaks})
+        except TypeError:
+            raise ValueError(f"breaks = {breaks!r}: must be times in s") from None
+        ends = [*(t for t in edges if 0.0 < t < t_end), t_end]
+        return iter([(_until(force, end), end) for end in ends])
+    if isinstance(force, (Sequence, np.ndarray)) and not isinstance(force, str):
+        return Profile.of(force).pieces(t_end)
+    return iter([(Constant(FORCE.checked("force", force)), t_end)])

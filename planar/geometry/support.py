@@ -1,0 +1,93 @@
+"""Support friction: of a body that lies on a plane, against sliding and turning together.
+
+The wrenches that friction can bear form the limit surface (Goyal, Ruina, Papadopoulos, 1991). Here
+it is the ellipsoid of Lynch, Maekawa and Tanie (1992),
+
+    (|f| / f_max)^2 + (m / m_max)^2 = 1,    f_max = mu m g,    m_max = c f_max,
+
+and friction takes from a sliding body as much power as it can, so it is normal to the surface:
+
+    f = -f_max v / s,    m = -f_max c^2 w / s,    s = sqrt(|v|^2 + (c w)^2 + still^2).
+
+The characteristic length c is the mean distance of the outline's points from its centroid: then
+friction against pure turning is exact for uniform pressure. ``still`` smooths friction near rest.
+
+``support_kernel`` has what compiled code calls: this force, and a step of implicit Euler under it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from galley.domain.frames import Array
+from galley.domain.parameters import FORCE_LIMIT, MASS, Quantity, check, parameter
+from galley.planar.geometry.polygon import Polygon
+
+GRAVITY = 9.81  # m/s^2
+FRICTION = Quantity("1", 0.0)
+LENGTH = Quantity("m", 0.0, above=True)
+STILL = Quantity("m/s", 0.0)
+
+
+@dataclass(frozen=True)
+class SupportFriction:
+    """Attributes: see the module.
+
+    Raises:
+        ValueError: a number out of its bounds; the message names it.
+    """
+
+    limit: float = parameter(1.0, FORCE_LIMIT, "friction against pure translation, f_max")
+    length: float = parameter(1.0, LENGTH, "characteristic length c")
+    still: float = parameter(0.0, STILL, "speed below which friction falls off to 0")
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def wrench(self, velocity: ArrayLike) -> Array:
+        """Force (N) and torque (N m) (..., 3) at velocities (..., 3) of the centre of mass.
+
+        0 at rest.
+        """
+        v = np.asarray(velocity, dtype=np.float64)
+        scale = np.array([1.0, 1.0, self.length])
+        speed = np.sqrt(((v * scale) ** 2).sum(axis=-1, keepdims=True) + self.still**2)
+        return np.asarray(-self.limit * scale**2 * v / np.where(speed > 0.0, speed, 1.0))
+
+
+def support_friction(
+    polygon: Polygon, mass: float, friction: float, gravity: float = GRAVITY, still: float = 0.0
+) -> SupportFriction:
+    """Of a plate of uniform density and pressure.
+
+    Args:
+        mass: kg. friction: the coefficient mu. gravity: m/s^2. still: m/s.
+    """
+    mu, m = FRICTION.checked("friction", friction), MASS.checked("mass", mass)
+    return SupportFriction(mu * m * gravity, characteristic_length(polygon), still)
+
+
+def characteristic_length(polygon: Polygon) -> float:
+    """Mean distance (m) of a polygon's points from its centroid, in closed form.
+
+    Over the triangle of the centroid and an edge, at distance h from it and seen between the angles
+    a and b from its normal, the integral of r dA is h^3 / 3 times that of 1 / cos^3 from a to b.
+    """
+    found = polygon.mass_properties(1.0)
+    p = polygon.vertices - found.centroid
+    q = np.roll(p, -1, axis=0)
+    edge = q - p
+    length = np.hypot(*edge.T)
+    height = (p[:, 0] * q[:, 1] - q[:, 0] * p[:, 1]) / length  # negative where seen from outside
+    along_p, along_q = (p * edge).sum(axis=1) / length, (q * edge).sum(axis=1) / length
+    far_p, far_q = np.hypot(*p.T), np.hypot(*q.T)
+    # h^3 / 6 (tan / cos + asinh(tan)) between the ends, in lengths: h -> 0 gives 0.
+    seen = np.abs(height) > 1e-12 * length
+    h = np.where(seen, height, 1.0)
+    turn_p = along_p * far_p / h**2 + np.arcsinh(along_p / np.abs(h))
+    turn_q = along_q * far_q / h**2 + np.arcsinh(along_q / np.abs(h))
+    total = np.where(seen, h**3 / 6.0 * (turn_q - turn_p), 0.0).sum()
+    return float(total / found.area)

@@ -1,0 +1,14 @@
+"""Pushing a body on a table, with a round pusher that an arm of N links may hold.
+
+- ``shapes``: outlines: T, L, rectangle, or a file of vertices
+- ``config``: every parameter with its unit, from Python or one YAML file
+- ``simulation``: ``Simulation`` of one or many tables at once, in compiled code
+- ``arm``: the planar arm that holds the pusher: kinematics, inverse kinematics, self-collision
+- ``demonstrators``: who drives the pusher, step by step
+- ``rollout``: one episode of a demonstrator, with the arm that held the pusher
+- ``picture``: the table painted in compiled code; ``film``: films of episodes; ``play``: a window
+  in which the mouse, or a demonstrator, pushes
+- ``environment``: ``galley/Push-v0`` for Gymnasium; ``environments``: its variants
+
+Importing this package loads nothing.
+"""

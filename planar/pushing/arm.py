@@ -1,0 +1,153 @@
+"""The planar arm that holds the pusher: it may hang over the body, but never crosses itself.
+
+Inverse kinematics is least squares, as in the original: the tip's error, and for each pair of links
+that share no joint a penalty that is linear in how much closer than the threshold they come,
+
+    E = |p_tip - p_target|^2 + sum weight (threshold - d)    over pairs with d < threshold
+
+whose residual is sqrt(weight (threshold - d)). ``ik_scipy`` is that, by SciPy; ``ik`` minimises the
+same cost in compiled code, from the same start. A penalty forbids nothing, so what is recorded or
+executed is checked by ``collides`` besides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from galley.compiled.build import PUSHING, ensure
+from galley.domain.frames import Array
+from galley.planar.arm import PlanarChain
+from galley.planar.geometry.segments import segments_apart
+from galley.planar.pushing.config import ArmConfig
+
+_STARTS = 12  # further tries of ``ik`` where a penalty is left
+_HELD = 1e-3  # m: nearer than this, the tip is where it shall be
+_FOLDED = 1e-6  # rad: nearer than this to pi, a link lies on the one before it
+
+
+@dataclass(frozen=True)
+class PushArm:
+    """An arm of N revolute links with a config; angles are (..., N) rad."""
+
+    config: ArmConfig
+
+    @cached_property
+    def chain(self) -> PlanarChain:
+        """Its links."""
+        return PlanarChain(self.config.links)
+
+    @cached_property
+    def base(self) -> Array:
+        """(3,) x, y (m), heading (rad)."""
+        return np.array([self.config.base_x, self.config.base_y, self.config.base_theta])
+
+    def points(self, theta: ArrayLike) -> Array:
+        """Joints and, last, the tip (..., N + 1, 2) m."""
+        return self.chain.points(self.base, theta)
+
+    def tip(self, theta: ArrayLike) -> Array:
+        """Position of the tip (..., 2) m."""
+        return self.chain.fk(self.base, theta)
+
+    def clearance(self, theta: ArrayLike) -> float:
+        """The least distance (m) of two links that share no joint; 0 where they cross, else inf."""
+        ensure(PUSHING)
+        from galley.planar.pushing.arm_kernel import clearance
+
+        found = float(clearance(self._checked(theta), self._lengths, self.base))
+        return found if found < 1e300 else float("inf")
+
+    def collides(self, theta: ArrayLike) -> bool:
+        """Whether two links touch that share no joint, or a link lies on the one before it."""
+        theta = self._checked(theta)
+        turns = np.abs(np.remainder(theta[1:] + np.pi, 2.0 * np.pi) - np.pi)
+        return bool((turns > np.pi - _FOLDED).any()) or self.clearance(theta) <= 0.0
+
+    def _checked(self, theta: ArrayLike) -> Array:
+        """A copy of angles, once they are (N,) and finite."""
+        angles, n = np.array(theta, dtype=np.float64), len(self.config.links)
+        if angles.shape != (n,) or not np.isfinite(angles).all():
+            raise ValueError(f"theta = {angles.tolist()}: must be {n} finite angles")
+        return angles
+
+    def cost(self, theta: ArrayLike, target: ArrayLike) -> float:
+        """E (m^2) of angles (N,)."""
+        return float((self.residuals(np.asarray(theta), np.asarray(target)) ** 2).sum())
+
+    def residuals(self, theta: Array, target: Array) -> Array:
+        """(2 + pairs,) m, of angles (N,): the tip's error, then that of each pair of links."""
+        p = self.points(theta)
+        first, second = np.triu_indices(len(self.config.links), 2)
+        d = segments_apart(p[first], p[first + 1], p[second], p[second + 1])
+        short = np.maximum(self.config.threshold - d, 0.0)
+        return np.concatenate([p[-1] - target, np.sqrt(self.config.weight * short)])
+
+    def ik_scipy(self, start: ArrayLike, target: ArrayLike) -> Array:
+        """Angles (N,) for a target (2,) m, from a start (N,), by SciPy's least squares."""
+        from scipy.optimize import least_squares
+
+        to = np.asarray(target, dtype=np.float64)
+        found = least_squares(self.residuals, np.asarray(start, dtype=np.float64), args=(to,))
+        return np.asarray(found.x)
+
+    def ik(self, start: ArrayLike, target: ArrayLike) -> tuple[Array, Array]:
+        """Angles and costs (m^2), in compiled code.
+
+        Out of reach the arm stretches towards the target. Where a penalty is left after the first
+        descent, further ones start from turned links, always the same.
+
+        Args:
+            start: (..., N). target: (..., 2) m.
+
+        Returns:
+            (..., N) and (...,).
+
+        Raises:
+            ValueError: not finite.
+        """
+        ensure(PUSHING)
+        from galley.planar.pushing.arm_kernel import solve
+
+        targets = np.asarray(target, dtype=np.float64)
+        theta = np.asarray(start, dtype=np.float64)
+        shape = np.broadcast_shapes(theta.shape[:-1], targets.shape[:-1])
+        n = len(self.config.links)
+        flat = np.array(np.broadcast_to(theta, (*shape, n)).reshape(-1, n))
+        to = np.array(np.broadcast_to(targets, (*shape, 2)).reshape(-1, 2))
+        if not (np.isfinite(flat).all() and np.isfinite(to).all()):
+            raise ValueError(f"start and target must be finite, got {start!r} and {target!r}")
+        costs = np.empty(len(flat))
+        config = self.config
+        solve(
+            flat, self._lengths, self.base, to, config.threshold, config.weight, self._starts, costs
+        )
+        return flat.reshape(*shape, n), costs.reshape(shape)
+
+    def follow(self, last: Array, point: ArrayLike) -> Array:
+        """Angles (N,) that hold the tip at a point (2,) m, by ``ik`` from the last ones.
+
+        Raises:
+            ValueError: the arm would cross itself, or the point is out of its reach.
+        """
+        x, y = point = np.asarray(point, dtype=np.float64)
+        angles: Array = self.ik(last, point)[0]
+        away = float(np.hypot(*(self.tip(angles) - point)))
+        if away > _HELD or self.collides(angles):
+            raise ValueError(
+                f"the arm can't hold the pusher at {x:.3f}, {y:.3f} m: "
+                + (f"it ends {away * 1000.0:.0f} mm away" if away > _HELD else "it crosses itself")
+            )
+        return angles
+
+    @cached_property
+    def _lengths(self) -> Array:
+        return np.array(self.chain.lengths)
+
+    @cached_property
+    def _starts(self) -> Array:
+        rng = np.random.default_rng(0)
+        return rng.normal(0.0, 1.0, (_STARTS, len(self.config.links)))

@@ -1,0 +1,222 @@
+"""Every parameter of a pushing simulation, with its unit and bounds: one frozen value or YAML file.
+
+shape: T          # or L, rectangle, a file of vertices beside this one
+mass: 0.5         # kg; every parameter of PushConfig may stand here
+goal_theta: 0.0
+arm:              # optional: every parameter of ArmConfig
+  links: [0.2, 0.2, 0.2]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, dataclass, field
+from math import isfinite, pi
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from galley.domain.parameters import (
+    DURATION,
+    LINEAR_DRAG,
+    MASS,
+    MASS_OR_WALL,
+    Quantity,
+    check,
+    parameter,
+    parameters,
+)
+from galley.domain.scene.yaml_reader import Entry, Reader
+from galley.domain.shipped import shipped_file
+from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.support import FRICTION, GRAVITY, LENGTH, STILL
+from galley.planar.pushing.shapes import SHAPES, load_outline, outline_of, shape
+
+POSITION = Quantity("m")
+ANGLE = Quantity("rad")
+STIFFNESS = Quantity("N/m", 0.0)
+COUNT = Quantity("1", 1.0)
+ANY_FRICTION = Quantity("1", 0.0, infinite=True)
+GAIN = Quantity("1/s^2", 0.0)
+RATE = Quantity("1/s", 0.0)
+ACCELERATION = Quantity("m/s^2", 0.0)
+_ROUNDING = 1e-9  # m
+
+
+@dataclass(frozen=True)
+class ArmConfig:
+    """The arm that holds the pusher; the links are the original's at 1 mm a pixel.
+
+    Its base stands before the table: on it, as the original's at (300, 300), the tip can't come
+    near the base without touching the first link.
+
+    Attributes:
+        links: m, lengths of the links from the base on.
+
+    Raises:
+        ValueError: a number out of its bounds; the message names it.
+    """
+
+    links: tuple[float, ...] = (0.15, 0.15, 0.15, 0.15, 0.15)
+    base_x: float = parameter(0.256, POSITION, "position of the base")
+    base_y: float = parameter(-0.1, POSITION, "position of the base")
+    base_theta: float = parameter(pi / 2.0, ANGLE, "heading of the base")
+    threshold: float = parameter(0.02, LENGTH, "distance of links below which they are penalised")
+    weight: float = parameter(0.005, Quantity("m", 0.0), "penalty (m^2) per metre below it")
+
+    def __post_init__(self) -> None:
+        check(self)
+        links = tuple(LENGTH.checked(f"links[{i}]", each) for i, each in enumerate(self.links))
+        if not links:
+            raise ValueError("links = (): an arm needs at least one")
+        object.__setattr__(self, "links", links)
+
+
+@dataclass(frozen=True)
+class PushConfig:
+    """A body, a pusher and a table from (0, 0) to (width, height).
+
+    Attributes:
+        shape: the outline, in any frame: a body's pose is that of its centroid. The name of a
+            shipped one stands for it.
+        arm: the arm that holds the pusher.
+
+    Raises:
+        ValueError: a number out of its bounds, no such shape, or a goal beyond the table; the
+            message names it.
+    """
+
+    shape: Polygon = field(default_factory=lambda: shape("T"))
+    mass: float = parameter(1.0, MASS, "of the body")
+    friction: float = parameter(0.5, FRICTION, "between body and table")
+    gravity: float = parameter(GRAVITY, ACCELERATION, "that presses the body on the table")
+    still: float = parameter(0.0, STILL, "speed below which friction with the table falls off")
+    pusher_radius: float = parameter(0.02, LENGTH, "of the round pusher")
+    pusher_mass: float = parameter(float("inf"), MASS_OR_WALL, "inf: no contact slows the pusher")
+    pusher_gain: float = parameter(100.0, GAIN, "acceleration per distance from the target")
+    pusher_damping: float = parameter(20.0, RATE, "deceleration per speed")
+    contact_stiffness: float = parameter(2000.0, STIFFNESS, "force per depth")
+    contact_damping: float = parameter(20.0, LINEAR_DRAG, "force per relative velocity")
+    contact_friction: float = parameter(
+        float("inf"), ANY_FRICTION, "bounds the damping force along the outline; inf: does not"
+    )
+    width: float = parameter(0.512, LENGTH, "of the table, along x")
+    height: float = parameter(0.512, LENGTH, "of the table, along y")
+    wall_stiffness: float = parameter(1000.0, STIFFNESS, "force per depth of each vertex")
+    wall_damping: float = parameter(10.0, LINEAR_DRAG, "force per speed into the wall")
+    dt: float = parameter(0.01, DURATION, "of a substep")
+    substeps: float = parameter(10, COUNT, "in a control step")
+    goal_x: float = parameter(0.256, POSITION, "where the centroid shall be")
+    goal_y: float = parameter(0.256, POSITION, "where the centroid shall be")
+    goal_theta: float = parameter(pi / 4.0, ANGLE, "how the body shall be turned")
+    arm: ArmConfig = field(default_factory=ArmConfig)
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.substeps != round(self.substeps):
+            raise ValueError(f"substeps = {self.substeps:g}: must be a whole number")
+        if not isinstance(self.shape, Polygon):
+            object.__setattr__(self, "shape", shape(self.shape))
+        size = np.array([self.width, self.height])
+        outline = Polygon(self.shape.vertices - self.shape.mass_properties(1.0).centroid)
+        corners = outline.moved(self.goal).vertices
+        beyond = np.maximum(-corners, corners - size).max(axis=0)
+        if beyond.max() > _ROUNDING:
+            name = ("goal_x", "goal_y")[int(beyond.argmax())]
+            raise ValueError(
+                f"{name} = {getattr(self, name):g}: there the body is {beyond.max():.3g} m beyond "
+                f"the table of {size[0]:g} x {size[1]:g} m"
+            )
+
+    @property
+    def goal(self) -> tuple[float, float, float]:
+        """Pose of the centroid: x, y (m), theta (rad)."""
+        return self.goal_x, self.goal_y, self.goal_theta
+
+
+def load_config(path: str | Path) -> PushConfig:
+    """A config from a YAML file; what it leaves out has its default.
+
+    Raises:
+        BadInput: an unknown key, or a value out of its bounds; messages have file and line.
+    """
+    reader = Reader(path)
+    names = [each.name for each in parameters(PushConfig)]
+    found = reader.root().fields((), ("shape", "vertices", "arm", *names))
+    values = _numbers(found, parameters(PushConfig))
+    if "arm" in found:
+        inner = parameters(ArmConfig)
+        given = found["arm"].fields((), ("links", *(each.name for each in inner)))
+        arm: dict[str, Any] = dict(_numbers(given, inner))
+        if "links" in given:
+            arm["links"] = tuple(e.number(positive=True) for e in given["links"].elements())
+        values["arm"] = arm
+    if "vertices" in found:
+        if "shape" in found:
+            found["vertices"].fault("say either shape or vertices")
+        values["shape"] = outline_of(found["vertices"])
+    elif "shape" in found:
+        values["shape"] = _named(found["shape"])
+    reader.finish()
+    try:
+        if "arm" in values:
+            values["arm"] = ArmConfig(**values["arm"])
+        return PushConfig(**values)
+    except ValueError as error:  # what concerns the whole: no links, a broken number of substeps
+        key = str(error).split(" = ")[0]
+        (found.get(key) or found.get("arm") or next(iter(found.values()))).fault(str(error))
+        raise reader.bad_input() from None
+
+
+def config_record(config: PushConfig) -> dict[str, Any]:
+    """A config as data of JSON, which has no infinity: that is text."""
+
+    def numbers(model: PushConfig | ArmConfig) -> dict[str, Any]:
+        values = {each.name: getattr(model, each.name) for each in parameters(type(model))}
+        return {name: v if isfinite(v) else str(v) for name, v in values.items()}
+
+    arm = {**numbers(config.arm), "links": list(config.arm.links)}
+    return {**numbers(config), "vertices": config.shape.vertices.tolist(), "arm": arm}
+
+
+def config_of_record(record: Mapping[str, Any]) -> PushConfig:
+    """The config of what ``config_record`` has made.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is no such record.
+    """
+    values = {each.name: float(record[each.name]) for each in parameters(PushConfig)}
+    arm = {each.name: float(record["arm"][each.name]) for each in parameters(ArmConfig)}
+    links = tuple(float(each) for each in record["arm"]["links"])
+    outline = Polygon(np.array(record["vertices"], dtype=np.float64))
+    return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), **values)
+
+
+def _numbers(found: dict[str, Entry], schema: Iterable[Field[Any]]) -> dict[str, Any]:
+    """The parameters that a file gives, as far as they are in bounds; else errors recorded."""
+    values: dict[str, Any] = {}
+    for each in schema:
+        if each.name not in found:
+            continue
+        entry, quantity = found[each.name], each.metadata["quantity"]
+        try:
+            if quantity.infinite and str(entry.node.value).strip("+.").lower() == "inf":
+                values[each.name] = float("inf")
+            else:
+                values[each.name] = quantity.checked(each.name, entry.number())
+        except ValueError as error:
+            entry.fault(str(error).split(": ", 1)[-1])
+    return values
+
+
+def _named(entry: Entry) -> Polygon | None:
+    """A shipped outline by name, or that of a file beside this one."""
+    name = entry.text()
+    if name in SHAPES:
+        return shape(name)
+    path = shipped_file(name, entry.file.parent)
+    if path.suffix not in (".yaml", ".yml"):
+        entry.fault(f"'{name}': must be one of {', '.join(SHAPES)}, or a .yaml file of vertices")
+        return None
+    return load_outline(path)

@@ -1,0 +1,49 @@
+"""Demonstrators: who drives the pusher, step by step, until the body covers the goal.
+
+A demonstrator sees the whole state and says where the pusher is driven to next. It is made once
+for a config and reset for each episode; the same seed and states give the same targets.
+
+- ``scripted``, ``planned``: two demonstrators
+- ``roadmap``: contacts on the outline, and paths of the pusher to them
+- ``motion``: targets along a path; how far a body is from the goal
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+from galley.domain.frames import Array
+from galley.planar.pushing.config import PushConfig
+
+if TYPE_CHECKING:
+    from galley.planar.pushing.simulation import State
+
+DEMONSTRATORS = {
+    "scripted": "hand-written rules: go round the body and push where it brings it nearest",
+    "planned": "search through the model: many pushes, and others after the best of them",
+}
+"""What each demonstrator does, by name."""
+
+
+class Demonstrator(Protocol):
+    """Drives one table."""
+
+    def reset(self, seed: int) -> None:
+        """Begin an episode; all that is random in it comes from the seed."""
+
+    def act(self, state: State) -> Array:
+        """The next target of the pusher (2,) m, for a state of one table, which it leaves as is."""
+
+
+def demonstrator(name: str, config: PushConfig) -> Demonstrator:
+    """One of ``DEMONSTRATORS``, for tables of a config.
+
+    Raises:
+        ValueError: there is none of this name, or it can't move the config's pusher.
+    """
+    if name not in DEMONSTRATORS:
+        raise ValueError(f"demonstrator = {name!r}: must be one of {', '.join(DEMONSTRATORS)}")
+    module = import_module(f"galley.planar.pushing.demonstrators.{name}")
+    made: Demonstrator = getattr(module, name.capitalize())(config)
+    return made

@@ -1,0 +1,313 @@
+"""A demonstrator that plans pushes through the model, two ahead.
+
+A push: go round the body to a contact, then straight ahead at one speed for some steps, then draw
+back. Each plan rolls out many of them on copies of the table, in the compiled simulation:
+
+1. Random contacts, directions and speeds, each for as long as any push lasts. The pose after every
+   step is about that which a push leaves that ends there.
+2. The best, ended where they were best, and variations of them: exactly, with the drawing back.
+3. Second pushes after the best of these, likewise, but with the pusher put at the contact.
+4. The best of these exactly: with the way there, and with variations.
+
+The cost of pushes is their steps, and an estimate of those that are left at the end: none where the
+goal is covered, else by the distance from it. Of the cheapest two the first is executed, and the
+second is a candidate of the next plan; two that cover the goal are executed both. If the body isn't
+where the model has it, there is a new plan at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+from galley.planar.pushing.config import PushConfig
+from galley.planar.pushing.demonstrators.motion import Aim, Pace
+from galley.planar.pushing.demonstrators.roadmap import Paths, Roadmap
+from galley.planar.pushing.rollout import SUCCESS
+from galley.planar.pushing.simulation import Simulation, State
+
+_FIRST = 512  # random pushes
+_KEPT, _VARIED = 48, 8  # of these that are ended where they were best, and variations of each
+_BEAM, _SECOND = 24, 32  # ends of those that second pushes begin at, and random ones at each
+_REFINED = 24  # of all second pushes that are varied, likewise
+_PROVEN, _VARIED_SECOND = 6, 24  # that are rolled out with the way there, and variations of each
+_LONGEST = 2.0  # s, of a push
+_ANGLE = 0.6  # rad, of a push from the normal
+_SLOWEST, _FASTEST = 0.1, 0.6  # of a push, as shares of the speed of travel
+_OVERHEAD = 1.2  # s that one more push takes at least
+_PROGRESS = 0.02  # speed at which a body comes nearer to the goal, as a share of that of travel
+_MOVED = 2e-3  # m; a push that moves the body less than this is none
+_OFF = 1e-3  # m; a body farther from where the model has it is planned for anew
+_WAIT = 5  # steps to wait where no contact can be reached
+
+
+@dataclass(frozen=True, eq=False)
+class Pushes:
+    """n pushes; the attributes are (n,).
+
+    Attributes:
+        contact: of the roadmap.
+        shift: m, from there along the outline.
+        angle: rad, of the direction from the normal into the body.
+        speed: m/s of the target.
+        steps: from the target's arrival at the standoff.
+    """
+
+    contact: NDArray[np.int64]
+    shift: Array
+    angle: Array
+    speed: Array
+    steps: NDArray[np.int64]
+
+    def take(self, index: NDArray[np.int64]) -> Pushes:
+        """Those of an index (k,)."""
+        return Pushes(*(getattr(self, each)[index] for each in self.__dataclass_fields__))
+
+    def then(self, other: Pushes) -> Pushes:
+        """These and others."""
+        return Pushes(
+            *(
+                np.concatenate([getattr(self, each), getattr(other, each)])
+                for each in self.__dataclass_fields__
+            )
+        )
+
+
+class Planned:
+    """See the module."""
+
+    def __init__(self, config: PushConfig) -> None:
+        self._pace, self._sim = Pace.of(config), Simulation(config)
+        self._aim, self._roadmap = Aim(self._sim), Roadmap(self._sim)
+        self._longest = max(round(_LONGEST / self._pace.step), 1)
+        self._back = self._pace.travel * self._pace.ahead
+        self._between = self._roadmap.between()
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Begin an episode."""
+        self._rng = np.random.default_rng(seed)
+        self._steps: list[tuple[Array, Array]] = []  # the body before it, and the target
+        self._next: Pushes | None = None
+
+    def act(self, state: State) -> Array:
+        """The next target (2,) m."""
+        if self._steps and self._aim.apart(self._steps[0][0], state.body.T)[0] > _OFF:
+            self._steps, self._next = [], None
+        if not self._steps:
+            self._plan(state)
+        return self._steps.pop(0)[1]
+
+    def _plan(self, state: State) -> None:
+        paths = self._roadmap.paths(state.body[:, 0], state.pusher[:, 0])
+        reached = np.nonzero(np.isfinite(paths.lengths))[0]
+        if not len(reached):
+            self._steps = [(state.body[:, 0].copy(), state.pusher[:, 0].copy())] * _WAIT
+            return
+        way = _Way(self._pace, paths, reached)
+        pushes = self._drawn(reached, _FIRST)
+        costs, steps, _ = self._rolled(state, pushes, way, prefixes=True)
+        best = np.argsort(costs, kind="stable")[:_KEPT]
+        kept = replace(pushes.take(best), steps=steps[best])
+        kept = kept.then(self._varied(kept, _VARIED))
+        if self._next is not None:
+            kept = kept.then(self._next).then(self._varied(self._next, _KEPT))
+        costs, steps, ends = self._rolled(state, kept, way, prefixes=False)
+        order = np.argsort(costs, kind="stable")
+        chosen, least, sure = int(order[0]), costs[order[0]], False
+        self._next = None
+        if not ends.coverage[chosen] > SUCCESS:
+            beam = order[:_BEAM]
+            beam = beam[np.isfinite(costs[beam])]
+            total, follow = self._followed(ends, kept.contact, beam)
+            for i in np.argsort(total + steps[beam], kind="stable")[:_PROVEN]:
+                k = int(beam[i])
+                after = State(np.ascontiguousarray(ends.values[:, k : k + 1]))
+                cost, push, covers = self._proven(after, follow.take(np.array([i])))
+                if steps[k] + cost < least:
+                    chosen, least, sure = k, steps[k] + cost, covers
+                    self._next = push
+        after = self._adopt(state, kept.take(np.array([chosen])), way)
+        if sure and self._next is not None:
+            paths = self._roadmap.paths(after.body[:, 0], after.pusher[:, 0])
+            self._adopt(after, self._next, _Way(self._pace, paths, self._next.contact))
+            self._next = None
+
+    def _proven(self, state: State, push: Pushes) -> tuple[float, Pushes, bool]:
+        """The best of a push and its variations, exactly: cost, push, whether the goal is covered.
+
+        It counts only if the model confirms it: what is promised and put off is never done.
+        """
+        paths = self._roadmap.paths(state.body[:, 0], state.pusher[:, 0])
+        if not np.isfinite(paths.lengths[push.contact[0]]):
+            return np.inf, push, False
+        way = _Way(self._pace, paths, push.contact)
+        many = push.then(self._varied(push, _VARIED_SECOND))
+        costs, _, ends = self._rolled(state, many, way, prefixes=False)
+        best = int(costs.argmin())
+        return float(costs[best]), many.take(np.array([best])), bool(ends.coverage[best] > SUCCESS)
+
+    def _drawn(self, contacts: NDArray[np.int64], n: int) -> Pushes:
+        """Random pushes at some of the contacts."""
+        rng = self._rng
+        return Pushes(
+            contacts[rng.integers(0, len(contacts), n)],
+            np.zeros(n),
+            rng.uniform(-_ANGLE, _ANGLE, n),
+            rng.uniform(_SLOWEST, _FASTEST, n) * self._pace.travel,
+            np.full(n, self._longest),
+        )
+
+    def _varied(self, pushes: Pushes, n: int) -> Pushes:
+        """n variations of each."""
+        rng, size = self._rng, n * len(pushes.contact)
+        many = pushes.take(np.repeat(np.arange(len(pushes.contact)), n))
+        speed = many.speed * np.exp(rng.normal(0.0, 0.15, size))
+        return Pushes(
+            many.contact,
+            many.shift + rng.normal(0.0, 0.1 * self._sim.config.pusher_radius, size),
+            many.angle + rng.normal(0.0, 0.1, size),
+            np.clip(speed, _SLOWEST * self._pace.travel, _FASTEST * self._pace.travel),
+            np.maximum(many.steps + rng.integers(-1, 2, size), 1),
+        )
+
+    def _lines(self, pushes: Pushes, bodies: Array) -> tuple[Array, Array]:
+        """Standoffs and directions (n, 2) in the world, for bodies (n, 3)."""
+        normal = self._roadmap.normals[pushes.contact]
+        tangent = np.stack([-normal[:, 1], normal[:, 0]], axis=1)
+        stand = self._roadmap.standoffs[pushes.contact] + pushes.shift[:, None] * tangent
+        along = -normal * np.cos(pushes.angle)[:, None] + tangent * np.sin(pushes.angle)[:, None]
+        c, s = np.cos(bodies[:, 2]), np.sin(bodies[:, 2])
+        turned = [np.stack([c * x - s * y, s * x + c * y], axis=1) for x, y in (stand.T, along.T)]
+        return turned[0] + bodies[:, :2], turned[1]
+
+    def _left(self, state: State) -> Array:
+        """Estimated steps (n,) from states to the goal."""
+        time = _OVERHEAD + self._aim.distances(state.body.T) / (_PROGRESS * self._pace.travel)
+        return np.where(state.coverage > SUCCESS, 0.0, time / self._pace.step)
+
+    def _rolled(
+        self, start: State, pushes: Pushes, way: _Way, prefixes: bool
+    ) -> tuple[Array, NDArray[np.int64], State]:
+        """Costs (n,), steps (n,) and ends of pushes from one table.
+
+        Args:
+            prefixes: a push may end at any step; steps are those of the best end, from the
+                target's arrival, and there is no way back. Else steps are all that it takes.
+        """
+        n = len(pushes.contact)
+        state = State(np.repeat(start.values, n, axis=1))
+        stand, along = self._lines(pushes, np.repeat(start.body.T, n, axis=0))
+        first = way.steps[pushes.contact]
+        last = first + pushes.steps
+        best, at = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+        done = np.zeros(n, dtype=bool)
+        for j in range(int(last.max()) + 1):
+            going = self._target(j, pushes, way, stand, along)
+            back = state.pusher.T - self._back * along
+            targets = self._roadmap.on_table(np.where((j >= last)[:, None], back, going))
+            if not prefixes:
+                before = state.values[:, done | (j > last)]
+            self._sim.run(state, targets)
+            if prefixes:
+                cost = j + 2 + np.where(self._moved(start, state), self._left(state), np.inf)
+                good = (j >= first) & (j < last) & (cost < best)
+                best[good], at[good] = cost[good], j + 1 - first[good]
+            else:
+                state.values[:, done | (j > last)] = before
+                done |= state.coverage > SUCCESS
+                at = np.where(done & (at == 0), j + 1, at)
+        if prefixes:
+            return best, at, state
+        at = np.where(done, at, last + 1)
+        left = np.where(done | self._moved(start, state), self._left(state), np.inf)
+        return np.asarray(at + left), at, state
+
+    def _moved(self, start: State, now: State) -> NDArray[np.bool_]:
+        """Which bodies (n,) are no longer where they were at the start."""
+        return np.asarray(self._aim.apart(now.body.T, start.body.T) > _MOVED)
+
+    def _target(self, j: int, pushes: Pushes, way: _Way, stand: Array, along: Array) -> Array:
+        """Targets (n, 2) of control step j."""
+        late = j * self._pace.step - way.arrival[pushes.contact]
+        ahead = stand + along * (pushes.speed * np.maximum(late, 0.0))[:, None]
+        table = way.targets[min(j, len(way.targets) - 1), way.row[pushes.contact]]
+        return np.where((late >= 0.0)[:, None], ahead, table)
+
+    def _followed(
+        self, ends: State, contact: NDArray[np.int64], beam: NDArray[np.int64]
+    ) -> tuple[Array, Pushes]:
+        """Costs (n,) of the best second push after some ends (n,), and those pushes."""
+        n, contact = len(beam), contact[beam]
+        ends = State(np.ascontiguousarray(ends.values[:, beam]))
+        pushes = self._drawn(np.arange(len(self._roadmap.points)), n * _SECOND)
+        source = np.repeat(np.arange(n), _SECOND)
+        costs, steps = self._put(ends, contact, source, pushes)
+        best = np.argsort(costs, kind="stable")[:_REFINED]
+        more = self._varied(replace(pushes.take(best), steps=steps[best]), _VARIED)
+        more = replace(more, steps=np.full(len(more.steps), self._longest))
+        again = np.repeat(source[best], _VARIED)
+        found = self._put(ends, contact, again, more)
+        source = np.concatenate([source, again])
+        costs, steps = (np.concatenate(each) for each in zip((costs, steps), found, strict=True))
+        pushes = replace(pushes.then(more), steps=steps)
+        order = np.lexsort((costs, source))  # each source's cheapest is its first
+        index = order[np.searchsorted(source[order], np.arange(n))]
+        return costs[index], pushes.take(index)
+
+    def _put(
+        self, ends: State, contact: NDArray[np.int64], source: NDArray[np.int64], pushes: Pushes
+    ) -> tuple[Array, NDArray[np.int64]]:
+        """Costs (n,) and steps (n,) of pushes after ends, with the pusher put at the contact."""
+        pace, n = self._pace, len(source)
+        state = State(np.ascontiguousarray(ends.values[:, source]))
+        state.values[2:4] = 0.0
+        stand, along = self._lines(pushes, state.body.T)
+        state.values[0:2] = stand.T
+        off = self._roadmap.off_table(stand)
+        length = self._between[contact[source], pushes.contact]
+        before = np.where(off, np.inf, pace.steps(length) + 3.0)  # as late as if it were exact
+        best, at = np.full(n, np.inf), np.ones(n, dtype=np.int64)
+        for j in range(self._longest):
+            reach = pushes.speed * (j + 1) * pace.step
+            self._sim.run(state, self._roadmap.on_table(stand + along * reach[:, None]))
+            cost = before + j + 1 + self._left(state)
+            good = cost < best
+            best[good], at[good] = cost[good], j + 1
+        return best, at
+
+    def _adopt(self, state: State, push: Pushes, way: _Way) -> State:
+        """Append a push's targets; returns what it leaves."""
+        now = state.copy()
+        stand, along = self._lines(push, now.body.T)
+        last = int(way.steps[push.contact[0]] + push.steps[0])
+        for j in range(last + 1):
+            target = self._target(j, push, way, stand, along)
+            if j == last:
+                target = now.pusher.T - self._back * along
+            target = np.ascontiguousarray(self._roadmap.on_table(target))
+            self._steps.append((now.body[:, 0].copy(), target[0]))
+            self._sim.run(now, target)
+        return now
+
+
+class _Way:
+    """Targets on the way to each contact that is reached.
+
+    Attributes:
+        row: (m,) of a contact in ``targets``. targets: (T, rows, 2) m.
+        arrival: (m,) s, when the target is at the standoff. steps: (m,) before that.
+    """
+
+    def __init__(self, pace: Pace, paths: Paths, reached: NDArray[np.int64]) -> None:
+        self.arrival = np.full(len(paths.lengths), np.inf)
+        self.arrival[reached] = pace.arrival(paths.lengths[reached])
+        self.steps = np.zeros(len(paths.lengths), dtype=np.int64)
+        self.steps[reached] = pace.steps(paths.lengths[reached])
+        self.row = np.zeros(len(paths.lengths), dtype=np.int64)
+        self.row[reached] = np.arange(len(reached))
+        steps = np.arange(int(self.steps.max()) + 1)
+        self.targets = np.stack([pace.along(paths.to(int(i)), steps) for i in reached], axis=1)

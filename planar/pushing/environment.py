@@ -1,0 +1,301 @@
+"""Pushing as a Gymnasium environment, ``galley/Push-v0`` (extra ``push``), and as a vector of them.
+
+    import gymnasium
+    import galley.gym  # registers it
+
+    env = gymnasium.make("galley/Push-v0", observation="keypoints", config="pushing.yaml")
+    many = gymnasium.make_vec("galley/Push-v0", num_envs=1024)
+
+Push the body to the goal. Action: where the pusher is driven to (2,) m, for 0.1 s by default.
+Observations, float64:
+
+- ``state`` (5,): pusher's x, y (m), body's centroid x, y (m), its angle from 0 to 2 pi (rad);
+- ``keypoints`` (2 n + 2,): the outline's n vertices (m), in order, then the pusher's x, y;
+- ``pixels`` (96, 96, 3) uint8: goal, body and pusher, as ``planar.pushing.picture`` draws them;
+- ``pixels_state``: a dict of ``pixels`` and ``agent_pos`` (2,), the pusher's x, y (m).
+
+The reward is coverage / 0.95, at most 1, where coverage is the share of the goal that the body
+covers. Above 0.95 the episode ends with success; ``make`` truncates it after ``max_episode_steps``,
+300. The vector steps all its tables in one compiled call; table k of a seed s starts as a single
+environment of seed s + k. A table that is done is reset in the next step, whose action counts for
+nothing (Gymnasium's default, ``AutoresetMode.NEXT_STEP``). ``render_mode`` is ``rgb_array`` or, for
+one table, ``human``: a window.
+
+``action="joints"``, ``compat="gym-pusht"`` and ``physics="upstream"`` make variants of it: see
+``environments.variants``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+from galley.gym import PUSH
+from galley.planar.pushing.config import PushConfig, load_config
+from galley.planar.pushing.environments.rendered import Actions, Info, RenderedEnv, Seen, known_mode
+from galley.planar.pushing.picture import SIZE, Painter, Picture, table_view
+from galley.planar.pushing.rollout import STEPS, SUCCESS
+from galley.planar.pushing.simulation import Simulation, State
+
+ID = PUSH
+OBSERVATIONS = ("state", "keypoints", "pixels", "pixels_state")
+_TURN = 2.0 * math.pi
+_RENDERED = 512  # pixels
+
+Flags = NDArray[np.bool_]
+
+
+class _Table:
+    """What one environment and a vector of them share."""
+
+    def __init__(
+        self, observation: str, config: PushConfig | str | Path | None, resolution: int
+    ) -> None:
+        if observation not in OBSERVATIONS:
+            known = ", ".join(OBSERVATIONS)
+            raise ValueError(f"observation = {observation!r}: must be one of {known}")
+        if not isinstance(config, PushConfig):
+            config = PushConfig() if config is None else load_config(config)
+        self.config, self.sim = config, Simulation(config)
+        self.observation, self.keypoints = observation, observation == "keypoints"
+        size = np.array([config.width, config.height])
+        points = len(self.sim.body.vertices) + 1 if self.keypoints else 2
+        low, high = np.tile(-size, points), np.tile(2.0 * size, points)  # walls give way a little
+        if not self.keypoints:
+            low, high = np.append(low, 0.0), np.append(high, 2.0 * np.pi)
+        self.observation_space: spaces.Space[Seen] = spaces.Box(low, high, dtype=np.float64)
+        if observation.startswith("pixels"):
+            self.painter = Painter(self.sim, table_view(config, resolution))
+            pixels = spaces.Box(0, 255, self.painter.background.shape, np.uint8)
+            place = spaces.Box(low[:2], high[:2], dtype=np.float64)
+            self.observation_space = (
+                pixels
+                if observation == "pixels"
+                else spaces.Dict({"pixels": pixels, "agent_pos": place})
+            )
+        self.action_space = spaces.Box(
+            np.zeros(2, dtype=np.float32), size.astype(np.float32), dtype=np.float32
+        )
+
+    @cached_property
+    def large(self) -> Painter:
+        """Paints what is rendered."""
+        return Painter(self.sim, table_view(self.config, _RENDERED))
+
+    def observed(self, state: State) -> Seen:
+        """(n, ...) of n tables."""
+        if self.observation == "pixels":
+            return self.painter.observe(state)
+        if self.observation == "pixels_state":
+            return {"pixels": self.painter.observe(state), "agent_pos": state.pusher.T.copy()}
+        x, y, theta = state.body
+        if not self.keypoints:
+            return np.stack([*state.pusher, x, y, np.remainder(theta, 2.0 * np.pi)], axis=1)
+        points = [self.sim.outlines(state.body.T), state.pusher.T[:, None]]
+        return np.concatenate(points, axis=1).reshape(len(x), -1)
+
+    def start(
+        self,
+        rng: np.random.Generator | Sequence[np.random.Generator],
+        n: int,
+        options: Info | None,
+    ) -> State:
+        """Random tables, or those of ``options["state"]``, (5,) or (n, 5)."""
+        options = options or {}
+        if unknown := set(options) - {"state"}:
+            raise ValueError(f"options {sorted(unknown)}: must be state")
+        if options.get("state") is None:
+            return self.sim.random_states(rng, n)
+        given = np.asarray(options["state"], dtype=np.float64)
+        if given.shape not in ((5,), (n, 5)) or not np.isfinite(given).all():
+            raise ValueError(f"options: state = {given.tolist()}: must be 5 finite numbers")
+        given = np.broadcast_to(given, (n, 5))
+        table = np.array([self.config.width, self.config.height])
+        if (given[:, :4] < 0.0).any() or (given[:, :4] > np.tile(table, 2)).any():
+            raise ValueError(
+                f"options: state = {given.tolist()}: pusher and body must be on the table, "
+                f"{table[0]:g} x {table[1]:g} m"
+            )
+        return self.sim.states(given[:, 2:], given[:, :2])
+
+
+class PushEnv(RenderedEnv):
+    """One table; see the module.
+
+    ``reset(options={"state": (5,)})`` starts from an observation of ``state`` instead of a random
+    one.
+
+    Args:
+        observation: one of ``OBSERVATIONS``.
+        config: of the simulation; also the path of a YAML file.
+        render_mode: None, ``rgb_array`` or ``human``.
+        resolution: pixels of a side of the observed picture.
+
+    Raises:
+        ValueError: no such observation or way to render, or a bad config.
+    """
+
+    def __init__(
+        self,
+        observation: str = "state",
+        config: PushConfig | str | Path | None = None,
+        render_mode: str | None = None,
+        resolution: int = SIZE,
+    ) -> None:
+        self._table = _Table(observation, config, resolution)
+        self.config = self._table.config
+        super().__init__(render_mode, self.config.dt * self.config.substeps)
+        self.observation_space = self._table.observation_space
+        self.action_space = self._table.action_space
+        self._target = np.empty((1, 2))
+
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Seen, Info]:
+        """Put body and pusher on the table; returns the first observation."""
+        super().reset(seed=seed)
+        self._put(options)
+        if self.render_mode == "human":
+            self.render()
+        return self._seen()
+
+    def step(self, action: Actions) -> tuple[Seen, float, bool, bool, Info]:
+        """One control step; info: ``coverage`` and ``is_success``.
+
+        Raises:
+            ValueError: an action of the wrong shape or not finite, or an unstable config, see
+                ``Simulation.check``.
+        """
+        try:
+            x, y = np.asarray(action, dtype=np.float64).tolist()
+            good = math.isfinite(x) and math.isfinite(y)
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            raise ValueError(f"action = {action}: must be (2,) finite numbers")
+        target = self._target
+        target[0, 0], target[0, 1] = x, y
+        self._drive(target)
+        if self.render_mode == "human":
+            self.render()
+        seen, info = self._seen()
+        reward = min(info["coverage"] / SUCCESS, 1.0)
+        return seen, reward, info["is_success"], False, info
+
+    def _put(self, options: Info | None) -> None:
+        """Put body and pusher on the table."""
+        self.state = self._table.start(self.np_random, 1, options)
+
+    def _drive(self, target: Array) -> None:
+        """Drive the pusher to a target (1, 2) m for a control step."""
+        self._table.sim.run(self.state, target)
+
+    def _picture(self) -> Picture:
+        return self._table.large.draw(self.state.values[:, 0])
+
+    def _seen(self) -> tuple[Seen, Info]:
+        """Observation and info."""
+        # One list instead of indexing: this is most of a step's time.
+        px, py, _, _, x, y, theta, _, _, _, coverage = self.state.values.ravel().tolist()
+        self._table.sim.check(x, y)
+        info = {"coverage": coverage, "is_success": coverage > SUCCESS}
+        if self._table.observation == "state":
+            return np.array([px, py, x, y, theta % _TURN]), info
+        seen = self._table.observed(self.state)
+        if isinstance(seen, dict):
+            return {name: values[0] for name, values in seen.items()}, info
+        return seen[0], info
+
+
+class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
+    """``num_envs`` tables; see the module.
+
+    The arguments are those of ``PushEnv``, and ``max_episode_steps``, after which a table's episode
+    is truncated (None or -1: never).
+    """
+
+    metadata = {  # noqa: RUF012 (as Gymnasium declares it)
+        "render_modes": ["rgb_array"],
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        observation: str = "state",
+        config: PushConfig | str | Path | None = None,
+        render_mode: str | None = None,
+        resolution: int = SIZE,
+        max_episode_steps: int | None = STEPS,
+    ) -> None:
+        if num_envs < 1:
+            raise ValueError(f"num_envs = {num_envs}: must be at least 1")
+        self.num_envs, self._table = num_envs, _Table(observation, config, resolution)
+        self.render_mode = known_mode(render_mode, self.metadata)
+        self._longest = math.inf if max_episode_steps in (None, -1) else max_episode_steps
+        self._rngs = [seeding.np_random(None)[0] for _ in range(num_envs)]
+        self.single_observation_space = self._table.observation_space
+        self.single_action_space = self._table.action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None
+    ) -> tuple[Seen, Info]:
+        """Reset all tables, each with its own seed: the k-th of a sequence, or ``seed`` + k.
+
+        Raises:
+            ValueError: a sequence of another length, or bad options.
+        """
+        n = self.num_envs
+        if seed is None or isinstance(seed, (int, np.integer)):
+            seed = [None if seed is None else int(seed) + k for k in range(n)]
+        if len(seed) != n:
+            raise ValueError(f"seed = {seed}: must be one number, or one for each of {n} tables")
+        for k, each in enumerate(seed):
+            if each is not None:
+                self._rngs[k] = seeding.np_random(int(each))[0]
+        self.state = self._table.start(self._rngs, n, options)
+        self._steps = np.zeros(self.num_envs, dtype=np.int64)
+        self._done = np.zeros(self.num_envs, dtype=bool)
+        return self._table.observed(self.state), self._info()
+
+    def step(self, actions: Actions) -> tuple[Seen, Array, Flags, Flags, Info]:
+        """One control step of each table, or its reset.
+
+        Raises:
+            ValueError: actions of the wrong shape or not finite, or an unstable config.
+        """
+        values, again = self.state.values, np.nonzero(self._done)[0]
+        self._table.sim.advance(self.state, actions)
+        self._steps += 1
+        if len(again):
+            rngs = [self._rngs[k] for k in again]
+            values[:, again] = self._table.sim.random_states(rngs, len(again)).values
+            self._steps[again] = 0
+        info = self._info()
+        reward = np.minimum(info["coverage"] / SUCCESS, 1.0)
+        reward[again] = 0.0
+        terminated = info["is_success"] & (self._steps > 0)
+        truncated = self._steps >= self._longest
+        self._done = terminated | truncated
+        return self._table.observed(self.state), reward, terminated, truncated, info
+
+    def render(self) -> tuple[Picture, ...] | None:
+        """A picture (512, 512, 3) of each table."""
+        if self.render_mode is None:
+            return None
+        return tuple(self._table.large.draw(values) for values in self.state.values.T)
+
+    def _info(self) -> Info:
+        coverage = self.state.coverage.copy()
+        return {"coverage": coverage, "is_success": coverage > SUCCESS}

@@ -1,0 +1,256 @@
+"""Simulation of one or many tables: a round pusher, a body, walls, friction with the table.
+
+Each substep is one of semi-implicit Euler, as the original writes it: forces at the old state,
+v' = v + dt F / m, then x' = x + dt v'. The pusher on the body, at the depth d of its rim and with
+n into the body, v_p and v_c the velocities of pusher and body at the contact point:
+
+    F = k d n + c (v_p - v_c),    torque = r x F
+
+but never a pull along n. Friction with the table (``planar.geometry.support``) is taken implicitly
+after the other forces, so that a body comes to rest exactly. The pusher is driven to its target by
+a = gain (target - p) - damping v.
+
+    sim = Simulation(PushConfig())
+    state = sim.random_states(np.random.default_rng(0), 1024)  # a structure of arrays
+    sim.advance(state, targets)  # (1024, 2) m
+    state.coverage
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from galley.compiled.build import PUSHING, ensure
+from galley.domain.frames import Array
+from galley.planar.geometry.polygon import Polygon, room, signed_distance
+from galley.planar.geometry.support import support_friction
+from galley.planar.pushing.config import PushConfig
+
+_log = logging.getLogger(__name__)
+_MARGIN = 0.2  # of the table's size that random bodies keep from its rim, as in gym-pusht
+_TRIES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Of n tables; the attributes are views, which ``Simulation.advance`` changes.
+
+    Attributes:
+        values: (11, n), see ``simulation_kernel``.
+    """
+
+    values: Array
+
+    @property
+    def pusher(self) -> Array:
+        """(2, n) m."""
+        return self.values[0:2]
+
+    @property
+    def pusher_velocity(self) -> Array:
+        """(2, n) m/s."""
+        return self.values[2:4]
+
+    @property
+    def body(self) -> Array:
+        """(3, n) x, y of the centroid (m), and angle (rad), which counts whole turns."""
+        return self.values[4:7]
+
+    @property
+    def body_velocity(self) -> Array:
+        """(3, n) m/s, rad/s."""
+        return self.values[7:10]
+
+    @property
+    def coverage(self) -> Array:
+        """(n,) share of the goal that the body covers, 0 to 1."""
+        return np.asarray(self.values[10])
+
+    def copy(self) -> State:
+        """One that shares nothing with this."""
+        return State(self.values.copy())
+
+
+class Simulation:
+    """Steps tables of one config.
+
+    Attributes:
+        config: the parameters.
+        body: the outline about its centroid.
+        goal: the outline at the goal.
+        inertia: kg m^2 about the centroid.
+    """
+
+    def __init__(self, config: PushConfig) -> None:
+        from galley.planar.pushing import simulation_kernel
+
+        ensure(PUSHING)
+        self._kernel = simulation_kernel
+        self.config = config
+        found = config.shape.mass_properties(config.mass)
+        self.inertia = found.inertia
+        self.body = Polygon(config.shape.vertices - found.centroid)
+        self.goal = self.body.moved(config.goal)
+        self.radius = float(np.hypot(*self.body.vertices.T).max())
+        self._numbers, self._layout = self._packed()
+        if config.dt > (most := self.longest_substep()):
+            _log.warning(
+                "dt = %g s may be unstable with these springs and dampers: use %.2g or less",
+                config.dt,
+                most,
+            )
+
+    def __deepcopy__(self, memo: object) -> Simulation:
+        """Itself: nothing in it changes."""
+        return self
+
+    def longest_substep(self) -> float:
+        """The dt (s) up to which contacts and the pusher's drive are stable; inf without any.
+
+        Semi-implicit Euler of a spring k and damper c at a mass m is stable for
+        k dt^2 + 2 c dt < 4 m. At the lever r, 1 / m = 1 / mass + r^2 / inertia + 1 / pusher_mass.
+        Two vertices, the ends of a side, can touch a wall together.
+        """
+        config = self.config
+        body = 1.0 / config.mass + self.radius**2 / self.inertia
+        pushed, walled = body + 1.0 / config.pusher_mass, 2.0 * body
+        springs = (
+            (config.contact_stiffness * pushed, config.contact_damping * pushed),
+            (config.wall_stiffness * walled, config.wall_damping * walled),
+            (config.pusher_gain, config.pusher_damping),
+        )
+        most = [4.0 / (c + np.sqrt(c * c + 4.0 * k)) for k, c in springs if k + c > 0.0]
+        return float(min(most, default=np.inf))
+
+    def states(self, body: ArrayLike, pusher: ArrayLike) -> State:
+        """Tables at rest with bodies at (n, 3) (m, rad) and pushers at (n, 2) (m)."""
+        bodies = np.atleast_2d(np.asarray(body, dtype=np.float64))
+        values = np.zeros((self._kernel.ROWS, len(bodies)))
+        values[4:7] = bodies.T
+        values[0:2] = np.atleast_2d(np.asarray(pusher, dtype=np.float64)).T
+        if not np.isfinite(values).all():
+            raise ValueError("poses of bodies and pushers must be finite")
+        state = State(values)
+        self.measure(state)
+        return state
+
+    def random_states(
+        self, rng: np.random.Generator | Sequence[np.random.Generator], n: int
+    ) -> State:
+        """Tables at rest with a body on them, clear of the walls and of the pusher.
+
+        Args:
+            rng: of all tables together, or one for each, which draws as for a single table.
+            n: tables.
+
+        Raises:
+            ValueError: the table is too small for both.
+        """
+        config, size = self.config, np.array([self.config.width, self.config.height])
+        radius = config.pusher_radius
+        low = np.array([*_MARGIN * size, -np.pi, radius, radius])
+        high = np.array([*(1.0 - _MARGIN) * size, np.pi, *(size - radius)])
+        drawn = np.empty((n, 5))
+        bodies, pushers = drawn[:, :3], drawn[:, 3:]
+        left = np.arange(n)
+        for _ in range(_TRIES):
+            if not len(left):
+                return self.states(bodies, pushers)
+            if isinstance(rng, np.random.Generator):
+                for part in (slice(0, 2), slice(2, 3), slice(3, 5)):  # each of all tables
+                    shape = (len(left), part.stop - part.start)
+                    drawn[left, part] = rng.uniform(low[part], high[part], shape)
+            else:
+                drawn[left] = [rng[k].uniform(low, high) for k in left.tolist()]
+            left = left[~self.free(bodies[left], pushers[left])]
+        raise ValueError(f"no room for body and pusher on a table of {size[0]:g} x {size[1]:g} m")
+
+    def free(self, bodies: Array, pushers: Array) -> NDArray[np.bool_]:
+        """Whether bodies (n, 3) are on the table and clear of pushers (n, 2); (n,)."""
+        corners = self.outlines(bodies)
+        off = (corners < 0.0) | (corners > (self.config.width, self.config.height))
+        found: NDArray[np.bool_] = ~off.any(axis=(1, 2)) & (self.gap(bodies, pushers) > 0.0)
+        return found
+
+    def outlines(self, bodies: Array) -> Array:
+        """The outline's vertices (n, k, 2) m in the world, for bodies (n, 3)."""
+        c, s = np.cos(bodies[:, 2:]), np.sin(bodies[:, 2:])
+        x, y = self.body.vertices.T
+        corners = [c * x - s * y + bodies[:, :1], s * x + c * y + bodies[:, 1:2]]
+        return np.stack(corners, axis=2)
+
+    def gap(self, bodies: Array, pushers: Array) -> Array:
+        """Distances (n,) (m) of pushers (n, 2) from bodies (n, 3); negative where they overlap."""
+        c, s = np.cos(bodies[:, 2]), np.sin(bodies[:, 2])
+        u, v = (pushers - bodies[:, :2]).T
+        local = np.stack([c * u + s * v, c * v - s * u], axis=1)
+        return np.asarray(signed_distance(self.body, local)[0] - self.config.pusher_radius)
+
+    def advance(self, state: State, targets: ArrayLike) -> None:
+        """One control step, in place.
+
+        Args:
+            targets: (n, 2) m, where the pushers are driven to.
+
+        Raises:
+            ValueError: targets of another shape, or not finite; or the motion is unstable, see
+                ``check``.
+        """
+        to, n = np.ascontiguousarray(targets, dtype=np.float64), state.values.shape[1]
+        if to.shape != (n, 2) or not np.isfinite(to).all():
+            raise ValueError(f"targets must be ({n}, 2) finite numbers, got {targets!r}")
+        self.run(state, to)
+        for x, y in (state.body[:2].min(axis=1), state.body[:2].max(axis=1)):  # not finite: neither
+            self.check(x, y)
+
+    def check(self, x: float, y: float) -> None:
+        """Refuse the place (m) of a body's centroid where no stable motion can have brought it.
+
+        Raises:
+            ValueError: it isn't finite, or more than a table's size beyond the table.
+        """
+        width, height = self.config.width, self.config.height
+        if -width <= x <= 2.0 * width and -height <= y <= 2.0 * height:
+            return
+        dt, most = self.config.dt, self.longest_substep()
+        why = "the walls don't hold it: make wall_stiffness or wall_damping larger"
+        if dt > most:
+            why = f"dt = {dt:g} s is too long for these springs and dampers: use {most:.2g} or less"
+        raise ValueError(f"the body has left the table, to {x:.3g}, {y:.3g} m: {why}")
+
+    def run(self, state: State, targets: Array) -> None:
+        """As ``advance``, but unchecked: (n, 2), contiguous float64, finite."""
+        self._kernel.advance(state.values, targets, self._numbers, self._layout)
+
+    def measure(self, state: State) -> None:
+        """Compute the coverage anew, after bodies were moved by hand."""
+        self._kernel.measure(state.values, self._numbers, self._layout)
+
+    def _packed(self) -> tuple[Array, NDArray[np.int64]]:
+        """The arrays that compiled code takes."""
+        k, config = self._kernel, self.config
+        friction = support_friction(
+            self.body, config.mass, config.friction, config.gravity, config.still
+        )
+        p = np.zeros(k.PARAMETERS)
+        p[k.MASS], p[k.INERTIA] = config.mass, self.inertia
+        p[k.LIMIT], p[k.LENGTH], p[k.STILL] = friction.limit, friction.length, friction.still
+        p[k.RADIUS], p[k.INVERSE_PUSHER] = config.pusher_radius, 1.0 / config.pusher_mass
+        p[k.GAIN], p[k.BRAKE] = config.pusher_gain, config.pusher_damping
+        p[k.STIFFNESS], p[k.DAMPING] = config.contact_stiffness, config.contact_damping
+        p[k.FRICTION] = config.contact_friction
+        p[k.WIDTH], p[k.HEIGHT] = config.width, config.height
+        p[k.WALL_STIFFNESS], p[k.WALL_DAMPING] = config.wall_stiffness, config.wall_damping
+        p[k.DT], p[k.REACH], p[k.SUBSTEPS] = config.dt, self.radius, config.substeps
+        p[k.GOAL_AREA], p[k.GOAL_X], p[k.GOAL_Y] = self.goal.area, config.goal_x, config.goal_y
+        (parts, starts), (goal, goal_starts) = self.body.table, self.goal.table
+        pieces = [p, self.body.vertices.ravel(), parts.ravel(), goal.ravel()]
+        ends = np.cumsum([len(each) for each in pieces])
+        heads = [*ends, room(self.body, self.goal).shape[1], len(starts) - 1, len(goal_starts) - 1]
+        layout = np.concatenate([heads, starts, goal_starts]).astype(np.int64)
+        return np.concatenate(pieces), layout

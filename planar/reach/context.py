@@ -1,0 +1,190 @@
+"""What is around the robot: obstacles, places where its base may not stand, and what it can see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf, isfinite, pi
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from galley.domain.frames import Array, wrap
+from galley.planar.reach.arm import PlanarArm
+from galley.planar.reach.donut import base_and_angles
+from galley.planar.reach.shapes import Figure, Shape, shape_of
+
+_TRIES = 200  # of a random obstacle that must not cover the target
+
+
+@dataclass(frozen=True)
+class Body:
+    """The robot's outline (m).
+
+    Attributes:
+        length, width: of the base, a rectangle about (x, y) with its length along the heading.
+        front: radius of a circle about the middle of the rectangle's front side, which is also
+            where the camera is.
+        link: half the width of a link, a segment with round ends.
+
+    Raises:
+        ValueError: a size that is negative.
+    """
+
+    length: float = 0.3
+    width: float = 0.2
+    front: float = 0.05
+    link: float = 0.02
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not (isfinite(value) and value >= 0.0):
+                raise ValueError(f"{name} must not be negative, got {value:g}")
+
+    def camera(self, base: Array) -> Array:
+        """The middle of the front side (m, 2) for base poses (m, 3)."""
+        ahead = np.column_stack([np.cos(base[:, 2]), np.sin(base[:, 2])])
+        return np.asarray(base[:, :2] + 0.5 * self.length * ahead)
+
+    def corners(self, base: Array) -> Array:
+        """The rectangle's corners (m, 4, 2), anticlockwise, front left first."""
+        c, s = np.cos(base[:, 2]), np.sin(base[:, 2])
+        ahead = 0.5 * self.length * np.column_stack([c, s])
+        left = 0.5 * self.width * np.column_stack([-s, c])
+        turns = ((1, 1), (-1, 1), (-1, -1), (1, -1))
+        return np.stack([base[:, :2] + i * ahead + j * left for i, j in turns], axis=1)
+
+    def covers(self, base: Array, p: Array) -> NDArray[np.bool_]:
+        """Whether the point p (2,) is within the rectangle (m,)."""
+        c, s = np.cos(base[:, 2]), np.sin(base[:, 2])
+        x, y = (p - base[:, :2]).T
+        along, across = np.abs(c * x + s * y), np.abs(c * y - s * x)
+        return np.asarray((along <= 0.5 * self.length) & (across <= 0.5 * self.width))
+
+
+@dataclass(frozen=True)
+class Context:
+    """A world around the arm; called with rows and targets it is a weight for ``Weighted``.
+
+    Attributes:
+        obstacles: neither links nor base may come closer than ``margin`` (m).
+        forbidden: where the base's centre (x, y) may not be.
+        view: the camera's field of view (rad, the whole angle) in which the target must be, with no
+            obstacle between; None where it need not be seen.
+
+    Raises:
+        ValueError: a view outside (0, 2 pi], or a negative margin.
+    """
+
+    arm: PlanarArm
+    obstacles: tuple[Shape, ...] = ()
+    forbidden: tuple[Shape, ...] = ()
+    view: float | None = None
+    margin: float = 0.0
+    body: Body = field(default_factory=Body)
+
+    def __post_init__(self) -> None:
+        if self.view is not None and not 0.0 < self.view <= 2.0 * pi:
+            raise ValueError(f"view must be in (0, 2 pi], got {self.view:g}")
+        if not (isfinite(self.margin) and self.margin >= 0.0):
+            raise ValueError(f"margin must not be negative, got {self.margin:g}")
+
+    def __call__(self, q: Array, target: Array) -> Array:
+        """1 where the row is free of obstacles, allowed, and sees the target, else 0 (m,)."""
+        base, _ = base_and_angles(q, target)
+        free = ~self.is_forbidden(base) & (self.clearance(q, target) > self.margin)
+        if self.view is not None:
+            free &= self.visibility(q, target, self.view) > 0.0
+        return free.astype(np.float64)
+
+    def is_forbidden(self, base: Array) -> NDArray[np.bool_]:
+        """Whether base poses (m, 3) are centred in a forbidden region (m,)."""
+        found = np.zeros(len(base), dtype=bool)
+        for each in self.forbidden:
+            found |= each.contains(base[:, :2])
+        return found
+
+    def clearance(self, q: Array, target: Array) -> Array:
+        """The gap (m,) (m) between robot and nearest obstacle; <= 0 where they touch, inf of none.
+
+        Exact where positive. Overlap is not measured: the gap is then at least -max(link, front).
+        """
+        base, theta = base_and_angles(q, target)
+        points = self.arm.chain.points(base, theta)
+        corners, camera = self.body.corners(base), self.body.camera(base)
+        sides = np.roll(corners, -1, axis=1)
+        gap = np.full(len(q), inf)
+        for each in self.obstacles:
+            links = each.distance(points[:, :-1], points[:, 1:]).min(axis=1) - self.body.link
+            front = each.distance(camera, camera) - self.body.front
+            rectangle = np.where(
+                self.body.covers(base, each.point), 0.0, each.distance(corners, sides).min(axis=1)
+            )
+            gap = np.minimum.reduce([gap, links, front, rectangle])
+        return gap
+
+    def visibility(self, q: Array, target: Array, view: float) -> Array:
+        """1 where the camera looks straight at the target, 0 from the view's edge on or if hidden.
+
+        Linear in the bearing between. An obstacle hides the target where it touches the line of
+        sight; a target in an obstacle is hidden. ``view`` (rad) is the whole angle; (m,).
+        """
+        base, _ = base_and_angles(q, target)
+        camera = self.body.camera(base)
+        sight = target - camera
+        bearing = wrap(np.arctan2(sight[:, 1], sight[:, 0]) - base[:, 2])
+        seen = np.maximum(0.0, 1.0 - np.abs(bearing) / (0.5 * view))
+        for each in self.obstacles:
+            seen *= each.distance(camera, target) > 0.0
+        return np.asarray(seen)
+
+
+def random_shapes(
+    target: ArrayLike, count: int, room: tuple[float, float, float], rng: np.random.Generator
+) -> tuple[Figure, ...]:
+    """``count`` random shapes about a target (2,) for contexts that are sampled with the data.
+
+    Each is a circle, a box or a polygon with three to seven corners, equally likely, centred
+    uniformly in a disc. None is nearer to the target than its own least size.
+
+    Args:
+        room: radius of the disc, least and greatest radius of a shape (m); the corners of boxes and
+            polygons lie within its circle.
+
+    Raises:
+        ValueError: sizes that are not 0 < least <= greatest, or that leave no place.
+    """
+    reach, least, greatest = room
+    if not 0.0 < least <= greatest:
+        raise ValueError(f"sizes must be 0 < least <= greatest, got {least:g} and {greatest:g}")
+    target = np.asarray(target, dtype=np.float64)
+    found: list[Figure] = []
+    for _ in range(_TRIES * count):
+        if len(found) == count:
+            break
+        r, phi = reach * np.sqrt(rng.random()), rng.uniform(-pi, pi)
+        center = target + r * np.array([np.cos(phi), np.sin(phi)])
+        figure = _random_shape(center, rng.uniform(least, greatest), rng)
+        if shape_of(*figure).distance(target, target) >= least:
+            found.append(figure)
+    if len(found) < count:
+        raise ValueError(f"no place for {count} shapes of {least:g} m or more within {reach:g} m")
+    return tuple(found)
+
+
+def _random_shape(center: Array, size: float, rng: np.random.Generator) -> Figure:
+    """One within the circle of radius ``size`` (m)."""
+    kind = ("circle", "box", "polygon")[rng.integers(3)]
+    if kind == "circle":
+        numbers = np.array([*center, size])
+    elif kind == "box":
+        slope = rng.uniform(0.2, 0.3) * pi  # of the diagonal
+        sides = 2.0 * size * np.cos(slope), 2.0 * size * np.sin(slope)
+        numbers = np.array([*center, *sides, rng.uniform(-pi, pi)])
+    else:
+        n = int(rng.integers(3, 8))
+        # One corner in each sector, in their order: the polygon can't cross itself.
+        angles = 2.0 * pi * (np.arange(n) + rng.uniform(0.1, 0.9, n)) / n
+        radii = size * rng.uniform(0.5, 1.0, n)
+        rays = np.column_stack([np.cos(angles), np.sin(angles)])
+        numbers = (center + radii[:, None] * rays).ravel()
+    return kind, tuple(numbers.tolist())

@@ -1,0 +1,467 @@
+"""Datasets of p(Q | H): parquet shards, one file and one random stream each.
+
+A folder holds ``dataset.json`` and ``shard-00000.parquet``, ... A shard has the rows of its own
+candidate bases, from stream k of the seed: its bytes do not depend on who writes it, or when.
+Shards appear whole, so those that are there are finished: a killed dataset resumes from them.
+
+Training and validation are split by target, since rows of one base, and bases among the same random
+obstacles, are dependent: validation has one target in ``every`` (10 by default), training the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+import galley
+from galley.domain.errors import BadInput
+from galley.domain.files import atomic_file, read_text, write_atomically
+from galley.domain.frames import Array
+from galley.planar.reach.arm import PlanarArm
+from galley.planar.reach.context import Context, random_shapes
+from galley.planar.reach.donut import DonutSampler, Samples, uniform_targets
+from galley.planar.reach.scores import (
+    Clearance,
+    HardThreshold,
+    LimitMargin,
+    Manipulability,
+    SoftAcceptance,
+    Visibility,
+    WeightedSum,
+)
+from galley.planar.reach.shapes import Figure, shape_of
+from galley.planar.reach.weighted import Weight, Weighted
+from galley.sweeps import LostJob, sweep
+
+INFO = "dataset.json"
+FORMAT = 2
+_KEY = b"galley"  # of a shard's own metadata
+_FOR_EACH = {
+    "both": "a row for each base and each elbow that is within the limits there",
+    "one": "a row for each base with an elbow within the limits, drawn among those",
+}
+_UNITS = {
+    "x": "m, base, world frame",
+    "y": "m, base, world frame",
+    "psi": "rad, heading of the base",
+    "theta1": "rad, from the heading",
+    "theta2": "rad, from link 1",
+    "target_x": "m, world frame",
+    "target_y": "m, world frame",
+    "elbow": "+1 or -1, the sign of sin(theta2)",
+    "base": "number of the candidate base, unique in the dataset",
+}
+_MOST_RANDOM = 100  # obstacles for a target
+_OBSTACLES = "JSON, the random obstacles: a list of kind and numbers (m, rad), see shape_of"
+
+Split = Literal["train", "validation", "all"]
+
+
+@dataclass(frozen=True)
+class DatasetSettings:
+    """All that the rows of a dataset depend on.
+
+    Attributes:
+        sampler: of bases and joint angles. bases: number of candidate bases.
+        target: (x, y) of all rows (m); None: one for each base, uniform over ``bounds``.
+        bounds: ((x_lo, x_hi), (y_lo, y_hi)) (m), or None.
+        bases_per_target: so many bases in turn have the same target and random obstacles.
+        obstacles: shapes that the robot must stay more than ``margin`` (m) away from.
+        forbidden: shapes in which the base's centre may not be.
+        random: number, least and greatest radius (m) of obstacles that are drawn anew for each
+            target, see ``random_shapes``; about it up to the ring's outer rim. None: none.
+        view: the camera's field of view (rad) in which the target must be seen, or None.
+        scores: (name, weight) of manipulability, margin (to joint limits), clearance, visibility;
+            rows are kept with probability (weighted sum) / (sum
+            of the weights), or with ``threshold`` where the weighted sum is at least that.
+        seed: from 0. every: one target in so many is for validation. shard_bases: bases per shard.
+
+    Raises:
+        ValueError: a number too small, not exactly one of target and bounds, bad bounds.
+    """
+
+    sampler: DonutSampler
+    bases: int
+    target: tuple[float, float] | None = None
+    bounds: tuple[tuple[float, float], tuple[float, float]] | None = None
+    bases_per_target: int = 1
+    obstacles: tuple[Figure, ...] = ()
+    forbidden: tuple[Figure, ...] = ()
+    margin: float = 0.0
+    random: tuple[int, float, float] | None = None
+    view: float | None = None
+    scores: tuple[tuple[str, float], ...] = ()
+    threshold: float | None = None
+    seed: int = 0
+    every: int = 10
+    shard_bases: int = 50_000
+
+    def __post_init__(self) -> None:
+        numbers = {"bases": 1, "bases_per_target": 1, "seed": 0, "every": 2, "shard_bases": 1}
+        if self.random is not None and not 1 <= self.random[0] <= _MOST_RANDOM:
+            what = f"random obstacles must be 1 to {_MOST_RANDOM}, got {self.random[0]}"
+            raise ValueError(what)
+        for name, least in numbers.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
+        if (self.target is None) == (self.bounds is None):
+            raise ValueError(f"give one of target and bounds, got {self.target} and {self.bounds}")
+        if self.target is not None and not np.isfinite(self.target).all():
+            raise ValueError(f"target must be finite, got {self.target}")
+        if self.bounds is not None:
+            uniform_targets(self.bounds, 0, np.random.default_rng(0))  # refuses bad ones
+        if self.threshold is not None and not self.scores:
+            raise ValueError(f"threshold {self.threshold:g} needs scores")
+        # Refuses bad shapes, views, scores.
+        _ = self.law(self._random_shapes(np.zeros(2), np.random.default_rng(0)))
+
+    @property
+    def shards(self) -> int:
+        """Number of files."""
+        return math.ceil(self.bases / self.shard_bases)
+
+    def law(self, drawn: Iterable[Figure] = ()) -> DonutSampler | Weighted:
+        """The rows' distribution, with its ``log_density``: the sampler, or what filters leave.
+
+        Args:
+            drawn: the random obstacles of these rows, see ``obstacles_of``.
+        """
+        arm, weights = self.sampler.arm, list[Weight]()
+        obstacles = tuple(shape_of(*each) for each in (*self.obstacles, *drawn))
+        forbidden = tuple(shape_of(*each) for each in self.forbidden)
+        context = Context(arm, obstacles, forbidden, self.view, self.margin)
+        if obstacles or forbidden or self.view is not None:
+            weights.append(context)
+        if self.scores:
+            known: dict[str, Callable[[], Weight]] = {
+                "manipulability": Manipulability,
+                "margin": lambda: LimitMargin(arm),
+                "clearance": lambda: Clearance(context),
+                "visibility": lambda: Visibility(context),
+            }
+            for name, _ in self.scores:
+                if name not in known:
+                    raise ValueError(f"scores are {', '.join(known)}, got {name!r}")
+            total = WeightedSum(tuple((weight, known[name]()) for name, weight in self.scores))
+            weights.append(
+                SoftAcceptance(total)
+                if self.threshold is None
+                else HardThreshold(total, self.threshold)
+            )
+        return Weighted(self.sampler, tuple(weights)) if weights else self.sampler
+
+    def held_out(self, base: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which bases (m,) are for validation: one in ``every`` targets and their obstacles."""
+        each = self.bases_per_target
+        shard, place = np.divmod(base.astype(np.int64), self.shard_bases)
+        target = shard * math.ceil(self.shard_bases / each) + place // each
+        return np.asarray(target % self.every == self.every - 1)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether rows are dropped for other reasons than joint limits."""
+        return self.random is not None or isinstance(self.law(), Weighted)
+
+    def sample(self, shard: int) -> Samples:
+        """The rows of a shard; ``source`` is the number of the base in the whole dataset."""
+        return self.sample_with_obstacles(shard)[0]
+
+    def sample_with_obstacles(self, shard: int) -> tuple[Samples, list[str]]:
+        """``sample``, and the random obstacles of each row, as JSON; none without ``random``."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(shard,)))
+        first = shard * self.shard_bases
+        n = min(self.shard_bases, self.bases - first)
+        each = self.bases_per_target
+        targets = np.array([self.target] * math.ceil(n / each), dtype=np.float64)
+        if self.bounds:
+            targets = uniform_targets(self.bounds, math.ceil(n / each), rng)
+        if self.random is None:
+            target = targets[0] if self.target else np.repeat(targets, each, axis=0)[:n]
+            rows = self.law().sample(target, n, rng)
+            return replace(rows, source=rows.source + first), []
+        parts, texts = list[Samples](), list[str]()
+        for begin, target in zip(range(0, n, each), targets, strict=True):
+            drawn = self._random_shapes(target, rng)
+            rows = self.law(drawn).sample(target, min(each, n - begin), rng)
+            parts.append(replace(rows, source=rows.source + first + begin))
+            texts += [json.dumps(drawn)] * len(rows)
+        columns = zip(*(vars(part).values() for part in parts), strict=True)
+        return Samples(*map(np.concatenate, columns)), texts
+
+    def _random_shapes(self, target: Array, rng: np.random.Generator) -> tuple[Figure, ...]:
+        if self.random is None:
+            return ()
+        count, least, greatest = self.random
+        return random_shapes(target, count, (self.sampler.r_max, least, greatest), rng)
+
+    def record(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        own = asdict(self)
+        sampler = own.pop("sampler")
+        arm = sampler.pop("arm")
+        del arm["chain"]
+        record: dict[str, Any] = json.loads(json.dumps({**arm, **sampler, **own}))
+        return record
+
+    @classmethod
+    def of_record(cls, record: dict[str, Any]) -> DatasetSettings:
+        """The inverse of ``record``."""
+        own = {key: _tuples(value) for key, value in record.items()}
+        arm = PlanarArm(**{key: own.pop(key) for key in ("l1", "l2", "limits")})
+        keys = ("epsilon", "heading_sigma", "radial", "branches", "heading")
+        return cls(DonutSampler(arm, **{key: own.pop(key) for key in keys}), **own)
+
+
+def write_dataset(
+    settings: DatasetSettings,
+    folder: Path | str,
+    workers: int | None = None,
+    engine: str = "process",
+    progress: Callable[[int, int], None] | None = None,
+) -> list[LostJob]:
+    """Write the shards that ``folder`` does not have yet.
+
+    Args:
+        folder: exists; empty, or with shards of the same settings.
+        workers, engine: as for ``sweep``.
+        progress: called with the number of finished shards and of all.
+
+    Returns:
+        Shards that could not be written; if there are none, the dataset is finished.
+
+    Raises:
+        BadInput: the folder has a dataset with other settings, or made with other versions.
+    """
+    folder = Path(folder)
+    info = _info(settings)
+    if (folder / INFO).exists():
+        _check_same(folder, info)
+    write_atomically(folder / INFO, _text(info))
+    missing = [k for k in range(settings.shards) if _rows(folder, info, k) is None]
+    done = settings.shards - len(missing)
+
+    def ended(_: int, result: int | LostJob) -> None:
+        nonlocal done
+        done += not isinstance(result, LostJob)
+        if progress is not None:
+            progress(done, settings.shards)
+
+    write = partial(_write_shard, settings, str(folder))
+    results = sweep(write, missing, workers, engine, ended)
+    lost = [result for result in results if isinstance(result, LostJob)]
+    if not lost:
+        rows = [_rows(folder, info, k) or 0 for k in range(settings.shards)]
+        counts = {"finished": True, "rows": sum(rows), "rows_of_shards": rows}
+        write_atomically(folder / INFO, _text(info | counts))
+    return lost
+
+
+def read_settings(folder: Path | str) -> DatasetSettings:
+    """The settings of a dataset; their sampler knows the true density.
+
+    Raises:
+        BadInput: the folder has no dataset, or one that this version can't read.
+    """
+    folder = Path(folder)
+    record = _read_info(folder)
+    try:
+        if record["format"] != FORMAT:
+            what = f"has format {record['format']}, this version of Galley reads format {FORMAT}"
+            raise BadInput.one(folder / INFO, what)
+        return DatasetSettings.of_record(record["settings"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput.one(folder / INFO, f"is not a dataset of galley reach: {error}") from None
+
+
+def row_count(folder: Path | str) -> int:
+    """Number of rows of a finished dataset.
+
+    Raises:
+        BadInput: the folder has none.
+    """
+    folder = Path(folder)
+    return int(_read_info(folder).get("rows", 0))
+
+
+def load(folder: Path | str, split: Split = "train") -> Samples:
+    """The rows of a dataset; ``source`` is the number of the base in the whole dataset.
+
+    Args:
+        split: by base, see the module.
+
+    Raises:
+        BadInput: the folder has no dataset, it is unfinished, or a file can't be read.
+    """
+    folder = Path(folder)
+    import pyarrow
+    import pyarrow.parquet
+
+    settings, info = read_settings(folder), _read_info(folder)
+    names, own = _names(settings.sampler.columns), _info(settings)
+    if info.get("finished") is not True:
+        there = sum(_rows(folder, own, k) is not None for k in range(settings.shards))
+        what = f"is unfinished, {there} of {settings.shards} shards are there; sample it again"
+        raise BadInput.one(folder, f"{what} with the same options")
+    parts = []
+    for k in range(settings.shards):
+        path = _shard(folder, k)
+        try:
+            table = pyarrow.parquet.read_table(path, columns=names, memory_map=True)
+        except (OSError, pyarrow.ArrowException) as error:
+            why = str(error).splitlines()[0]
+            raise BadInput.one(path, f"can't be read as a shard: {why}") from None
+        column = [each.to_numpy() for each in table.columns]
+        held_out = settings.held_out(column[-1])
+        chosen = {"train": ~held_out, "validation": held_out, "all": slice(None)}[split]
+        parts.append([each[chosen] for each in column])
+    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    q, target = np.column_stack(columns[:-4]), np.column_stack(columns[-4:-2])
+    return Samples(q, target, columns[-2], columns[-1])
+
+
+def obstacles_of(folder: Path | str) -> list[list[Figure]]:
+    """The random obstacles of each row that ``load`` has in "all", for ``DatasetSettings.law``.
+
+    Rows of one target share one list. Empty lists where obstacles are not random.
+
+    Raises:
+        BadInput: as for ``load``.
+    """
+    folder = Path(folder)
+    import pyarrow.parquet
+
+    rows, settings = len(load(folder, "all")), read_settings(folder)
+    if settings.random is None:
+        return [[]] * rows
+    known: dict[str, list[Figure]] = {}
+    found = []
+    for k in range(settings.shards):
+        column = pyarrow.parquet.read_table(_shard(folder, k), columns=["obstacles"])["obstacles"]
+        for text in column.to_pylist():
+            if text not in known:
+                known[text] = [(kind, tuple(numbers)) for kind, numbers in json.loads(text)]
+            found.append(known[text])
+    return found
+
+
+def _write_shard(settings: DatasetSettings, folder: str, k: int) -> int:
+    """Sample shard ``k`` and write its file; returns the number of rows."""
+    import pyarrow
+    import pyarrow.parquet
+
+    rows, obstacles = settings.sample_with_obstacles(k)
+    names = _names(settings.sampler.columns)
+    values = [*rows.q.T, *rows.target.T, rows.elbow, rows.source]
+    columns = dict(zip(names, map(pyarrow.array, values), strict=True))
+    if settings.random is not None:
+        columns["obstacles"] = pyarrow.array(obstacles, pyarrow.string())
+    table = pyarrow.table(columns)
+    table = table.replace_schema_metadata({_KEY: _shard_text(_info(settings), k)})
+    with atomic_file(_shard(Path(folder), k)) as partial_file:
+        # Random digits don't compress: zstd takes a fifth off the size, and doubles the time.
+        once = settings.target is None and settings.bases_per_target == 1
+        repeated = [*(names[-2:-1] if once else names[-4:-1]), *list(columns)[len(names) :]]
+        pyarrow.parquet.write_table(
+            table,
+            partial_file,
+            compression="none",
+            use_dictionary=repeated,
+            column_encoding={names[-1]: "DELTA_BINARY_PACKED"},
+        )
+    return len(rows)
+
+
+def _rows(folder: Path, info: dict[str, Any], k: int) -> int | None:
+    """Number of rows of shard ``k``; None where it is missing, damaged, or of other settings."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        footer = pyarrow.parquet.read_metadata(_shard(folder, k))
+    except (OSError, pyarrow.ArrowException):
+        return None
+    same = (footer.metadata or {}).get(_KEY) == _shard_text(info, k).encode()
+    return int(footer.num_rows) if same else None
+
+
+def _shard(folder: Path, k: int) -> Path:
+    return folder / f"shard-{k:05d}.parquet"
+
+
+def _names(columns: int) -> list[str]:
+    """Of the columns of a shard, where q has ``columns``."""
+    return [name for name in _UNITS if columns == 5 or name != "psi"]
+
+
+def _info(settings: DatasetSettings) -> dict[str, Any]:
+    """What ``dataset.json`` says, and every shard, but for the number of rows."""
+    import pyarrow
+
+    sampler = settings.sampler
+    return {
+        "format": FORMAT,
+        "settings": settings.record(),
+        "versions": {
+            "galley": galley.__version__,
+            "numpy": np.__version__,
+            "pyarrow": pyarrow.__version__,
+        },
+        "rows_are": _FOR_EACH[sampler.branches],
+        "density": f"{'Weighted' if settings.filtered else 'DonutSampler'}.log_density: per dx dy"
+        f"{' dpsi' * (sampler.columns == 5)}, for each elbow, "
+        "normalised over what is kept; targets are uniform only without filters",
+        "keep_rate": sampler.keep_rate(),
+        "validation": f"target % {settings.every} == {settings.every - 1}; numbered from 0, each "
+        f"has {settings.bases_per_target} bases, the last of a shard what is left",
+        "random_stream": "numpy.random.SeedSequence(seed).spawn(shards)[shard], PCG64",
+        "columns": {name: _UNITS[name] for name in _names(sampler.columns)}
+        | ({} if settings.random is None else {"obstacles": _OBSTACLES}),
+    }
+
+
+def _shard_text(info: dict[str, Any], k: int) -> str:
+    return json.dumps({**info, "shard": k})
+
+
+def _text(info: dict[str, Any]) -> str:
+    return json.dumps(info, indent=1) + "\n"
+
+
+def _read_info(folder: Path) -> dict[str, Any]:
+    if not (folder / INFO).is_file():
+        raise BadInput.one(folder, f"has no dataset (no {INFO})")
+    try:
+        record = json.loads(read_text(folder / INFO))
+    except ValueError as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput.one(folder / INFO, f"is not JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise BadInput.one(folder / INFO, "is not a dataset of galley reach")
+    return record
+
+
+def _check_same(folder: Path, info: dict[str, Any]) -> None:
+    """Refuse to mix rows of different settings or versions."""
+    read_settings(folder)
+    earlier = _read_info(folder)
+    for part in ("settings", "versions"):
+        old, new = earlier.get(part, {}), info[part]
+        for name in new:
+            if old.get(name) != new[name]:
+                what = f"has a dataset made with {name} {old.get(name)}, not {new[name]}"
+                raise BadInput.one(folder, f"{what}; choose another --out")
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,0 +1,93 @@
+"""What a model learns: a dataset's p(Q | H), perhaps with one circle as obstacle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+from galley.planar.geometry.segments import to_segments
+from galley.planar.reach import DonutSampler, Samples, uniform_targets
+from galley.planar.reach.arm import turn
+from galley.planar.reach.dataset import DatasetSettings
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learned: p(Q | H), or p(Q | H, circle).
+
+    Attributes:
+        data: of the rows; its sampler is the law without obstacle.
+        circle: least and greatest radius (m) of an obstacle that no link may touch, or None. Its
+            radius is uniform, and so is the distance of its centre from the target, from the
+            radius to the arm's length.
+
+    Raises:
+        ValueError: a sampler without heading noise, or radii that make no sense.
+    """
+
+    data: DatasetSettings
+    circle: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        outer = self.sampler.arm.outer
+        if self.sampler.columns != 5:
+            raise ValueError("heading_sigma is 0: the model's chart needs headings that vary")
+        if self.data.filtered:
+            raise ValueError("the dataset's rows were filtered by obstacles, view or scores")
+        if self.circle is not None and not 0.0 < self.circle[0] <= self.circle[1] < outer:
+            radii = f"{self.circle[0]:g} and {self.circle[1]:g}"
+            raise ValueError(f"radii must be in (0, {outer:g}), smaller first, got {radii}")
+
+    @property
+    def sampler(self) -> DonutSampler:
+        """The law without obstacle."""
+        return self.data.sampler
+
+    @property
+    def ring(self) -> tuple[float, float]:
+        """Least and greatest distance (m) of base and target."""
+        return self.sampler.r_min, self.sampler.r_max
+
+    def samples(self) -> Samples:
+        """All rows of the dataset, without reading or writing a file."""
+        parts = [vars(self.data.sample(k)).values() for k in range(self.data.shards)]
+        return Samples(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+    def targets(self, n: int, rng: np.random.Generator) -> Array:
+        """Targets (n, 2) as the dataset has them."""
+        if self.data.bounds is None:
+            return np.tile(np.asarray(self.data.target, dtype=np.float64), (n, 1))
+        return uniform_targets(self.data.bounds, n, rng)
+
+    def circles(self, target: Array, rng: np.random.Generator) -> Array | None:
+        """A circle x, y, radius for each target (n, 3), or None."""
+        if self.circle is None:
+            return None
+        radius = rng.uniform(*self.circle, len(target))
+        d, angle = rng.uniform(radius, self.sampler.arm.outer), rng.uniform(-pi, pi, len(target))
+        return np.column_stack(
+            [target[:, 0] + d * np.cos(angle), target[:, 1] + d * np.sin(angle), radius]
+        )
+
+    def free(self, q: Array, circle: Array) -> NDArray[np.bool_]:
+        """Whether no link of rows q (m, 5) touches its circle (m, 3): (m,)."""
+        points = self.sampler.arm.chain.points(q[:, :3], q[:, 3:])
+        apart = to_segments(circle[:, None, :2], points[:, :-1], points[:, 1:])
+        return np.asarray((apart > circle[:, 2:]).all(axis=1))
+
+    def free_rows(self, samples: Samples, circle: Array | None) -> tuple[Samples, Array | None]:
+        """The rows that are free of their circles (m, 3), and these circles."""
+        if circle is None:
+            return samples, None
+        free = self.free(samples.q, circle)
+        return samples.take(free), circle[free]
+
+
+def heading_errors(samples: Samples) -> Array:
+    """How far each base is from facing its target (m,) (rad), in [-pi, pi]."""
+    away = samples.target - samples.q[:, :2]
+    return turn(samples.q[:, 2] - np.arctan2(away[:, 1], away[:, 0]))

@@ -1,0 +1,214 @@
+"""Training of a flow by maximum likelihood: Adam, a falling rate, the best step by validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from math import ceil, inf, isfinite
+from time import perf_counter
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from galley.learning.checkpoints.compilation import reproducible
+from galley.learning.checkpoints.weights import random_weights
+from galley.planar.reach import Samples
+from galley.planar.reach.learned.chart import Chart
+from galley.planar.reach.learned.flow import SplineFlow
+from galley.planar.reach.learned.model import (
+    LearnedModel,
+    Shape,
+    empty_flow,
+    features,
+)
+from galley.planar.reach.learned.task import Task, heading_errors
+
+Flow = TypeVar("Flow", bound=eqx.Module)
+_Carry = tuple[Any, Any, jax.Array]  # weights, state of the optimiser, sum of losses
+_EVALUATIONS = 40  # in a whole training
+_VALIDATED = 50_000  # rows at most that a validation looks at
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train.
+
+    Attributes:
+        steps: of the optimiser, 2 or more. batch: rows of a step. rate: the highest learning rate.
+        patience: evaluations (at most 40 in a whole training) without a better one, to stop.
+        seed: of the weights, the circles and the order of rows.
+
+    Raises:
+        ValueError: fewer than 2 steps: the rate rises in the first.
+    """
+
+    steps: int = 3000
+    batch: int = 2048
+    rate: float = 4e-3
+    patience: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.steps < 2:
+            raise ValueError(f"steps must be 2 or more, got {self.steps}")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state after an evaluation; losses are mean negative log densities (nats)."""
+
+    step: int
+    steps: int
+    training: float
+    validation: float
+    best: bool
+    left: float  # s
+
+    def line(self) -> str:
+        """For a terminal."""
+        return (
+            f"        step {self.step:6d}/{self.steps}  loss {self.training:.4f}  validation "
+            f"{self.validation:.4f} nats{', best' * self.best:6s}  {self.left:4.0f} s left"
+        )
+
+
+def train(
+    task: Task,
+    samples: Samples,
+    shape: Shape,
+    settings: Settings,
+    each: Callable[[Progress, LearnedModel], None] = lambda progress, model: None,
+) -> LearnedModel:
+    """Fit a flow to rows, and return it as it was at its best validation.
+
+    Training and validation are split by base, as the dataset says. With circles, each row gets
+    one, and is dropped where it touches it. The same arguments on the same machine
+    give the same weights.
+
+    Args:
+        task: what the rows are of.
+        samples: the dataset's rows.
+        shape: size of the flow.
+        settings: of the optimiser.
+        each: called after every evaluation, with the best model so far.
+
+    Raises:
+        ValueError: too few rows, rows outside the ring or limits, or a loss that diverged.
+    """
+    circle = task.circles(samples.target, np.random.default_rng([settings.seed, 2]))
+    samples, circle = task.free_rows(samples, circle)
+    held_out = task.data.held_out(samples.source)
+    if held_out.all() or not held_out.any():
+        raise ValueError(f"too few rows for training and validation: {len(samples)}")
+    spread = float(np.clip(np.median(np.abs(heading_errors(samples))), 1e-3, 3.0))
+    chart = Chart(task.sampler.arm, task.ring, spread)
+    raw, zero = features(samples.target, circle)
+    point, volume, inside = chart.to_cube(samples.q, samples.target, zero)
+    if not inside.all():
+        raise ValueError(f"{(~inside).sum()} rows are outside the ring or the joint limits")
+    scale = np.stack([raw.mean(axis=0), np.maximum(raw.std(axis=0), 1e-6)])
+    table = np.column_stack([(raw - scale[0]) / scale[1], samples.elbow, point])
+    table = table.astype(np.float32)
+    training = jnp.asarray(table[~held_out])
+    validation = jnp.asarray(table[held_out][:_VALIDATED])
+    offset = -float(volume[held_out][:_VALIDATED].mean()), -float(volume[~held_out].mean())
+
+    best, start = None, random_weights(empty_flow(task, shape), settings.seed)
+    for now, flow in fit(start, _mean_loss, training, validation, settings):
+        value = now.validation + offset[0]
+        if best is None or now.best:
+            history = {**asdict(settings), "step": now.step, "validation_nats": value}
+            best = LearnedModel(task, chart, shape, scale, flow, history)
+        each(replace(now, training=now.training + offset[1], validation=value), best)
+    assert best is not None
+    return best
+
+
+def fit(
+    flow: Flow,
+    loss: Callable[[Flow, jax.Array], jax.Array],
+    training: jax.Array,
+    validation: jax.Array,
+    settings: Settings,
+) -> Iterator[tuple[Progress, Flow]]:
+    """Train any flow, and yield the state and the best flow so far after every evaluation.
+
+    Args:
+        flow: to start from.
+        loss: mean negative log density (nats) of rows (m, k).
+        training: rows (n, k) to draw from. validation: rows (l, k) to judge by.
+        settings: of the optimiser.
+
+    Raises:
+        ValueError: a loss that diverged.
+    """
+    weights, static = eqx.partition(flow, eqx.is_inexact_array)
+    chunk = ceil(settings.steps / _EVALUATIONS)
+    state, key = _optimiser(settings).init(weights), jax.random.key(settings.seed)
+    least, since, start = inf, 0, perf_counter()
+    for done in range(0, settings.steps, chunk):
+        step = min(done + chunk, settings.steps)
+        key, now = jax.random.split(key)
+        keys, count = jax.random.split(now, chunk), jnp.asarray(step - done)
+        weights, state, mean = _steps(weights, state, training, keys, count, static, loss, settings)
+        value = float(_value(weights, static, loss, validation))
+        if not isfinite(value):
+            raise ValueError(f"the loss diverged at step {step}; a lower rate may help")
+        better = value < least
+        if better:
+            least, since, flow = value, 0, eqx.combine(weights, static)
+        else:
+            since += 1
+        left = (perf_counter() - start) * (settings.steps / step - 1.0)
+        yield Progress(step, settings.steps, float(mean), value, better, left), flow
+        if since >= settings.patience:
+            break
+
+
+def _optimiser(settings: Settings) -> optax.GradientTransformation:
+    rate = optax.warmup_cosine_decay_schedule(
+        0.0, settings.rate, max(1, settings.steps // 50), settings.steps, 0.01 * settings.rate
+    )
+    return optax.flatten(optax.chain(optax.clip_by_global_norm(5.0), optax.adam(rate)))
+
+
+def _mean_loss(flow: SplineFlow, rows: jax.Array) -> jax.Array:
+    """Mean negative log density of rows on the cube: context, elbow, point."""
+    return jnp.mean(jax.vmap(flow.loss)(rows[:, :-4], rows[:, -4], rows[:, -3:]))
+
+
+@reproducible
+def _value(weights: Any, static: Any, loss: Callable[..., jax.Array], rows: jax.Array) -> jax.Array:
+    return loss(eqx.combine(weights, static), rows)
+
+
+@reproducible
+def _steps(
+    weights: Any,
+    state: optax.OptState,
+    rows: jax.Array,
+    keys: jax.Array,
+    count: jax.Array,
+    static: Any,
+    loss: Callable[..., jax.Array],
+    settings: Settings,
+) -> tuple[Any, optax.OptState, jax.Array]:
+    """``count`` steps, each on rows drawn at random by its key; also their mean loss.
+
+    There may be more keys than steps: the last evaluation's fewer steps are not compiled anew.
+    """
+    optimiser = _optimiser(settings)
+
+    def step(i: jax.Array, carry: _Carry) -> _Carry:
+        weights, state, total = carry
+        drawn = rows[jax.random.randint(keys[i], (settings.batch,), 0, len(rows))]
+        value, slope = jax.value_and_grad(lambda w: loss(eqx.combine(w, static), drawn))(weights)
+        change, state = optimiser.update(slope, state)
+        return eqx.apply_updates(weights, change), state, total + value
+
+    weights, state, total = jax.lax.fori_loop(0, count, step, (weights, state, jnp.zeros(())))
+    return weights, state, total / count

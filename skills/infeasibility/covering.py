@@ -1,0 +1,286 @@
+"""Proof by branch and bound that no grasp of a continuous family is possible for the hand alone.
+
+A cell is a range of turns, leans and grasp centres of one ``Fan``. It is ruled out if the wrist is
+out of reach from all stances, or if a part of the hand, in the middle of the cell, penetrates an
+obstacle deeper than any of its points can move within the cell. Other cells are halved. The proof
+fails if the middle of a cell is in reach and free.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array, transform
+from galley.domain.scene.model import Binding, Stance
+from galley.domain.state import State, item_pose
+from galley.skills.base_placement.stances import wrist_shortfall
+from galley.skills.manipulation.contacts import supporting_furniture
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.fans import TOUCHING, Fan
+from galley.skills.manipulation.grasps import grasp_fans
+from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
+
+CELLS = 8_000  # examined before the proof is given up; of a composite, in each family
+_BATCH = 256  # cells examined together
+_FINEST = 0.0005  # m that the hand moves within the smallest cells
+_LEAN = np.pi / 3  # rad, largest lean of a hand that grasps a handle
+_UPRIGHT = np.diag([-1.0, 1.0, -1.0])  # R_FT of a grasp at lean 0
+
+
+@dataclass(frozen=True)
+class Family:
+    """The grasps of one fan, to be ruled out.
+
+    Attributes:
+        fan: the grasps. X_WO: pose (4, 4) of what they hold.
+        moves: displacements (4, 4) in the world that the hand must make while it holds; a grasp
+            must be possible after each. The first is the identity.
+        carried: names of what moves with the hand.
+    """
+
+    fan: Fan
+    X_WO: Array
+    moves: tuple[Array, ...] = (np.eye(4),)
+    carried: frozenset[str] = frozenset()
+
+    def as_json(self) -> dict[str, Any]:
+        """The ranges for a certificate."""
+        return {
+            "closing": (self.X_WO[:3, :3] @ self.fan.R_IF[:, 1]).tolist(),
+            "width_m": self.fan.width,
+            "lean_rad": list(self.fan.lean),
+            "turn_rad": [0.0, self.fan.turn],
+            "centre_m": self.X_WO[:3, 3].tolist(),
+            "centre_within_m": list(self.fan.half),
+        }
+
+
+def item_grasps(context: PlanningContext, state: State, index: int) -> list[Family]:
+    """All grasps of an item as it stands or lies: its fans, or its own list."""
+    item, X_WI = context.scene.items[index], item_pose(context.scene, state, index, np.eye(4))
+    listed = [
+        Family(
+            Fan(g.X_IT[:3, :3] @ _UPRIGHT, (0.0, 0.0), (0.0, 0.0), 0.0, g.width),
+            X_WI @ transform(None, g.X_IT[:3, 3]),
+        )
+        for g in item.grasps
+    ]
+    return listed or [
+        Family(fan, X_WI @ fan.X_IO) for fan in grasp_fans(item, X_WI, context.robot.gripper)
+    ]
+
+
+def handle_holds(
+    context: PlanningContext, state: State, binding: Binding, value: float
+) -> list[Family]:
+    """All grasps of a handle while its joint is moved to ``value`` (m or rad)."""
+    assert binding.handle is not None
+    scene = context.scene
+    handle = scene.handle(binding.handle)
+    joint = scene.joint(handle.joint)
+    start = float(state.scene_q[scene.joint_index[joint.name]])
+    X_WO = scene.body_pose(handle.body, state.scene_q) @ transform(None, handle.point)
+    moves = tuple(joint.motion(share * (value - start)) for share in (0.0, 0.5, 1.0))
+    carried = frozenset(scene.moved_by(joint.name))
+    found = []
+    for way in (1.0, -1.0):
+        y, z = way * handle.closing, -handle.approach
+        R = np.stack([np.cross(y, z), y, z], axis=1)
+        fan = Fan(R, (handle.span, 0.0), (-_LEAN, _LEAN), 0.0, handle.thickness)
+        found.append(Family(fan, X_WO, moves, carried))
+    return found
+
+
+def prove_no_grasp(
+    context: PlanningContext,
+    state: State,
+    families: Sequence[Family],
+    stances: Sequence[Stance],
+    what: str,
+    item: str | None = None,
+) -> Failure | None:
+    """A proof that no grasp is possible from anywhere in the stance sets, or None.
+
+    ``UNREACHABLE`` if the wrist is out of reach; ``BLOCKED`` names what the hand overlaps.
+
+    Args:
+        context, state: the world.
+        families: the grasps.
+        stances: where the base may stand.
+        what: the task, for the message: ``take the sugar``.
+        item: name of the held item, if it is one. Only the fingers may touch it.
+    """
+    if not families or not stances:
+        return None
+    proof = _Proof(context, state, tuple(stances), item)
+    if not all(proof.rules_out(family) for family in families):
+        return None
+    names = tuple(proof.causes)
+    told = {
+        "kind": "covering",
+        "stances": [stance.name for stance in stances],
+        "family": [family.as_json() for family in families],
+        "cells": proof.cells,
+        "ruled_out": {"out of reach": proof.far, **proof.causes},
+    }
+    cells = f"{proof.cells:,} cells"
+    if not names:
+        return Failure(
+            FailureKind.UNREACHABLE,
+            f"the arm is too short to {what}: the wrist of every grasp stays at least "
+            f"{proof.shortfall:.2f} m out of reach (shown for all in {cells})",
+            () if item is None else (item,),
+            {"shortfall_m": proof.shortfall, "cells": float(proof.cells)},
+            told,
+        )
+    least = {
+        item,
+        *(
+            ()
+            if item is None
+            else supporting_furniture(context, state, context.scene.item_index[item])
+        ),
+    }
+    blockers = tuple(name for name in names if name not in least) or names
+    verb = "is" if len(blockers) == 1 else "are"
+    return Failure(
+        FailureKind.BLOCKED,
+        f"{' and '.join(blockers)} {verb} in the way: the hand has no room to {what}, however it "
+        f"turns and leans (shown for all grasps in {cells})",
+        blockers,
+        {"cells": float(proof.cells)},
+        told,
+    )
+
+
+@dataclass
+class _Proof:
+    """The state of the branch and bound.
+
+    Attributes:
+        cells: number examined. far: of these out of reach. causes: what ruled out the others.
+        shortfall: least distance (m) out of reach.
+    """
+
+    context: PlanningContext
+    state: State
+    stances: tuple[Stance, ...]
+    item: str | None
+    cells: int = 0
+    far: int = 0
+    shortfall: float = np.inf
+    causes: Counter[str] = field(default_factory=Counter)
+
+    @cached_property
+    def composite(self) -> bool:
+        """Whether the fingers, where they touch one part of the item, may overlap another.
+
+        Not of meshes, on which it isn't known exactly where they close.
+        """
+        item = None if self.item is None else self.context.scene.item(self.item)
+        return item is not None and item.composite and all(s.kind != "mesh" for s in item.solid)
+
+    def rules_out(self, family: Family) -> bool:
+        """Whether no grasp of the family is possible."""
+        fan = family.fan
+        parts = hand_parts(self.context.robot, fan.width / 2.0)
+        still = self._about(family)
+        low = np.array([0.0, fan.lean[0], -fan.half[0], -fan.half[1]])
+        high = np.array([fan.turn, fan.lean[1], *fan.half])
+        rows = np.array([[low + high, high - low]]) / 2.0  # middles and half sizes (n, 2, 4)
+        before = self.cells if self.composite else 0  # it has a family for each pair of surfaces
+        while len(rows):
+            batch, rows = rows[-_BATCH:], rows[:-_BATCH]
+            self.cells += len(batch)
+            left = self._left(family, parts, still, batch)
+            if left is None or self.cells - before > CELLS:
+                return False
+            rows = np.concatenate([rows, left])
+        return True
+
+    def _about(self, family: Family) -> list[ConvexPart]:
+        """Obstacles near enough; the item and its support first, as the least informative."""
+        at = np.array([(move @ family.X_WO)[:3, 3] for move in family.moves])
+        reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half))
+        about = hand_bounds(self.context.robot, at) + reach
+        found = obstacles(self.context, self.state, family.carried, about)
+        index = self.context.scene.item_index
+        under = (
+            ()
+            if self.item is None
+            else supporting_furniture(self.context, self.state, index[self.item])
+        )
+        return sorted(found, key=lambda p: (p.name != self.item, p.name not in under))
+
+    def _left(
+        self, family: Family, parts: Sequence[ConvexPart], still: Sequence[ConvexPart], cells: Array
+    ) -> Array | None:
+        """The halves of the cells (n, 2, 4) that aren't ruled out; None where one never will be."""
+        fan, middle, half = family.fan, cells[:, 0], cells[:, 1]
+        X_WT = family.X_WO @ fan.poses(middle)
+        # Farthest from the axis about which the fan turns.
+        out = np.abs(middle[:, 2]) + half[:, 2]
+        slide = np.stack([half[:, 2], half[:, 3]], axis=1)
+        open_, beaten = np.ones(len(cells), dtype=bool), np.zeros(len(cells), dtype=bool)
+
+        def travel(far: float, from_axis: float) -> Array:
+            """Travel (n, 4) of a point within each cell, by coordinate."""
+            return np.column_stack([(out + far) * half[:, 0], from_axis * half[:, 1], slide])
+
+        def total(moved: Array) -> Array:
+            return moved[:, 0] + moved[:, 1] + np.hypot(moved[:, 2], moved[:, 3])
+
+        for move in family.moves:
+            p_WC, length = self._wrist(move @ X_WT)
+            robot = self.context.robot
+            short = np.min([wrist_shortfall(p_WC, s, robot) for s in self.stances], axis=0)
+            spare = short - total(travel(length, length))
+            gone = open_ & (spare > 0.0)
+            if gone.any():
+                self.shortfall = min(self.shortfall, float(spare[gone].min()))
+                self.far += int(gone.sum())
+                open_ &= ~gone
+            beaten |= short > 0.0
+        for other in still:
+            for part in parts:
+                own = other.name == self.item and part.name in self.context.robot.fingers
+                if own and not self.composite:
+                    continue
+                for move in family.moves:
+                    where = np.flatnonzero(open_)
+                    deep = overlaps(part, move @ X_WT[where], other) - (TOUCHING if own else 0.0)
+                    beaten[where] |= deep > 0.0
+                    gone = where[deep > total(travel(*part.far))[where]]
+                    if len(gone):
+                        self.causes[other.name] += len(gone)
+                        open_[gone] = False
+        if (open_ & ~beaten).any():
+            return None
+        longest = max(part.far[0] for part in parts), max(part.far[1] for part in parts)
+        moved = travel(*longest)[open_]
+        if len(moved) and (total(moved) < _FINEST).any():
+            return None
+        return _halved(cells[open_], moved.argmax(axis=1))
+
+    def _wrist(self, X_WT: Array) -> tuple[Array, float]:
+        """The point C (n, 3) of ``ReachBounds``, and its distance (m) from T."""
+        p_TC = self.context.robot.kinematics.reach.p_HC - self.context.robot.p_HT
+        return X_WT[:, :3, :3] @ p_TC + X_WT[:, :3, 3], float(np.linalg.norm(p_TC))
+
+
+def _halved(cells: Array, along: NDArray[np.int64]) -> Array:
+    """Each of the cells (n, 2, 4) halved along one of its coordinates: (2 n, 2, 4)."""
+    rows = np.arange(len(cells))
+    half = cells[:, 1].copy()
+    half[rows, along] /= 2.0
+    shift = np.zeros_like(half)
+    shift[rows, along] = half[rows, along]
+    return np.concatenate([np.stack([cells[:, 0] + s * shift, half], axis=1) for s in (-1.0, 1.0)])

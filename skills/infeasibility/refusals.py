@@ -1,0 +1,375 @@
+"""Refusals by sizes and distances alone: no search, but a certificate.
+
+Distance bounds hold for every configuration: the hand is never farther from the shoulder than the
+arm is long, and the item at most ``hand`` metres from the hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array, inverse
+from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scene, Stance
+from galley.domain.state import State, item_pose
+from galley.robots.model import Gripper
+from galley.skills.base_placement.stances import shortfall
+from galley.skills.infeasibility.covering import item_grasps, prove_no_grasp
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.fans import all_found
+from galley.skills.manipulation.grasps import (
+    grasp_fans,
+    grasps_at,
+    grasps_of,
+    hand_in_item,
+    is_upright,
+)
+from galley.skills.placing.footprints import Upright
+from galley.skills.skill import BoundAction, Skill, stance_of
+
+_SLACK = 1e-9  # m, for rounding
+
+
+def no_such_region(furniture: str, what: str) -> Failure:
+    """A Failure because the furniture lacks what the action needs."""
+    return Failure(
+        FailureKind.CONTRADICTION,
+        f"the scene gives '{furniture}' no {what}",
+        (furniture,),
+        certificate={"kind": "scene", "object": furniture, "missing": what},
+    )
+
+
+def wrong_in_hand(context: PlanningContext, state: State, wanted: int | None) -> Failure | None:
+    """A Failure unless the hand holds the item, or nothing for None.
+
+    The plan sees to that, unless its domain or a skill before does not do what its name says.
+    """
+    if state.held == wanted:
+        return None
+    held, needed = (
+        "nothing" if each is None else context.scene.items[each].name
+        for each in (state.held, wanted)
+    )
+    return Failure(
+        FailureKind.BUDGET,
+        f"the hand must hold {needed} here, but the actions before leave {held} in it",
+    )
+
+
+def does_not_fit(item: Item, region: Region) -> Failure | None:
+    """A Failure with sizes if the upright item doesn't fit into the empty region, else None."""
+    height = float(item.size[2])
+    if region.kind == "volume":
+        room = float(region.boxes[0, 1, 2] - region.boxes[0, 0, 2])
+        if height > room + _SLACK:
+            return Failure(
+                FailureKind.DOES_NOT_FIT,
+                f"{item.name} is {height:.3f} m high when upright, {region.name} has {room:.3f} m",
+                (item.name, region.name),
+                {"height_m": height, "room_m": room},
+                {"kind": "sizes", "item_m": item.size.tolist(), "room_height_m": room},
+            )
+    short, long = _narrow_and_long(item)
+    sides = np.sort(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
+    # Necessary for any yaw: the shorter side must fit across the region's narrower one.
+    diagonals = np.hypot(sides[:, 0], sides[:, 1])
+    if (short > sides[:, 0] + _SLACK).all() or (long > diagonals + _SLACK).all():
+        item_m = [short, long, height] if item.composite else item.size.tolist()
+        room_m = sides.max(axis=0).tolist()
+        return Failure(
+            FailureKind.DOES_NOT_FIT,
+            f"{item.name} ({short:.3f} x {long:.3f} m) fits nowhere on {region.name}",
+            (item.name, region.name),
+            {"width_m": short, "length_m": long},
+            {"kind": "sizes", "item_m": item_m, "largest_room_m": room_m},
+        )
+    return None
+
+
+def _narrow_and_long(item: Item) -> tuple[float, float]:
+    """Least and largest width (m) of an upright item, across and along its sides."""
+    inner = Upright.of(item).inner
+    if inner is None:
+        return float(item.size[:2].min()), float(item.size[:2].max())
+    across = [float(np.ptp(inner @ n)) for n in _normals(inner)]
+    return min(across, default=0.0), max(across, default=0.0)
+
+
+def _normals(polygon: Array) -> Array:
+    """Outward unit normals (n, 2) of the edges of a convex polygon (n, 2), counter-clockwise."""
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    length = np.linalg.norm(edges, axis=1)[:, None]
+    return np.asarray(np.stack([edges[:, 1], -edges[:, 0]], axis=1) / length)
+
+
+def too_wide(item: Item, gripper: Gripper) -> Failure | None:
+    """A Failure with sizes if no side of the standing item fits between the fingers, else None.
+
+    Items with a list of grasps are never too wide.
+    """
+    if grasps_of(item, gripper) or grasp_fans(item, np.eye(4), gripper):
+        return None
+    if item.composite and not all_found(item, gripper.widest):
+        return None
+    x, y, _ = item.size
+    widest = gripper.widest
+    told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
+    parts = {}
+    if item.composite:
+        told += ", and no two free surfaces that face away from each other are as close"
+        parts = {"parts_m": [(2.0 * s.half_extents).tolist() for s in item.solid]}
+    return Failure(
+        FailureKind.DOES_NOT_FIT,
+        told,
+        (item.name,),
+        {"width_m": float(min(x, y)), "room_m": widest},
+        {
+            "kind": "sizes",
+            "item_m": item.size.tolist(),
+            **parts,
+            "opening_m": gripper.opening,
+            "widest_m": widest,
+        },
+    )
+
+
+def cannot_take(scene: Scene, state: State, index: int, gripper: Gripper) -> Failure | None:
+    """A Failure if an item that is not held is too heavy, or too wide upright and as it lies."""
+    if state.held == index:
+        return None
+    item = scene.items[index]
+    failed = too_heavy(item, scene.physics)
+    if failed is not None or grasps_at(scene, state, index, gripper):
+        return failed
+    return too_wide(item, gripper)
+
+
+def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -> Failure | None:
+    """A Failure with sizes if an item has fallen over and can't be grasped as it lies.
+
+    It is too wide to be held sideways. If it could be held from above and below, a proof that the
+    hand has no room for that is included. Also if it is a composite, however it stands, whose parts
+    are in the fingers' way.
+    """
+    scene, gripper = context.scene, context.robot.gripper
+    item = scene.items[index]
+    if state.held == index or grasps_at(scene, state, index, gripper):
+        return None
+    X_WI = item_pose(scene, state, index, np.eye(4))
+    if item.composite:
+        return _parts_in_the_way(context, state, index)
+    if is_upright(X_WI):
+        return None
+    up = int(np.argmax(np.abs(X_WI[2, :3])))
+    across = [float(side) for axis, side in enumerate(item.size) if axis != up]
+    families = item_grasps(context, state, index)
+    proof = prove_no_grasp(context, state, families, scene.stances, f"take {item.name}", item.name)
+    if families and proof is None:
+        return None
+    return Failure(
+        FailureKind.DOES_NOT_FIT,
+        f"{item.name} lies on its side: it is {across[0]:.3f} x {across[1]:.3f} m across, too wide "
+        f"for the hand, which takes {gripper.widest:.3f} m",
+        (item.name,),
+        {"width_m": min(across), "room_m": gripper.widest},
+        {
+            "kind": "sizes",
+            "item_m": item.size.tolist(),
+            "vertical_axis": "xyz"[up],
+            "opening_m": gripper.opening,
+            "widest_m": gripper.widest,
+            "below": None if proof is None else dict(proof.certificate or {}),
+        },
+    )
+
+
+def _parts_in_the_way(context: PlanningContext, state: State, index: int) -> Failure | None:
+    """A Failure with a proof if a composite's own parts leave the fingers no room at the others.
+
+    Whatever is moved or opened beside it.
+    """
+    scene, item = context.scene, context.scene.items[index]
+    families = item_grasps(context, state, index)
+    if not families:
+        return too_wide(item, context.robot.gripper)
+    if not all_found(item, context.robot.gripper.widest):
+        return None
+    others = frozenset([b.name for b in scene.bodies] + [i.name for i in scene.items])
+    alone = [replace(family, carried=others - {item.name}) for family in families]
+    proof = prove_no_grasp(context, state, alone, scene.stances, f"take {item.name}", item.name)
+    if proof is None or proof.kind is not FailureKind.BLOCKED:
+        return proof
+    message = (
+        f"{item.name} does not fit into the hand: its parts leave no room for the fingers beside "
+        "those that they can close on (shown for all grasps in "
+        f"{proof.numbers['cells']:,.0f} cells)"
+    )
+    return replace(proof, kind=FailureKind.DOES_NOT_FIT, message=message)
+
+
+def too_heavy(item: Item, physics: Physics) -> Failure | None:
+    """A Failure if two fingers can't hold the item's weight by Coulomb friction, else None."""
+    weight = item.mass * float(np.linalg.norm(physics.gravity))
+    held = 2.0 * physics.finger_force * physics.finger_friction
+    if weight <= held:
+        return None
+    return Failure(
+        FailureKind.UNSTABLE,
+        f"{item.name} weighs {weight:.0f} N, two fingers hold at most {held:.0f} N by friction",
+        (item.name,),
+        {"weight_N": weight, "held_N": held},
+        {
+            "kind": "friction",
+            "mass_kg": item.mass,
+            "finger_force_N": physics.finger_force,
+            "finger_friction": physics.finger_friction,
+        },
+    )
+
+
+def region_out_of_reach(
+    context: PlanningContext, item: Item, region: Region, stance: Stance, state: State | None = None
+) -> Failure | None:
+    """A Failure with a distance bound if no place in the region is in reach, else None.
+
+    It holds for all values of the joints that move the region, and for all ways to hold the item:
+    any grasp, or the one in ``state``.
+    """
+    box = _reach_of_body(
+        context.scene, region.body, np.concatenate([_standing(item, b) for b in region.boxes])
+    )
+    if box is None:
+        return None
+    what = f"all of {region.name}"
+    return _distance_bound(
+        context, box, _hand_reach(context, item, state), stance, what, (item.name, region.name)
+    )
+
+
+def handle_out_of_reach(context: PlanningContext, handle: Handle, stance: Stance) -> Failure | None:
+    """A Failure with a distance bound if the handle is out of reach at every joint value."""
+    along = handle.span * np.cross(handle.closing, handle.approach)
+    points = handle.point + np.array([-along, along])
+    box = _reach_of_body(context.scene, handle.body, points)
+    if box is None:
+        return None
+    hand = float(np.linalg.norm(context.robot.p_HT))
+    return _distance_bound(context, box, hand, stance, handle.name, (handle.name,))
+
+
+def out_of_reach_as_found(
+    context: PlanningContext, state: State, action: BoundAction, skill: Skill
+) -> Failure | None:
+    """A Failure if the item that an action takes is out of reach, or can't be grasped as it lies.
+
+    It holds as long as the item is where ``state`` has it; for an item in a drawer, wherever the
+    drawer is. None if the action takes nothing, or nothing can be proven.
+    """
+    taken, place = skill.role.takes, skill.role.place
+    if taken is None or place is None:
+        return None
+    stance = stance_of(context, action.bindings[place])
+    index = context.scene.item_index[action.bindings[taken].target]
+    if state.held == index:
+        return None
+    failed = cannot_take_as_it_lies(context, state, index)
+    if failed is not None:
+        return failed
+    placed, item = state.items[index], context.scene.items[index]
+    if placed.parent == WORLD:
+        p_WI = item_pose(context.scene, state, index, np.eye(4))[:3, 3]
+        box: Array | None = np.array([p_WI, p_WI])
+    else:
+        box = _reach_of_body(context.scene, placed.parent, placed.X_PI[None, :3, 3])
+    if box is None:
+        return None
+    return _distance_bound(
+        context, box, _hand_reach(context, item), stance, item.name, (item.name,)
+    )
+
+
+def _standing(item: Item, box: Array) -> Array:
+    """Corners (4, 3) of the places of an upright item's centre, its footprint in a box (2, 3)."""
+    short = float(min(item.size[:2])) / 2.0  # from the edges at least, whatever its yaw
+    inner = Upright.of(item).inner
+    if inner is not None:
+        short = float((inner * _normals(inner)).sum(axis=1).min())
+    lower, upper = box[0, :2] + short, box[1, :2] - short
+    middle = 0.5 * (lower + upper)
+    lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)
+    z = float(box[0, 2]) + float(item.size[2]) / 2.0
+    return np.array([[x, y, z] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
+
+
+def _hand_reach(context: PlanningContext, item: Item, state: State | None = None) -> float:
+    """Largest distance (m) of the hand's origin from the item's centre in any grasp.
+
+    Grasps anywhere in its box, and the one in ``state`` if it is held.
+    """
+    p_HT = context.robot.p_HT
+    found = [float(np.linalg.norm(hand_in_item(g, p_HT)[:3, 3])) for g in item.grasps]
+    if not found:
+        found = [float(np.linalg.norm(item.size / 2.0) + np.linalg.norm(p_HT))]
+    index = context.scene.item_index[item.name]
+    if state is not None and state.held == index:
+        found.append(float(np.linalg.norm(inverse(state.items[index].X_PI)[:3, 3])))
+    return max(found)
+
+
+def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:
+    """World box (2, 3) of points (n, 3) of a body for all values of its joints.
+
+    None if a joint is revolute, for the ends of its range don't bound its travel.
+    """
+    joints = [j for name in scene.chain(body) if (j := scene.body(name).joint) is not None]
+    if any(scene.joint(name).kind != "prismatic" for name in joints):
+        return None
+    found = []
+    for ends in product((0, 1), repeat=len(joints)):
+        scene_q = np.zeros(len(scene.joints))
+        for name, end in zip(joints, ends, strict=True):
+            joint = scene.joint(name)
+            scene_q[scene.joint_index[name]] = (joint.lower, joint.upper)[end]
+        X = scene.body_pose(body, scene_q)
+        found.append(points @ X[:3, :3].T + X[:3, 3])
+    everywhere = np.concatenate(found)
+    return np.array([everywhere.min(axis=0), everywhere.max(axis=0)])
+
+
+def _distance_bound(
+    context: PlanningContext,
+    box: Array,
+    hand: float,
+    stance: Stance,
+    what: str,
+    objects: tuple[str, ...],
+) -> Failure | None:
+    """The distance bound for a world box (2, 3), or None if it may be in reach."""
+    base = context.robot.group("base")
+    low = np.maximum(stance.lower[:2], base.lower[:2])
+    high = np.minimum(stance.upper[:2], base.upper[:2])
+    nearest = np.empty(3)
+    # The point of the box nearest to where the base can stand; in z, to the shoulder.
+    between = 0.5 * (np.maximum(box[0, :2], low) + np.minimum(box[1, :2], high))
+    nearest[:2] = np.clip(between, box[0, :2], box[1, :2])
+    nearest[2] = np.clip(context.robot.kinematics.reach.p_BS[2], box[0, 2], box[1, 2])
+    gap = shortfall(nearest, stance, context.robot) - hand
+    if gap <= 0.0:
+        return None
+    return Failure(
+        FailureKind.UNREACHABLE,
+        f"{what} is at least {gap:.2f} m out of reach from everywhere in stance set "
+        f"'{stance.name}'",
+        objects,
+        {"shortfall_m": gap},
+        {
+            "kind": "distance-bound",
+            "point_m": nearest.tolist(),
+            "hand_m": hand,
+            "stance": stance.name,
+        },
+    )

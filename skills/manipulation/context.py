@@ -1,0 +1,189 @@
+"""PlanningContext: what every skill works with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import MARGIN, Checker, Pair
+from galley.collision.scene_kernel import SceneKernel
+from galley.domain.frames import Array, frozen, transform
+from galley.domain.listener import Listener
+from galley.domain.scene.model import WORLD, Scene, Stance
+from galley.domain.state import Placement, State
+from galley.robots.model import RobotModel
+
+if TYPE_CHECKING:  # pydrake loads late
+    from galley.optimization.torques import TorqueModel
+
+HELD_SPEED = 0.6  # of the usual speed while an item is held
+AWAY = -50.0  # m, height of removed items, far below the floor
+_RECOVERY = 40_000  # key of the random streams of replanning
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of refinement. Budgets count iterations, not seconds.
+
+    Attributes:
+        seed: of all random streams.
+        planner: of free arm motions on the kernel: ``rrt-connect``, ``rrt`` or ``anytime``.
+        checker: ``kernel``, compiled and conservative; or ``pybullet``, where the baseline RRT
+            plans for every joint group, whatever ``planner`` is.
+        optimize: makes trajectories of free paths: ``smooth``, ``time-optimal``, ``shortest`` (the
+            baseline QP, for the arm) or ``none``; these two stop at each corner.
+        l1: the goal region of the baseline RRT uses the L1 norm instead of a box.
+        iterations: of one RRT-Connect search. rrt_iterations: of one RRT search.
+        shortcuts: tries of shortcutting.
+        placements: stances, grasps and poses tried for one manipulation.
+        attempts: refinements of one action before backtracking to the one before it.
+        speed: share of the joint limits that free motions use.
+        effort: multiplies how many refinements a search may try before it gives up.
+    """
+
+    seed: int = 0
+    planner: str = "rrt-connect"
+    checker: str = "kernel"
+    optimize: str = "smooth"
+    l1: bool = False
+    iterations: int = 1500
+    rrt_iterations: int = 4000
+    shortcuts: int = 60
+    placements: int = 150
+    attempts: int = 4
+    speed: float = 0.8
+    effort: float = 1.0
+
+
+@dataclass
+class PlanningContext:
+    """Scene, robot, worlds, settings and random streams, and what is cached for them.
+
+    Attributes:
+        world: of PyBullet.
+        recovery: number of replannings in this run; part of the key of every random stream.
+        listener: hears of stances and grasps that are tried.
+        missed: grasps that closed on nothing in this run, as an item's index and X_IT (4, 4). They
+            are tried again only if there are no others.
+    """
+
+    scene: Scene
+    robot: RobotModel
+    world: PyBulletWorld
+    settings: Settings = field(default_factory=Settings)
+    recovery: int = 0
+    listener: Listener = field(default_factory=Listener)
+    missed: tuple[tuple[int, Array], ...] = ()
+
+    @cached_property
+    def torque_models(self) -> dict[object, TorqueModel]:
+        """Cache of ``optimize``: the robot's dynamics by held item."""
+        return {}
+
+    @cached_property
+    def tries(self) -> Counter[str]:
+        """How many manipulations were tried from a base pose, under ``"pairs"``."""
+        return Counter()
+
+    @cached_property
+    def grasp_room(self) -> dict[object, Array]:
+        """Cache of ``contacts``: which grasps leave the hand room, by item and State."""
+        return {}
+
+    def rng(self, *key: int) -> np.random.Generator:
+        """The random stream of a key such as (action, attempt): the same for the same seed."""
+        recovery = (_RECOVERY, self.recovery) if self.recovery else ()
+        entropy = (self.settings.seed, *recovery, *key)
+        return np.random.default_rng(np.random.SeedSequence(entropy))
+
+    def for_replanning(self, recovery: int, stances: tuple[Stance, ...] = ()) -> PlanningContext:
+        """The context for replanning: the same kernel, other random streams.
+
+        Args:
+            recovery: number of replannings, this one included.
+            stances: additional stance sets.
+        """
+        scene = replace(self.scene, stances=self.scene.stances + stances)
+        found = replace(self, scene=scene, recovery=recovery)
+        found.__dict__["kernel"] = self.kernel
+        found.__dict__["torque_models"] = self.torque_models
+        return found
+
+    def without(self, bodies: Collection[str]) -> PlanningContext:
+        """The context without some bodies, their regions and their handles.
+
+        It plans on the kernel, for PyBullet's world keeps all bodies.
+        """
+        scene = replace(
+            self.scene,
+            bodies=tuple(body for body in self.scene.bodies if body.name not in bodies),
+            regions=tuple(each for each in self.scene.regions if each.body not in bodies),
+            handles=tuple(each for each in self.scene.handles if each.body not in bodies),
+        )
+        return replace(self, scene=scene, settings=replace(self.settings, checker="kernel"))
+
+    @cached_property
+    def kernel(self) -> SceneKernel:
+        """The scene in the compiled collision kernel."""
+        return SceneKernel(self.scene, self.robot)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the kernel checks collisions; else PyBullet does."""
+        return self.settings.checker == "kernel"
+
+    def checker(
+        self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
+    ) -> Checker:
+        """A collision checker for ``state``."""
+        if self.compiled:
+            return self.kernel.checker(state, allowed, margin)
+        return self.world.checker(state, allowed, margin)
+
+    def free(
+        self, state: State, group: str, allowed: frozenset[Pair] = frozenset()
+    ) -> Callable[[Array], bool]:
+        """A predicate: is a configuration (k,) of one group free, the rest as in ``state``?"""
+        checker = self.checker(state, allowed)
+        where = self.robot.slice(group)
+        q = state.q.copy()
+
+        def free(values: Array) -> bool:
+            q[where] = values
+            return checker.free(q)
+
+        return free
+
+    def speed(self, state: State, group: str) -> float:
+        """The share of the joint limits that a free motion of ``group`` uses in ``state``."""
+        careful = state.held is not None and group != "base"
+        return self.settings.speed * (HELD_SPEED if careful else 1.0)
+
+    @cached_property
+    def folded_arm(self) -> Array:
+        """The folded arm (7,): its configuration at the start."""
+        return self.scene.robot.q[self.robot.slice("arm")]
+
+    def hand(self, state: State) -> Callable[[Array], Array]:
+        """A function from the arm (7,) to X_WH (4, 4), the base as in ``state``."""
+        q, where = state.q.copy(), self.robot.slice("arm")
+
+        def pose(arm: Array) -> Array:
+            q[where] = arm
+            return self.robot.kinematics.hand_pose(q)
+
+        return pose
+
+
+def without(state: State, items: Iterable[int]) -> State:
+    """The State with some items removed: far away, apart from each other."""
+    for index in items:
+        away = frozen(transform(None, (0.0, 5.0 * index, AWAY)))
+        state = state.with_item(index, Placement(WORLD, away))
+    return state

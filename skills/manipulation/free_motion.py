@@ -1,0 +1,249 @@
+"""Free motions: the arm or the base to a goal, with the full margin to everything.
+
+The compiled planners, or the baseline RRT in PyBullet, check sampled edges; ``proof`` certifies
+the path.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+import numpy as np
+
+from galley.compiled.build import PLANNERS, ensure
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array, transform
+from galley.domain.state import State
+from galley.motion.motion import Attachment, Motion, Record
+from galley.motion.path import Path
+from galley.motion.planners import compiled_search
+from galley.motion.planners.compiled_search import SearchOptions
+from galley.motion.planners.planning import ANYTIME_SEARCHES, search
+from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.proof import FREE_CLEARANCE, free_view, holding_contact_pairs, prove
+
+BOTH = "base+arm"
+_RADIUS = 0.6  # longest edge of a tree, in the metric of the group
+_FINENESS = (1.0, 0.5, 0.25)  # edge resolution of each search, relative to the space's
+
+
+def free_motion(
+    context: PlanningContext,
+    state: State,
+    group: str,
+    goals: Array,
+    phase: str,
+    action_index: int,
+    rng: np.random.Generator,
+) -> Motion | Failure:
+    """Move one joint group from ``state`` to one of ``goals`` (m, k).
+
+    The settings' planner finds a path (RRT-Connect for the base, the baseline RRT in PyBullet),
+    which is shortcut and proven. With ``shortest`` the baseline QP replaces an arm's path if its
+    result is proven free. If the arm alone has no path, base and arm move together. The trajectory
+    stops at each corner; ``optimize`` makes the final one.
+    """
+    began = time.perf_counter()
+    finder_of = CompiledFinder if context.compiled else PyBulletFinder
+    goals, start = np.atleast_2d(goals), state.q[context.robot.slice(group)]
+    for finer in _FINENESS:
+        # Where the proof finds a hit between sampled states, search again with finer edges.
+        finder = finder_of(context, state, group, finer, rng)
+        found, planner = finder.search(start, goals)
+        if group == "arm" and isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
+            # The base makes room for the arm and comes back.
+            group, start = BOTH, state.q[context.robot.slice(BOTH)]
+            base = np.repeat(state.q[None, context.robot.slice("base")], len(goals), axis=0)
+            goals = np.hstack([base, goals])
+            finder = finder_of(context, state, group, finer, rng)
+            found, planner = finder.search(start, goals)
+        if isinstance(found, Failure):
+            return found.within(phase)
+        record = Record(planner, length_rrt=found.length)
+        if group == "arm" and context.settings.optimize == "shortest":
+            path, record = _optimized(context, found, state, finder, record)
+            if path is not None:
+                break
+        path = finder.shortcut(found)
+        certificate = prove(context, state, path, finder.allowed, FREE_CLEARANCE)
+        if certificate.hit is None:
+            record = replace(
+                record, length_shortcut=path.length, min_clearance_m=certificate.clearance
+            )
+            break
+    else:
+        return Failure(
+            FailureKind.BUDGET,
+            f"no path could be proven free in {len(_FINENESS)} searches",
+            numbers={"searches": float(len(_FINENESS))},
+        ).within(phase)
+    spent = 1e3 * (time.perf_counter() - began)
+    record = replace(record, planning_ms=spent - record.optimization_ms)
+    held, allowed = held_attachment(context, state), finder.allowed
+    trajectory = rest_to_rest(
+        path, context.robot.group(path.group), context.speed(state, path.group)
+    )
+    return Motion(action_index, phase, group, path, trajectory, held, allowed, record=record)
+
+
+class Finder(ABC):
+    """Plans paths of one joint group in one State; edges are ``finer`` than the default."""
+
+    def __init__(
+        self,
+        context: PlanningContext,
+        state: State,
+        group: str,
+        finer: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self.context, self.state, self.group, self.rng = context, state, group, rng
+        self.allowed = holding_contact_pairs(context, state)
+        self.prepare(finer)
+
+    @abstractmethod
+    def prepare(self, finer: float) -> None:
+        """Set up the searches."""
+
+    @abstractmethod
+    def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
+        """A path from start (k,) to one of goals (m, k), and the planner's name."""
+
+    @abstractmethod
+    def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
+        """A path of the RRT into the region or, if it is None, to one of goals (m, k)."""
+
+    @abstractmethod
+    def shortcut(self, path: Path) -> Path:
+        """A path between the same ends that is no longer."""
+
+    @abstractmethod
+    def free(self, path: Path) -> bool:
+        """Whether the path's sampled states are free."""
+
+    def by_region(self, start: Array, goals: Array) -> Path | Failure:
+        """A path of the RRT into a region around the hand's pose at the first goal, then to a goal.
+
+        The path may arrive with another elbow than the goals (m, k). What follows starts at a goal,
+        so connect to one of them by an edge, or plan to one of them instead.
+        """
+        hand, l1 = self.context.hand(self.state), self.context.settings.l1
+        X_HT = transform(None, self.context.robot.p_HT)
+
+        def pose(arm: Array) -> Array:
+            return hand(arm) @ X_HT
+
+        region = EndRegion(pose, pose(goals[0]), radius=0.02 if l1 else 0.01, l1=l1)
+        found = self.rrt(start, goals, region)
+        if isinstance(found, Failure) or (np.abs(goals - found.end).max(axis=1) < 1e-9).any():
+            return found
+        for goal in goals:
+            if self.free(Path(self.group, np.stack([found.end, goal]))):
+                return Path(self.group, np.vstack([found.waypoints, goal]))
+        return self.rrt(start, goals, None)
+
+
+class CompiledFinder(Finder):
+    """The compiled planners, on the kernel."""
+
+    def prepare(self, finer: float) -> None:
+        view = free_view(self.context, self.state, self.group, self.allowed)
+        self._view = view if finer == 1.0 else view.finer(finer)
+        self._seed = int(self.rng.integers(2**62))
+
+    def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
+        settings = self.context.settings
+        planner = settings.planner if self.group == "arm" else "rrt-connect"
+        if planner == "rrt":
+            ensure(PLANNERS)
+            return self.by_region(start, goals), planner
+        anytime = planner == "anytime"
+        options = SearchOptions(
+            radius=_RADIUS,
+            iterations=settings.iterations,
+            shortcuts=settings.shortcuts if anytime else 0,
+            searches=ANYTIME_SEARCHES if anytime else 1,
+            rounds=1,
+        )
+        return search(self._view, start, goals, self._seed, "rrt-connect", options), planner
+
+    def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
+        iterations = self.context.settings.rrt_iterations
+        options = SearchOptions(radius=_RADIUS, iterations=iterations)
+        seed = self._seed + (region is None)
+        return compiled_search.plan_rrt(self._view, start, goals, region, seed, options)
+
+    def shortcut(self, path: Path) -> Path:
+        """Shortened; new edges are proven."""
+        options = SearchOptions(shortcuts=self.context.settings.shortcuts, required=FREE_CLEARANCE)
+        # The spheres alone are faster, if the path is free by them.
+        view = self._view.rough if self.free(path) else self._view
+        ensure(PLANNERS)
+        return compiled_search.shorten(path, view, self._seed, options)
+
+    def free(self, path: Path) -> bool:
+        points = path.waypoints
+        return bool(self._view.edges_free(points[:-1], points[1:]).all())
+
+
+class PyBulletFinder(Finder):
+    """The baseline RRT, in Python, with PyBullet's collision checks."""
+
+    def prepare(self, finer: float) -> None:
+        self._space = joint_space(self.context.robot, self.group).finer(finer)
+        self._free = self.context.free(self.state, self.group, self.allowed)
+
+    def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
+        """Into a region for the arm, to a goal for other groups."""
+        if self.group == "arm":
+            return self.by_region(start, goals), "rrt"
+        return self.rrt(start, goals, None), "rrt"
+
+    def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
+        planner = RRT(iterations=self.context.settings.rrt_iterations)
+        return planner.plan(self._space, self._free, start, region, goals, self.rng)
+
+    def shortcut(self, path: Path) -> Path:
+        """The path itself; ``optimize`` shortens it."""
+        return path
+
+    def free(self, path: Path) -> bool:
+        return path_free(self._space, self._free, path)
+
+
+def _optimized(
+    context: PlanningContext, path: Path, state: State, finder: Finder, record: Record
+) -> tuple[Path | None, Record]:
+    """The QP's path if it is proven free, else None; and the record."""
+    from galley.optimization.shortest import shortest  # late: it loads a QP solver
+
+    began = time.perf_counter()
+    result = shortest(path)
+    kept = None
+    if isinstance(result, Failure):
+        outcome = f"kept the planned path: {result.message}"
+    else:
+        outcome = "kept the planned path: the QP's result is in collision"
+        # Sampled states first: they find most hits and are cheaper than a proof.
+        if finder.free(result):
+            certificate = prove(context, state, result, finder.allowed, FREE_CLEARANCE)
+            if certificate.hit is None:
+                kept, outcome = result, "shortest"
+                record = replace(
+                    record,
+                    length_optimized=result.length,
+                    min_clearance_m=certificate.clearance,
+                )
+    spent = 1e3 * (time.perf_counter() - began)
+    return kept, replace(record, optimizer=outcome, optimization_ms=spent)
+
+
+def held_attachment(context: PlanningContext, state: State) -> tuple[Attachment, ...]:
+    """The attachment of the held item; empty if none is held."""
+    if state.held is None:
+        return ()
+    return (Attachment("item", context.scene.items[state.held].name),)

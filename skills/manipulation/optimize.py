@@ -1,0 +1,243 @@
+"""Final trajectories and the figures of the report, once all Motions of a plan are found.
+
+During refinement most candidates are rejected, so it makes quick trajectories and measures nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from galley.domain.failure import Failure
+from galley.domain.state import State
+from galley.motion.certify import CAP
+from galley.motion.effects import after, effects
+from galley.motion.guarded_approach import driven_mass, fastest
+from galley.motion.motion import Motion, Record
+from galley.motion.thresholds import THRESHOLDS
+from galley.motion.trajectory.trajectory import limit_ratios, slowed
+from galley.skills.base_placement.placement import SIDESTEP
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.manipulation import shifted
+from galley.skills.manipulation.proof import free_view
+
+if TYPE_CHECKING:  # pydrake loads late
+    from galley.collision.view import View
+    from galley.optimization.time_optimal import OptimizedTrajectory
+    from galley.optimization.torques import TorqueModel
+
+IN_CONTACT = ("straight", "direct")  # planners of lines and strokes: all others move freely
+TORQUE_SHARE = 0.8  # of the torque limits, used by plans; the rest is for control
+_TORQUE_RATE = 50.0  # Hz, samples of the torque; the share covers what lies between them
+_ASTERN = 2.0  # s that a metre backwards counts more than a metre forward
+_TOLERANCE = 0.03  # relative gain below which the optimization of a drive ends
+_NUDGE = 1e-3  # m of the hand along a guard, by which its joints' rates are found
+_STEP = 0.01  # rad or m between states whose clearance is measured
+
+
+def optimize_trajectory(context: PlanningContext, motion: Motion, state: State) -> Motion:
+    """A Motion with its final trajectory and the figures of its record.
+
+    A free motion gets its trajectory by ``settings.optimize``; if that fails, it stops at each
+    corner of its path. Lines and strokes keep theirs. The path is unchanged.
+
+    Args:
+        context: that of the refinement.
+        motion: from ``Skill.refine``.
+        state: in which the motion begins.
+    """
+    return optimize_trajectories(context, (motion,), state)[0]
+
+
+def optimize_trajectories(
+    context: PlanningContext, motions: tuple[Motion, ...], state: State
+) -> tuple[Motion, ...]:
+    """``optimize_trajectory`` for all Motions of a plan; the first begins in ``state``.
+
+    Free motions are optimized side by side. The trajectories don't depend on how many at a time.
+    """
+    states = []
+    for motion in motions:
+        states.append(state)
+        state = after(context.scene, context.robot, motion, state)
+    timed = _optimized(context, motions, states)
+    return tuple(_finished(context, *each) for each in zip(timed, states, strict=True))
+
+
+def _finished(context: PlanningContext, motion: Motion, state: State) -> Motion:
+    """A motion with its trajectory, within torque and contact limits, and its figures."""
+    motion = _guarded(context, _within_torque_limits(context, motion, state), state)
+    velocity, acceleration, jerk = limit_ratios(
+        motion.trajectory, context.robot.group(motion.group)
+    )
+    return replace(
+        motion,
+        record=replace(
+            motion.record,
+            min_clearance_m=_clearance(context, motion, state),
+            velocity_ratio=velocity,
+            acceleration_ratio=acceleration,
+            jerk_ratio=jerk,
+        ),
+    )
+
+
+def _optimized(
+    context: PlanningContext, motions: Sequence[Motion], states: Sequence[State]
+) -> list[Motion]:
+    """The motions, free ones with the settings' trajectory; unchanged where there is none.
+
+    ``smooth`` and ``time-optimal`` are proven on the kernel, whatever planned the path.
+    """
+    method = context.settings.optimize
+    found = list(motions)
+    free = [k for k, motion in enumerate(motions) if motion.record.planner not in IN_CONTACT]
+    if method not in ("smooth", "time-optimal"):
+        return found
+    # Late: SciPy takes longer to load than many a task takes to be refused.
+    from galley.optimization.smooth import SmoothOptions, Weights, smooth
+    from galley.optimization.time_optimal import time_optimal
+
+    forward = SmoothOptions(tolerance=_TOLERANCE, weights=Weights(astern=_ASTERN))
+    # A view has scratch of its own, so those motions that share one go one after the other.
+    views: dict[View, list[int]] = {}
+    for k in free:
+        view = free_view(context, states[k], motions[k].group, motions[k].allowed)
+        views.setdefault(view, []).append(k)
+
+    def of_view(entry: tuple[View, list[int]]) -> None:
+        view, rows = entry
+        for k in rows:
+            motion, began = motions[k], perf_counter()
+            group = context.robot.group(motion.group)
+            scale = context.speed(states[k], motion.group)
+            if method == "time-optimal":
+                result = time_optimal(view, motion.path, group, scale)
+            else:
+                options = forward if _goes_far(motion) else None
+                result = smooth(view, motion.path, group, scale, options=options)
+            found[k] = _with_trajectory(motion, result, 1e3 * (perf_counter() - began))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(of_view, views.items()))
+    return found
+
+
+def _goes_far(motion: Motion) -> bool:
+    """Whether it is a drive so long that the base should face where it goes."""
+    apart = motion.path.end - motion.path.start
+    return motion.group == "base" and float(np.hypot(apart[0], apart[1])) > SIDESTEP
+
+
+def _with_trajectory(motion: Motion, found: OptimizedTrajectory | Failure, ms: float) -> Motion:
+    spent = motion.record.optimization_ms + ms
+    if isinstance(found, Failure):
+        note = f"stops at each corner: {found.message}"
+        return replace(motion, record=replace(motion.record, optimizer=note, optimization_ms=spent))
+    return replace(
+        motion,
+        trajectory=found.trajectory,
+        record=replace(
+            motion.record,
+            optimizer=f"{found.method} ({found.note})" if found.note else found.method,
+            optimization_ms=spent,
+            length_optimized=found.trajectory.length(),
+        ),
+    )
+
+
+def _within_torque_limits(context: PlanningContext, motion: Motion, state: State) -> Motion:
+    """An arm motion, slowed down if it would exceed the torque limits.
+
+    The path and its proof stay. If gravity alone exceeds the limits, slowing down doesn't help and
+    the motion is unchanged.
+    """
+    if "arm" not in motion.group:
+        return motion
+    state = effects(context.scene, context.robot, motion, state).state
+    model = _dynamics(context, state)
+    if model.check(motion.trajectory, state.q, TORQUE_SHARE, _TORQUE_RATE).passed:
+        return motion
+    factor = model.slowdown(motion.trajectory, state.q, TORQUE_SHARE, _TORQUE_RATE)
+    if isinstance(factor, Failure):
+        return motion
+    return replace(
+        motion,
+        trajectory=slowed(motion.trajectory, factor),
+        record=replace(motion.record, torque_slowdown=factor),
+    )
+
+
+def _guarded(context: PlanningContext, motion: Motion, state: State) -> Motion:
+    """A motion that seeks contact, with a speed at which contact is no harder than it may be.
+
+    With an item in the hand that is ``impact_force``; with an empty one what its motors push, and
+    for the impact half of what the guard's force may be exceeded by. The arm, its motors in step
+    and the base locked, weighs on contact what it does along the end of the line, an empty one
+    along the search. The impact is plastic. A handle that the hand leads keeps the speed that its
+    skill gave.
+    """
+    guard, limits, robot = motion.guard, THRESHOLDS, context.robot
+    leads = any(each.kind == "joint" for each in motion.attachments)
+    if guard is None or "arm" not in motion.group or (leads and guard.speed is not None):
+        return motion
+    state = effects(context.scene, robot, motion, state).state
+    before, end = robot.with_groups(state.q, **{motion.group: motion.path.waypoints[-2:]})
+    hand, most, push = robot.kinematics.hand_pose, limits.impact_force, 0.0
+    if state.held is None:
+        push = guard.force + limits.push_excess
+        most = push + 0.5 * max(limits.overshoot, limits.overshoot_share * guard.force)
+        poses = np.stack([shifted(hand(end), -_NUDGE * guard.direction), hand(end)])
+        arms = robot.kinematics.follow(end[robot.slice("arm")], poses[::-1], end[:3])
+        before = end if arms is None else robot.with_groups(end, arm=arms[-1:])[0]
+    way = float(guard.direction @ (hand(end) - hand(before))[:3, 3])
+    if way <= 0.0:  # the hand doesn't move along the guard: nothing is known of its speed
+        return motion
+    mass = driven_mass(_dynamics(context, state).mass_matrix(end), end - before, way)
+    speed = fastest(most, mass, limits.impact_window, push)
+    given = speed if guard.speed is None else guard.speed
+    return replace(motion, guard=replace(guard, speed=min(given, speed)))
+
+
+def _dynamics(context: PlanningContext, state: State) -> TorqueModel:
+    """The robot's, with what it holds."""
+    from galley.optimization.torques import HeldItem, TorqueModel
+
+    index = state.held
+    held = None if index is None else HeldItem(context.scene.items[index], state.items[index].X_PI)
+    key = None if held is None else (index, held.X_HI.tobytes())
+    model = context.torque_models.get(key)
+    if model is None:
+        model = context.torque_models[key] = TorqueModel(context.robot, held)
+    return model
+
+
+def _clearance(context: PlanningContext, motion: Motion, state: State) -> float | None:
+    """Least clearance (m) along the motion, measured on the kernel.
+
+    The record's figure if a joint moves with the hand, or if PyBullet's proof has measured it.
+    """
+    proven: float | None = motion.record.min_clearance_m
+    if proven is None or any(a.kind == "joint" for a in motion.attachments):
+        return proven
+    if not context.compiled and not _curved(motion.record):
+        return proven
+    moving = effects(context.scene, context.robot, motion, state).state
+    curved = _curved(motion.record)
+    states = (
+        motion.trajectory.resampled(_STEP)[1] if curved else motion.path.resampled(_STEP).waypoints
+    )
+    view = free_view(context, moving, motion.group, motion.allowed)
+    measured = float(view.clearances(states, CAP).min())
+    return measured if curved else max(proven, measured)
+
+
+def _curved(record: Record) -> bool:
+    """Whether the trajectory deviates from the path."""
+    return record.optimizer.startswith(("smooth", "time-optimal"))

@@ -1,0 +1,102 @@
+"""Certifies that paths are free of collision, not only their sampled states."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from galley.collision.checker import Pair, held_pairs
+from galley.collision.view import View
+from galley.domain.frames import Array
+from galley.domain.predicates import corners
+from galley.domain.state import State
+from galley.motion.certify import CAP, Certificate, at, certify
+from galley.motion.path import Path
+from galley.skills.manipulation.context import PlanningContext
+
+CONTACT_MARGIN = 0.001  # m between undeclared pairs in the sampled states of a line
+FREE_CLEARANCE = 0.0025  # m, proven along free motions; sampled states keep the full margin
+CONTACT_CLEARANCE = 0.0003  # m, proven along lines between undeclared pairs
+
+
+def prove(
+    context: PlanningContext,
+    state: State,
+    path: Path,
+    allowed: frozenset[Pair],
+    required: float,
+    scene_q: Array | None = None,
+    line: bool = False,
+) -> Certificate:
+    """Certify that undeclared pairs keep ``required`` metres along the whole path.
+
+    The kernel also proves that the robot's links stay apart; the clearance of its certificate is
+    ``required``, not measured. With PyBullet, links are checked for penetration in sampled states.
+
+    Args:
+        context, state, path: what moves, and where.
+        allowed: the declared pairs.
+        required: metres.
+        scene_q: scene joint values (n, nj) at the waypoints of a line that moves a joint.
+        line: whether the path is a Line of a Manipulation, else a free motion.
+    """
+    if context.compiled:
+        if line:
+            view, points = _of_line(context, state, path, allowed, scene_q)
+        else:
+            view, points = free_view(context, state, path.group, allowed), path.waypoints
+        found = view.unproven(points, required)
+        hit = None if found is None else found[0] + found[1]
+        return Certificate(hit, required, len(points))
+    checker = context.checker(state, allowed | context.kernel.constant_pairs(path.group))
+    where, q = context.robot.slice(path.group), state.q.copy()
+    points = path.waypoints
+    reach = held_reach(context, state)
+
+    def clearance(s: float) -> float:
+        q[where] = at(points, s)
+        moved = None if scene_q is None else at(scene_q, s)
+        near = checker.contacts(q, moved, within=CAP)
+        return near[0].distance if near else CAP
+
+    def travel(a: Array, b: Array) -> float:
+        # A drawer that the hand moves travels no further than the hand.
+        return context.robot.kinematics.travel_bound(path.group, a, b, reach)
+
+    return certify(points, clearance, travel, required)
+
+
+def free_view(context: PlanningContext, state: State, group: str, allowed: frozenset[Pair]) -> View:
+    """The kernel's view for a group's free motions: their search, proof and clearance."""
+    if "base" in group:
+        allowed = allowed | context.kernel.constant_pairs(group)
+    return context.kernel.view(state, group, allowed)
+
+
+def _of_line(
+    context: PlanningContext,
+    state: State,
+    path: Path,
+    allowed: frozenset[Pair],
+    scene_q: Array | None,
+) -> tuple[View, Array]:
+    """The view of a line's sampled states, which does for the proof too, and its path (n, k)."""
+    kernel = context.kernel
+    Q = context.robot.with_groups(state.q, **{path.group: path.waypoints})
+    if scene_q is None:
+        return kernel.view(state, "all", allowed, CONTACT_MARGIN), Q
+    return kernel.view_with_scene(state, Q, scene_q, allowed, CONTACT_MARGIN)
+
+
+def holding_contact_pairs(context: PlanningContext, state: State) -> frozenset[Pair]:
+    """Pairs of the held item and the fingers, which always touch."""
+    return held_pairs(context.scene, context.robot, state)
+
+
+def held_reach(context: PlanningContext, state: State) -> float:
+    """Distance (m) of the held item's farthest point from the hand's origin; 0 if none is held."""
+    if state.held is None:
+        return 0.0
+    item = context.scene.items[state.held]
+    X_HI = state.items[state.held].X_PI
+    points = corners(item) @ X_HI[:3, :3].T + X_HI[:3, 3]
+    return float(np.linalg.norm(points, axis=1).max())

@@ -1,0 +1,375 @@
+"""Plans the Motions of one manipulation, and looks ahead to the actions after it.
+
+The current stance is tried first, then others of the furniture's stance set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array
+from galley.domain.scene.model import Binding, Region
+from galley.domain.state import State
+from galley.motion.effects import after
+from galley.motion.motion import Motion
+from galley.robots.model import JointGroup
+from galley.skills.manipulation.contacts import place_manipulations
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.free_motion import BOTH, free_motion
+from galley.skills.manipulation.lines import Tally, stroke_motion, stroke_states
+from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
+from galley.skills.manipulation.proof import holding_contact_pairs
+from galley.skills.manipulation.reach import (
+    ManipulationSolution,
+    solve_from_stances,
+    solve_manipulation,
+)
+from galley.skills.placing.placements import LaterItem
+from galley.skills.skill import BoundAction, Skill, region_of, stance_of
+
+
+@dataclass
+class MotionBuilder:
+    """Plans an action's Motions one by one; ``state`` is the State after the last one.
+
+    Methods return None if they added their Motions, else a Failure.
+    """
+
+    context: PlanningContext
+    state: State
+    action_index: int
+    rng: np.random.Generator
+    motions: list[Motion] = field(default_factory=list)
+
+    def add(self, motion: Motion) -> None:
+        """Append a Motion and update the State."""
+        self.motions.append(motion)
+        self.state = after(self.context.scene, self.context.robot, motion, self.state)
+
+    def move_base(self, goal: Array, step: str, reason: str = "") -> Failure | None:
+        """Fold the arm if necessary, then drive to ``goal`` (3,), for a ``reason`` or none."""
+        done = len(self.motions)
+        failed = self._move_base(goal, step)
+        if failed is None and len(self.motions) > done:
+            drive = self.motions[-1]
+            self.motions[-1] = replace(drive, record=replace(drive.record, reason=reason))
+        return failed
+
+    def _move_base(self, goal: Array, step: str) -> Failure | None:
+        q = self.state.q[self.context.robot.slice("base")]
+        goal = nearest_turn(goal, q, self.context.robot.group("base"))
+        if np.abs(q - goal).max() < 1e-9:
+            return None
+        arm = self.state.q[self.context.robot.slice("arm")]
+        goals = folded_configurations(self.context, self.state)
+        if len(goals) == 0:
+            return self._drive_and_fold(goal, f"{step}drive and fold the arm")
+        if np.abs(goals - arm).max(axis=1).min() > 1e-6:
+            failed = self.fold(f"{step}fold the arm")
+            if failed is not None:
+                return failed
+        return self._free("base", goal[None], f"{step}drive")
+
+    def _drive_and_fold(self, goal: Array, phase: str) -> Failure | None:
+        """Both at once, if the arm can't be folded at the current stance."""
+        q = self.context.robot.with_groups(self.state.q, base=goal)[0]
+        arms = folded_configurations(self.context, self.state.with_robot(q))
+        if len(arms) == 0:
+            return _no_room(phase)
+        goals = np.hstack([np.repeat(goal[None], len(arms), axis=0), arms])
+        return self._free(BOTH, goals, phase)
+
+    def fold(self, phase: str) -> Failure | None:
+        """Move the arm into a folded configuration."""
+        goals = folded_configurations(self.context, self.state)
+        return self._free("arm", goals, phase) if len(goals) else _no_room(phase)
+
+    def _free(self, group: str, goals: Array, phase: str) -> Failure | None:
+        motion = free_motion(
+            self.context, self.state, group, goals, phase, self.action_index, self.rng
+        )
+        if isinstance(motion, Failure):
+            return motion
+        self.add(motion)
+        return None
+
+    def run(self, reached: ManipulationSolution, step: str = "") -> Failure | None:
+        """The whole manipulation: drive, reach, lines and strokes."""
+        opening = reached.manipulation.opening
+        failed = self.move_base(reached.base, step, reached.reason)
+        if failed is not None:
+            return failed
+        # Where obstacles are close, the fingers open only after the arm has moved.
+        opens_first = self._room_for(opening)
+        if opens_first:
+            self.move_fingers(opening, step)
+        failed = self._free("arm", reached.before[None], f"{step}reach")
+        if failed is not None:
+            return failed
+        if not opens_first:
+            if not self._room_for(opening):
+                return Failure(
+                    FailureKind.BUDGET, "no room to open the fingers, neither here nor there"
+                ).within(f"{step}open fingers")
+            self.move_fingers(opening, step)
+        segments = iter(reached.segments)
+        for part in reached.manipulation.steps:
+            if isinstance(part, Line):
+                line = next(segments).motion(part, self.action_index, step + part.phase)
+                self.add(line)
+            else:
+                self._stroke(part, step)
+        return None
+
+    def move_fingers(self, opening: float, step: str) -> None:
+        """Move the empty fingers to ``opening`` (m each)."""
+        where = self.context.robot.slice("fingers")
+        if self.state.held is None and np.abs(self.state.q[where] - opening).max() > 1e-9:
+            self._stroke(Stroke("open fingers", opening, frozenset(), ()), step)
+
+    def _stroke(self, part: Stroke, step: str) -> None:
+        q = self.state.q
+        self.add(stroke_motion(self.context, q, part, self.action_index, step + part.phase))
+
+    def _room_for(self, opening: float) -> bool:
+        """Whether the empty fingers can move to ``opening`` at the current pose."""
+        Q = stroke_states(self.context, self.state.q, opening)
+        if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
+            return True
+        return bool(self.context.checker(self.state).free_many(Q).all())
+
+
+def nearest_turn(goal: Array, start: Array, base: JointGroup) -> Array:
+    """A base pose (3,), by whole turns as near in heading to ``start`` (3,) as the limits allow."""
+    headings = goal[2] + 2.0 * np.pi * np.arange(-2, 3)
+    headings = headings[(headings >= base.lower[2]) & (headings <= base.upper[2])]
+    if not len(headings):
+        return goal  # out of limits: the planner says so
+    return np.array([*goal[:2], headings[np.abs(headings - start[2]).argmin()]])
+
+
+def _no_room(phase: str) -> Failure:
+    return Failure(FailureKind.BUDGET, "the folded arm finds no room").within(phase)
+
+
+def folded_configurations(context: PlanningContext, state: State) -> Array:
+    """Folded arm configurations (m, n) that are free at the current stance, best first.
+
+    Variants of the start's configuration leave room for a held item; empty if none is free.
+    """
+    checker = context.checker(state, holding_contact_pairs(context, state))
+    group = context.robot.group("arm")
+    for arms in context.robot.kinematics.folded(context.folded_arm):
+        arms = arms[((arms >= group.lower) & (arms <= group.upper)).all(axis=1)]
+        arms = arms[checker.free_many(context.robot.with_groups(state.q, arm=arms))]
+        if len(arms):
+            break
+    return arms
+
+
+HERE = 16  # manipulations tried from the current stance before others are sampled
+PATHS = 4  # solved manipulations for which free motions are planned
+RETRIES = 3  # of a step of a compound action
+_AHEAD = 60  # tries of a look ahead
+_REJECTIONS = 8  # solutions rejected by ``accepts``; after that any is accepted, and the next step
+# fails and says why
+
+Contacts = Callable[[State, np.random.Generator], Iterator[Manipulation]]
+"""Makes the possible manipulations in a State, lazily, in random order."""
+
+Accepts = Callable[[State, np.random.Generator], bool]
+"""Whether the next step is possible from the State after the manipulation."""
+
+
+@dataclass(frozen=True)
+class SkillStep:
+    """A choice of manipulations, one of which is to be executed.
+
+    Attributes:
+        contacts: makes them.
+        place: the furniture in whose stance set the base must stand.
+        name: of a step of a compound action; empty if the step is the whole action.
+        accepts: looks ahead from the State afterwards; None: every solution is accepted.
+    """
+
+    contacts: Contacts
+    place: Binding
+    name: str = ""
+    accepts: Accepts | None = None
+
+
+def carry_out(
+    context: PlanningContext,
+    action: BoundAction,
+    steps: Iterable[SkillStep],
+    state: State,
+    rng: np.random.Generator,
+) -> tuple[Motion, ...] | Failure:
+    """The Motions of an action's steps, one after another.
+
+    The steps of a compound action have names; a Failure says in which step it occurred.
+    """
+    builder = MotionBuilder(context, state, action.index, rng)
+    compound = False
+    for step in steps:
+        compound = compound or bool(step.name)
+        failed: Failure | None = None
+        for _ in range(RETRIES if step.name else 1):
+            failed = plan_step(builder, step, step.name or str(action))
+            if failed is None or "tries" in failed.numbers:
+                break  # all tries are used up: more won't help
+        if failed is not None:
+            return failed.within(step.name) if step.name else failed
+    if compound:
+        builder.fold("fold the arm")  # if it has room; else before the next drive
+    return tuple(builder.motions)
+
+
+def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | None:
+    """Add the Motions of one step; if it fails, the builder is unchanged.
+
+    Args:
+        builder: gets the Motions.
+        step: the step.
+        what: the step or action, for messages.
+    """
+    context, start, rng = builder.context, builder.state, builder.rng
+    done = len(builder.motions)
+    tally = Tally()
+    failed: Failure | None = None
+    paths = rejected = 0
+    for reached in _candidates(context, step, start, rng, tally):
+        if paths >= PATHS:
+            break
+        if (
+            step.accepts is not None
+            and rejected < _REJECTIONS
+            and not step.accepts(reached.state_after(context.robot), rng)
+        ):
+            rejected += 1
+            tally.reasons["the next step can't follow"] += 1
+            continue
+        paths += 1
+        failed = builder.run(reached, f"{step.name}: " if step.name else "")
+        if failed is None:
+            return None
+        del builder.motions[done:]
+        builder.state = start
+    return failed or tally.failure(what)
+
+
+def _candidates(
+    context: PlanningContext, step: SkillStep, start: State, rng: np.random.Generator, tally: Tally
+) -> Iterator[ManipulationSolution]:
+    yield from from_current_stance(
+        context, step.contacts(start, rng), step.place, start, rng, tally
+    )
+    stance = stance_of(context, step.place)
+    arms = folded_configurations(context, start)
+    # At the current stance the arm may have no room to fold; elsewhere it may.
+    arm = arms[0] if len(arms) else context.folded_arm
+    yield from solve_from_stances(
+        context, step.contacts(start, rng), stance, arm, start, rng, tally
+    )
+
+
+def from_current_stance(
+    context: PlanningContext,
+    contacts: Iterator[Manipulation],
+    place: Binding,
+    state: State,
+    rng: np.random.Generator,
+    tally: Tally,
+    limit: int = HERE,
+) -> Iterator[ManipulationSolution]:
+    """Solutions of the first ``limit`` contacts from the current stance.
+
+    Empty if the base is not near the furniture.
+    """
+    base = state.q[context.robot.slice("base")]
+    if not stance_of(context, place).contains(base):
+        return
+    for manipulation in islice(contacts, limit):
+        reached = solve_manipulation(context, manipulation, base, rng, tally)
+        if reached is not None:
+            yield reached
+
+
+def any_reachable(
+    context: PlanningContext,
+    contacts: Iterator[Manipulation],
+    place: Binding,
+    state: State,
+    rng: np.random.Generator,
+) -> bool:
+    """Whether a short search solves any contact from some stance of the furniture."""
+    stance = stance_of(context, place)
+    found = solve_from_stances(
+        context, contacts, stance, context.folded_arm, state, rng, Tally(), _AHEAD
+    )
+    return next(found, None) is not None
+
+
+def placed_later(
+    context: PlanningContext,
+    upcoming: Sequence[BoundAction],
+    skills: Mapping[str, Skill],
+    region: str | None,
+    but: str,
+) -> tuple[LaterItem, ...]:
+    """The items that later actions put into a region, except the one named ``but``."""
+    found: dict[str, LaterItem] = {}
+    for action in upcoming:
+        thing, place = _put(action, skills)
+        if thing is None or place is None or place.region != region or thing.target == but:
+            continue
+        found.setdefault(thing.target, LaterItem(context.scene.item(thing.target), place.spot))
+    return tuple(found.values())
+
+
+def can_be_placed_later(
+    context: PlanningContext,
+    upcoming: Sequence[BoundAction],
+    skills: Mapping[str, Skill],
+    index: int,
+) -> Accepts | None:
+    """A check that an item can be put down, as it is held, where the plan puts it next.
+
+    A grasp that takes an item out may not do for putting it down. None if the plan doesn't put it
+    down, or if the action also opens furniture.
+    """
+    item = context.scene.items[index]
+    for k, action in enumerate(upcoming):
+        thing, place = _put(action, skills)
+        if thing is None or place is None or thing.target != item.name:
+            continue
+        region = region_of(context, place)
+        if region is None or skills[action.name].role.opens is not None:
+            return None
+        later = placed_later(context, upcoming[k + 1 :], skills, region.name, item.name)
+        return _can_be_put(context, place, region, later)
+    return None
+
+
+def _can_be_put(
+    context: PlanningContext, place: Binding, region: Region, later: tuple[LaterItem, ...]
+) -> Accepts:
+    def accepts(state: State, rng: np.random.Generator) -> bool:
+        ways = place_manipulations(context, state, region, rng, later, place.spot)
+        return any_reachable(context, ways, place, state, rng)
+
+    return accepts
+
+
+def _put(action: BoundAction, skills: Mapping[str, Skill]) -> tuple[Binding | None, Binding | None]:
+    """The item that an action puts down, and the furniture; None for each that it lacks."""
+    skill = skills.get(action.name)
+    if skill is None or skill.role.puts is None:
+        return None, None
+    place = skill.role.place
+    return action.bindings[skill.role.puts], None if place is None else action.bindings[place]

@@ -1,0 +1,7 @@
+"""Looks at the whole pipeline from above: many runs, compared and counted.
+
+- ``comparison/``: several planners and optimizers on the same query
+- ``scenarios/``: tasks with an expected outcome
+- ``disturbances/``: success under noise and faults
+- ``commands/``: ``galley compare``, ``scenarios`` and ``disturb``
+"""

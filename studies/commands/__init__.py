@@ -1,0 +1,1 @@
+"""The commands of studies: ``galley compare``, ``galley scenarios`` and ``galley disturb``."""

@@ -1,0 +1,230 @@
+"""``galley compare``: runs several planners and optimizers on one query and prints the figures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.common.arguments import count, given, motion_options, positive
+from galley.cli.common.progress import Printer
+from galley.cli.common.tables import PlainTable
+
+if TYPE_CHECKING:
+    from galley.studies.comparison.measures import Measurements
+    from galley.studies.comparison.methods import Attempt
+    from galley.studies.comparison.summary import MethodSummary, QueryResult
+
+_STOPS = "The RRTs, shortcut and shortest stop at every corner. Solve times are of warm code."
+_COLUMNS = {"rrt": "RRT", "rrt-pybullet": "RRT in\nPyBullet", "time-optimal": "time-\noptimal"}
+_VERDICTS = {None: "no path", True: "free", False: "COLLIDES"}
+
+
+EPILOG = """methods:
+  rrt, rrt-pybullet  the baseline RRT, compiled and inside PyBullet
+  shortcut           the RRT's path, shortened
+  shortest           the baseline quadratic program (QP), which ignores obstacles
+  smooth             a collision-free spline within all limits, as galley run uses
+  time-optimal       the shortened path with round corners, as fast as the limits allow
+
+queries:
+  seed      turn-around: the hand goes --distance along x, past the arm's base (the default)
+  random N  N random queries at the scene's furniture, every third with an item held
+  FILE      your own, YAML or JSON (docs/comparison.md)
+
+examples:
+  galley compare                                 the turn-around
+  galley compare --query random 20 --no-video    medians and success rates of 20 queries
+  galley compare --query my_query.yaml           one of your own
+
+results, in --out:
+  compare.json                             all figures
+  compare.png                              joints, velocities, hand path, clearance
+  distributions.png                        box plots and success rates of many queries
+  trajectory_rrt.npy, _qp.npy, _opt.npy    waypoints (n, 7), rad: rrt, shortest, smooth
+  rrt.mp4, qp.mp4, opt.mp4                 films of these three, from one viewpoint
+  side_by_side.mp4                         rrt and smooth on one clock
+
+The exit status is 1 if the smooth trajectory of any query is missing, collides or exceeds a
+limit; the other methods may fail."""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley compare``."""
+    p.add_argument(
+        "--query",
+        nargs="+",
+        default=["seed"],
+        metavar=("QUERY", "N"),
+        help="seed, random N or FILE; see below (default: seed)",
+    )
+    p.add_argument(
+        "--scene", type=Path, metavar="FILE", help="scene, YAML (default: Galley's kitchen)"
+    )
+    p.add_argument(
+        "--distance",
+        type=positive,
+        metavar="M",
+        help="with --query seed: least distance along world x, in m, from the hand's start "
+        "to its goal (default 0.6)",
+    )
+    motion_options(p)
+
+
+def _query(words: list[str]) -> tuple[str, int]:
+    """Kind or file of ``--query``, and the number of queries."""
+    if words[0] == "random":
+        if len(words) != 2:
+            raise argparse.ArgumentTypeError("random needs a number of queries: --query random 20")
+        return words[0], count(words[1])
+    if len(words) != 1:
+        raise argparse.ArgumentTypeError("seed, random N, or one file")
+    return words[0], 1
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Run the comparison, print the tables, write figures and films."""
+    try:
+        kind, number = _query(arguments.query)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"argument --query: {error}") from None
+    if arguments.distance is not None and kind != "seed":
+        raise argparse.ArgumentTypeError("argument --distance: belongs to --query seed")
+    from galley.domain.failure import Failure
+    from galley.studies.comparison.runner import ComparisonOptions, run
+
+    options = ComparisonOptions(
+        **given(arguments, ComparisonOptions) | {"query": kind, "count": number}
+    )
+    listener = _Listener()
+    try:
+        outcome = run(options, listener)
+    finally:
+        listener.close()
+    if isinstance(outcome, Failure):
+        print(f"{outcome.kind.value}: {outcome}", file=sys.stderr)
+        return 1
+    listener.console.print(f"results: {outcome.folder}")
+    for fault in outcome.faults:
+        print(f"not as expected: {fault}", file=sys.stderr)
+    return 1 if outcome.faults else 0
+
+
+class _Listener(Printer):
+    """Prints progress, and the tables of the results."""
+
+    def results(
+        self, results: tuple[QueryResult, ...], summaries: tuple[MethodSummary, ...]
+    ) -> None:
+        self.close()
+        if len(results) == 1:
+            self.console.print(_one(results[0]))
+            for line in _remarks(results[0]):
+                self.console.print(line)
+        elif results:
+            self.console.print(_many(summaries))
+            self.console.print(
+                f"{len(results)} queries. Each figure is a median over the successes; below it "
+                "stands the 95th percentile (of clearance the 5th)."
+            )
+        self.console.print(_STOPS)
+
+
+_NAMES = {
+    "joint_length_rad": ("joint length, rad", 1.0, 2),
+    "hand_length_m": ("hand path, m", 1.0, 2),
+    "duration_s": ("duration, s", 1.0, 2),
+    "velocity_ratio": ("velocity / limit", 1.0, 2),
+    "acceleration_ratio": ("accel. / limit", 1.0, 2),
+    "jerk_ratio": ("jerk / limit", 1.0, 2),
+    "min_clearance_m": ("clearance, mm", 1e3, 0),
+    "solve_ms": ("solve time, ms", 1.0, 1),
+}
+"""For each of FIGURES its title in the table, a factor, and decimals."""
+
+
+def _table(methods: Iterable[str]) -> PlainTable:
+    """A table with one column per method."""
+    table = PlainTable(gap=1, spare=[_COLUMNS["rrt-pybullet"], "shortcut"])
+    table.add_column("")
+    for method in methods:
+        table.add_column(_COLUMNS.get(method, method), right=True)
+    return table
+
+
+def _one(result: QueryResult) -> PlainTable:
+    from galley.studies.comparison.measures import CLEARANCE_CAP
+    from galley.studies.comparison.summary import figures
+
+    table = _table(attempt.method for attempt, _ in result.rows)
+    rows = [None if m is None else figures(a, m) for a, m in result.rows]
+    for name, (title, scale, digits) in _NAMES.items():
+        values = [None if row is None else scale * row[name] for row in rows]
+        cells = [_figure(value, digits) for value in values]
+        if name == "min_clearance_m":
+            far = [row is not None and row[name] >= CLEARANCE_CAP for row in rows]
+            cells = [f">{c}" if beyond else c for c, beyond in zip(cells, far, strict=True)]
+        table.add_row(title, *cells)
+    verdicts = [None if m is None else m.verdict.free for _, m in result.rows]
+    table.add_row("collision", *(_VERDICTS[verdict] for verdict in verdicts))
+    return table
+
+
+def _remarks(result: QueryResult) -> Iterable[str]:
+    """Remarks below the table: collisions, fallbacks, reasons."""
+    from galley.studies.comparison.methods import TITLES
+
+    for attempt, measured in result.rows:
+        title = TITLES[attempt.method]
+        if measured is None:
+            yield f"{title}: {attempt.reason}"
+            continue
+        yield from (f"{title}: {line}" for line in _attempt_remarks(attempt, measured))
+
+
+def _attempt_remarks(attempt: Attempt, measured: Measurements) -> Iterable[str]:
+    verdict = measured.verdict
+    if attempt.by != attempt.method:
+        yield f"made by {attempt.by}" + (f": {attempt.note}" if attempt.note else "")
+    elif attempt.note:
+        yield attempt.note
+    for hit in verdict.hits:
+        engine = "PyBullet" if hit.engine == "pybullet" else "the kernel"
+        yield (
+            f"{hit.pair[0]} and {hit.pair[1]} collide after {hit.time:.2f} s, "
+            f"{1e3 * hit.depth:.1f} mm deep, says {engine}"
+        )
+    if verdict.free and not verdict.proven:
+        yield "no collision found, but not proven free"
+    if not measured.within_limits:
+        yield f"exceeds the limits by a factor of {max(measured.peaks):.4f}"
+
+
+def _many(summaries: tuple[MethodSummary, ...]) -> PlainTable:
+    from galley.studies.comparison.summary import tail_percent
+
+    table = _table(s.method for s in summaries)
+    for title, counts in (
+        ("found", [s.found for s in summaries]),
+        ("free of collision", [s.free for s in summaries]),
+        ("within limits", [s.within for s in summaries]),
+        ("success: all 3", [s.good for s in summaries]),
+        ("by itself", [s.itself for s in summaries]),
+    ):
+        shares = zip(counts, summaries, strict=True)
+        table.add_row(title, *(f"{n} ({100 * n / s.queries:.0f}%)" for n, s in shares))
+    for name, (title, scale, digits) in _NAMES.items():
+        spreads = [s.spreads.get(name) for s in summaries]
+        medians = [None if s is None else scale * s.median for s in spreads]
+        tails = [None if s is None else scale * s.tail for s in spreads]
+        table.add_row(title, *(_figure(value, digits) for value in medians))
+        table.add_row(f"{tail_percent(name):>10} %", *(_figure(value, digits) for value in tails))
+    ratios = [s.against_shortcut for s in summaries]
+    table.add_row("time / shortcut's", *(_figure(ratio, 2) for ratio in ratios))
+    return table
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"

@@ -1,0 +1,253 @@
+"""``galley disturb``: success rates of the task under physics with noise and faults."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rich.text import Text
+
+from galley.cli.common.arguments import (
+    multiple,
+    out_option,
+    sweep_options,
+    task_files,
+    task_options,
+)
+from galley.cli.common.progress import Printer
+from galley.cli.common.study import NamedJob, Study, results_folder
+from galley.cli.common.tables import PlainTable
+from galley.studies.disturbances.trials import (
+    FAULTS,
+    KINDS,
+    UNDISTURBED,
+    SuccessCount,
+    Trial,
+    TrialResult,
+    count_successes,
+    make_trials,
+    run_trial,
+)
+from galley.studies.disturbances.trials_figure import draw_success_rates
+from galley.sweeps import LostJob, digest
+
+SUMMARY, LINES, FIGURE = "disturb.json", "disturb.jsonl", "disturb.png"
+SCHEMA_VERSION = 1
+
+EPILOG = """what is run:
+  The task under physics, once per seed in each setting: without noise; with each kind of noise
+  alone, and all kinds together, at each amount; and with --faults, with each fault and no noise.
+  An amount is a multiple of --noise moderate (docs/disturbances.md).
+
+examples:
+  galley disturb --seeds 10 --jobs 4             all kinds, amounts 0, 0.5, 1 and 2
+  galley disturb --kinds friction --amounts 1 3  one kind, up to three times moderate
+  galley disturb --faults --amounts 0            only the faults
+  galley disturb --faults topple:spam stuck@2    these faults (galley run --help lists them)
+  galley disturb --seeds 10 --out sweep          the same command again resumes a stopped sweep
+
+results, in --out:
+  disturb.json    all figures
+  disturb.jsonl   one line per finished run, from which a stopped sweep resumes
+  disturb.png     success rate against the amount, with counts
+
+The exit status is 0 once every run was carried out, however each ended."""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley disturb``."""
+    task_options(p)
+    p.add_argument(
+        "--kinds",
+        nargs="+",
+        choices=tuple(KINDS),
+        default=list(KINDS),
+        metavar="KIND",
+        help="kinds of noise: friction, mass, position, observation, all (default: each of these)",
+    )
+    p.add_argument(
+        "--amounts",
+        nargs="+",
+        type=multiple,
+        default=[0.0, 0.5, 1.0, 2.0],
+        metavar="X",
+        help="multiples of the moderate noise (default 0 0.5 1 2)",
+    )
+    p.add_argument(
+        "--faults",
+        nargs="*",
+        metavar="FAULT",
+        help="also run with each of these faults; without names, with one of each kind",
+    )
+    sweep_options(p, seeds=5)
+    out_option(p)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
+    from galley.domain.pddl.reader import read_domain, read_problem
+    from galley.domain.scene.reader import load_scene
+    from galley.execution.disturbance.faults import parse_fault
+    from galley.results.recorded_run import Options
+    from galley.tamp.binding import bind
+
+    options = Options(
+        **task_files(arguments), optimize=arguments.optimize, execute="physics", video=False
+    )
+    faults = list(FAULTS) if arguments.faults == [] else list(arguments.faults or ())
+    # Input that every run would refuse is refused before the sweep.
+    scene = load_scene(options.scene)
+    domain = read_domain(options.domain)
+    bind(scene, domain, read_problem(options.problem, domain))
+    for fault in faults:
+        parse_fault(fault, scene, 0)
+    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
+    trials = make_trials(options, arguments.kinds, arguments.amounts, faults, seeds)
+    files = {scene.source, *(file for file, _ in scene.places.values())}
+    settings = digest({*files, options.domain, options.problem}, options.optimize)
+    with results_folder(arguments.out, "disturb", SUMMARY) as folder:
+        (folder / FIGURE).unlink(missing_ok=True)
+        return _DisturbanceSweep(
+            printer=Printer(),
+            function=run_trial,
+            result_type=TrialResult,
+            jobs=[NamedJob(t, f"{t.series} {t.amount}, seed {t.seed}", settings) for t in trials],
+            folder=folder,
+            summaries=[folder / SUMMARY],
+            workers=arguments.jobs,
+            engine=arguments.engine,
+            kinds=tuple(dict.fromkeys(arguments.kinds)),
+            amounts=tuple(sorted(set(arguments.amounts))),
+            faults=faults,
+        ).run()
+
+
+@dataclass
+class _DisturbanceSweep(Study[Trial, TrialResult]):
+    """The trials of one command.
+
+    Attributes:
+        kinds, amounts, faults: the series, in the order of the table.
+    """
+
+    COMMAND: ClassVar[str] = "disturb"
+    JOURNAL: ClassVar[str] = LINES
+    LIVE: ClassVar[bool] = True
+
+    kinds: Sequence[str] = ()
+    amounts: Sequence[float] = ()
+    faults: Sequence[str] = ()
+
+    def lost_record(self, job: Trial, lost: LostJob) -> dict[str, Any]:
+        identity = {"series": job.series, "amount": job.amount, "seed": job.seed}
+        return identity | {"status": "lost", "why": lost.why}
+
+    def announcement(self, runs: int, workers: int) -> str:
+        return f"{runs} runs under physics, {workers} at a time"
+
+    def result_line(self, job: Trial, result: TrialResult | LostJob) -> Text:
+        amount = f" {job.amount:g}" if job.amount else ""
+        return Text.assemble(f"{job.series}{amount}, seed {job.seed}: ", *_ending(result))
+
+    def status(self) -> int:
+        lost = any(isinstance(result, LostJob) for _, result in self.results())
+        return 1 if lost or not self.finished else 0
+
+    def conclude(self) -> None:
+        """Draw the figure and name the files."""
+        trials = [job for job, _ in self.results()]
+        missing = len(self.jobs) - len(trials)
+        title = f"{Path(trials[0].options.problem).stem}: {len(trials)} runs under physics"
+        title += f", {missing} missing" if missing else ""
+        draw_success_rates(self.folder / FIGURE, title, self._by_noise(), self._by_fault())
+        names = f"{SUMMARY}, {LINES}, {FIGURE}"
+        self.printer.console.print(f"results: {self.folder}: {names}")
+
+    def _counts(self) -> dict[tuple[str, float], SuccessCount]:
+        """Successes for each series and amount of which a run has ended."""
+        groups: dict[tuple[str, float], list[TrialResult | LostJob]] = {}
+        for job, result in self.results():
+            groups.setdefault((job.series, job.amount), []).append(result)
+        return {key: count_successes(results) for key, results in groups.items()}
+
+    def _by_noise(self) -> dict[str, dict[float, SuccessCount]]:
+        """Successes by kind and amount; amount 0 is shared by all kinds."""
+        counts, by_kind = self._counts(), {}
+        for kind in self.kinds:
+            row = {a: counts.get((kind if a else UNDISTURBED, a)) for a in self.amounts}
+            by_kind[kind] = {a: count for a, count in row.items() if count is not None}
+        return {kind: row for kind, row in by_kind.items() if row}
+
+    def _by_fault(self) -> dict[str, SuccessCount]:
+        counts = self._counts()
+        return {fault: counts[fault, 0.0] for fault in self.faults if (fault, 0.0) in counts}
+
+    def table(self) -> PlainTable:
+        """One row per kind of noise with one column per amount; then one row per fault."""
+        table = PlainTable(gap=3)
+        table.add_column("succeeded of those run")
+        for amount in self.amounts:
+            table.add_column(f"x {amount:g}" if amount else "none", right=True)
+        table.add_column("remarks", fold=True)
+        noise, faults = self._by_noise(), self._by_fault()
+        for kind in self.kinds:
+            table.add_row(kind, *(_cell(noise.get(kind, {}).get(a)) for a in self.amounts))
+        for fault in self.faults:
+            count = faults.get(fault, SuccessCount(0, 0))
+            recovered = [f"{count.recovered} by recovering"] if count.recovered else []
+            missed = [f"{count.not_struck} without an occasion"] if count.not_struck else []
+            rest = [""] * (len(self.amounts) - 1)
+            table.add_row(f"fault {fault}", _cell(count), *rest, ", ".join(recovered + missed))
+        return table
+
+    def as_json(self) -> dict[str, Any]:
+        """Counts for each series, then each run in order."""
+        from galley.execution.disturbance.noise import MODERATE
+
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "finished": self.finished,
+            "runs": len(self.jobs),
+            "moderate": asdict(MODERATE),
+            "noise": [
+                _count_record(kind, amount, count)
+                for kind, counts in self._by_noise().items()
+                for amount, count in counts.items()
+            ],
+            "faults": [
+                {**_count_record(name, None, count), "not_struck": count.not_struck}
+                for name, count in self._by_fault().items()
+            ],
+            "trials": [self.record(job, result) for job, result in self.results()],
+        }
+
+
+def _cell(count: SuccessCount | None) -> str:
+    return str(count) if count is not None and count.runs else "-"
+
+
+def _count_record(series: str, amount: float | None, count: SuccessCount) -> dict[str, Any]:
+    return {
+        "series": series,
+        "amount": amount,
+        "runs": count.runs,
+        "success": count.success,
+        "recovered": count.recovered,
+        "share": count.rate,
+        "interval_95": list(count.interval()),
+    }
+
+
+def _ending(result: TrialResult | LostJob) -> list[tuple[str, str]]:
+    """How a run ended, as styled text."""
+    if isinstance(result, LostJob):
+        return [("lost", "red"), (f": {result.why}", "")]
+    style = "green" if result.success else "red"
+    times = "once" if result.recoveries == 1 else f"{result.recoveries} times"
+    recovered = f", recovered {times}" if result.recoveries else ""
+    faults = "".join(f"; {sentence}" for sentence in result.faults)
+    why = f": {result.why}" if result.why else ""
+    return [(result.status, style), (f"{recovered}{faults}{why}", "")]

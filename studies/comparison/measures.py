@@ -1,0 +1,220 @@
+"""Measures a trajectory: lengths, duration, peaks, clearance and collisions.
+
+Two engines check for collisions, the compiled kernel and PyBullet. The kernel first tries to prove
+the whole curve free; if it can't, it checks sampled configurations. PyBullet always does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import held_pairs
+from galley.collision.scene_kernel import SceneKernel
+from galley.domain.frames import Array
+from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
+from galley.robots.model import JointGroup
+from galley.studies.comparison.methods import Attempt
+from galley.studies.comparison.queries import ArmQuery, arm_view, hand_poses
+
+TIME_STEP = 1e-3  # s, the control period of a real arm
+CLEARANCE_CAP = 0.3  # m, largest clearance that is measured
+LIMIT_TOLERANCE = 1.001  # share of a limit that still counts as within it
+STEP = 0.01  # rad, the most a joint moves between two checked configurations
+TOUCHING = 0.002  # m of penetration that counts as a collision: Bullet's margin around meshes
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A collision.
+
+    Attributes:
+        time: s into the trajectory. pair: the two bodies. depth: of penetration, m.
+        engine: ``kernel`` or ``pybullet``.
+    """
+
+    time: float
+    pair: tuple[str, str]
+    depth: float
+    engine: str
+
+
+@dataclass(frozen=True)
+class CollisionVerdict:
+    """The verdicts of both engines.
+
+    Attributes:
+        proven: whether the kernel proved the whole curve free.
+        hits: the first collision that each engine found; empty if free.
+        states: number of configurations that PyBullet checked.
+    """
+
+    proven: bool
+    hits: tuple[Hit, ...]
+    states: int
+
+    @property
+    def free(self) -> bool:
+        """Whether neither engine found a collision."""
+        return not self.hits
+
+    @property
+    def first(self) -> Hit | None:
+        """The earliest collision."""
+        return min(self.hits, key=lambda hit: hit.time, default=None)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A trajectory sampled every millisecond, for figures.
+
+    Attributes:
+        time: s (n,). position, velocity: (n, 7) rad, rad/s. hand: p_WH (n, 3), m.
+        clearance_time: s (m,). clearance: m (m,), at most CLEARANCE_CAP.
+    """
+
+    time: Array
+    position: Array
+    velocity: Array
+    hand: Array
+    clearance_time: Array
+    clearance: Array
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """The figures of an attempt that has a trajectory.
+
+    Attributes:
+        joint_length: rad. hand_length: m. duration: s.
+        velocity, acceleration, jerk: largest ratio to the limits of any joint, sampled every 1 ms.
+        peaks: the same three ratios, exact between the samples too.
+        clearance: m, least distance to anything that does not move, at most CLEARANCE_CAP.
+    """
+
+    joint_length: float
+    hand_length: float
+    duration: float
+    velocity: float
+    acceleration: float
+    jerk: float
+    peaks: tuple[float, float, float]
+    clearance: float
+    verdict: CollisionVerdict
+    curve: Curve
+
+    @property
+    def within_limits(self) -> bool:
+        """Whether velocity, acceleration and jerk are within the limits, to 0.1 %."""
+        return max(self.peaks) <= LIMIT_TOLERANCE
+
+
+def measure(
+    kernel: SceneKernel, world: PyBulletWorld, query: ArmQuery, attempt: Attempt
+) -> Measurements | None:
+    """Measure an attempt; None if it has no trajectory."""
+    trajectory = attempt.trajectory
+    if trajectory is None:
+        return None
+    group = kernel.robot.group("arm")
+    times = sample_times(trajectory.duration)
+    Q = trajectory(times)
+    hand = hand_poses(kernel.scene.robot.base, query.state.q[:3], Q)[:, :3, 3]
+    rows = spaced_rows(Q, STEP)
+    clearance = arm_view(kernel, query.state).clearances(Q[rows], CLEARANCE_CAP)
+    velocity, acceleration, jerk = peak_ratios(trajectory, group, times)
+    return Measurements(
+        joint_length=polygon_length(Q),
+        hand_length=polygon_length(hand),
+        duration=trajectory.duration,
+        velocity=velocity,
+        acceleration=acceleration,
+        jerk=jerk,
+        peaks=limit_ratios(trajectory, group),
+        clearance=float(clearance.min()),
+        verdict=find_collisions(kernel, world, query, trajectory, times, Q),
+        curve=Curve(times, Q, trajectory(times, 1), hand, times[rows], clearance),
+    )
+
+
+def sample_times(duration: float) -> Array:
+    """0, 1 ms, 2 ms, ... and the end, s."""
+    return np.append(np.arange(0.0, duration - 1e-9, TIME_STEP), duration)
+
+
+def polygon_length(points: Array) -> float:
+    """Length of the polygon through points (n, k)."""
+    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+
+
+def peak_ratios(
+    trajectory: Trajectory, group: JointGroup, times: Array
+) -> tuple[float, float, float]:
+    """Largest velocity, acceleration and jerk at ``times`` (n,), as ratios to the limits."""
+    limits = (group.velocity, group.acceleration, group.jerk)
+    v, a, j = (
+        float((np.abs(trajectory(times, k + 1)) / limit).max()) for k, limit in enumerate(limits)
+    )
+    return v, a, j
+
+
+def find_collisions(
+    kernel: SceneKernel,
+    world: PyBulletWorld,
+    query: ArmQuery,
+    trajectory: Trajectory,
+    times: Array,
+    Q: Array,
+) -> CollisionVerdict:
+    """Check a trajectory for collisions with both engines.
+
+    Args:
+        world: any PyBullet world of the same scene; its state is changed.
+        times, Q: a dense sampling (n,) in s, (n, 7) in rad; see ``spaced_rows``.
+    """
+    rows = spaced_rows(Q, STEP)
+    view = arm_view(kernel, query.state, 0.0)
+    proven = view.curve_unproven(trajectory.breaks, trajectory.coefficients, 0.0) is None
+    hits = (
+        None if proven else _kernel_hit(kernel, query, times[rows], Q[rows]),
+        _bullet_hit(world, query, times[rows], Q[rows]),
+    )
+    return CollisionVerdict(proven, tuple(hit for hit in hits if hit is not None), len(rows))
+
+
+def spaced_rows(Q: Array, step: float) -> NDArray[np.int64]:
+    """Indices of samples about ``step`` apart on a densely sampled curve (n, k), with both ends.
+
+    Between two of them no coordinate changes by more than ``step`` plus one sample's change.
+    """
+    if len(Q) == 1:
+        return np.zeros(1, dtype=np.int64)
+    along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(Q, axis=0)).max(axis=1))])
+    ticks = np.arange(0.0, along[-1], step)
+    rows = np.concatenate([[0], np.searchsorted(along, ticks, side="left"), [len(Q) - 1]])
+    return np.unique(np.minimum(rows, len(Q) - 1)).astype(np.int64)
+
+
+def _kernel_hit(kernel: SceneKernel, query: ArmQuery, times: Array, Q: Array) -> Hit | None:
+    view = arm_view(kernel, query.state, 0.0)
+    for k in np.nonzero(~view.free_many(Q))[0]:
+        deep = [c for c in view.contacts(Q[k], within=0.0) if c.distance < 0.0]
+        if deep:  # else the robot is within its margin to itself, without a collision
+            return Hit(float(times[k]), (deep[0].a, deep[0].b), -deep[0].distance, "kernel")
+    return None
+
+
+def _bullet_hit(world: PyBulletWorld, query: ArmQuery, times: Array, Q: Array) -> Hit | None:
+    allowed = held_pairs(world.scene, world.robot, query.state)
+    checker = world.checker(query.state, allowed, margin=0.0)
+    where, q = world.robot.slice("arm"), query.state.q.copy()
+    for t, arm in zip(times, Q, strict=True):
+        q[where] = arm
+        for contact in checker.contacts(q):
+            if contact.distance < -TOUCHING:
+                pair = (contact.a, contact.b)
+                return Hit(float(t), pair, -contact.distance, "pybullet")
+    return None

@@ -1,0 +1,186 @@
+"""The six methods of a comparison, run on the same query with the same random seed.
+
+``rrt`` is the baseline RRT, compiled, and ``rrt-pybullet`` the same in Python on PyBullet's
+collision checks. ``shortcut`` shortens the path of ``rrt``. ``shortest`` is the baseline QP, from
+the RRT's path; ``smooth`` and ``time-optimal`` start from the shortened one. All but these two are
+polygons timed by ``rest_to_rest``: they stop at every corner. All may use the robot's full limits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import MARGIN, held_pairs
+from galley.collision.scene_kernel import SceneKernel
+from galley.collision.view import View
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array
+from galley.motion.path import Path
+from galley.motion.planners.compiled_search import SearchOptions, plan_rrt, shorten
+from galley.motion.planners.planning import search
+from galley.motion.planners.rrt import RRT, joint_space
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.motion.trajectory.trajectory import Trajectory
+from galley.robots.model import JointGroup
+from galley.studies.comparison.queries import ArmQuery, arm_view
+
+METHODS = ("rrt", "rrt-pybullet", "shortcut", "shortest", "smooth", "time-optimal")
+TITLES = {
+    "rrt": "RRT",
+    "rrt-pybullet": "RRT in PyBullet",
+    "shortcut": "RRT + shortcut",
+    "shortest": "shortest (QP)",
+    "smooth": "smooth",
+    "time-optimal": "time-optimal",
+}
+DEFAULT = "smooth"
+ITERATIONS, PYBULLET_ITERATIONS = 20_000, 4000  # budgets of the two RRTs
+_RADIUS = 0.3  # rad, longest edge of the RRTs
+_REQUIRED = 0.5 * MARGIN  # m, clearance proven along every planned path
+_ROUNDS = 4  # searches, until a path is proven free
+_STREAM = 2  # random stream of the methods; queries have others
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One method's answer to a query.
+
+    Attributes:
+        method: one of METHODS.
+        trajectory: None if the method failed.
+        waypoints: (n, 7) rad, of a polygon, else None.
+        by: the method that made the trajectory; differs from ``method`` after a fallback.
+        note: a remark for the reader. reason: why there is no trajectory.
+        seconds: solve time, without that of the path it started from.
+    """
+
+    method: str
+    trajectory: Trajectory | None = None
+    waypoints: Array | None = None
+    by: str = ""
+    note: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+
+
+def run_methods(
+    kernel: SceneKernel,
+    world: PyBulletWorld,
+    query: ArmQuery,
+    seed: int = 0,
+    iterations: int = ITERATIONS,
+    in_pybullet: int = PYBULLET_ITERATIONS,
+) -> tuple[Attempt, ...]:
+    """Run all methods on one query, in the order of METHODS.
+
+    Args:
+        world: any PyBullet world of the same scene; its state is changed.
+        iterations: budget of the compiled RRT. in_pybullet: of the RRT in PyBullet.
+    """
+    view, group = arm_view(kernel, query.state), kernel.robot.group("arm")
+    numbers = np.random.SeedSequence((seed, _STREAM)).generate_state(4)
+    start = query.start(kernel.robot)
+    options = SearchOptions(radius=_RADIUS, iterations=iterations, required=_REQUIRED)
+
+    raw, seconds = _timed_call(lambda: _rrt(view, query, start, int(numbers[0]), options))
+    attempts = [_polygon_attempt("rrt", raw, group, seconds)]
+    rng = np.random.default_rng(numbers[3])
+    found, seconds = _timed_call(lambda: _rrt_in_pybullet(world, query, start, rng, in_pybullet))
+    attempts.append(_polygon_attempt("rrt-pybullet", found, group, seconds))
+    note = ""
+    if isinstance(raw, Failure):
+        attempts.append(Attempt("shortcut", reason="there is no RRT path to shorten"))
+        # The optimizers can start from any proven path.
+        goals, other = query.goals, int(numbers[2])
+        path = search(view, start, goals, other, "rrt-connect", SearchOptions(required=_REQUIRED))
+        raw, note = path, "from RRT-Connect's path"
+    else:
+        path, seconds = _timed_call(lambda: shorten(raw, view, int(numbers[1]), options))
+        attempts.append(_polygon_attempt("shortcut", path, group, seconds))
+    for method in METHODS[3:]:
+        if isinstance(path, Failure) or isinstance(raw, Failure):
+            attempts.append(Attempt(method, reason=f"there is no path to start from: {path}"))
+            continue
+        made, seconds = _timed_call(partial(_optimize, method, view, raw, path, group))
+        notes = "; ".join(part for part in (made.note, note) if part) if made.by else ""
+        attempts.append(replace(made, note=notes, seconds=seconds))
+    return tuple(attempts)
+
+
+def _polygon_attempt(
+    method: str, path: Path | Failure, group: JointGroup, seconds: float = 0.0
+) -> Attempt:
+    """An attempt along a polygon, with a stop at every corner."""
+    if isinstance(path, Failure):
+        return Attempt(method, reason=str(path), seconds=seconds)
+    trajectory = rest_to_rest(path, group)
+    return Attempt(method, trajectory, path.waypoints, method, seconds=seconds)
+
+
+def _optimize(method: str, view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
+    """Optimize the shortened path; the baseline QP starts from the RRT's own, like the original."""
+    if method == "shortest":
+        from galley.optimization.shortest import shortest
+
+        return _polygon_attempt(method, shortest(raw), group)
+    from galley.optimization.smooth import smooth
+    from galley.optimization.time_optimal import time_optimal
+
+    result = (smooth if method == "smooth" else time_optimal)(view, short, group)
+    if isinstance(result, Failure):
+        return Attempt(method, reason=str(result))
+    return Attempt(method, result.trajectory, None, result.method, result.note)
+
+
+def _rrt(
+    view: View, query: ArmQuery, start: Array, seed: int, options: SearchOptions
+) -> Path | Failure:
+    """The baseline RRT, proven free; searched again on finer checks if the proof fails."""
+    found: Path | Failure
+    unproven = 0
+    for turn in range(_ROUNDS):
+        checks = view if turn == 0 else view.fine
+        goals, region = query.goals, query.region
+        found = plan_rrt(checks, start, goals, region, seed + turn, options)
+        if isinstance(found, Failure):
+            continue
+        if checks.unproven(found.waypoints, _REQUIRED) is None:
+            return found
+        unproven += 1
+    if unproven == 0:
+        assert isinstance(found, Failure)
+        return found
+    return Failure(
+        FailureKind.BUDGET,
+        f"RRT found paths, but none proven free, in {_ROUNDS} searches",
+        numbers={"rounds": float(_ROUNDS), "required_m": _REQUIRED},
+    )
+
+
+def _rrt_in_pybullet(
+    world: PyBulletWorld, query: ArmQuery, start: Array, rng: np.random.Generator, iterations: int
+) -> Path | Failure:
+    """The baseline RRT in Python; PyBullet checks sampled states only, nothing is proven."""
+    checker = world.checker(query.state, held_pairs(world.scene, world.robot, query.state))
+    where, q = world.robot.slice("arm"), query.state.q.copy()
+
+    def free(arm: Array) -> bool:
+        q[where] = arm
+        return checker.free(q)
+
+    rrt, space = RRT(_RADIUS, iterations=iterations), joint_space(world.robot, "arm")
+    return rrt.plan(space, free, start, query.region, query.goals, rng)
+
+
+def _timed_call(make: Callable[[], _T]) -> tuple[_T, float]:
+    began = time.perf_counter()
+    found = make()
+    return found, time.perf_counter() - began

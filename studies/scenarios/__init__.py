@@ -1,0 +1,27 @@
+"""Tasks with an expected outcome, run by the engine.
+
+```
+scenario        a YAML file             -> Scenario            BadInput with line and key
+                Expectation, report     -> why the outcome is not the expected one
+outcome         Scenario, seed          -> ScenarioResult      one run of the engine
+```
+"""
+
+from galley.studies.scenarios.scenario import (
+    Expectation,
+    Scenario,
+    check_scenario,
+    find_scenarios,
+    judge_report,
+    read_scenario,
+)
+
+# The other modules are imported by name: they load the whole pipeline.
+__all__ = [
+    "Expectation",
+    "Scenario",
+    "check_scenario",
+    "find_scenarios",
+    "judge_report",
+    "read_scenario",
+]

@@ -1,0 +1,198 @@
+"""Runs a scenario through the engine and judges the outcome."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from galley.domain.errors import BadInput
+from galley.domain.listener import Listener
+from galley.domain.log import Log
+from galley.domain.scene.model import Binding, Scene
+from galley.results.stored import STATES
+from galley.studies.scenarios.scenario import Scenario, judge_report
+
+if TYPE_CHECKING:  # the pipeline is imported when a scenario runs
+    from galley.results.recorded_run import Options
+
+
+@dataclass(frozen=True)
+class ScenarioJob:
+    """A run of a scenario.
+
+    Attributes:
+        seed: of every random stream.
+        folder: for the run's files; None for a temporary one.
+        options: further ``results.recorded_run.Options`` by name, such as ``optimize``; kinematic
+            execution by default.
+    """
+
+    scenario: Scenario
+    seed: int = 0
+    folder: Path | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class ScenarioResult:
+    """The outcome of a run. Plain data: can be pickled and written as JSON.
+
+    Attributes:
+        scenario, seed: of the run. expected: the expectation in words.
+        status: the report's, or ``bad-input``.
+        kind, message, objects: of the failure; empty on success.
+        plan: the actions, in order.
+        right: whether this is the expected outcome. wrong: the reasons why not.
+        goal_facts: each goal fact, whether it holds in the geometry, and why.
+        skeletons: number of symbolic plans tried. refinements: of single actions.
+        lessons: constraints learned from geometry, in order.
+        motion_s: total duration of the motions.
+        fingerprint: digest of all executed states; empty if nothing was executed.
+        planning_s: seconds for task plan and motions. optimization_s: for trajectories.
+        wall_s: seconds for the whole run.
+        late: a failure took longer than the scenario's ``within_s``.
+    """
+
+    scenario: str
+    seed: int
+    expected: str
+    status: str
+    kind: str = ""
+    message: str = ""
+    objects: tuple[str, ...] = ()
+    plan: tuple[str, ...] = ()
+    right: bool = False
+    wrong: tuple[str, ...] = ()
+    goal_facts: tuple[tuple[str, bool, str], ...] = ()
+    skeletons: int = 0
+    refinements: int = 0
+    lessons: tuple[str, ...] = ()
+    motion_s: float = 0.0
+    fingerprint: str = ""
+    planning_s: float = 0.0
+    optimization_s: float = 0.0
+    wall_s: float = 0.0
+    late: bool = False
+
+
+class _SearchRecorder(Listener):
+    """Counts the plans of a search and keeps the learned constraints."""
+
+    def __init__(self) -> None:
+        self.skeletons = 0
+        self.lessons: list[str] = []
+
+    def skeleton(self, actions: tuple[str, ...]) -> None:
+        self.skeletons += 1
+
+    def learned(self, text: str) -> None:
+        self.lessons.append(text)
+
+
+def run_scenario(job: ScenarioJob) -> ScenarioResult:
+    """Run a scenario through the engine and judge the outcome.
+
+    Bad input is an outcome too, with the faults as its message, so that a sweep goes on.
+    """
+    from galley.results.recorded_run import record_run
+
+    scenario, expect = job.scenario, job.scenario.expect
+    identity: dict[str, Any] = {
+        "scenario": scenario.name,
+        "seed": job.seed,
+        "expected": str(expect),
+    }
+    began, recorder = time.perf_counter(), _SearchRecorder()
+    with tempfile.TemporaryDirectory(prefix="galley-scenario-") as parent:
+        folder = job.folder or Path(parent) / "run"
+        try:
+            run = record_run(_options(job, folder), recorder)
+        except BadInput as error:
+            return ScenarioResult(
+                **identity,
+                status="bad-input",
+                kind="bad-input",
+                message=str(error),
+                wrong=(f"bad-input instead of {expect.status}",),
+                wall_s=time.perf_counter() - began,
+            )
+        fingerprint = _fingerprint(folder / STATES)
+    report, data = run.report, run.report.as_json()
+    failure, timing = data["failure"] or {}, data["timing_s"]
+    wrong = judge_report(expect, data, _aliases(run.task.scene))
+    planning_s = float(timing["task"] + timing["motion"])
+    facts = report.validation.goal_facts if report.validation is not None else ()
+    limit = expect.within_s
+    return ScenarioResult(
+        **identity,
+        status=data["status"],
+        kind=failure.get("kind", ""),
+        message=failure.get("message", ""),
+        objects=tuple(failure.get("objects", ())),
+        plan=tuple(data["plan"]),
+        right=not wrong,
+        wrong=wrong,
+        goal_facts=tuple((f.fact, f.holds, f.why) for f in facts),
+        skeletons=recorder.skeletons,
+        refinements=int(data["refinements"]),
+        lessons=tuple(recorder.lessons),
+        motion_s=float(sum(motion["duration_s"] for motion in data["motions"])),
+        fingerprint=fingerprint,
+        planning_s=planning_s,
+        optimization_s=float(timing["optimization"]),
+        wall_s=time.perf_counter() - began,
+        late=limit is not None and data["status"] != "success" and planning_s > limit,
+    )
+
+
+def _options(job: ScenarioJob, folder: Path) -> Options:
+    from galley.results.recorded_run import Options
+
+    scenario = job.scenario
+    more: dict[str, Any] = {"execute": "kinematic"} | dict(job.options)
+    if scenario.skills is not None:
+        more["skills"] = scenario.skills
+    return Options(
+        scene=scenario.scene,
+        domain=scenario.domain,
+        problem=scenario.problem,
+        seed=job.seed,
+        out=folder,
+        video=False,
+        **more,
+    )
+
+
+def _aliases(scene: Scene) -> Mapping[str, frozenset[str]]:
+    """For each name of an object its other names: in PDDL, in the scene, of its region or body."""
+    aliases: dict[str, frozenset[str]] = {}
+    for binding in scene.bindings:
+        names = _names(scene, binding)
+        for name in names:
+            aliases[name] = aliases.get(name, frozenset()) | names
+    return aliases
+
+
+def _names(scene: Scene, binding: Binding) -> frozenset[str]:
+    names = {binding.object}
+    if binding.kind == "item":
+        names.add(binding.target)
+    if binding.region is not None:
+        names |= {binding.region, scene.region(binding.region).body}
+    return frozenset(names)
+
+
+def _fingerprint(path: Path) -> str:
+    """A digest of a log's states; empty if there is no log."""
+    if not path.is_file():
+        return ""
+    log = Log.load(path)
+    digest = hashlib.sha256()
+    for rows in (log.time, log.q, log.scene_q, log.items, log.held):
+        digest.update(rows.tobytes())
+    return digest.hexdigest()[:16]

@@ -1,5 +1,0 @@
-"""Infeasible plans and tasks.
-
-- ``feasibility``: checks of a plan before any motion is planned: impossible actions, reach, room
-- ``proofs``: minimal unsatisfiable sets of constraints, and proofs for the suspected ones
-"""

@@ -1,0 +1,138 @@
+"""The scene as PyBullet built it, measured by rays, against figures written by hand."""
+
+import numpy as np
+import pybullet as pb
+import pytest
+
+from galley.collision.backends.urdf import link_frame
+from galley.domain.frames import inverse
+from galley.domain.state import initial_state
+
+OPEN = {"indigo_drawer_top_joint": 0.3}
+DOORS = {"dagger_door_right_joint": np.pi / 2, "dagger_door_left_joint": np.pi / 2}
+
+# What is measured: from where, in which direction, what is hit and where along that axis.
+RAYS = {
+    "right counter top": ((-0.1, -0.6, 1.3), "-z", "hitman", 0.930),
+    "right counter front": ((1.0, -0.6, 0.92), "-x", "hitman", 0.288),
+    "right counter right end": ((-0.1, -2.0, 0.92), "+y", "hitman", -1.204),
+    "right counter left end": ((-0.1, 0.02, 0.92), "-y", "hitman", 0.004),
+    "left counter top": ((-0.1, 1.2, 1.3), "-z", "indigo", 0.930),
+    "left counter front": ((1.0, 1.2, 0.92), "-x", "indigo", 0.288),
+    "left counter right end": ((-0.1, 0.81, 0.92), "+y", "indigo", 0.826),
+    "left counter left end": ((-0.1, 2.4, 0.92), "-y", "indigo", 1.669),
+    "range top": ((0.3, 0.42, 1.3), "-z", "range", 0.921),
+    "range right side": ((-0.1, 0.02, 0.5), "+y", "range", 0.035),
+    "range left side": ((-0.1, 0.81, 0.5), "-y", "range", 0.795),
+    "range front": ((1.0, 0.4, 0.7125), "-x", "range", 0.355),
+    "range back": ((-0.41, 0.4, 0.5), "+x", "range", -0.355),
+    "back right burner": ((-0.185, 0.67, 1.3), "-z", "range", 0.921),
+    "back left burner": ((-0.185, 0.16, 1.3), "-z", "range", 0.921),
+    "sugar box's top": ((0.065, 0.625, 1.4), "-z", "sugar_box", 0.921 + 0.175),
+    "sugar box's front": ((1.0, 0.625, 1.0), "-x", "sugar_box", 0.065 + 0.089 / 2),
+    "sugar box's side": ((0.065, 0.4, 1.0), "+y", "sugar_box", 0.625 - 0.038 / 2),
+    "can's top": ((0.065, 0.205, 1.4), "-z", "potted_meat_can", 0.921 + 0.082),
+    "can's front": ((1.0, 0.205, 0.95), "-x", "potted_meat_can", 0.065 + 0.097 / 2),
+    "hood's underside": ((-0.1, 0.4, 1.2), "+z", "hood", 1.516),
+    "hood's front": ((1.0, 0.1, 1.55), "-x", "hood", 0.14),
+    "hood's right side": ((-0.1, -0.5, 1.55), "+y", "hood", 0.035),
+    "hood's left side": ((-0.1, 0.812, 1.55), "-y", "hood", 0.795),
+    "hood's top": ((-0.2, 0.4, 2.6), "-z", "hood", 2.176),
+    "wall cabinet's underside": ((-0.2, 1.2, 1.3), "+z", "dagger", 1.476),
+    "wall cabinet's top": ((-0.2, 1.2, 2.6), "-z", "dagger", 2.241),
+    "wall cabinet's right side": ((-0.2, 0.81, 1.7), "+y", "dagger", 0.830),
+    "wall cabinet's left side": ((-0.2, 2.0, 1.7), "-y", "dagger", 1.600),
+    "wall cabinet's doors": ((1.0, 1.0, 2.0), "-x", "dagger_door_right", 0.0),
+    "handle's front": ((1.0, 1.2, 0.8215), "-x", "indigo_drawer_handle_top", 0.312),
+    "handle's top": ((0.300, 1.2, 1.2), "-z", "indigo_drawer_handle_top", 0.832),
+    "handle's underside": ((0.300, 1.2, 0.72), "+z", "indigo_drawer_handle_top", 0.811),
+    "handle's right end": ((0.300, 0.9, 0.8215), "+y", "indigo_drawer_handle_top", 1.085),
+    "handle's left end": ((0.300, 1.5, 0.8215), "-y", "indigo_drawer_handle_top", 1.337),
+    "drawer's inner floor": ((0.0, 1.2, 0.88), "-z", "indigo_drawer_top", 0.779),
+    "drawer's inner back": ((0.0, 1.2, 0.82), "-x", "indigo_drawer_top", -0.265),
+    "drawer's inner front": ((0.0, 1.2, 0.82), "+x", "indigo_drawer_top", 0.245),
+    "drawer's inner right": ((0.0, 1.2, 0.82), "-y", "indigo_drawer_top", 0.862),
+    "drawer's inner left": ((0.0, 1.2, 0.82), "+y", "indigo_drawer_top", 1.561),
+    "drawer's underside": ((0.0, 1.2, 0.72), "+z", "indigo_drawer_top", 0.756),
+    "floor": ((1.0, 1.5, 1.0), "-z", "floor", 0.0),
+    "wall": ((1.0, -1.4, 1.0), "-x", "wall", -0.42),
+    "chassis' back": ((3.0, 0.0, 0.2), "-x", "chassis", 2.0 + 0.815 / 2),
+    "chassis' right side": ((2.0, 1.0, 0.2), "-y", "chassis", 0.634 / 2),
+}
+OPEN_RAYS = {
+    "handle's front": ((1.5, 1.2, 0.8215), "-x", "indigo_drawer_handle_top", 0.612),
+    "inner floor": ((0.40, 1.2, 1.2), "-z", "indigo_drawer_top", 0.779),
+    "inner back": ((0.20, 1.2, 0.82), "-x", "indigo_drawer_top", 0.035),
+    "inner front": ((0.40, 1.2, 0.82), "+x", "indigo_drawer_top", 0.545),
+    "nothing of the drawer below": ((0.40, 1.2, 0.70), "-z", "floor", 0.0),
+}
+DOOR_RAYS = {
+    "right door's front, turned": ((0.2, 0.60, 2.0), "+y", "dagger_door_right", 0.822),
+    "right door's free edge": ((1.0, 0.832, 2.0), "-x", "dagger_door_right", 0.371),
+    "left door's front, turned": ((0.2, 2.2, 2.0), "-y", "dagger_door_left", 1.608),
+    "left door's free edge": ((1.0, 1.598, 2.0), "-x", "dagger_door_left", 0.371),
+}
+CASES = [
+    *((f"closed: {name}", {}, *ray) for name, ray in RAYS.items()),
+    *((f"drawer open: {name}", OPEN, *ray) for name, ray in OPEN_RAYS.items()),
+    *((f"doors open: {name}", DOORS, *ray) for name, ray in DOOR_RAYS.items()),
+]
+
+
+def name_of(world, body, link):
+    """Straight from PyBullet, not from the world's own table."""
+    if link >= 0:
+        return pb.getJointInfo(body, link, physicsClientId=world.client)[12].decode()
+    return pb.getBodyInfo(body, physicsClientId=world.client)[0].decode()
+
+
+def cast(world, start, direction):
+    axis = "xyz".index(direction[1])
+    end = np.array(start)
+    end[axis] += 4.0 if direction[0] == "+" else -4.0
+    pb.performCollisionDetection(
+        physicsClientId=world.client
+    )  # brings the bounding boxes up to date
+    body, link, _, p, _ = pb.rayTest(start, end, physicsClientId=world.client)[0]
+    assert body >= 0, "the ray hit nothing"
+    return name_of(world, body, link), p[axis]
+
+
+@pytest.mark.parametrize(
+    ("joints", "start", "direction", "what", "where"),
+    [case[1:] for case in CASES],
+    ids=[case[0] for case in CASES],
+)
+def test_a_ray_hits_what_was_measured(kitchen, world, joints, start, direction, what, where):
+    scene_q = np.zeros(6)
+    for joint, value in joints.items():
+        scene_q[kitchen.joint_index[joint]] = value
+    world.set_state(initial_state(kitchen).with_scene(scene_q))
+    hit, at = cast(world, start, direction)
+    assert hit == what
+    assert at == pytest.approx(where, abs=1e-3)
+
+
+def test_every_body_follows_its_joints_as_the_scene_says(kitchen, world):
+    """PyBullet's own forward kinematics as the oracle of ``Scene.body_pose``."""
+    rng = np.random.default_rng(3)
+    lower, upper = (
+        np.array([getattr(j, end) for j in kitchen.joints]) for end in ("lower", "upper")
+    )
+    for _ in range(20):
+        scene_q = rng.uniform(lower, upper)
+        world.set_scene(scene_q)
+        for body in kitchen.bodies:
+            X_LB = inverse(link_frame(kitchen, body)) @ body.X_WB0
+            measured = world.link_pose(body.name) @ X_LB
+            np.testing.assert_allclose(measured, kitchen.body_pose(body.name, scene_q), atol=1e-6)
+
+
+def test_items_keep_their_mass_and_a_plausible_inertia(kitchen, world):
+    """A uniform box of the item's size, from the textbook: m (b^2 + c^2) / 12."""
+    for index, item in enumerate(kitchen.items):
+        info = pb.getDynamicsInfo(world.item_ids[index], -1, physicsClientId=world.client)
+        a, b, c = item.size**2
+        expected = item.mass / 12.0 * np.array([b + c, a + c, a + b])
+        assert info[0] == pytest.approx(item.mass)
+        np.testing.assert_allclose(sorted(info[2]), sorted(expected), rtol=1e-6)

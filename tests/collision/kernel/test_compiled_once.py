@@ -1,0 +1,103 @@
+"""New scenes, items and drawer positions compile nothing; nor does another number of joints."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numba
+import numpy as np
+from numba.core import event
+
+from galley.collision.collision_world import CollisionWorld
+from galley.collision.kernel import contacts, edges, prepare
+from galley.collision.scene_kernel import SceneKernel
+from galley.collision.solids import box
+from galley.domain.frames import transform
+from galley.domain.scene.model import HAND
+from galley.domain.state import Placement, initial_state
+from galley.motion.kernel import plan as planners
+from galley.motion.planners.planning import plan
+from galley.robots.panda.description import panda_arm
+from galley.tests.collision.kernel.support import KINDS, random_solid
+
+START = np.array([0.9, 0.3, 0.0, -1.8, 0.0, 2.2, 0.8])
+GOAL = START * [-1, 1, 1, 1, 1, 1, 1]
+
+
+CALLED = (
+    edges.state_free,
+    edges.states_free,
+    edges.grade_ends,
+    edges.segments_free,
+    edges.path_proven,
+    edges.frame_pose,
+    prepare.prepare,
+    contacts.distances_at,
+    contacts.nearby,
+    edges.curve_proven,
+    planners.plan,
+)
+
+
+def ask_everything(view, q):
+    view.free(q)
+    view.free_many(q[None])
+    view.edges_free(q[None], q[None] + 0.1)
+    view.unproven(np.array([q, q + 0.1]))
+    view.contacts(q, within=0.05)
+    view.clearances(q[None])
+    view.nearby(q[None], 0.1)
+    view.curve_unproven([0.0, 1.0], np.stack([q, 0.1 * np.ones_like(q)])[None])
+    edges.frame_pose(view.table, np.array(q), np.empty(12))
+
+
+def test_nothing_is_compiled_for_a_new_scene(kitchen, robot):
+    world = CollisionWorld(panda_arm(), {"post": box((0.1, 0.1, 0.5), at=(0.5, 0.0, 0.3))})
+    ask_everything(world.view("arm"), START)
+    plan(world, START, GOAL)
+    before = [list(function.signatures) for function in CALLED]
+    with event.install_recorder("numba:compile") as recorder:
+        for changed in changes(kitchen, robot):
+            changed()
+    # What an earlier run has compiled comes from disk, unseen by the recorder, but seen here.
+    assert [list(function.signatures) for function in CALLED] == before
+    assert [entry.data["dispatcher"] for _, entry in recorder.buffer] == []
+
+
+def test_the_recorder_sees_what_is_compiled():
+    """What the test above leans on."""
+    with event.install_recorder("numba:compile") as recorder:
+        numba.njit(lambda x: x + 1)(2)
+    assert recorder.buffer
+
+
+def changes(kitchen, robot):
+    """Questions about worlds that have not been asked about before."""
+    rng = np.random.default_rng(0)
+    for count in (0, 1, 40):
+        obstacles = {
+            f"{k}": random_solid(KINDS[k % 4], rng, rng.uniform(0.3, 1.0, 3)) for k in range(count)
+        }
+        other = CollisionWorld(panda_arm(), obstacles)
+        held = other.holding("tin", random_solid("cylinder", rng, np.array([0, 0, 0.2])))
+        for each in (other, held):
+            yield partial(ask_everything, each.view("arm"), START)
+            yield partial(ask_everything, each.view("all"), np.append(START, [0.02, 0.02]))
+            yield partial(plan, each, START, GOAL)
+            yield partial(plan, each, START, np.array([GOAL, 0.9 * GOAL]))
+    scenes = SceneKernel(kitchen, robot)
+    start = initial_state(kitchen)
+    joint = "indigo_drawer_top_joint"
+    opened = start.scene_q.copy()
+    opened[kitchen.joint_index[joint]] = 0.2
+    for state in (
+        start,
+        start.with_scene(opened),
+        start.with_item(0, Placement(HAND, transform(None, (0, 0, 0.1)))),
+    ):
+        yield lambda s=state: ask_everything(scenes.view(s, "arm"), s.q[3:10])
+        yield lambda s=state: ask_everything(scenes.view(s, "base+arm"), s.q[:10])
+        yield lambda s=state: ask_everything(
+            scenes.view(s, "arm", driven=joint), np.append(s.q[3:10], 0.1)
+        )
+        yield lambda s=state: plan(scenes.world(s), s.q[:3], s.q[:3] + 0.1, group="base")

@@ -1,0 +1,105 @@
+"""``galley push train``, ``eval`` and ``film --policy``."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import galley
+from galley.cli import main
+from galley.learning.policy.shipped import READY
+from galley.tests.digests import digest
+
+TINY = ["--channels", "8", "--batch", "16", "--steps", "400"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("demonstrations") / "pushes"
+    collect = ["push", "collect", "--demonstrator", "planned", "--episodes", "3", "--workers", "1"]
+    assert main([*collect, "--out", str(path)]) == 0
+    return path
+
+
+@pytest.mark.slow
+def test_a_killed_training_gives_the_weights_of_one_that_was_not(folder, tmp_path):
+    command = ["push", "train", str(folder), *TINY, "--out"]
+    assert main([*command, str(tmp_path / "whole.safetensors")]) == 0
+    out = tmp_path / "killed.safetensors"
+    state = tmp_path / "killed.safetensors.training"
+    run = subprocess.Popen([sys.executable, "-m", "galley", *command, str(out)])
+    late = time.monotonic() + 300
+    while not state.exists() and run.poll() is None and time.monotonic() < late:
+        time.sleep(0.01)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    assert state.exists()
+    assert not out.exists()
+    assert main([*command, str(out)]) == 0
+    assert digest(out) == digest(tmp_path / "whole.safetensors")
+    assert not state.exists()
+    assert out.with_suffix(".png").stat().st_size > 1000
+    assert main([*command, str(out)]) == 0  # there already
+
+
+def evaluated(episodes, workers, capsys):
+    command = ["push", "eval", "ready", "--episodes", episodes, "--workers", workers, "--json"]
+    assert main(command) == 0
+    record = json.loads(capsys.readouterr().out)["ready"]
+    assert record.pop("latency_95_ms") >= record.pop("latency_ms") > 0
+    return record
+
+
+def test_the_shipped_policy_is_small_and_its_figures_are_printed(capsys):
+    assert READY["ready"].stat().st_size < 3e6
+    before = dict(os.environ)
+    record = evaluated("1", "1", capsys)
+    assert (record["episodes"], record["successes"]) == (1, 1)  # seed 0, see docs/policy.md
+    assert 0.95 <= record["coverage"] <= record["largest_coverage"] <= 1.0
+    assert os.environ == before  # others started from here compute as this process does
+
+
+@pytest.mark.slow
+def test_the_episodes_that_the_readme_shows_succeed(tmp_path):
+    text = (Path(galley.__file__).parent / "README.md").read_text()
+    commands = re.findall(r"`galley (push film [^`]*)`", text)
+    assert any("--policy ready" in command for command in commands)
+    for k, command in enumerate(commands):
+        assert main([*shlex.split(command), "--out", str(tmp_path / str(k))]) == 0
+
+
+@pytest.mark.slow
+def test_a_policy_is_evaluated_alike_by_any_number_of_workers(capsys):
+    assert evaluated("2", "1", capsys) == evaluated("2", "2", capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["train", "nowhere", "--out", "p"], "has no demonstrations"),
+        (["train", "empty", "--out", "p"], "has no demonstrations"),
+        (["train", "pushes", "--episodes", "9", "--out", "p"], "has 3 episodes, not 9"),
+        (["train", "pushes", "--action-horizon", "99", "--out", "p"], "action_horizon = 99"),
+        (["train", "pushes", "--out", "no/p"], "its folder does not exist"),
+        (["eval", "nothing"], "no such file"),
+        (["eval", "notes.txt"], "is not a checkpoint of galley push train"),
+        (["film", "--policy", "ready", "--shape", "L"], "was trained on another outline"),
+    ],
+)
+def test_bad_input_is_said_in_one_line(arguments, word, folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.txt").write_text("no checkpoint")
+    shutil.copytree(folder, tmp_path / "pushes")
+    assert main(["push", *arguments]) == 2
+    err = capsys.readouterr().err.strip().splitlines()
+    assert word in err[-1]
+    assert "Traceback" not in "".join(err)

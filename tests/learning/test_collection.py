@@ -1,0 +1,209 @@
+"""A run as an episode, against the log of the run itself."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import galley
+from galley.domain.errors import BadInput
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.shipped import SCENARIOS
+from galley.learning.collection.kitchen import (
+    Demonstrator,
+    Recording,
+    episode_of,
+    states_of,
+)
+from galley.learning.demonstrations import NoEpisode, collect, read_folder
+from galley.robots.catalog import robot_of
+from galley.tests.digests import digests
+from galley.viz.film.pictures import pictures
+
+RATE = 10  # Hz
+
+
+@pytest.fixture(scope="module")
+def task():
+    return galley.load(problem="sugar_only.pddl")
+
+
+@pytest.fixture(scope="module")
+def run(task):
+    return galley.execute(galley.solve(task, seed=3, optimize="none"), executor="kinematic")
+
+
+@pytest.fixture(scope="module")
+def episode(run):
+    return episode_of(run, Recording(RATE))
+
+
+def at(log, times):
+    """Indices of the samples nearest to times."""
+    return np.abs(log.time[:, None] - times).argmin(axis=0)
+
+
+def test_steps_are_the_logs_samples_at_their_times(run, episode, task):
+    log, seen = run.log, episode.observations
+    np.testing.assert_allclose(episode.times, np.arange(len(episode)) / RATE, atol=1e-9)
+    assert log.duration - 1 / RATE < episode.times[-1] <= log.duration
+    k = at(log, episode.times)
+    np.testing.assert_array_equal(seen["base"], log.q[k, :3])
+    np.testing.assert_array_equal(seen["joints"], log.q[k, 3:10])
+    np.testing.assert_allclose(seen["gripper"][:, 0], log.q[k, 10] + log.q[k, 11])
+    np.testing.assert_array_equal(seen["scene_joints"], log.scene_q[k])
+    for index, item in enumerate(task.scene.items):
+        pose, logged = seen[f"item_{item.name}"], log.items[k, index]
+        np.testing.assert_array_equal(pose[:, :3], logged[:, :3])
+        np.testing.assert_array_equal(np.abs((pose * logged)[:, 3:].sum(axis=1)) > 1 - 1e-9, True)
+        assert episode.metadata["items"][index] == item.name
+
+
+def test_an_orientation_never_jumps_to_its_other_sign(run):
+    angle = np.linspace(0.0, 14.0, len(run.log.time))  # rad, about z: more than two turns
+    turning = np.zeros((len(angle), 4))
+    turning[:, 2], turning[:, 3] = np.sin(angle / 2), np.cos(angle / 2)
+    items = run.log.items.copy()
+    items[:, 0, 3:] = np.where(turning[:, 3:] < 0, -turning, turning)  # as executors log it
+    episode = episode_of(replace(run, log=replace(run.log, items=items)), Recording(RATE))
+    seen = episode.observations[f"item_{run.solution.task.scene.items[0].name}"]
+    np.testing.assert_array_equal(seen[:, 3:], turning[at(run.log, episode.times)])
+
+
+def test_velocities_are_slopes_of_the_positions(run, episode):
+    log, seen = run.log, episode.observations
+    k = at(log, episode.times)[1:-1]
+    slope = (log.q[k + 1] - log.q[k - 1]) / (2 * log.period)
+    # Where a motion begins or ends, the slope is of both: half-way between.
+    smooth = (log.motion[k - 1] == log.motion[k + 1])[:, None]
+    for name, columns in (("base", slice(0, 3)), ("joints", slice(3, 10))):
+        off = np.abs(slope[:, columns] - seen[f"{name}_velocity"][1:-1]) * smooth
+        assert np.median(off.max(axis=1)) < 1e-3
+        assert off.max() < 0.05
+    assert np.abs(seen["base_velocity"]).max() > 0.1
+    closing = slope[:, 10:].sum(axis=1, keepdims=True) - seen["gripper_velocity"][1:-1]
+    np.testing.assert_allclose(closing * smooth, 0.0, atol=0.03)
+
+
+def test_an_action_leads_to_the_next_step(episode):
+    seen = episode.observations
+    state = np.concatenate([seen["base"], seen["joints"], seen["gripper"]], axis=1)
+    np.testing.assert_allclose(episode.actions[:-1], state[1:], atol=1e-12)
+    assert np.abs(episode.actions[:-1] - state[:-1]).max() > 0.01
+
+
+def test_the_symbolic_action_is_the_one_under_way(run, episode):
+    texts = episode.metadata["symbolic_action"]
+    assert [f"({text})" for text in texts] == [str(action) for action in run.solution.plan]
+    lines = run.log.motions[run.log.motion[at(run.log, episode.times)]]
+    for line, (which,) in zip(lines, episode.observations["symbolic_action"], strict=True):
+        assert f"({texts[which]})" in line
+
+
+def test_what_is_held_rises_from_the_burner(episode, task):
+    held = episode.observations["held"][:, 0]
+    assert set(held) == {-1, episode.metadata["items"].index("sugar_box")}
+    height = episode.observations["item_sugar_box"][:, 2]
+    assert (height[held >= 0] >= height[0] - 1e-9).all()
+    before = np.flatnonzero(held >= 0)[0]
+    assert np.ptp(height[:before]) < 1e-9
+
+
+def test_success_and_seed_are_those_of_the_run(run, episode):
+    assert galley.judge(run).goal_reached
+    assert (episode.success, episode.seed) == (True, 3)
+    assert "failure" not in episode.metadata
+    assert episode.metadata["task"] == "(on sugar countertop)"
+    aborted = replace(run, aborted=Failure(FailureKind.BUDGET, "searched for 0.123 s"))
+    failed = episode_of(aborted, Recording(RATE))
+    assert failed.success is False
+    assert failed.metadata["failure"] == FailureKind.BUDGET.value  # no time that differs by run
+    np.testing.assert_array_equal(failed.actions, episode.actions)
+
+
+def test_a_recoverys_actions_are_those_that_it_plans(run):
+    motions = [f"recovery 1: {line}" if k > 3 else line for k, line in enumerate(run.log.motions)]
+    again = replace(run, log=replace(run.log, motions=np.array(motions)))
+    plain, recovered = (episode_of(each, Recording(RATE)) for each in (run, again))
+    assert recovered.metadata["symbolic_action"] == plain.metadata["symbolic_action"]
+    np.testing.assert_array_equal(
+        recovered.observations["symbolic_action"], plain.observations["symbolic_action"]
+    )
+
+
+@pytest.mark.parametrize(("cameras", "size"), [(("front", "hand"), 96), (("top",), 480)])
+def test_pictures_have_their_size_and_change(cameras, size, run):
+    filmed = episode_of(run, Recording(1, cameras, size))
+    for camera in cameras:
+        images = filmed.observations[camera]
+        assert images.shape == (len(filmed), size, size, 3)
+        assert images.dtype == np.uint8
+        assert images.std() > 20
+        assert (images[0] != images[-1]).any(axis=-1).mean() > 0.01
+    assert set(filmed.arrays) - set(cameras) == set(episode_of(run, Recording(1)).arrays)
+
+
+def test_states_are_found_again_in_an_episode(run, episode, task, small_scene):
+    robot = robot_of(task.scene.robot)
+    q, scene_q, items = states_of(episode, task.scene, robot)
+    k = at(run.log, episode.times)
+    np.testing.assert_allclose(q, run.log.q[k], atol=1e-12)
+    np.testing.assert_array_equal(scene_q, run.log.scene_q[k])
+    again = np.where((items * run.log.items[k])[..., 3:].sum(axis=-1, keepdims=True) < 0, -1, 1)
+    np.testing.assert_array_equal(items[..., :3], run.log.items[k][..., :3])
+    np.testing.assert_array_equal(items[..., 3:] * again, run.log.items[k][..., 3:])
+    assert states_of(episode, small_scene, robot) is None
+    assert states_of(replace(episode, observations={"state": q}), task.scene, robot) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"rate": 50}, "50 does not divide the 120 samples a second: 1, 2"),
+        ({"rate": 0}, "rate: 0"),
+        ({"rate": 240}, "240 does not divide"),
+        ({"cameras": ("nose",)}, "'nose' is not one of front, top, hand"),
+        ({"cameras": ("top", "top")}, "each of them once"),
+        ({"size": 95}, "95: a picture has 96 to 480"),
+        ({"size": 481}, "481: a picture has 96 to 480"),
+    ],
+    ids=str,
+)
+def test_a_bad_recording_is_refused(fields, message):
+    with pytest.raises(BadInput, match=message):
+        Recording(**fields)
+    with pytest.raises(ValueError, match="no camera 'nose'"):
+        next(pictures("nose", 96, None, None, (None,) * 3))
+
+
+def test_without_a_plan_there_is_no_episode():
+    task = galley.load(domain="drawers.pddl", problem=SCENARIOS / "too_tall.pddl")
+    with pytest.raises(NoEpisode, match=r"no plan: .* is 0\.175 m high"):
+        Demonstrator(task, "kinematic", optimize="none")(0)
+
+
+def test_settings_are_all_that_an_episode_depends_on(task):
+    from galley.execution.disturbance.noise import MODERATE
+
+    one = Demonstrator(task)
+    others = [
+        replace(one, task=galley.load(problem="task.pddl")),
+        replace(one, executor="kinematic"),
+        replace(one, noise=MODERATE),
+        replace(one, optimize="none"),
+        replace(one, recording=Recording(10)),
+        replace(one, recording=Recording(cameras=("hand",))),
+        replace(one, recording=Recording(cameras=("hand",), size=128)),
+    ]
+    settings = [each.collection.settings for each in (one, *others)]
+    assert all(settings.count(each) == 1 for each in settings)
+    assert one.collection == replace(one).collection
+
+
+@pytest.mark.slow
+def test_bytes_depend_neither_on_workers_nor_on_the_process(task, tmp_path):
+    run = Demonstrator(task, "physics", recording=Recording(10, ("hand",)))
+    for workers in (1, 2):
+        assert collect(run, range(2), run.collection, tmp_path / str(workers), workers) == {}
+    assert digests(tmp_path / "1") == digests(tmp_path / "2")
+    assert [info.success for info in read_folder(tmp_path / "1").infos] == [True, True]

@@ -1,0 +1,216 @@
+"""``galley demos``: what it collects, shows and exports; a quick demonstrator stands in."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import zarr
+from PIL import Image
+
+from galley.learning.collection import kitchen as collection
+from galley.learning.demonstrations import NoEpisode, collect, read_folder, write_replay_buffer
+from galley.tests.command_line import ROOT, environment
+from galley.tests.digests import digests
+from galley.tests.learning.demonstrations.made import COLLECTION, episode, run_seed
+
+TASK = ("--problem", "sugar_only.pddl", "--workers", "1")
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """The seeds that ran. Of 3 the world is impossible, multiples of 3 fail."""
+    ran = []
+
+    def run(self, seed):
+        ran.append(seed)
+        if seed == 3:
+            raise NoEpisode("no plan: (on sugar moon) can never hold")
+        return episode(seed)
+
+    monkeypatch.setattr(collection.Demonstrator, "__call__", run)
+    return ran
+
+
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory):
+    """Episodes of something else than a kitchen."""
+    folder = tmp_path_factory.mktemp("pushed") / "pushed"
+    collect(run_seed, range(4), COLLECTION, folder, workers=1)
+    return folder
+
+
+def test_collects_counts_and_resumes(cli, quick, tmp_path):
+    out = tmp_path / "demos"
+    first = cli("demos", "collect", *TASK, "--seeds", 2, "--out", out)
+    assert (first.status, first.err) == (0, "")
+    assert "2 episodes, 1 succeeded, 1 failed" in first.out
+    assert "1/2, 0 succeeded" in first.out
+    more = cli("demos", "collect", *TASK, "--seeds", 3, "--out", out)
+    assert "3 episodes, 2 succeeded, 1 failed" in more.out
+    assert quick == [0, 1, 2]
+    assert [info.seed for info in read_folder(out).infos] == [0, 1, 2]
+    assert not (out / "UNFINISHED").exists()
+    assert cli("demos", "collect", *TASK, "--seed", 10, "--seeds", 1, "--out", out).status == 0
+    assert quick == [0, 1, 2, 10]
+
+
+def test_seeds_without_a_motion_are_named_and_leave_nothing(cli, quick, tmp_path):
+    done = cli("demos", "collect", *TASK, "--seeds", 5, "--out", tmp_path / "demos")
+    assert done.status == 1
+    assert done.faults == ["no episode of seed 3: no plan: (on sugar moon) can never hold"]
+    assert "4 episodes, 3 succeeded, 1 failed" in done.out
+    assert [info.seed for info in read_folder(tmp_path / "demos").infos] == [0, 1, 2, 4]
+
+
+def test_an_export_grows_with_the_folder(cli, quick, tmp_path):
+    for seeds in (2, 3):
+        options = ("--seeds", seeds, "--format", "zarr", "--out", tmp_path / "demos")
+        assert cli("demos", "collect", *TASK, *options).status == 0
+        ends = zarr.open_group(tmp_path / "demos" / "zarr", mode="r")["meta"]["episode_ends"]
+        assert ends.shape == (seeds,)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--problem", "nosuch.pddl"), "nosuch.pddl: no such file"),
+        (("--size", 64), "64: a picture has 96 to 480 pixels a side"),
+        (("--cameras", "nose"), "'nose' is not one of front, top, hand"),
+        (("--rate", 50), "50 does not divide the 120 samples"),
+        (("--execute", "kinematic", "--noise", "low"), "--noise needs --execute physics"),
+        (("--noise", "lots"), "no level 'lots'"),
+        (("--seeds", 0), "must be 1 or more"),
+        (("--licence", " "), "licence must be one line of text"),
+        (("--out", "{pushed}"), "choose another folder"),
+        (("--out", "{pushed}/dataset.json"), "is a file"),
+        (("--out", "{cli}"), "holds other files"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_bad_input_is_refused_in_a_line(options, message, cli, quick, pushed, tmp_path):
+    before = sorted(pushed.iterdir())
+    names = {"pushed": pushed, "cli": ROOT / "cli"}
+    out = () if "--out" in options else ("--out", tmp_path / "demos")
+    words = [str(each).format(**names) for each in options]
+    done = cli("demos", "collect", *TASK, *out, *words)
+    assert (done.status, quick) == (2, [])
+    assert message in done.faults[-1]
+    assert not (tmp_path / "demos").exists()
+    assert sorted(pushed.iterdir()) == before
+
+
+def test_a_full_disk_stops_with_what_is_finished(cli, monkeypatch, quick, tmp_path):
+    from galley.learning.demonstrations import folder
+
+    write = folder.write_episode
+
+    def full(place, collection, each):
+        if each.seed == 2:
+            raise OSError(28, "can't be written: no space left on device", str(place))
+        return write(place, collection, each)
+
+    monkeypatch.setattr(folder, "write_episode", full)
+    done = cli("demos", "collect", *TASK, "--seeds", 6, "--out", tmp_path / "demos")
+    assert done.status == 1
+    assert "no space left on device" in done.faults[-1]
+    assert quick == [0, 1, 2]
+    assert len(read_folder(tmp_path / "demos")) == 2
+
+
+def test_statistics_are_those_of_the_episodes(cli, pushed):
+    done = cli("demos", "stats", pushed)
+    found = list(read_folder(pushed))
+    assert done.status == 0
+    assert "4 episodes, 2 succeeded, 2 failed" in done.out
+    states = np.concatenate([each.observations["state"] for each in found])
+    row = next(line for line in done.out.splitlines() if line.startswith("state "))
+    assert row.split()[2:5] == ["5", f"{states.min():.4g}", f"{states.max():.4g}"]
+    assert "pusher x, y; block x, y (m), angle (rad)" in done.out
+
+
+@pytest.mark.parametrize("format_", ["parquet", "zarr", "lerobot"])
+def test_exports_what_is_asked_for(format_, cli, pushed, tmp_path):
+    options = ("--format", format_, "--success", "--out", tmp_path / "train")
+    done = cli("demos", "export", pushed, *options)
+    assert done.status == 0
+    assert "2 episodes, 2 succeeded, 0 failed" in done.out
+    again = cli("demos", "export", pushed, *options)
+    assert again.status == 2
+    assert again.faults[-1].endswith("exists already; choose another name, or remove it")
+    looked = cli("demos", "stats", tmp_path / "train")
+    if format_ == "lerobot":
+        assert "is a LeRobot dataset, which is only written" in looked.err
+    else:
+        assert "2 episodes, 2 succeeded, 0 failed" in looked.out
+
+
+def test_an_export_of_nothing_is_refused(cli, pushed, tmp_path):
+    options = ("--format", "zarr", "--longest", 1, "--out", tmp_path / "train")
+    done = cli("demos", "export", pushed, *options)
+    assert (done.status, "none of them is asked for" in done.err) == (2, True)
+
+
+def test_an_episode_is_shown_as_film_curves_and_table(cli, pushed, tmp_path):
+    options = ("--episode", 1, "--height", 120, "--out", tmp_path / "seen")
+    done = cli("demos", "view", pushed, *options)
+    assert done.status == 0
+    each = read_folder(pushed)[1]
+    assert f"seed 1: success, {len(each)} steps" in done.out
+    assert "demonstrator: scripted" in done.out
+    import imageio.v2 as imageio
+
+    with imageio.get_reader(tmp_path / "seen" / "episode.mp4") as film:
+        assert film.count_frames() == len(each)
+        assert film.get_meta_data()["size"] == (90, 120)  # 12 x 16 pixels
+        assert film.get_meta_data()["fps"] == pytest.approx(10)
+    assert Image.open(tmp_path / "seen" / "curves.png").size[0] > 1000
+
+
+def test_a_replay_buffer_without_pictures_has_curves_only(cli, tmp_path):
+    from galley.learning.demonstrations import Demonstrations
+
+    bare = Demonstrations.of([episode(0, image=False)])
+    write_replay_buffer(bare, tmp_path / "bare", COLLECTION)
+    done = cli("demos", "view", tmp_path / "bare", "--out", tmp_path / "seen")
+    assert done.status == 0
+    assert "no film" in done.out
+    assert [each.name for each in (tmp_path / "seen").iterdir()] == ["curves.png"]
+    other = cli("demos", "view", tmp_path / "bare", "--episode", 1, "--out", tmp_path / "seen")
+    assert "has 1 episode: --episode is 0 to 0" in other.err
+
+
+@pytest.mark.slow
+def test_a_killed_collection_goes_on_to_the_same_bytes(tmp_path):
+    """The whole command, with real runs, pictures and two workers."""
+    command = [sys.executable, "-m", "galley", "demos", "collect", "--problem", "sugar_only.pddl"]
+    command += ["--execute", "kinematic", "--optimize", "none", "--seeds", "3", "--rate", "2"]
+    command += ["--cameras", "hand", "front", "--out"]
+    where = {"cwd": tmp_path, "env": environment(), "stdout": subprocess.DEVNULL}
+    process = subprocess.Popen(
+        [*command, "killed", "--workers", "2"], start_new_session=True, **where
+    )
+    try:
+        deadline = time.monotonic() + 300
+        while not list(tmp_path.glob("killed/episode-*.parquet")):
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    finished = digests(tmp_path / "killed", "episode-*.parquet")
+    assert 1 <= len(finished) < 3
+    for folder, workers in (("killed", "2"), ("whole", "1")):
+        subprocess.run([*command, folder, "--workers", workers], check=True, timeout=600, **where)
+    ended = [digests(tmp_path / folder) for folder in ("killed", "whole")]
+    assert ended[0] == ended[1]
+    assert ended[0].items() >= finished.items()
+    shown = subprocess.run(
+        [*command[:4], "view", "whole", "--out", "seen", "--height", "120"], check=True, **where
+    )
+    assert shown.returncode == 0
+    assert (tmp_path / "seen" / "episode.mp4").stat().st_size > 10_000

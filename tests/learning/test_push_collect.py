@@ -1,0 +1,165 @@
+"""``galley push collect``, ``replay``, ``video`` and ``stats``."""
+
+import pickle
+import shutil
+from dataclasses import replace
+
+import gymnasium
+import numpy as np
+import pytest
+
+from galley.cli import main
+from galley.learning.collection.pushing import PushDemonstrator, replay, table_of
+from galley.learning.demonstrations import (
+    read_collection,
+    read_folder,
+    read_replay_buffer,
+    write_episode,
+)
+from galley.learning.policy.shipped import READY
+from galley.planar.pushing.config import ArmConfig, PushConfig
+from galley.planar.pushing.shapes import shape
+from galley.tests.digests import digest
+
+
+def push(*words):
+    return main(["push", *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("pushes") / "of_planned"
+    words = ("--demonstrator", "planned", "--episodes", 2, "--workers", 1, "--pixels", 96)
+    assert push("collect", *words, "--format", "zarr", "--out", out) == 0
+    return out
+
+
+def test_an_episode_is_what_the_environment_shows_for_its_actions(folder):
+    episode = read_folder(folder)[1]
+    state, keypoints, pixels = (
+        gymnasium.make("galley.gym:galley/Push-v0", observation=name).unwrapped
+        for name in ("state", "keypoints", "pixels")
+    )
+    seen = {each: each.reset(seed=episode.seed)[0] for each in (state, keypoints, pixels)}
+    for k, action in enumerate(episode.actions):
+        assert episode.observations["state"][k] == pytest.approx(seen[state], abs=1e-12)
+        outline = episode.observations["keypoint"][k].ravel()
+        assert outline == pytest.approx(seen[keypoints][:-2], abs=1e-12)
+        np.testing.assert_array_equal(episode.observations["img"][k], seen[pixels])
+        for each in seen:
+            seen[each], _, done, _, info = each.step(action)
+    assert done
+    assert episode.success
+    assert episode.metadata["coverage"] == info["coverage"]
+    assert np.diff(episode.times) == pytest.approx(0.1)
+
+
+def test_all_parameters_of_a_table_come_back_from_its_collection():
+    arm = ArmConfig(links=(0.3, 0.2, 0.25), base_x=-0.05)
+    config = PushConfig(shape=shape("L"), arm=arm, mass=0.7, pusher_mass=2.0, goal_theta=0.1)
+    back = table_of(PushDemonstrator(config, "planned").collection)
+    assert replace(back, shape=config.shape) == config
+    np.testing.assert_array_equal(back.shape.vertices, config.shape.vertices)
+
+
+def test_a_demonstrator_that_has_run_can_be_sent_to_a_worker():
+    run = PushDemonstrator(PushConfig(), "scripted")
+    again = pickle.loads(pickle.dumps(run)) if run(0) else None
+    np.testing.assert_array_equal(again(0).actions, run(0).actions)
+
+
+def test_a_policys_errors_are_corrected_and_can_be_replayed():
+    run = PushDemonstrator(PushConfig(), "planned", after=READY["ready"])
+    episode = next(each for each in map(run, range(20)) if each.observations["learner"].any())
+    acted = episode.observations["learner"][:, 0]
+    assert acted.dtype == bool
+    assert not np.diff(acted.astype(int)).max(initial=-1) > 0  # first the policy, then not again
+    assert replay(episode, run.collection)[1] == 0.0
+    other = PushDemonstrator(PushConfig(), "planned")
+    assert "learner" not in other(0).observations
+    assert run.collection.settings != other.collection.settings
+
+
+def test_a_second_call_goes_on_and_replay_finds_a_changed_action(folder, tmp_path, capsys):
+    copy = tmp_path / "pushes"
+    shutil.copytree(folder, copy)
+    words = ("--demonstrator", "planned", "--workers", 1, "--pixels", 96, "--out", copy)
+    assert push("collect", *words, "--episodes", 3) == 0
+    for name in ("episode-000000.parquet", "episode-000001.parquet"):
+        assert digest(copy / name) == digest(folder / name)
+    assert push("replay", copy) == 0
+    assert "3 episodes replayed: the same" in capsys.readouterr().out
+    collection, found = read_collection(copy), read_folder(copy)
+    actions = np.array(found[1].actions)
+    actions[3] += 1e-3
+    write_episode(copy, collection, replace(found[1], actions=actions))
+    assert push("replay", copy) == 1
+    assert "not what was recorded: seed 1" in capsys.readouterr().err
+    assert replay(found[2], collection)[1] == 0.0
+
+
+def test_the_replay_buffer_has_the_names_of_the_public_one(folder):
+    buffer = read_replay_buffer(folder / "zarr")
+    arrays = buffer[0].arrays
+    assert {"img", "state", "keypoint", "action"} <= set(arrays)
+    assert arrays["img"].shape[1:] == (96, 96, 3)
+    assert len(buffer) == 2
+
+
+def test_video_and_stats_of_a_folder(folder, tmp_path, capsys):
+    out = tmp_path / "film"
+    assert push("video", folder, "--episode", 1, "--height", 120, "--out", out) == 0
+    assert {each.name for each in out.iterdir()} == {"push.mp4", "episodes.csv"}
+    assert push("stats", folder) == 0
+    assert "2 episodes, 2 succeeded" in capsys.readouterr().out
+
+
+def test_the_mouse_keeps_what_has_ended(tmp_path, monkeypatch):
+    """The window is tested for itself; here another hand pushes in it."""
+    from galley.planar.pushing.rollout import roll_out
+    from galley.planar.pushing.simulation import Simulation
+
+    def watch(config, seed):
+        from galley.planar.pushing.demonstrators import demonstrator
+
+        sim, who = Simulation(config), demonstrator("planned", config)
+        yield roll_out(sim, who, seed)
+        yield roll_out(sim, who, seed + 1, steps=5)  # thrown away by R
+        yield roll_out(sim, who, seed + 2)
+
+    monkeypatch.setattr("galley.planar.pushing.play.watch", watch)
+    words = ("collect", "--demonstrator", "mouse", "--out", tmp_path / "mine")
+    assert push(*words, "--episodes", 2) == 0
+    assert [info.seed for info in read_folder(tmp_path / "mine").infos] == [0, 2]
+    assert push(*words, "--episodes", 1, "--format", "zarr") == 0
+    assert [info.seed for info in read_folder(tmp_path / "mine").infos] == [0, 2, 3]
+    assert len(read_replay_buffer(tmp_path / "mine" / "zarr")) == 3
+    assert push(*words, "--episodes", 3) == 1  # the window was closed before
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("replay", "nowhere"), "nowhere: has no demonstrations"),
+        (("collect", "--demonstrator", "planned", "--pixels", 20), "96 to 480 pixels"),
+        (("collect", "--demonstrator", "planned", "--shape", "Q"), "'Q' must be one of"),
+    ],
+    ids=["folder", "pixels", "shape"],
+)
+def test_bad_input_is_named(words, what, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert push(*words) == 2
+    assert what in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_settings_need_another_folder(folder, capsys):
+    assert push("collect", "--demonstrator", "scripted", "--episodes", 1, "--out", folder) == 2
+    assert "choose another folder" in capsys.readouterr().err
+
+
+def test_episodes_that_are_not_of_pushing_are_not_replayed(folder, capsys):
+    assert push("replay", folder / "zarr") == 2
+    assert "nothing to replay" in capsys.readouterr().err
+    assert push("replay", folder, "--episode", 9) == 2
+    assert "--episode is 0 to 1" in capsys.readouterr().err

@@ -1,0 +1,89 @@
+"""The two demonstrations do what their description says, sentence by sentence."""
+
+from itertools import groupby
+
+import numpy as np
+import pytest
+
+from galley.planar.finger import Epoch, Kind
+from galley.planar.finger.examples import EXAMPLES
+
+
+@pytest.fixture(scope="module")
+def wall():
+    return EXAMPLES["wall"].run()
+
+
+@pytest.fixture(scope="module")
+def push():
+    return EXAMPLES["push"].run()
+
+
+def told(run):
+    """Kinds of events in order, of several touches in a row one; without turns."""
+    return [kind for kind, _ in groupby(k for k in run.order() if k is not Kind.TURN)]
+
+
+def epochs(run):
+    return [epoch for epoch, _ in groupby(each.epoch for each in run.segments)]
+
+
+def falls_behind(run, off):
+    """The force ends at ``off``: finger and object part at once, the finger brakes harder."""
+    part = next(e for e in run.events if e.kind is Kind.PART)
+    assert part.time == off
+    after = run.at(np.linspace(off, run.end, 50))
+    gap = after.object_position - after.finger_position
+    assert (np.diff(gap) > 0).all()
+    assert gap[-1] > 0.2
+    finger, body = np.diff(after.finger_velocity)[0], np.diff(after.object_velocity)[0]
+    assert finger < body < 0
+    assert not after.sensor.any()
+
+
+def test_wall(wall):
+    assert epochs(wall) == [Epoch.SEPARATE, Epoch.PUSHING, Epoch.SEPARATE]
+    assert told(wall) == [Kind.TOUCH, Kind.SLIP, Kind.TOUCH, Kind.SETTLE, Kind.PART]
+    bounce, again = [e for e in wall.events if e.kind is Kind.TOUCH][:2]
+    # It accelerates in response to an initial force, then coasts ...
+    started, coasting = wall.at([0.2, 0.5, 1.0]), wall.at([1.0, 2.0, 3.0, 3.5])
+    assert (np.diff(started.finger_velocity) > 0).all()
+    assert not coasting.applied_force.any()
+    assert (np.diff(coasting.finger_velocity) < 0).all()
+    assert (coasting.finger_velocity > 0).all()
+    # ... until it bounces off; the sensor records it, and the object stands.
+    after = wall.at(np.linspace(bounce.time, bounce.time + 0.5, 20))
+    assert (after.finger_velocity < 0).all()
+    assert (after.object_position == 1.5).all()
+    assert after.sensor[0] == pytest.approx(bounce.impulse / 0.1)
+    assert not after.sensor[-1]
+    # It accelerates again, enough to overcome static friction, and pushes.
+    slip = next(e for e in wall.events if e.kind is Kind.SLIP)
+    assert slip.time == again.time
+    pushing = wall.at([6.0, 7.0, 7.9])
+    assert (pushing.applied_force > wall.finger.static_friction).all()
+    assert (np.diff(pushing.object_velocity) > 0).all()
+    assert (pushing.sensor > wall.finger.kinetic_friction).all()
+    falls_behind(wall, 8.0)
+
+
+def test_push(push):
+    assert epochs(push) == [Epoch.SEPARATE, Epoch.STUCK, Epoch.PUSHING, Epoch.SEPARATE]
+    assert told(push) == [Kind.TOUCH, Kind.SETTLE, Kind.SLIP, Kind.PART]
+    first = push.events[0]
+    before = push.at(np.linspace(0.1, first.time - 1e-3, 20))
+    assert (np.diff(before.finger_velocity) > 0).all()
+    # Too little force: neither finger nor object moves, and the sensor feels the press.
+    settle = next(e for e in push.events if e.kind is Kind.SETTLE)
+    pressed = push.at(np.linspace(settle.time, 4.999, 50))
+    assert not pressed.finger_velocity.any()
+    assert not pressed.object_velocity.any()
+    assert (pressed.object_position == 1.5).all()
+    assert pressed.sensor[-1] == 0.5
+    # A larger force: both accelerate.
+    slip = next(e for e in push.events if e.kind is Kind.SLIP)
+    assert slip.time == 5.0
+    moving = push.at(np.linspace(5.0, 7.999, 20))
+    assert (np.diff(moving.object_velocity) > 0).all()
+    assert (moving.finger_velocity == moving.object_velocity).all()
+    falls_behind(push, 8.0)

@@ -1,0 +1,180 @@
+"""Polygons against shapely and closed forms."""
+
+import re
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from galley.planar.geometry.polygon import (
+    Polygon,
+    clip,
+    intersection_area,
+    mass_properties,
+    signed_distance,
+)
+from galley.planar.geometry.support import characteristic_length
+from galley.tests.planar.geometry.outlines import L, T, outlines, polygon_of
+
+
+@pytest.mark.parametrize("turn", [1, -1], ids=["counter-clockwise", "clockwise"])
+def test_a_rectangle_has_the_textbooks_numbers(turn):
+    found = mass_properties([(1, 2), (4, 2), (4, 6), (1, 6)][::turn], 2.0)
+    assert found.area == pytest.approx(12.0)
+    assert_allclose(found.centroid, [2.5, 4.0])
+    assert found.inertia == pytest.approx(2.0 * (3.0**2 + 4.0**2) / 12.0)
+
+
+def test_the_t_of_push_t_has_the_true_mass_properties():
+    found = mass_properties(T, 1.0)
+    assert found.area == pytest.approx(6300.0)
+    assert_allclose(found.centroid, [0.0, 45.0 * 2700 / 6300 + 30 * 2700 / 6300 + 15 * 3600 / 6300])
+    parts = [(3600, 15.0, 120**2 + 30**2), (2700, 75.0, 30**2 + 90**2)]
+    about = [a / 6300 * (s / 12 + (y - found.centroid[1]) ** 2) for a, y, s in parts]
+    assert found.inertia == pytest.approx(sum(about))
+
+
+def test_a_regular_polygon_tends_to_the_disc():
+    angles = 2 * np.pi * np.arange(400) / 400
+    disc = Polygon(0.3 * np.stack([np.cos(angles), np.sin(angles)], axis=1))
+    assert disc.mass_properties(2.0).inertia == pytest.approx(0.5 * 2.0 * 0.3**2, rel=1e-3)
+    assert characteristic_length(disc) == pytest.approx(2.0 / 3.0 * 0.3, rel=1e-3)
+
+
+@given(outlines(), st.floats(-100, 100), st.floats(-100, 100))
+def test_inertia_is_about_the_centroid_wherever_the_origin_is(points, x, y):
+    if polygon_of(points) is None:
+        return
+    near, far = mass_properties(points, 3.0), mass_properties(points + np.array([x, y]), 3.0)
+    assert_allclose(far.centroid, near.centroid + np.array([x, y]), atol=1e-9)
+    assert_allclose(far.inertia, near.inertia, rtol=1e-8)
+
+
+@given(outlines())
+def test_area_and_centroid_are_shapelys(points):
+    if (polygon := polygon_of(points)) is None:
+        return
+    theirs, ours = shapely.Polygon(points), polygon.mass_properties(1.0)
+    assert_allclose(ours.area, theirs.area, rtol=1e-11)
+    assert_allclose(ours.centroid, [theirs.centroid.x, theirs.centroid.y], atol=1e-9)
+    assert polygon.area > 0.0
+
+
+@given(outlines())
+def test_parts_are_convex_and_tile_the_polygon(points):
+    if (polygon := polygon_of(points)) is None:
+        return
+    parts = [shapely.Polygon(part) for part in polygon.parts]
+    for part in polygon.parts:
+        edge = np.roll(part, -1, axis=0) - part
+        cross = edge[:, 0] * np.roll(edge, -1, axis=0)[:, 1]
+        cross -= edge[:, 1] * np.roll(edge, -1, axis=0)[:, 0]
+        assert (cross >= -1e-12).all()
+    assert_allclose(sum(part.area for part in parts), polygon.area, rtol=1e-11)
+    assert_allclose(shapely.unary_union(parts).area, polygon.area, rtol=1e-9)
+
+
+@given(outlines(), outlines(), st.floats(-2, 2), st.floats(-2, 2), st.floats(-4, 4))
+def test_area_of_intersection_is_shapelys(first, second, x, y, theta):
+    a, b = polygon_of(first), polygon_of(second)
+    if a is None or b is None:
+        return
+    moved = a.moved((x, y, theta))
+    theirs = shapely.Polygon(moved.vertices).intersection(shapely.Polygon(second)).area
+    assert_allclose(intersection_area(a, b, (x, y, theta)), theirs, atol=1e-10)
+    pieces = clip(moved, b)
+    assert_allclose(sum(shapely.Polygon(p).area for p in pieces), theirs, atol=1e-10)
+
+
+def test_what_only_touches_shares_no_area():
+    square = Polygon([(0, 0), (1, 0), (1, 1), (0, 1)])
+    assert intersection_area(square, square) == pytest.approx(1.0, rel=1e-15)
+    assert intersection_area(square, square, (1.0, 0.0, 0.0)) == 0.0
+    assert intersection_area(square, square, (1.0, 1.0, 0.0)) == 0.0
+    assert clip(square, square.moved((3.0, 0.0, 0.0))) == []
+
+
+def test_a_hole_in_a_concave_shape_is_not_counted():
+    # A bar across the mouth of a U meets both of its arms.
+    u = Polygon([(0, 0), (5, 0), (5, 4), (4, 4), (4, 1), (1, 1), (1, 4), (0, 4)])
+    bar = Polygon([(-1, 2), (6, 2), (6, 3), (-1, 3)])
+    assert intersection_area(u, bar) == pytest.approx(2.0)
+    assert len(clip(u, bar)) == 2
+
+
+@given(outlines(), st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=1))
+def test_distances_are_shapelys_and_the_sign_is_negative_inside(points, asked):
+    if (polygon := polygon_of(points)) is None:
+        return
+    asked = np.array(asked)
+    distance, nearest, normal = signed_distance(polygon, asked)
+    theirs = shapely.Polygon(points)
+    for p, d, q, n in zip(asked, distance, nearest, normal, strict=True):
+        point = shapely.Point(p)
+        size = theirs.exterior.distance(point)
+        assert_allclose(abs(d), size, atol=1e-10)
+        if size > 1e-9:
+            assert (d < 0.0) == theirs.contains(point)
+        assert_allclose(np.hypot(*n), 1.0)
+        assert_allclose(q + d * n, p, atol=1e-9)  # out along the normal by the near side
+
+
+@given(outlines(), st.floats(-3, 3), st.floats(-3, 3))
+def test_the_normal_is_the_gradient_of_the_distance(points, x, y):
+    if (polygon := polygon_of(points)) is None:
+        return
+    step = 1e-6
+    stencil = np.array([(x, y), (x + step, y), (x - step, y), (x, y + step), (x, y - step)])
+    d, _, n = signed_distance(polygon, stencil)
+    if np.ptp(n, axis=0).max() > 1e-3:  # beside a kink: the medial axis, or too near a vertex
+        return
+    assert_allclose([(d[1] - d[2]) / 2e-6, (d[3] - d[4]) / 2e-6], n[0], atol=1e-4)
+
+
+def test_a_point_inside_leaves_by_the_near_side():
+    bar = Polygon([(0, 0), (10, 0), (10, 1), (0, 1)])
+    d, q, n = signed_distance(bar, [(5.0, 0.9), (5.0, 0.1), (9.95, 0.5), (5.0, 1.0)])
+    assert_allclose(d, [-0.1, -0.1, -0.05, 0.0], atol=1e-15)
+    assert_allclose(n, [(0, 1), (0, -1), (1, 0), (0, 1)])
+    assert_allclose(q[:3], [(5, 1), (5, 0), (10, 0.5)])
+
+
+@pytest.mark.parametrize(
+    ("vertices", "named"),
+    [
+        ([(0, 0), (1, 1), (1, 0), (0, 1)], "edge 2 crosses or touches edge 0"),
+        ([(0, 0), (2, 0), (2, 2), (1, 0), (0, 2)], "edge 2 crosses or touches edge 0"),
+        ([(0, 0), (1, 0), (1, 0), (0, 1)], "vertex 2 equals vertex 1"),
+        ([(0, 0), (1, 0), (0, 1), (0, 0)], "vertex 0 equals vertex 3"),
+        ([(0, 0), (2, 0), (1, 0), (1, 1)], "edge 1 folds back along edge 0"),
+        ([(0, 0), (1, 0), (2, 0)], "folds back"),
+        ([(0, 0), (1, np.nan), (2, 0)], "vertex 1 = (1, nan) is not finite"),
+        ([(0, 0), (1, 0)], "n >= 3"),
+        ([1, 2, 3], "(n, 2)"),
+        ([(0, 0), (1, 0), (0.5, 1e-13)], "edge 1 folds back along edge 0"),
+    ],
+    ids=[
+        "crossing",
+        "touching",
+        "repeated",
+        "closed_twice",
+        "spike",
+        "line",
+        "nan",
+        "two",
+        "flat_list",
+        "thin",
+    ],
+)
+def test_what_is_no_simple_polygon_is_refused_by_name(vertices, named):
+    with pytest.raises(ValueError, match=re.escape(named)):
+        mass_properties(vertices, 1.0)
+
+
+@pytest.mark.parametrize("mass", [0.0, -1.0, np.nan])
+def test_a_mass_must_be_positive(mass):
+    with pytest.raises(ValueError, match="mass = "):
+        mass_properties(L, mass)

@@ -1,0 +1,103 @@
+"""Support friction: the limit surface, and a step under it."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from galley.compiled.build import POLYGONS, ensure
+from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.support import SupportFriction, characteristic_length, support_friction
+from galley.tests.planar.geometry.outlines import L, T
+
+numbers = st.floats(-5, 5)
+positive = st.floats(0.05, 5)
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    ensure(POLYGONS)
+    from galley.planar.geometry import support_kernel
+
+    return support_kernel
+
+
+@pytest.mark.parametrize("outline", [T, L, [(0, 0), (4, 0), (4, 1), (0, 1)]], ids=["T", "L", "bar"])
+def test_characteristic_length_is_the_mean_distance_from_the_centroid(outline):
+    polygon, rng = Polygon(outline), np.random.default_rng(0)
+    # Uniform points of each triangle of the parts, weighted with its area.
+    total = 0.0
+    for part in polygon.parts:
+        for k in range(1, len(part) - 1):
+            a, b, c = part[0], part[k], part[k + 1]
+            u, v = np.sort(rng.random((2, 40000)), axis=0)
+            p = a + u[:, None] * (b - a) + (1 - v)[:, None] * (c - a)
+            double = (b - a)[0] * (c - a)[1] - (b - a)[1] * (c - a)[0]
+            far = np.hypot(*(p - polygon.mass_properties(1.0).centroid).T)
+            total += 0.5 * double * far.mean()
+    assert characteristic_length(polygon) == pytest.approx(total / polygon.area, rel=5e-3)
+
+
+@given(numbers, numbers, numbers)
+def test_a_sliding_body_is_on_the_limit_surface_and_loses_power(vx, vy, omega):
+    support = SupportFriction(limit=2.0, length=0.3)
+    v = np.array([vx, vy, omega])
+    fx, fy, torque = support.wrench(v)
+    if np.abs(v).max() < 1e-6:
+        return
+    assert np.hypot(np.hypot(fx, fy) / 2.0, torque / (2.0 * 0.3)) == pytest.approx(1.0)
+    # Of all wrenches on the surface it takes most power.
+    assert v @ [fx, fy, torque] == pytest.approx(-2.0 * np.hypot(np.hypot(vx, vy), 0.3 * omega))
+
+
+@given(numbers, numbers, numbers)
+def test_compiled_code_has_the_same_wrench(vx, vy, omega):
+    from galley.planar.geometry.support_kernel import support_wrench
+
+    support = SupportFriction(limit=2.0, length=0.3, still=1e-2)
+    compiled = support_wrench.py_func(vx, vy, omega, 2.0, 0.3, 1e-2)
+    assert_allclose(compiled, support.wrench([vx, vy, omega]), atol=1e-12)
+
+
+def test_friction_falls_off_near_rest():
+    support = support_friction(Polygon(L), 2.0, 0.5, still=0.1)
+    assert support.limit == pytest.approx(0.5 * 2.0 * 9.81)
+    assert_allclose(support.wrench([0.0, 0.0, 0.0]), 0.0)
+    assert_allclose(support.wrench([1e-6, 0.0, 0.0])[0], -support.limit * 1e-5, rtol=1e-6)
+
+
+@given(numbers, numbers, numbers, positive, positive, st.floats(0, 20), positive, st.floats(0, 0.1))
+@example(0.0, 0.0, 0.0, 1.0, 1.0, 1e-242, 1.0, 0.0)
+def test_a_step_solves_its_implicit_equation(vx, vy, omega, mass, inertia, limit, length, still):
+    ensure(POLYGONS)
+    from galley.planar.geometry.support_kernel import slowed
+
+    dt, M = 0.05, np.array([mass, mass, inertia])
+    still = 0.0 if still < 1e-3 else still
+    before = np.array([vx, vy, omega])
+    after = np.array(slowed(vx, vy, omega, mass, inertia, limit, length, still, dt))
+    force = SupportFriction(limit, length, still).wrench(after)
+    if np.abs(after).max() > 1e-9:
+        assert_allclose(M * (after - before), dt * force, atol=1e-9 * max(1.0, limit))
+    assert (after * before >= 0.0).all()
+    assert (np.abs(after) <= np.abs(before)).all()
+
+
+def test_a_body_comes_to_rest_exactly_after_its_braking_distance(kernels):
+    v, x, dt, decelerated = 2.0, 0.0, 1e-4, 3.0
+    for _ in range(round(1.0 / dt)):
+        v, _, _ = kernels.slowed(v, 0.0, 0.0, 0.5, 0.1, 0.5 * decelerated, 0.3, 0.0, dt)
+        x += dt * v
+    assert v == 0.0
+    assert x == pytest.approx(2.0**2 / (2.0 * decelerated), rel=1e-3)
+
+
+def test_a_small_push_moves_nothing(kernels):
+    assert kernels.slowed(1e-3, 1e-3, 1e-3, 1.0, 1.0, 1.0, 0.3, 0.0, 0.01) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", ["limit", "length", "still"])
+def test_bad_numbers_are_named(name):
+    with pytest.raises(ValueError, match=f"{name} = -1"):
+        SupportFriction(**{name: -1.0})

@@ -1,0 +1,114 @@
+"""One frozen config, from Python or from one YAML file."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import galley
+from galley.domain.errors import BadInput
+from galley.domain.parameters import parameters
+from galley.planar.pushing.config import ArmConfig, PushConfig, load_config
+from galley.planar.pushing.shapes import load_outline, shape
+
+EXAMPLES = Path(galley.__file__).parent / "examples" / "pushing"
+
+
+def written(folder, text):
+    path = folder / "push.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_the_shipped_example_is_read():
+    config = load_config(EXAMPLES / "pushing.yaml")
+    assert config.mass == 0.5
+    assert config.arm.links == (0.2, 0.2, 0.2, 0.2)
+    assert config.shape.vertices.tolist() == load_outline(EXAMPLES / "arrow.yaml").vertices.tolist()
+    assert config.wall_stiffness == PushConfig().wall_stiffness
+
+
+def test_every_parameter_may_stand_in_the_file(tmp_path):
+    lines = [f"{each.name}: {each.default}" for each in parameters(PushConfig)]
+    lines += ["arm:", "  links: [0.1, 0.2]"]
+    lines += [f"  {each.name}: {each.default}" for each in parameters(ArmConfig)]
+    config = load_config(written(tmp_path, "\n".join(lines)))
+    for each in parameters(PushConfig):
+        assert getattr(config, each.name) == each.default
+    assert config.arm == ArmConfig(links=(0.1, 0.2))
+
+
+def test_vertices_may_stand_in_the_file_itself(tmp_path):
+    config = load_config(written(tmp_path, "vertices: [[0, 0], [0.1, 0], [0, 0.1]]\n"))
+    assert config.shape.area == pytest.approx(0.005)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "named"),
+    [
+        ("mass: 1\nmas: 2\n", 2, "mas: unknown key; did you mean 'mass'"),
+        ("mass: 1\ncontact_stiffness: -5\n", 2, "contact_stiffness: must be a number from 0"),
+        ("mass: 0\n", 1, "mass: must be a number greater than 0"),
+        ("friction: .inf\n", 1, "friction: must be a finite number"),
+        ("substeps: 2.5\n", 1, "whole number"),
+        ("arm:\n  links: [0.1]\n  lenght: 3\n", 3, "arm.lenght: unknown key"),
+        ("arm:\n  links: [0.1, -1]\n", 2, "arm.links[1]: must be greater than 0"),
+        ("arm:\n  links: []\n", 1, "needs at least one"),
+        ("shape: Z\n", 1, "'Z': must be one of T, L, rectangle"),
+        ("shape: T\nvertices: [[0, 0], [1, 0], [0, 1]]\n", 2, "either shape or vertices"),
+        ("vertices: [[0, 0], [1, 1], [1, 0], [0, 1]]\n", 1, "edge 2 crosses or touches edge 0"),
+        ("mass: 1\nvertices:\n  - [0, 0]\n  - [1, x]\n", 4, "expected a number"),
+        ("mass: 1\ngoal_x: 9\n", 2, "beyond the table of 0.512 x 0.512 m"),
+        ("mass: 1\ngoal_y: 0.04\n", 2, "beyond the table"),
+    ],
+    ids=lambda each: each.split(":")[0] if isinstance(each, str) and "\n" in each else "",
+)
+def test_errors_have_file_and_line(tmp_path, text, line, named):
+    path = written(tmp_path, text)
+    with pytest.raises(BadInput) as error:
+        load_config(path)
+    assert f"{path}:{line}: " in str(error.value)
+    assert named in str(error.value)
+
+
+def test_a_bad_outline_file_is_named_itself(tmp_path):
+    (tmp_path / "bow.yaml").write_text(
+        "vertices:\n  - [0, 0]\n  - [1, 1]\n  - [1, 0]\n  - [0, 1]\n"
+    )
+    with pytest.raises(BadInput, match=r"bow\.yaml:1: vertices: edge 2 crosses"):
+        load_config(written(tmp_path, "shape: bow.yaml\n"))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"contact_stiffness": -1.0}, "contact_stiffness = -1"),
+        ({"dt": 0.0}, "dt = 0"),
+        ({"pusher_radius": np.nan}, "pusher_radius = nan"),
+        ({"substeps": 0}, "substeps = 0"),
+        ({"goal_x": 9.0}, "goal_x = 9: there the body is 8"),
+        ({"goal_y": 0.5}, "goal_y = 0.5: "),  # its centroid is on the table, it isn't
+        ({"height": 0.2}, "goal_y = 0.256: .*beyond the table of 0.512 x 0.2 m"),
+        ({"shape": "Q"}, "shape = 'Q'"),
+        ({"shape": [(0, 0), (1, 0), (0, 1)]}, "shape = "),
+    ],
+    ids=lambda each: "-".join(each) if isinstance(each, dict) else "",
+)
+def test_bad_numbers_are_named(change, named):
+    with pytest.raises(ValueError, match=named):
+        PushConfig(**change)
+
+
+def test_the_name_of_a_shape_stands_for_it():
+    given = PushConfig(shape="L").shape
+    assert given.vertices.tolist() == shape("L").vertices.tolist()
+
+
+def test_a_goal_may_touch_the_walls():
+    box = PushConfig(shape="rectangle", goal_x=0.06, goal_y=0.03, goal_theta=0.0)
+    assert box.goal == (0.06, 0.03, 0.0)
+
+
+def test_an_unknown_shape_is_named():
+    with pytest.raises(ValueError, match="shape = 'Q'"):
+        shape("Q")

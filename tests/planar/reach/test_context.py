@@ -1,0 +1,310 @@
+"""Distances against many points; the density under contexts and scores against its samples."""
+
+import numpy as np
+import pytest
+from matplotlib.path import Path
+from scipy.stats import chi2
+
+from galley.planar.reach import (
+    Body,
+    Circle,
+    Context,
+    DonutSampler,
+    PlanarArm,
+    Polygon,
+    Weighted,
+    box,
+    random_shapes,
+    shape_of,
+)
+from galley.planar.reach.scores import (
+    BaseTravel,
+    Clearance,
+    HardThreshold,
+    LimitMargin,
+    Manipulability,
+    Smoothness,
+    SoftAcceptance,
+    Visibility,
+    WeightedSum,
+)
+from galley.tests.effort import quick_first
+
+H = np.array([0.3, -0.2])
+LIMITS = ((-2.0, 2.0), (-2.5, 1.0))
+ARM = PlanarArm(1.0, 0.8, LIMITS)
+DENT = Polygon([[1.2, -0.2], [0.5, 0.5], [1.0, 0.4], [0.9, 1.1], [1.4, 0.9]])
+SHAPES = (Circle((-0.6, 0.1), 0.15), box((0.2, -1.0), (0.5, 0.2), 0.4), DENT)
+CONTEXT = Context(ARM, SHAPES, forbidden=(Circle((1.5, -0.9), 0.4),), view=1.5)
+ZERO = np.zeros((1, 2))
+
+
+def outline(shape, n=120):
+    """Points (k, 2) on the shape's edge."""
+    if isinstance(shape, Circle):
+        t = np.linspace(0, 2 * np.pi, 4 * n)
+        return shape.center + shape.radius * np.column_stack([np.cos(t), np.sin(t)])
+    ends = zip(shape.corners, np.roll(shape.corners, -1, axis=0), strict=True)
+    return np.concatenate([np.linspace(a, b, n) for a, b in ends])
+
+
+def within(shape, p):
+    if isinstance(shape, Circle):
+        return np.hypot(*(p - shape.center).T) <= shape.radius
+    return Path(shape.corners).contains_points(p)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_distances_of_segments_against_many_points(shape):
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(-1.5, 1.8, (2, 25, 2))
+    found = shape.distance(a, b)
+    edge = outline(shape)
+    for i in range(25):
+        line = np.linspace(a[i], b[i], 200)
+        apart = np.linalg.norm(line[:, None] - edge[None], axis=-1).min()
+        expected = 0.0 if within(shape, line).any() else apart
+        assert found[i] == pytest.approx(expected, abs=1e-2)
+    np.testing.assert_array_equal(shape.contains(a), within(shape, a))
+    assert (shape.distance(a, a)[shape.contains(a)] == 0.0).all()
+
+
+def test_distances_by_hand():
+    square = box((0.0, 0.0), (2.0, 2.0))
+    pairs = (
+        ((2, 0), (5, 0), 1.0),
+        ((2, 2), (2, 2), np.sqrt(2)),
+        ((-3, 0), (3, 0), 0.0),  # through
+        ((0.1, 0), (0.2, 0), 0.0),  # within
+        ((1, -1), (1, 1), 0.0),  # along a side
+    )
+    for a, b, expected in pairs:
+        assert square.distance(np.array(a), np.array(b)) == pytest.approx(expected)
+    assert Circle((0, 0), 1.0).distance(np.array([-3, 2]), np.array([3, 2])) == pytest.approx(1.0)
+
+
+def test_clearance_of_the_robot_against_points_of_its_outline():
+    sampler = DonutSampler(ARM, 0.05, 0.5)
+    rows = sampler.sample(H, 6, np.random.default_rng(3))
+    body = Body(0.4, 0.2, 0.06, 0.03)
+    for shape in SHAPES:
+        found = Context(ARM, (shape,), body=body).clearance(rows.q, rows.target)
+        edge = outline(shape)
+        for row, gap in zip(rows.q, found, strict=True):
+            x, y, psi, theta1, _ = row
+            u = np.array([np.cos(psi), np.sin(psi)])
+            v = np.array([-u[1], u[0]])
+            grid = [
+                0.2 * i * u + 0.1 * j * v
+                for i in np.linspace(-1, 1, 31)
+                for j in np.linspace(-1, 1, 11)
+            ]
+            base = row[:2] + np.array(grid)
+            elbow = np.array([x + np.cos(psi + theta1), y + np.sin(psi + theta1)])
+            links = np.concatenate([np.linspace([x, y], elbow, 120), np.linspace(elbow, H, 120)])
+            parts = ((base, 0.0), (row[:2] + 0.2 * u + np.zeros((1, 2)), 0.06), (links, 0.03))
+            gaps = [
+                (0.0 if within(shape, p).any() else _apart(p, edge)) - radius for p, radius in parts
+            ]
+            assert (gap <= 0.0) == (min(gaps) <= 0.0) or abs(min(gaps)) < 0.01
+            if min(gaps) > 0.01:
+                assert gap == pytest.approx(min(gaps), abs=0.01)
+
+
+def _apart(p, edge):
+    return np.linalg.norm(p[:, None] - edge[None], axis=-1).min()
+
+
+def test_an_obstacle_within_the_base_is_a_collision():
+    context = Context(ARM, (Circle((0.0, 0.06), 0.005),), body=Body(1.0, 0.5, 0.01, 0.01))
+    q = np.array([[0.0, 0.0, 0.0, -1.0, 0.5]])
+    assert context.clearance(q, ARM.fk(q[:, :3], q[:, 3:])) <= 0.0
+
+
+def test_visibility_by_hand():
+    """Camera at (0.15, 0), looking along x."""
+    q = np.array([[0.0, 0.0, 0.0, 0.0, 0.0]])
+    for target, expected in (
+        ((1.15, 0), 1.0),
+        ((1.15, 1), 0.0),
+        ((-1, 0), 0.0),
+        ((2.15, 1), 1 - 0.4636 / 0.7854),
+    ):
+        found = Context(ARM).visibility(q, np.array([target]), np.pi / 2)
+        assert found == pytest.approx(expected, abs=1e-4)
+    hidden = Context(ARM, (Circle((0.7, 0.05), 0.06),))
+    assert hidden.visibility(q, np.array([[1.15, 0.0]]), np.pi / 2) == 0.0
+    with pytest.raises(ValueError, match="7"):
+        Context(ARM, view=7.0)
+
+
+def test_forbidden_regions_and_the_whole_context_at_once():
+    rows = DonutSampler(ARM, 0.05, 0.5).sample(H, 2000, np.random.default_rng(4))
+    free = CONTEXT(rows.q, rows.target)
+    forbidden = np.hypot(*(rows.q[:, :2] - (1.5, -0.9)).T) <= 0.4
+    np.testing.assert_array_equal(CONTEXT.is_forbidden(rows.q[:, :3]), forbidden)
+    touching = CONTEXT.clearance(rows.q, rows.target) <= 0.0
+    unseen = CONTEXT.visibility(rows.q, rows.target, 1.5) == 0.0
+    assert forbidden.any()
+    assert touching.any()
+    assert (unseen & ~touching & ~forbidden).any()
+    np.testing.assert_array_equal(free == 1.0, ~(forbidden | touching | unseen))
+    assert 0.1 < free.mean() < 0.9
+
+
+def test_random_contexts_leave_the_target_alone():
+    for seed in range(4):
+        shapes = random_shapes(H, 6, (1.5, 0.05, 0.3), np.random.default_rng(seed))
+        assert len(shapes) == 6
+        assert all(shape_of(*each).distance(H, H) >= 0.05 for each in shapes)
+        assert shapes == random_shapes(H, 6, (1.5, 0.05, 0.3), np.random.default_rng(seed))
+    with pytest.raises(ValueError, match="no place"):
+        random_shapes(H, 1, (0.01, 0.05, 0.3), np.random.default_rng(0))
+
+
+def test_scores_by_hand():
+    q = np.array([[0.6, 0.8, 0.1, 1.0, -0.75]])
+    assert Manipulability()(q, ZERO) == pytest.approx(np.sin(0.75))
+    assert LimitMargin(ARM)(q, ZERO) == pytest.approx(min(2 * 1.0 / 4.0, 2 * 1.75 / 3.5))
+    assert BaseTravel(np.zeros(2), 2.0)(q, ZERO) == pytest.approx(np.exp(-0.5))
+    assert Smoothness(ARM, [1.0, 0.25])(q, ZERO) == pytest.approx(np.exp(-1.0))
+    free = PlanarArm(1.0, 0.8)
+    assert Smoothness(free, [1.0, 6.0])(q, ZERO) == pytest.approx(np.exp(2 * np.pi - 6.75))
+    near = Context(ARM, (Circle((0.6, 1.5), 0.1),))
+    gap = near.clearance(q, ZERO)
+    assert Clearance(near, 2.0)(q, ZERO) == pytest.approx(np.clip(gap / 2.0, 0, 1))
+    total = WeightedSum(((2.0, Manipulability()), (1.0, BaseTravel(np.zeros(2), 2.0))))
+    assert total.bound == 3.0
+    assert total(q, ZERO) == pytest.approx(2 * np.sin(0.75) + np.exp(-0.5))
+    assert SoftAcceptance(total)(q, ZERO) == pytest.approx(total(q, ZERO) / 3.0)
+    assert HardThreshold(total, 1.9)(q, ZERO) == 1.0
+    assert HardThreshold(total, 2.1)(q, ZERO) == 0.0
+
+
+EVERY = WeightedSum(
+    (
+        (1.0, Manipulability()),
+        (1.0, LimitMargin(ARM)),
+        (0.5, Clearance(CONTEXT)),
+        (0.4, Smoothness(ARM, [0.0, 0.5])),
+        (0.4, BaseTravel(np.zeros(2))),
+        (0.3, Visibility(CONTEXT)),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    "case",
+    quick_first(
+        2,
+        [
+            ((CONTEXT, SoftAcceptance(EVERY)), "both", 0.0),
+            ((CONTEXT,), "one", 0.4),
+            ((CONTEXT,), "both", 0.0),
+            ((SoftAcceptance(EVERY),), "both", 0.4),
+            ((HardThreshold(EVERY, 1.6),), "one", 0.0),
+        ],
+    ),
+)
+@pytest.mark.slow
+def test_weighted_density_matches_its_samples(case):
+    """Against a random quadrature of its own: bases uniform in the ring, headings uniform."""
+    weights, branches, sigma = case
+    sampler = DonutSampler(ARM, 0.05, sigma, "area", branches)
+    weighted = Weighted(sampler, weights, 8192)
+    rng = np.random.default_rng(5)
+    n = 8000
+    r, phi = sampler.r_quantile(rng.random(n)), rng.uniform(-np.pi, np.pi, n)
+    delta = rng.uniform(-1.8, 1.8, n) * (sigma > 0)
+    base = np.column_stack([H[0] + r * np.cos(phi), H[1] + r * np.sin(phi), phi + np.pi + delta])
+    theta, valid = ARM.ik_batch(base, H)
+    i, side = np.nonzero(valid)
+    q = np.column_stack([base[i], theta[i, side]])
+    q = q if sigma else np.delete(q, 2, axis=1)
+    volume = np.pi * (sampler.r_max**2 - sampler.r_min**2) / n * (3.6 if sigma else 1.0)
+    mass = np.exp(weighted.log_density(q, H)) * volume
+    assert mass.sum() == pytest.approx(1.0, abs=0.05)  # the chance error of the oracle
+    rows = weighted.sample(H, 4000, rng)
+    _, first = np.unique(rows.source, return_index=True)
+    coin = rng.integers(2, size=4000)
+    chosen = first if branches == "one" else np.nonzero((rows.elbow < 0) == coin[rows.source])[0]
+    share = np.bincount(_bins(q), mass, 16) / mass.sum()
+    noise = np.bincount(_bins(q), mass**2, 16) / mass.sum() ** 2  # variance of the oracle's share
+    counts = np.bincount(_bins(rows.q[chosen]), minlength=16)
+    total = counts.sum()
+    seen = share * total > 5
+    variance = (share * total + noise * total**2)[seen]
+    terms = (counts - share * total)[seen] ** 2 / variance
+    assert chi2.sf(terms.sum(), seen.sum() - 1) > 1e-4
+
+
+def _bins(q):
+    """Eight directions by two elbows."""
+    phi = np.arctan2(q[:, 1] - H[1], q[:, 0] - H[0])
+    eighth = np.clip((phi + np.pi) / (np.pi / 4), 0, 7).astype(int)
+    return 2 * eighth + (np.sin(q[:, -1]) > 0)
+
+
+@pytest.mark.parametrize(
+    ("weights", "limits", "points"),
+    [
+        ((CONTEXT,), LIMITS, 8192),
+        ((SoftAcceptance(EVERY),), LIMITS, 8192),
+        # These leave a few thousandths of all bases.
+        ((Context(ARM, view=2.6),), ((0.5, 0.9), (0.3, 1.2)), 1024),
+        ((Context(ARM, view=1.5),), ((0.3, 0.7), (0.3, 1.2)), 1024),
+    ],
+)
+def test_keep_rates_by_quadrature_and_by_rejection_agree(weights, limits, points):
+    weighted = Weighted(DonutSampler(PlanarArm(1.0, 0.8, limits), 0.05, 0.4), weights, points)
+    rate, error = weighted.keep_rate(H)
+    n = int(2500 / weighted.sampler.keep_rate())
+    rows = weighted.sampler.sample(H, n, np.random.default_rng(6))
+    # Rows of one base are dependent: they count together.
+    kept = np.bincount(rows.source, weighted.weight(rows.q, rows.target), n)
+    count = np.bincount(rows.source, minlength=n)
+    by_chance = kept.sum() / count.sum()
+    deviation = np.linalg.norm(kept - by_chance * count) / count.sum()
+    assert 0.0 < deviation < 0.02
+    assert abs(rate - by_chance) < 4 * deviation + 4 * error
+    assert error < 0.004
+
+
+def test_where_nothing_is_free_nothing_has_a_density():
+    weighted = Weighted(DonutSampler(ARM, 0.05, 0.0), (Context(ARM, (Circle(H, 0.1),)),), 64)
+    rate, error = weighted.keep_rate(H)
+    assert rate == 0.0
+    assert 0.0 < error <= 1 / 64  # none of 64 bases: no certainty
+    assert len(weighted.sample(H, 100, np.random.default_rng(0))) == 0
+    rows = weighted.sampler.sample(H, 10, np.random.default_rng(0))
+    assert (weighted.log_density(rows.q, H) == -np.inf).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: Circle((0, 0), -1.0), "-1"),
+        (lambda: Circle((0, np.nan), 1.0), "nan"),
+        (lambda: Polygon([[0, 0], [1, 1]]), r"\(2, 2\)"),
+        (lambda: Polygon([[0, 0], [1, 1], [1, 0], [0, 1]]), "edge 2 crosses or touches edge 0"),
+        (lambda: box((0, 0), (1, 0)), r"\(1, 0\)"),
+        (lambda: Body(length=-1.0), "-1"),
+        (lambda: Context(ARM, margin=-0.1), "-0.1"),
+        (lambda: WeightedSum(((-1.0, Manipulability()),)), "-1"),
+        (lambda: WeightedSum(()), r"\(\)"),
+        (lambda: HardThreshold(EVERY, 9.0), "9"),
+        (lambda: LimitMargin(PlanarArm(1, 1)), "None"),
+        (lambda: Clearance(CONTEXT, 0.0), "0"),
+        (lambda: Smoothness(ARM, [1.0]), r"\[1.0\]"),
+        (lambda: Weighted(DonutSampler(ARM, 0.1, 0.1), (), 3), "3"),
+    ],
+)
+def test_bad_input_names_the_value(make, named):
+    with pytest.raises(ValueError, match=named):
+        make()
+
+
+def test_a_weight_beyond_one_is_refused():
+    weighted = Weighted(DonutSampler(ARM, 0.1, 0.1), (EVERY,))
+    with pytest.raises(ValueError, match=r"\[0, 1\]"):
+        weighted.sample(H, 100, np.random.default_rng(0))

@@ -1,0 +1,351 @@
+"""Parquet shards of p(Q | H): bytes, resumption after a kill, split, refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from matplotlib.path import Path
+
+from galley.cli import main
+from galley.domain.errors import BadInput
+from galley.planar.reach import DonutSampler, PlanarArm
+from galley.planar.reach.dataset import (
+    INFO,
+    DatasetSettings,
+    load,
+    obstacles_of,
+    read_settings,
+    write_dataset,
+)
+from galley.tests.digests import digests
+
+LIMITS = ((-1.2, 2.0), (-2.4, 2.4))
+SAMPLER = DonutSampler(PlanarArm(1.0, 0.8, LIMITS), 0.05, 0.4)
+SETTINGS = DatasetSettings(
+    SAMPLER, 2500, bounds=((-2.0, 1.0), (0.0, 3.0)), seed=7, every=4, shard_bases=700
+)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dataset")
+    assert write_dataset(SETTINGS, folder, workers=1) == []
+    return folder
+
+
+def test_bytes_do_not_depend_on_the_workers(written, tmp_path):
+    assert write_dataset(SETTINGS, str(tmp_path), workers=2) == []
+    assert digests(tmp_path) == digests(written)
+    assert len(digests(written)) == 5  # four shards and dataset.json
+
+
+def test_rows_reach_their_target_from_the_ring_within_limits(written):
+    rows = load(written, "all")
+    hand = SAMPLER.arm.fk(rows.q[:, :3], rows.q[:, 3:])
+    np.testing.assert_allclose(hand, rows.target, atol=1e-12)
+    r = np.linalg.norm(rows.q[:, :2] - rows.target, axis=1)
+    assert r.min() >= SAMPLER.r_min - 1e-12
+    assert r.max() <= SAMPLER.r_max + 1e-12
+    low, high = np.array(LIMITS).T
+    assert ((rows.q[:, 3:] >= low) & (rows.q[:, 3:] <= high)).all()
+    assert (np.sign(np.sin(rows.q[:, 4])) == rows.elbow).all()
+    box = np.array(SETTINGS.bounds)
+    assert ((rows.target >= box[:, 0]) & (rows.target <= box[:, 1])).all()
+
+
+def test_number_of_rows_is_that_of_the_keep_rate(written):
+    rows, info = load(written, "all"), json.loads((written / INFO).read_text())
+    assert info["rows"] == len(rows) == sum(info["rows_of_shards"])
+    # Rows of one base are dependent: the standard error is at most that of n bases of two rows.
+    n, rate = SETTINGS.bases, SAMPLER.keep_rate()
+    assert abs(len(rows) - 2 * n * rate) < 4 * 2 * np.sqrt(n * rate * (1 - rate))
+    assert info["keep_rate"] == rate
+
+
+def test_shards_are_independent_streams(written):
+    rows = load(written, "all")
+    first = rows.q[rows.source < 700]
+    second = rows.q[(rows.source >= 700) & (rows.source < 1400)]
+    assert not np.isin(first[:, 0], second[:, 0]).any()
+    # By numpy's own spawning, not by the key that the shard is made with.
+    stream = np.random.SeedSequence(7).spawn(3)[2]
+    again = np.random.default_rng(stream).uniform([-2, 0], [1, 3], (700, 2))
+    third = (rows.source >= 1400) & (rows.source < 2100)
+    np.testing.assert_array_equal(rows.target[third], again[rows.source[third] - 1400])
+
+
+def test_no_base_is_in_both_splits(written):
+    train, validation, everything = (load(written, each) for each in ("train", "validation", "all"))
+    assert not set(train.source) & set(validation.source)
+    assert len(train) + len(validation) == len(everything)
+    assert (validation.source % 4 == 3).all()
+    assert len(set(validation.source)) / len(set(everything.source)) == pytest.approx(
+        0.25, abs=0.04
+    )
+
+
+def test_settings_and_metadata_survive(written):
+    assert read_settings(written) == SETTINGS
+    for k in range(SETTINGS.shards):
+        stored = pq.read_metadata(written / f"shard-{k:05d}.parquet").metadata[b"galley"]
+        record = json.loads(stored)
+        assert record["shard"] == k
+        assert DatasetSettings.of_record(record["settings"]) == SETTINGS
+        assert record["rows_are"].startswith("a row for each base and each elbow")
+
+
+@pytest.mark.parametrize(
+    ("sampler", "columns"),
+    [(replace(SAMPLER, heading_sigma=0.0), 8), (replace(SAMPLER, branches="one"), 9)],
+    ids=["no psi", "one row for each base"],
+)
+def test_other_charts(sampler, columns, tmp_path):
+    settings = replace(SETTINGS, sampler=sampler, bounds=None, target=(1.0, 2.0))
+    write_dataset(settings, tmp_path, workers=1)
+    assert len(pq.read_schema(tmp_path / "shard-00000.parquet").names) == columns
+    rows = load(tmp_path, "all")
+    assert np.isfinite(sampler.log_density(rows.q, rows.target)).all()
+    assert (rows.target == (1.0, 2.0)).all()
+    if sampler.branches == "one":
+        assert len(np.unique(rows.source)) == len(rows)
+
+
+def test_resumes_after_a_kill_without_loss_or_duplicates(tmp_path):
+    options = [
+        "--bases",
+        "300000",
+        "--shard",
+        "20000",
+        "--jobs",
+        "1",
+        "--limits",
+        "-1",
+        "1",
+        "-2",
+        "2",
+    ]
+    call = [sys.executable, "-m", "galley", "reach", "sample", *options, "--out"]
+    killed = subprocess.Popen(
+        [*call, str(tmp_path / "killed")], stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "killed" / "shard-00002.parquet").exists():
+        assert time.monotonic() < deadline
+        assert killed.poll() is None, "ended before it was killed"
+        time.sleep(0.005)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    there = len(list((tmp_path / "killed").glob("shard-*.parquet")))
+    assert 3 <= there < 15
+    with pytest.raises(BadInput, match=f"unfinished, {there} of 15 shards"):
+        load(tmp_path / "killed")
+    kept = (tmp_path / "killed" / "shard-00000.parquet").stat().st_mtime_ns
+    for name in ("killed", "whole"):
+        assert main([*call[3:], str(tmp_path / name)]) == 0
+    assert (tmp_path / "killed" / "shard-00000.parquet").stat().st_mtime_ns == kept
+    assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
+
+
+def test_a_damaged_shard_is_written_again(written, tmp_path):
+    write_dataset(SETTINGS, tmp_path, workers=1)
+    path = tmp_path / "shard-00001.parquet"
+    path.write_bytes(path.read_bytes()[:1000])
+    assert write_dataset(SETTINGS, tmp_path, workers=1) == []
+    assert digests(tmp_path) == digests(written)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"seed": 8}, "seed 7, not 8"),
+        ({"bases": 2600}, "bases 2500, not 2600"),
+        ({"sampler": replace(SAMPLER, radial="area")}, "radial linear, not area"),
+        ({"sampler": replace(SAMPLER, epsilon=0.06)}, r"epsilon 0\.05, not 0\.06"),
+    ],
+    ids=["seed", "bases", "radial", "epsilon"],
+)
+def test_other_settings_are_refused_by_name(change, named, written):
+    before = digests(written)
+    with pytest.raises(BadInput, match=named):
+        write_dataset(replace(SETTINGS, **change), written)
+    assert digests(written) == before
+
+
+def test_another_version_is_refused_by_name(tmp_path):
+    write_dataset(SETTINGS, tmp_path, workers=1)
+    info = json.loads((tmp_path / INFO).read_text())
+    info["versions"]["numpy"] = "1.0"
+    (tmp_path / INFO).write_text(json.dumps(info))
+    with pytest.raises(BadInput, match=r"made with numpy 1\.0"):
+        write_dataset(SETTINGS, tmp_path, workers=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "is not a dataset"),
+        ("{}", "is not a dataset"),
+        ('{"format": 99}', "has format 99"),
+        ('{"format": 2, "settings": {"l1": 1}}', "is not a dataset"),
+        (None, "has no dataset"),
+    ],
+)
+def test_a_folder_that_is_no_dataset(text, named, tmp_path):
+    if text is not None:
+        (tmp_path / INFO).write_text(text)
+    for read in (load, read_settings):
+        with pytest.raises(BadInput, match=named):
+            read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"bases": 0}, "bases must be 1 or more, got 0"),
+        ({"seed": -1}, "seed must be 0 or more, got -1"),
+        ({"every": 1}, "every must be 2 or more, got 1"),
+        ({"target": (0.0, 0.0)}, "give one of target and bounds"),
+        ({"bounds": ((1.0, -1.0), (0.0, 1.0))}, "bounds must be"),
+        ({"bounds": None, "target": (np.nan, 0.0)}, "target must be finite"),
+    ],
+)
+def test_bad_settings(change, named):
+    with pytest.raises(ValueError, match=named):
+        replace(SETTINGS, **change)
+
+
+def test_filters_leave_the_rows_and_the_density_that_they_say(tmp_path):
+    settings = replace(
+        SETTINGS,
+        bounds=None,
+        target=(1.0, 2.0),
+        obstacles=(("circle", (1.6, 2.0, 0.2)),),
+        scores=(("manipulability", 2.0), ("margin", 1.0)),
+        threshold=2.0,
+    )
+    write_dataset(settings, tmp_path, workers=1)
+    assert read_settings(tmp_path) == settings
+    rows = load(tmp_path, "all")
+    assert 100 < len(rows) < 2500
+    away = np.linalg.norm(SAMPLER.arm.chain.points(rows.q[:, :3], rows.q[:, 3:])
+                          - (1.6, 2.0), axis=2)  # fmt: skip
+    assert away.min() > 0.2
+    low, high = np.array(LIMITS).T
+    theta = rows.q[:, 3:]
+    margin = (2 * np.minimum(theta - low, high - theta) / (high - low)).min(axis=1)
+    assert (2 * np.abs(np.sin(theta[:, 1])) + margin).min() >= 2.0
+    # A hard filter leaves the density as it was, over the share that is kept.
+    logs = settings.law().log_density(rows.q, rows.target)
+    ratio = logs - SAMPLER.log_density(rows.q, rows.target)
+    kept = len(rows) / (2 * SETTINGS.bases * SAMPLER.keep_rate())
+    np.testing.assert_allclose(ratio, ratio[0])
+    assert np.exp(-ratio[0]) == pytest.approx(kept, abs=0.03)
+
+
+CLUTTERED = replace(
+    SETTINGS,
+    bases=900,
+    bases_per_target=300,
+    obstacles=(("box", (0.4, 1.0, 0.3, 0.2, 0.5)),),
+    forbidden=(("polygon", (-2.0, 2.0, 0.0, 2.0, 0.0, 4.0)),),
+    random=(2, 0.1, 0.3),
+    margin=0.01,
+    shard_bases=600,
+)
+
+
+def test_random_obstacles_are_drawn_for_each_target_and_are_in_its_rows(tmp_path):
+    for name, workers in (("one", 1), ("two", 2)):
+        (tmp_path / name).mkdir()
+        assert write_dataset(CLUTTERED, tmp_path / name, workers=workers) == []
+    assert digests(tmp_path / "one") == digests(tmp_path / "two")
+    assert read_settings(tmp_path / "one") == CLUTTERED
+    rows, obstacles = load(tmp_path / "one", "all"), obstacles_of(tmp_path / "one")
+    texts = [str(each) for each in obstacles]
+    assert len(obstacles) == len(rows)
+    targets = np.unique(rows.source // 300)
+    assert len(targets) == len(set(texts)) == len(np.unique(rows.target, axis=0)) == 3
+    arm = SAMPLER.arm.chain.points(rows.q[:, :3], rows.q[:, 3:])
+    line = np.linspace(0.0, 1.0, 60)[:, None]
+    for points, drawn in zip(arm[::7], obstacles[::7], strict=True):
+        assert len(drawn) == 2
+        links = np.concatenate([(1 - line) * points[k] + line * points[k + 1] for k in (0, 1)])
+        for kind, numbers in (*CLUTTERED.obstacles, *drawn):
+            if kind == "circle":
+                apart = np.hypot(*(links - numbers[:2]).T) - numbers[2]
+                assert apart.min() > 0.01 + 0.02  # the margin, and half a link's width
+            elif kind == "polygon":
+                assert not Path(np.reshape(numbers, (-1, 2))).contains_points(links).any()
+            else:
+                c, s = np.cos(numbers[4]), np.sin(numbers[4])
+                along = (links - numbers[:2]) @ np.array([[c, -s], [s, c]])
+                assert (np.abs(along) > np.array(numbers[2:4]) / 2).any(axis=1).all()
+    assert not ((rows.q[:, 0] < 0) & (rows.q[:, 1] > 2) & (rows.q[:, 1] < rows.q[:, 0] + 4)).any()
+    # For each target's own law the share that is kept is the one that its density says.
+    for k in targets:
+        here = rows.source // 300 == k
+        law = replace(CLUTTERED.law(obstacles[int(np.argmax(here))]), points=4096)
+        logs = law.log_density(rows.q[here][:5], rows.target[here][:5])
+        kept = np.exp(SAMPLER.log_density(rows.q[here][:5], rows.target[here][:5]) - logs)
+        assert kept == pytest.approx(here.sum() / (600 * SAMPLER.keep_rate()), abs=0.12)
+
+
+def test_bases_in_turn_share_a_target(tmp_path):
+    write_dataset(replace(SETTINGS, bases_per_target=50), tmp_path, workers=1)
+    rows = load(tmp_path, "all")
+    assert len(np.unique(rows.target, axis=0)) == 50
+    assert (np.diff(rows.target[:, 0])[np.diff(rows.source // 50) == 0] == 0.0).all()
+    assert obstacles_of(tmp_path) == [[]] * len(rows)
+
+
+def test_a_target_is_for_training_or_for_validation(tmp_path):
+    """Though its bases are no divisor of a shard's."""
+    write_dataset(replace(SETTINGS, bases_per_target=60), tmp_path, workers=1)
+    train, validation = (
+        {tuple(each) for each in load(tmp_path, split).target} for split in ("train", "validation")
+    )
+    assert not train & validation
+    assert len(validation) == 10
+    assert len(train) == 12 + 12 + 12 + 7 - 10
+
+
+def test_a_view_leaves_rows_that_face_the_target(tmp_path):
+    settings = replace(SETTINGS, view=1.0)
+    write_dataset(settings, tmp_path, workers=1)
+    rows, everything = load(tmp_path, "all"), replace(settings, view=None).sample(0)
+    assert 0 < len(rows) < settings.bases * 2 * SAMPLER.keep_rate()
+    ahead = np.column_stack([np.cos(rows.q[:, 2]), np.sin(rows.q[:, 2])])
+    camera = rows.q[:, :2] + 0.15 * ahead  # the middle of the front side
+    sight = rows.target - camera
+    cosine = (sight * ahead).sum(axis=1) / np.linalg.norm(sight, axis=1)
+    assert cosine.min() >= np.cos(0.5)
+    assert np.isin(rows.q[rows.source < 700, 0], everything.q[:, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"obstacles": (("circle", (0.0, 0.0, -1.0)),)}, "radius"),
+        ({"forbidden": (("box", (0.0, 0.0, 1.0)),)}, "got box 0 0 1"),
+        ({"obstacles": (("star", (0.0, 0.0, 1.0)),)}, "shapes are circle"),
+        ({"random": (2, 0.3, 0.1)}, "got 0.3 and 0.1"),
+        ({"margin": -1.0}, "margin must not be negative, got -1"),
+        ({"view": 9.0}, "view must be in"),
+        ({"scores": (("speed", 1.0),)}, "got 'speed'"),
+        ({"scores": (("margin", -1.0),)}, "must not be negative"),
+        ({"threshold": 0.5}, "threshold 0.5 needs scores"),
+    ],
+)
+def test_bad_filters(change, named):
+    with pytest.raises(ValueError, match=named):
+        replace(SETTINGS, **change)

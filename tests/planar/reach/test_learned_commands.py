@@ -1,0 +1,98 @@
+"""``galley reach train`` and ``eval``."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from galley.cli import main
+from galley.planar.commands.reach import plot
+from galley.planar.reach.learned import load_checkpoint
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["eval", "nofile"], "nofile: no such file"),
+        (["eval", "text"], "text: is not a checkpoint of galley reach train"),
+        (["train", "--out", "no/where"], "no/where: its folder does not exist"),
+        (["train", "--out", "m", "--data", "d", "--l1", "2"], "--l1 does not go with --data"),
+        (["train", "--out", "m", "--data", "d", "--bases", "2"], "--bases does not go with --data"),
+        (["train", "--out", "m", "--data", "d"], "d: has no dataset"),
+        (["train", "--out", "m", "--heading-sigma", "0"], "heading_sigma is 0"),
+        (["train", "--out", "m", "--circle", "0.4", "0.1"], "smaller first, got 0.4 and 0.1"),
+        (["train", "--out", "m", "--bases", "2"], "too few rows"),
+        (["train", "--bases", "100", "--steps", "1"], "steps must be 2 or more, got 1"),
+        (["eval"], "model.safetensors: no such file"),
+    ],
+)
+def test_bad_input_is_one_line(command, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("no checkpoint")
+    assert main(["reach", *command]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert {each.name for each in tmp_path.iterdir()} == {"text"}
+
+
+@pytest.mark.slow
+def test_sample_train_and_eval_in_turn(tmp_path, capsys):
+    data, model = str(tmp_path / "data"), str(tmp_path / "model")
+    limits = ["--limits", "-2", "0.9", "-3", "3"]
+    assert main(["reach", "sample", "--bases", "20000", *limits, "--jobs", "1", "--out", data]) == 0
+    assert main(["reach", "train", "--data", data, "--steps", "120", "--out", model]) == 0
+    assert "s left" in capsys.readouterr().out
+    assert main(["reach", "eval", model, "--bases", "5000", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["reachable"] == 1.0
+    assert abs(found["kl_nats"]) < 0.2
+    assert main(["reach", "eval", model, "--bases", "5000"]) == 0
+    assert f"{found['kl_nats']:.4f} +- {found['kl_error']:.4f}" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_hands_of_a_flow_of_whole_q_are_drawn_beside_those_of_a_model(
+    tmp_path, monkeypatch, capsys
+):
+    import galley.planar.reach.pictures as pictures
+
+    drawn, draw = {}, pictures.draw_hands
+    monkeypatch.setattr(plot, "_WHOLE_STEPS", 80)
+    monkeypatch.setattr(
+        pictures, "draw_hands", lambda path, misses: (drawn.update(misses), draw(path, misses))
+    )
+    model, few = str(tmp_path / "model"), ["--bases", "5000"]
+    assert main(["reach", "train", *few, "--steps", "3", "--out", model]) == 0
+    capsys.readouterr()
+    chosen = ["--kind", "hands", "--model", model, "--out", str(tmp_path)]
+    assert main(["reach", "plot", *few, *chosen]) == 0
+    losses = [float(each) for each in re.findall(r"loss (\S+)", capsys.readouterr().out)]
+    assert losses[-1] < losses[0] - 1.0
+    assert (tmp_path / "hands.png").stat().st_size > 10_000
+    whole, exact = (np.hypot(*each.T) for each in drawn.values())
+    assert exact.max() < 1e-12
+    assert 0.01 < np.median(whole) < 1.8
+
+
+@pytest.mark.slow
+def test_a_killed_training_leaves_a_whole_checkpoint(tmp_path):
+    path = tmp_path / "model"
+    command = [sys.executable, "-m", "galley", "reach", "train", "--out", str(path)]
+    with subprocess.Popen(
+        [*command, "--bases", "5000", "--steps", "4000"], stdout=subprocess.DEVNULL
+    ) as process:
+        try:
+            deadline = time.monotonic() + 300.0
+            while not path.exists() and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.05)
+        finally:
+            process.send_signal(signal.SIGKILL)
+    model = load_checkpoint(path)
+    assert 0 < model.history["step"] < 4000
+    assert len(model.sample((0.0, 0.0), 100, 0)) == 100

@@ -1,0 +1,144 @@
+"""``galley reach`` from the command line: help, bad input, missing extras, the whole sequence."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from galley.cli import main
+from galley.planar.commands.reach import COMMANDS
+from galley.planar.commands.reach.plot import KINDS
+from galley.planar.reach.dataset import load, read_settings
+
+
+@pytest.fixture
+def run(capsys):
+    """``run(*words)``: exit status, stdout and stderr of ``galley reach``."""
+
+    def call(*words):
+        try:
+            status = main(["reach", *map(str, words)])
+        except SystemExit as end:  # argparse
+            status = end.code
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["sample", "--epsilon", 3], "epsilon must be in [0, 0.8)"),
+        (["sample", "--limits", 2, 1, -1, 1], "limits of joint 1 are empty: 2 >= 1"),
+        (["sample", "--limits", 2, 2.5, 0.1, 0.2, "--heading-sigma", 0], "within the limits"),
+        (["sample", "--l1", -1], "argument --l1: must be a number greater than 0"),
+        (["sample", "--l2", "nan"], "argument --l2"),
+        (["sample", "--bounds", 1, 0, 0, 1], "bounds must be"),
+        (["sample", "--target", 0, 0, "--bounds", 0, 1, 0, 1], "not allowed with"),
+        (["sample", "--validation", 1], "every must be 2 or more, got 1"),
+        (["sample", "--box", 1, 2, 3], "got box 1 2 3"),
+        (["sample", "--forbid", "star", 1], "got star 1"),
+        (["sample", "--forbid", "circle", "x"], "'x' is not a number"),
+        (["sample", "--random", 1.5, 0.1, 0.2], "--random needs a number of obstacles from 1"),
+        (["sample", "--random", 2, 0.3, 0.2], "0 < least <= greatest, got 0.3 and 0.2"),
+        (["sample", "--taget", 0, 0], "did you mean '--target'?"),
+        (["sampel"], "invalid choice: 'sampel'"),
+        ([], "required: COMMAND"),
+        (["plot", "--kind", "pie"], "invalid choice: 'pie'"),
+        (["plot", "--data", "nowhere"], "nowhere: has no dataset"),
+        (["plot", "--data", "nowhere", "--l1", 2], "--l1 is that of the dataset"),
+        (["plot", "--kind", "donut", "--model", "m"], "--model is drawn by --kind density and"),
+        (["plot", "--kind", "donut", "density", "--model", "m"], "m: no such file"),
+        (["plot", "--kind", "joints", "--data", "d", "--bases", 9], "--bases has no effect"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(words, named, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run(*words)
+    assert status == 2
+    assert named in err.splitlines()[-1]
+    assert "Traceback" not in err
+    assert not out
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_folder_of_something_else_is_refused(run, tmp_path):
+    (tmp_path / "thesis.txt").write_text("all of it")
+    status, _, err = run("sample", "--out", tmp_path)
+    assert status == 2
+    assert "holds other files" in err
+    assert [each.name for each in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_without_pyarrow_it_says_what_to_install(run, tmp_path, monkeypatch):
+    found = importlib.util.find_spec
+    missing = lambda name: None if name == "pyarrow" else found(name)  # noqa: E731
+    monkeypatch.setattr("galley.cli.common.arguments.find_spec", missing)
+    status, _, err = run("sample", "--out", tmp_path / "data")
+    assert status == 2
+    assert err == "galley reach sample: error: needs pyarrow: pip install 'galley-tamp[data]'\n"
+    assert not (tmp_path / "data").exists()
+
+
+def test_sample_then_plot(run, tmp_path):
+    data, plots = tmp_path / "data", tmp_path / "plots"
+    status, out, _ = run("sample", "--bases", 3000, "--target", 1, 2, "--jobs", 1, "--out", data)
+    assert status == 0
+    assert "6000 rows, 2.000 a base, in 1 file" in out
+    assert len(load(data)) == 5400
+    status, out, err = run("plot", "--data", data, "--kind", "donut", "joints", "--out", plots)
+    assert (status, err) == (0, "")
+    assert sorted(each.name for each in plots.iterdir()) == ["donut.png", "joints.png"]
+
+
+def test_a_dataset_that_is_too_small_to_draw_is_refused(run, tmp_path):
+    data, plots = tmp_path / "data", tmp_path / "plots"
+    assert run("sample", "--bases", 5, "--jobs", 1, "--out", data)[0] == 0
+    status, _, err = run("plot", "--data", data, "--out", plots)
+    assert status == 2
+    assert "has no validation rows to draw" in err
+    assert err.count("\n") == 1
+    assert not plots.exists()
+
+
+def test_a_dataset_without_rows_is_no_success(run, tmp_path):
+    words = ("--circle", 0, 0, 5, "--target", 0, 0, "--bases", 20, "--jobs", 1)
+    status, out, err = run("sample", *words, "--out", tmp_path / "data")
+    assert status == 1
+    assert "0 rows" in out
+    assert err == "the dataset is empty: no candidate base passes the filters\n"
+
+
+def test_shapes_of_the_command_line_are_those_of_the_settings(run, tmp_path):
+    words = (
+        "--circle", 1, 0, 0.2, "--box", 0, 1, 0.3, 0.2, "--box", 1, 1, 0.1, 0.2, 0.5,
+        "--polygon", 0, 0, 1, 0, 0, 1, "--forbid", "circle", 2, 2, 0.5, "--margin", 0.01,
+        "--random", 1, 0.1, 0.2, "--bases-per-target", 50, "--bases", 100, "--jobs", 1,
+    )  # fmt: skip
+    assert run("sample", *words, "--out", tmp_path / "data")[0] == 0
+    found = read_settings(tmp_path / "data")
+    assert found.obstacles == (
+        ("circle", (1.0, 0.0, 0.2)),
+        ("box", (0.0, 1.0, 0.3, 0.2)),
+        ("box", (1.0, 1.0, 0.1, 0.2, 0.5)),
+        ("polygon", (0.0, 0.0, 1.0, 0.0, 0.0, 1.0)),
+    )
+    assert found.forbidden == (("circle", (2.0, 2.0, 0.5)),)
+    assert (found.margin, found.random, found.bases_per_target) == (0.01, (1, 0.1, 0.2), 50)
+
+
+@pytest.mark.slow
+def test_every_kind_of_picture_is_drawn(run, tmp_path):
+    status, _, err = run("plot", "--kind", "all", "--bases", 300, "--out", tmp_path)
+    assert (status, err) == (0, "")
+    # That of hands trains a model: it is drawn by its own name (test_learned_commands).
+    assert {each.stem for each in tmp_path.iterdir()} == set(KINDS) - {"hands"}
+    assert all(each.stat().st_size > 10_000 for each in tmp_path.iterdir())
+
+
+def test_help_lists_the_subcommands(run):
+    status, out, _ = run("--help")
+    assert status == 0
+    assert all(f"    {name} " in out for name in COMMANDS)

@@ -1,0 +1,263 @@
+"""``galley compare`` as a user calls it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import imageio_ffmpeg
+import numpy as np
+import pytest
+
+from galley.cli import main
+from galley.domain.failure import Failure, FailureKind
+from galley.studies.comparison import runner
+from galley.studies.comparison.methods import METHODS, Attempt
+from galley.tests.effort import quick_first
+
+SEED_FILES = [
+    "compare.json",
+    "compare.png",
+    "trajectory_opt.npy",
+    "trajectory_qp.npy",
+    "trajectory_rrt.npy",
+]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capfd):
+    """``run("--seed", 1)``: status, stdout, stderr; the results go to ``out``."""
+    monkeypatch.chdir(tmp_path)
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def call(*words):
+        try:
+            status = main(["compare", *map(str, words)])
+        except SystemExit as end:
+            status = end.code
+        return (status, *capfd.readouterr())
+
+    yield call
+    signal.signal(signal.SIGTERM, handler)
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+@pytest.mark.slow
+def test_the_seeds_query_end_to_end(run, tmp_path):
+    status, out, err = run("--no-video", "--out", "out")
+    assert (status, err) == (0, "")
+    assert names(tmp_path / "out") == SEED_FILES
+    told = json.loads((tmp_path / "out" / "compare.json").read_text())
+    (query,) = told["queries"]
+    rows = {row["method"]: row for row in query["solutions"]}
+    assert list(rows) == ["rrt", "rrt-pybullet", "shortcut", "shortest", "smooth", "time-optimal"]
+    assert told["not_as_expected"] == []
+    for method in ("rrt", "rrt-pybullet", "shortcut", "smooth", "time-optimal"):
+        assert rows[method]["good"], method
+    for title in ("RRT", "PyBullet", "shortcut", "shortest", "smooth", "time-"):
+        assert title in out
+    assert rows["smooth"]["duration_s"] < rows["shortcut"]["duration_s"]
+    rrt = np.load(tmp_path / "out" / "trajectory_rrt.npy", allow_pickle=False)
+    opt = np.load(tmp_path / "out" / "trajectory_opt.npy", allow_pickle=False)
+    assert rrt.shape == (rows["rrt"]["waypoints"], 7)
+    assert np.allclose(rrt[[0, -1]], opt[[0, -1]], atol=1e-8)
+    assert np.allclose(rrt[0], query["start"])
+    qp = np.load(tmp_path / "out" / "trajectory_qp.npy", allow_pickle=False)
+    straight = rrt[0] + np.linspace(0, 1, len(qp))[:, None] * (rrt[-1] - rrt[0])
+    assert len(qp) == rows["shortest"]["waypoints"]
+    assert np.allclose(qp, straight, atol=1e-5)  # in equal steps: the optimum of the program
+    lengths = np.linalg.norm(np.diff(rrt, axis=0), axis=1).sum()
+    assert rows["rrt"]["joint_length_rad"] == pytest.approx(lengths, rel=1e-4)
+    assert (tmp_path / "out" / "compare.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_random_queries_are_summed_up(run, tmp_path):
+    status, out, _ = run("--query", "random", 3, "--no-video", "--out", "out")
+    told = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert status == (1 if told["not_as_expected"] else 0)
+    assert told["queries_done"] == 3
+    assert names(tmp_path / "out") == sorted([*SEED_FILES, "distributions.png"])
+    for row in told["summary"]:
+        solutions = [
+            next(s for s in q["solutions"] if s["method"] == row["method"]) for q in told["queries"]
+        ]
+        assert row["good"] == sum(s.get("good", False) for s in solutions)
+        assert row["success_rate"] == pytest.approx(row["good"] / 3)
+        if row["good"]:
+            durations = [s["duration_s"] for s in solutions if s.get("good")]
+            assert row["duration_s"]["median"] == pytest.approx(np.median(durations), rel=1e-6)
+    assert "3 queries" in out
+
+
+def test_a_file_of_ones_own(run, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("galley_query: 1\ngoal: {arm: [1.0, -0.57, 0.0, -2.5, 0.0, 3.0, 0.7]}\n")
+    status, _, err = run("--query", file, "--no-video", "--out", "out")
+    assert (status, err) == (0, "")
+    told = json.loads((tmp_path / "out" / "compare.json").read_text())
+    opt = np.load(tmp_path / "out" / "trajectory_opt.npy")
+    assert np.allclose(opt[-1], [1.0, -0.57, 0.0, -2.5, 0.0, 3.0, 0.7], atol=1e-8)
+    assert told["queries"][0]["query"] == "mine"
+
+
+def test_a_goal_out_of_reach_is_refused_in_a_sentence(run, tmp_path):
+    file = tmp_path / "far.yaml"
+    file.write_text("galley_query: 1\ngoal: {hand: {xyz: [9, 0, 1]}}\n")
+    status, _, err = run("--query", file, "--no-video", "--out", "out")
+    assert status == 1
+    assert err.startswith("unreachable: goal: ")
+    assert len(err.splitlines()) == 1
+    assert names(tmp_path) == ["far.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["--query", "random"], "random needs a number of queries"),
+        (["--query", "random", "0"], "must be 1 or more"),
+        (["--query", "random", "many"], "'many' is not a whole number"),
+        (["--query", "seed", "3"], "seed, random N, or one file"),
+        (["--query", "nowhere.yaml"], "nowhere.yaml: no such file"),
+        (["--query", "random", "2", "--distance", "0.7"], "belongs to --query seed"),
+        (["--query"], "expected at least one argument"),
+        (["--scene", "nowhere.yaml"], "nowhere.yaml: no such file"),
+    ],
+)
+def test_usage(run, tmp_path, words, fault):
+    status, _, err = run(*words)
+    assert status == 2
+    assert fault in err.splitlines()[-1]
+    assert "Traceback" not in err
+    assert names(tmp_path) == []
+
+
+def test_a_fault_in_the_file_has_its_line(run, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("galley_query: 1\ngoal:\n  arm: [9, 0, 0, 0, 0, 0, 0]\n")
+    status, _, err = run("--query", file)
+    assert status == 2
+    assert err.splitlines()[0].startswith(f"{file}:3: goal.arm: panda_joint1 at 9.0000 rad")
+    assert names(tmp_path) == ["mine.yaml"]
+
+
+@pytest.mark.slow
+def test_not_as_expected_is_exit_status_1(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        runner,
+        "default_method_fault",
+        lambda result: "seed: smooth collides",
+    )
+    status, _, err = run("--no-video", "--out", "out")
+    assert status == 1
+    assert err == "not as expected: seed: smooth collides\n"
+    told = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert told["not_as_expected"] == ["seed: smooth collides"]
+
+
+NO_QUERY = Failure(FailureKind.BUDGET, "random query 1: no two free arm configurations")
+
+
+@pytest.mark.parametrize("order", quick_first(1, [(0, 0, 1), (0, 1, 0), (1, 0, 0)]))
+def test_queries_that_can_not_be_made_are_faults_wherever_they_stand(
+    order, run, tmp_path, monkeypatch, query
+):
+    queries = [query if made else NO_QUERY for made in order]
+    monkeypatch.setattr(runner, "random_queries", lambda *_: iter(queries))
+    status, _, err = run("--query", "random", 3, "--no-video", "--out", "out")
+    assert status == 1
+    told = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert (told["queries_asked"], told["queries_done"]) == (3, 1)
+    assert told["not_as_expected"] == [str(NO_QUERY)] * 2
+    assert err.splitlines() == [f"not as expected: {NO_QUERY}"] * 2
+
+
+def test_without_any_query_there_is_no_comparison(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "random_queries", lambda *_: iter([NO_QUERY] * 3))
+    status, _, err = run("--query", "random", 3, "--no-video", "--out", "out")
+    assert status == 1
+    assert err == f"budget: {NO_QUERY}\n"
+    assert names(tmp_path) == []
+
+
+def test_names_with_brackets_are_printed_as_they_are(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "run_methods", _no_solutions)
+    file = tmp_path / "[bold].yaml"
+    file.write_text("galley_query: 1\ngoal: {arm: [1.0, -0.57, 0.0, -2.5, 0.0, 3.0, 0.7]}\n")
+    status, out, err = run("--query", file, "--no-video", "--out", f"{tmp_path}/[/x]")
+    assert (status, err) == (1, "not as expected: [bold]: smooth has no trajectory: [/x]\n")
+    assert f"results: {tmp_path}/[/x]\n" in out
+    assert "RRT: [/x]\n" in out
+
+
+def _no_solutions(*arguments, **options):
+    return tuple(Attempt(method, reason="[/x]") for method in METHODS)
+
+
+@pytest.mark.slow
+def test_an_interrupt_keeps_what_is_finished(run, tmp_path, monkeypatch):
+    real, calls = runner.run_methods, []
+
+    def solve(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) == 4:  # one to warm up, two queries
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(runner, "run_methods", solve)
+    status, _, err = run("--query", "random", 5, "--no-video", "--out", "out")
+    assert status == 130
+    assert err == "interrupted; what was finished is kept\n"
+    told = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert (told["queries_asked"], told["queries_done"]) == (5, 2)
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.slow
+def test_four_films_of_which_one_shows_both(run, tmp_path):
+    status, _, _ = run("--out", "out", "--height", 120, "--fps", 2, "--speed", 2)
+    assert status == 0
+    folder = tmp_path / "out"
+    films = {n: folder / f"{n}.mp4" for n in ("rrt", "opt", "side_by_side", "qp")}
+    told = json.loads((folder / "compare.json").read_text())
+    seconds = {r["method"]: r["duration_s"] for r in told["queries"][0]["solutions"]}
+    counts = {}
+    for name, path in films.items():
+        frames = imageio_ffmpeg.read_frames(str(path))
+        width, height = next(frames)["size"]
+        assert height == 120
+        assert width == 212
+        counts[name] = sum(1 for _ in frames)
+    assert counts["side_by_side"] == counts["rrt"]
+    assert counts["rrt"] - counts["opt"] == pytest.approx(
+        (seconds["rrt"] - seconds["smooth"]) / 2 * 2, abs=1.01
+    )
+    assert names(folder) == sorted([*SEED_FILES, *(p.name for p in films.values())])
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_filming_keeps_figures_and_no_half_film(tmp_path):
+    # Who started the tests in the background ignores interrupts, and so would the command.
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "galley", "compare"]
+    command += ["--out", "out", "--height", "480"]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stdout:
+        if "filming" in line and "%" in line:  # the first pictures are drawn
+            break
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert names(tmp_path) == ["out"]
+    assert names(tmp_path / "out") == SEED_FILES
+    assert os.path.getsize(tmp_path / "out" / "compare.json") > 1000

@@ -1,0 +1,104 @@
+"""Figures of merit against closed forms."""
+
+import numpy as np
+import pytest
+
+from galley.motion.path import Path
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.motion.trajectory.trajectory import Trajectory
+from galley.studies.comparison.measures import (
+    TIME_STEP,
+    measure,
+    peak_ratios,
+    polygon_length,
+    sample_times,
+)
+from galley.studies.comparison.methods import Attempt
+from galley.studies.comparison.queries import hand_poses
+
+
+def attempt(trajectory):
+    return Attempt("smooth", trajectory, None, "smooth")
+
+
+def test_a_turn_about_the_first_joint_draws_an_arc(kernel, shared_world, query):
+    start = query.start(kernel.robot)
+    end = start + np.array([1.0, 0, 0, 0, 0, 0, 0])
+    trajectory = rest_to_rest(Path("arm", np.array([start, end])), kernel.robot.group("arm"))
+    found = measure(kernel, shared_world, query, attempt(trajectory))
+    spec, base = kernel.scene.robot.base, query.state.q[:3]
+    p = hand_poses(spec, base, start[None])[0, :3, 3]
+    # The first joint's axis is vertical, through the arm's foot.
+    foot = base[:2] + spec.p_BA[0] * np.array([np.cos(base[2]), np.sin(base[2])])
+    radius = np.linalg.norm(p[:2] - foot)
+    assert radius > 0.3
+    assert found.hand_length == pytest.approx(radius * 1.0, rel=1e-5)
+    assert found.joint_length == pytest.approx(1.0, abs=1e-9)
+    assert np.ptp(found.curve.hand[:, 2]) < 1e-9
+
+
+def test_ratios_of_a_quintic_are_those_of_its_formula(robot):
+    group = robot.group("arm")
+    T, d = 2.0, 0.8  # rest to rest: peaks 15/8 d/T, 10/sqrt(3) d/T^2, 60 d/T^3
+    c = np.zeros((1, 6, 7))
+    c[0, 3:, 2] = d * np.array([10 / T**3, -15 / T**4, 6 / T**5])
+    found = peak_ratios(Trajectory("arm", np.array([0.0, T]), c), group, sample_times(T))
+    expected = (
+        1.875 * d / T / group.velocity[2],
+        10 / np.sqrt(3) * d / T**2 / group.acceleration[2],
+        60 * d / T**3 / group.jerk[2],
+    )
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_times_are_a_millisecond_apart_and_end_at_the_end():
+    times = sample_times(0.0123456)
+    assert times[0] == 0.0
+    assert times[-1] == 0.0123456
+    assert np.allclose(np.diff(times[:-1]), TIME_STEP)
+    assert 0 < times[-1] - times[-2] <= TIME_STEP
+    assert len(sample_times(0.005)) == 6
+
+
+def test_a_trajectory_that_is_too_fast_is_not_within_the_limits(kernel, shared_world, query):
+    start, group = query.start(kernel.robot), kernel.robot.group("arm")
+    path = Path("arm", np.array([start, start + 0.5 * np.eye(7)[0]]))
+    good = rest_to_rest(path, group)
+    fast = Trajectory(
+        "arm",
+        good.breaks / 1.01,
+        good.coefficients * (1.01 ** np.arange(good.coefficients.shape[1]))[None, :, None],
+    )
+    assert measure(kernel, shared_world, query, attempt(good)).within_limits
+    found = measure(kernel, shared_world, query, attempt(fast))
+    assert not found.within_limits
+    assert max(found.peaks) == pytest.approx(1.01 * max(ratios_of(good, group)), rel=0.03)
+
+
+def ratios_of(trajectory, group):
+    return peak_ratios(trajectory, group, sample_times(trajectory.duration))
+
+
+def test_length_of_a_polygon():
+    assert polygon_length(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0], [3.0, 5.0]])) == 6.0
+
+
+def test_clearance_is_that_of_the_nearest_state(kernel, shared_world, query):
+    """A clearance measured in PyBullet, which shares no code with the kernel."""
+    state = query.state.with_robot([0.75, 0.3, np.pi, *query.start(kernel.robot), 0.04, 0.04])
+    start = np.array([0.0, -0.3, 0.0, -2.2, 0.0, 2.0, 0.7])
+    end = np.array([0.0, 0.25, 0.0, -2.0, 0.0, 2.2, 0.7])  # down towards the range
+    near = type(query)("near", state, end[None])
+    group = kernel.robot.group("arm")
+    trajectory = rest_to_rest(Path("arm", np.array([start, end])), group)
+    found = measure(kernel, shared_world, near, attempt(trajectory))
+    checker = shared_world.checker(state)
+    least = np.inf
+    for t in np.linspace(0.0, trajectory.duration, 60):
+        q = state.q.copy()
+        q[3:10] = trajectory(t)
+        arm = [c for c in checker.contacts(q, within=0.3) if "chassis" not in (c.a, c.b)]
+        arm = [c for c in arm if not {"column", "panda_link0"} & {c.a, c.b}]
+        least = min([least, *(c.distance for c in arm)])
+    assert 0.0 < least < 0.25
+    assert found.clearance == pytest.approx(least, abs=0.003)

@@ -1,0 +1,72 @@
+"""Figures of a comparison."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from galley.domain.frames import rotation_z, transform
+from galley.studies.comparison.measures import CollisionVerdict, Hit
+from galley.studies.comparison.methods import Attempt
+from galley.studies.comparison.pictures import (
+    COLORS,
+    best_view,
+    draw_distributions,
+    draw_query,
+    outlines,
+)
+from galley.studies.comparison.summary import QueryResult
+from galley.viz.render.view import Occluders
+
+X_WB = transform(rotation_z(0.5), [0.4, -0.2, 0.3])
+BOXES = Occluders(np.linalg.inv(X_WB)[None], np.array([[0.3, 0.2, 0.1]]))
+
+
+def test_the_view_is_the_one_in_which_the_path_spreads_most():
+    flat = np.random.default_rng(0).uniform(-1, 1, (30, 3))
+    for axis, name in ((2, "from above"), (1, "from the side"), (0, "from the front")):
+        points = flat.copy()
+        points[:, axis] *= 0.01
+        assert best_view(points)[0] == name
+
+
+def test_outlines_hold_the_whole_box_and_touch_it():
+    grid = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)
+    points = grid * BOXES.halves[0] @ X_WB[:3, :3].T + X_WB[:3, 3]
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        ((low, high),) = outlines(BOXES, a, b)
+        assert np.allclose(points[:, [a, b]].min(axis=0), low)
+        assert np.allclose(points[:, [a, b]].max(axis=0), high)
+
+
+def shown(path, method):
+    """How many of a figure's pixels have a method's colour."""
+    pixels = np.asarray(Image.open(path).convert("RGB")).astype(int)
+    color = [int(COLORS[method][k : k + 2], 16) for k in (1, 3, 5)]
+    return int((np.abs(pixels - color).max(axis=2) < 12).sum())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("collides", [False, True])
+def test_every_method_is_in_the_figure(tmp_path, kitchen, robot, solved, collides):
+    path = tmp_path / "compare.png"
+    if collides:
+        verdict = CollisionVerdict(False, (Hit(0.5, ("hand", "stove"), 0.01, "kernel"),), 9)
+        rows = tuple((a, m and replace(m, verdict=verdict)) for a, m in solved.rows)
+        solved = replace(solved, rows=rows)
+    draw_query(path, solved, kitchen, robot)
+    assert [p.name for p in tmp_path.iterdir()] == ["compare.png"]
+    assert Image.open(path).size == (1760, 1210)
+    for attempt, measured in solved.rows:
+        assert (shown(path, attempt.method) > 100) == (measured is not None)
+
+
+def test_methods_without_a_success_leave_room_in_the_distributions(tmp_path, solved):
+    rows = tuple(
+        (Attempt("smooth", reason="none"), None) if a.method == "smooth" else (a, m)
+        for a, m in solved.rows
+    )
+    draw_distributions(tmp_path / "d.png", [QueryResult(solved.query, rows)] * 3)
+    assert Image.open(tmp_path / "d.png").size[0] == 1760
+    assert shown(tmp_path / "d.png", "smooth") == 0 < shown(tmp_path / "d.png", "shortcut")

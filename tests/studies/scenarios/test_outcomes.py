@@ -1,0 +1,237 @@
+"""Runs of scenarios: the same outcomes for any number of workers; the command's exit codes."""
+
+import json
+import pickle
+import signal
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import galley.cli.common.study as study
+from galley.cli import main
+from galley.domain.frames import to_pose7
+from galley.domain.log import Log
+from galley.domain.shipped import KITCHEN
+from galley.studies.scenarios.outcome import ScenarioJob, run_scenario
+from galley.studies.scenarios.scenario import find_scenarios
+from galley.sweeps import sweep
+from galley.viz.render.scene_picture import draw_end
+
+QUICK = ("too_tall", "contradiction")  # refused without a search
+
+TASK = f"""\
+galley_scenario: 1
+says: The sugar box is put into a drawer that is too low for it.
+scene: {KITCHEN / "kitchen.yaml"}
+domain: drawers.pddl
+"""
+PROBLEM = """\
+(define (problem low)
+  (:domain drawers)
+  (:objects center - furniture drawer - drawer burner - stove sugar - objective h1 - hand)
+  (:init (near center) (on sugar burner) (empty h1))
+  (:goal (in sugar drawer)))
+"""
+
+
+@pytest.fixture(scope="module")
+def quick():
+    return [scenario for scenario in find_scenarios() if scenario.name in QUICK]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with two scenarios of one task: ``right`` and, expecting success, ``wrong``."""
+    home = tmp_path / "mine"
+    home.mkdir()
+    (home / "low.pddl").write_text(PROBLEM)
+    for name, expect in (
+        ("right", "{status: refused, kind: does-not-fit, names: [sugar_box]}"),
+        ("wrong", "{status: success, plan_has: [wash sugar]}"),
+    ):
+        text = f"{TASK}name: {name}\nproblem: low.pddl\nexpect: {expect}\n"
+        (home / f"{name}.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return home
+
+
+@pytest.fixture
+def cli(capfd):
+    """``cli("--list")``: exit status, stdout and stderr of ``galley scenarios``."""
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments):
+        capfd.readouterr()
+        try:
+            status = main(["scenarios", *map(str, arguments)])
+        except SystemExit as end:
+            status = end.code
+        return (status, *capfd.readouterr())
+
+    yield run
+    signal.signal(signal.SIGTERM, handler)
+
+
+def untimed(outcome):
+    """The same without what depends on how fast the machine is."""
+    return replace(outcome, planning_s=0.0, optimization_s=0.0, wall_s=0.0, late=False)
+
+
+@pytest.mark.slow
+def test_outcomes_are_the_same_for_any_number_of_workers(quick):
+    jobs = [ScenarioJob(scenario, seed=k) for k, scenario in enumerate(quick)]
+    here = [untimed(outcome) for outcome in sweep(run_scenario, jobs, 1)]
+    there = [untimed(outcome) for outcome in sweep(run_scenario, jobs, 2)]
+    assert here == there
+    assert [(o.scenario, o.seed) for o in here] == [(j.scenario.name, j.seed) for j in jobs]
+    assert all(outcome.right and outcome.message for outcome in here)
+
+
+def test_outcomes_are_the_same_on_ray(quick):
+    pytest.importorskip("ray.exceptions")
+    jobs = [ScenarioJob(scenario) for scenario in quick]
+    here = [untimed(outcome) for outcome in sweep(run_scenario, jobs, 1)]
+    assert [untimed(outcome) for outcome in sweep(run_scenario, jobs, 2, engine="ray")] == here
+
+
+def test_an_outcome_can_be_sent_and_written(quick):
+    outcome = run_scenario(ScenarioJob(quick[0]))
+    assert pickle.loads(pickle.dumps(outcome)) == outcome
+    assert json.loads(json.dumps(asdict(outcome)))["status"] == "refused"
+
+
+@pytest.mark.slow
+def test_the_picture_shows_where_the_log_ends(kitchen, robot, tmp_path):
+    """The sugar box, in a log that ends with it elsewhere, leaves the burner in the picture."""
+    start, states = tmp_path / "start.png", tmp_path / "states.npz"
+    draw_end(kitchen, robot, states, start)
+    items = np.array([to_pose7(item.X_WI) for item in kitchen.items])[None]
+    items[0, kitchen.item_index["sugar_box"], 1] += 0.1
+    none = np.zeros(0)
+    Log(
+        time=np.zeros(1),
+        q=kitchen.robot.q[None],
+        velocity=np.zeros((1, 12)),
+        command=kitchen.robot.q[None],
+        torque=np.full((1, 12), np.nan),
+        scene_q=np.zeros((1, len(kitchen.joints))),
+        items=items,
+        held=np.array([-1]),
+        motion=np.array([0]),
+        motions=np.array(["pick"]),
+        declared=np.zeros((0, 3), dtype=str),
+        ends=np.array([""]),
+        guards=np.array([np.nan]),
+        names=np.zeros(0, dtype=str),
+        contact_step=none.astype(int),
+        contact_pair=np.zeros((0, 2), dtype=int),
+        contact_distance=none,
+        contact_force=none,
+        mode="kinematic",
+        period=1 / 120,
+        duration=0.0,
+    ).save(states)
+    draw_end(kitchen, robot, states, tmp_path / "end.png")
+    before, after = (np.asarray(Image.open(p)) for p in (start, tmp_path / "end.png"))
+    assert before.shape == after.shape == (720, 1920, 3)
+    assert (before != after).any()
+
+
+def test_bad_input_of_one_run_is_an_outcome(folder):
+    (scenario, _) = find_scenarios([folder])
+    (folder / "low.pddl").write_text(PROBLEM.replace("in sugar", "in suggar"))
+    outcome = run_scenario(ScenarioJob(scenario))
+    assert (outcome.status, outcome.right) == ("bad-input", False)
+    assert "low.pddl:5:" in outcome.message
+
+
+def test_the_command_says_what_is_wrong(cli, folder):
+    status, out, err = cli(folder, "--jobs", 1, "--json", "all.json", "--out", "kept")
+    assert status == 1
+    assert err == ""
+    assert "1 of 2 as expected" in out
+    assert "wrong, seed 0: refused instead of success" in out
+    assert "wrong, seed 0: no action of the plan is wash sugar" in out
+    assert "sugar_box is 0.175 m high" in out
+    told = json.loads((folder.parent / "all.json").read_text())
+    assert (told["finished"], told["runs"], told["right"]) == (True, 2, 1)
+    assert [o["scenario"] for o in told["outcomes"]] == ["right", "wrong"]
+    kept = folder.parent / "kept"
+    assert json.loads((kept / "scenarios.json").read_text()) == told
+    report = json.loads((kept / "right-0" / "report.json").read_text())
+    assert report["failure"]["kind"] == "does-not-fit"
+
+
+def test_the_command_succeeds_if_all_is_as_expected(cli, folder):
+    status, out, _ = cli(folder, "--only", "right", "--jobs", 1, "--seed", 4)
+    assert status == 0
+    assert "right, seed 4: right" in out
+    assert [p.name for p in folder.parent.iterdir()] == ["mine"], "nothing is left behind"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["--only", "swop"], "--only: no scenario 'swop'; did you mean 'swap'?"),
+        (["nowhere"], "nowhere: no such file"),
+        (["--seeds", "0"], "must be 1 or more"),
+        (["--jobs", "many"], "'many' is not a whole number"),
+        (["--engine", "slurm"], "invalid choice: 'slurm'"),
+        (["--only", "swap", "--json", "no/such.json"], "its folder does not exist"),
+        (["--only", "swap", "--out", "mine"], "mine: holds other files"),
+    ],
+)
+def test_bad_input_is_told_before_anything_runs(cli, folder, arguments, what):
+    status, out, err = cli(*arguments)
+    assert status == 2
+    assert what in err
+    assert "Traceback" not in err
+    assert "seed 0" not in out
+    assert [p.name for p in folder.parent.iterdir()] == ["mine"]
+
+
+def test_faults_of_a_task_are_told_before_anything_runs(cli, folder):
+    (folder / "low.pddl").write_text(PROBLEM.replace("in sugar", "in suggar"))
+    status, out, err = cli(folder, "--jobs", 1)
+    assert (status, out) == (2, "")
+    assert err.count("low.pddl:5:") == 1, "two scenarios share the file"
+
+
+def test_an_interrupt_keeps_what_was_finished(cli, folder, monkeypatch):
+    def one_and_then_ctrl_c(function, jobs, workers, engine, progress):
+        progress(0, function(jobs[0]))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(study, "sweep", one_and_then_ctrl_c)
+        status, out, err = cli(folder, "--jobs", 1, "--json", "all.json", "--out", "kept")
+    assert status == 130
+    assert err.startswith("interrupted")
+    assert "1 of 2 as expected" in out
+    told = json.loads((folder.parent / "all.json").read_text())
+    assert (told["finished"], told["runs"], len(told["outcomes"])) == (False, 2, 1)
+    assert sorted(p.name for p in folder.parent.iterdir()) == ["all.json", "kept", "mine"]
+    first = told["outcomes"][0]
+
+    status, out, _ = cli(folder, "--jobs", 2, "--json", "all.json", "--out", "kept")
+    assert status == 1
+    assert "resuming: 1 of 2 runs had ended in kept" in out
+    assert "right, seed 0: right" not in out, "it is not run again"
+    told = json.loads((folder.parent / "all.json").read_text())
+    assert told["outcomes"][0] == first
+    assert [o["scenario"] for o in told["outcomes"]] == ["right", "wrong"]
+
+
+def test_the_list_runs_nothing(cli):
+    status, out, _ = cli("--list")
+    assert status == 0
+    assert all(name in out for name in QUICK)
+
+
+@pytest.mark.slow
+def test_the_shipped_suite_comes_out_as_expected():
+    jobs = [ScenarioJob(scenario, options=(("optimize", "none"),)) for scenario in find_scenarios()]
+    outcomes = sweep(run_scenario, jobs)
+    assert [(o.scenario, o.wrong, o.message) for o in outcomes if not o.right] == []

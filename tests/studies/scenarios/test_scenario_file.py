@@ -1,0 +1,166 @@
+"""Scenario files: what is read, what is refused and where, which files are found."""
+
+import shutil
+
+import pytest
+
+from galley.domain.errors import BadInput
+from galley.domain.shipped import KITCHEN
+from galley.studies.scenarios.scenario import check_scenario, find_scenarios, read_scenario
+
+GOOD = """\
+galley_scenario: 1
+name: errand
+says: The sugar goes
+  to the countertop.
+scene: kitchen.yaml
+domain: kitchen.pddl
+problem: sugar_only.pddl
+expect:
+  status: success
+  plan_has: ["pick sugar", "place * countertop"]
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    """``written((old, new), ...)``: the good file with each text replaced; its path."""
+
+    def write(*changes, name="errand.yaml"):
+        text = GOOD
+        for old, new in changes:
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        file = tmp_path / name
+        file.write_text(text)
+        return file
+
+    return write
+
+
+def faults(call, *arguments):
+    with pytest.raises(BadInput) as caught:
+        call(*arguments)
+    return [str(error) for error in caught.value.errors]
+
+
+def test_a_scenario_is_read(written):
+    scenario = read_scenario(written())
+    assert (scenario.name, scenario.says) == ("errand", "The sugar goes to the countertop.")
+    assert scenario.scene == KITCHEN / "kitchen.yaml"
+    assert scenario.expect.status == "success"
+    assert scenario.expect.plan_has == ("pick sugar", "place * countertop")
+    assert scenario.skills is None
+    check_scenario(scenario)
+
+
+def test_a_file_beside_the_scenario_comes_before_the_kitchens(written, tmp_path):
+    shutil.copy(KITCHEN / "sugar_only.pddl", tmp_path)
+    scenario = read_scenario(written())
+    assert scenario.problem == tmp_path / "sugar_only.pddl"
+    assert scenario.domain == KITCHEN / "kitchen.pddl"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "what"),
+    [
+        ("galley_scenario: 1", "galley_scenario: 2", 1, "galley_scenario: unknown value '2'"),
+        ("name: errand", "name: my errand", 2, "name: 'my errand' is not a word of letters"),
+        ("scene: kitchen.yaml", "scene: kitchn.yaml", 5, "scene: no such file: "),
+        ("domain: kitchen.pddl", "domian: kitchen.pddl", 6, "domian: unknown key"),
+        ("domain: kitchen.pddl\n", "", 1, "needs the key 'domain'"),
+        ("  status: success", "  status: sucess", 9, "expect.status: unknown value 'sucess'"),
+        ("  status: success", "  kind: blocked", 8, "expect: needs the key 'status'"),
+        ("  status: success", "  status: success\n  names: [sugar]", 10, "belongs to a failure"),
+        (
+            "  status: success",
+            "  status: refused\n  kind: budget",
+            10,
+            "'budget' is not a way to end as refused",
+        ),
+        ("  status: success", "  status: refused\n  within_s: 0", 10, "must be greater than 0"),
+        ('"pick sugar"', '""', 10, "expect.plan_has[0]: is empty"),
+        (
+            "  status: success",
+            "  status: success\n  plan_at_most: 2.5",
+            10,
+            "must be a whole number, got 2.5",
+        ),
+        ("name: errand", "name: errand\nskills: mine.py", 3, "skills: no such file: "),
+    ],
+)
+def test_faults_have_their_line_and_key(written, old, new, line, what):
+    file = written((old, new))
+    told = faults(read_scenario, file)
+    assert any(each.startswith(f"{file}:{line}: ") and what in each for each in told), told
+
+
+def test_all_faults_are_told_at_once(written):
+    told = faults(
+        read_scenario, written(("name: errand", "name: 1"), ("status: success", "status: yes"))
+    )
+    assert len(told) == 2
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", "a: [", "\x00", "galley_scenario: 1"])
+def test_what_is_no_scenario_is_bad_input(tmp_path, text):
+    file = tmp_path / "broken.yaml"
+    file.write_text(text)
+    assert all(str(file) in each for each in faults(read_scenario, file))
+
+
+def test_expected_names_and_actions_must_exist(written):
+    file = written(
+        ("  status: success", "  status: refused\n  names: [suger, indigo, drawer]"),
+        ('"pick sugar"', '"pik sugar"'),
+    )
+    told = faults(check_scenario, read_scenario(file))
+    assert told == [
+        f"{file}:10: expect.names[0]: nothing is called 'suger'; did you mean 'sugar'?",
+        f"{file}:11: expect.plan_has[0]: no action 'pik'; did you mean 'pick'?",
+    ]
+
+
+def test_a_folder_gives_its_scenarios_and_nothing_else(written, tmp_path):
+    written()
+    written(("name: errand", "name: a_second"), name="z.yml")
+    shutil.copy(KITCHEN / "kitchen.yaml", tmp_path)
+    assert [scenario.name for scenario in find_scenarios([tmp_path])] == ["a_second", "errand"]
+    assert len(find_scenarios([tmp_path, tmp_path / "errand.yaml"])) == 2, "named twice, run once"
+
+
+def test_two_scenarios_of_one_name(written, tmp_path):
+    written()
+    twin = written(name="twin.yaml")
+    (told,) = faults(find_scenarios, [tmp_path])
+    assert told == f"{twin}:2: name: 'errand' is also the name of {tmp_path / 'errand.yaml'}"
+
+
+def test_a_folder_without_scenarios_and_a_missing_one(tmp_path):
+    assert faults(find_scenarios, [tmp_path]) == [
+        f"{tmp_path}: holds no scenario: no .yaml with the key 'galley_scenario'"
+    ]
+    assert faults(find_scenarios, [tmp_path / "nowhere"]) == [
+        f"{tmp_path / 'nowhere'}: no such file"
+    ]
+
+
+def test_the_shipped_suite_is_well_formed():
+    suite = find_scenarios()
+    assert len(suite) >= 12
+    for scenario in suite:
+        check_scenario(scenario)
+        assert scenario.says.endswith("."), scenario.name
+    assert {scenario.expect.kind for scenario in suite} >= {
+        "contradiction",
+        "unreachable",
+        "blocked",
+        "does-not-fit",
+    }
+
+
+def test_the_documentation_lists_the_suite():
+    text = (KITCHEN.parent.parent / "docs" / "scenarios.md").read_text()
+    for scenario in find_scenarios():
+        row = f"| `{scenario.name}` | {scenario.says.removesuffix('.')} | {scenario.expect} |"
+        assert row in text, row
