@@ -20,7 +20,7 @@ from planning_sections import Section, run_sections
 
 
 def learned(quick: bool) -> Section:
-    """Late, since it needs the extra ``learn``."""
+    """Late, since it needs the extra ``planar``."""
     import reachability_learned
 
     return reachability_learned.learned(quick)

@@ -8,7 +8,7 @@
 - ``replay_buffer``, ``lerobot``, ``parquet``: the formats
 - ``pictures``: an episode as a film of its pictures and as curves
 
-Needs the extra ``data`` (pyarrow, zarr). docs/demonstrations.md has the formats key by key.
+Needs the extra ``learn`` (pyarrow, zarr). docs/demonstrations.md has the formats key by key.
 """
 
 from galley.learning.demonstrations.card import Collection, read_collection

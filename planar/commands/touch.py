@@ -127,12 +127,9 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.period and (not arguments.force or arguments.force.suffix != ".py"):
         raise argparse.ArgumentTypeError("argument --period: belongs to --force with a policy")
     check_gif(arguments)
-    for option, module, extra in (
-        ("--parquet", "pyarrow", "data"),
-        ("--keyboard", "pygame", "push"),
-    ):
+    for option, module in (("--parquet", "pyarrow"), ("--keyboard", "pygame")):
         if getattr(arguments, option[2:]) and find_spec(module) is None:
-            what = f"argument {option}: needs {module}: pip install 'galley-tamp[{extra}]'"
+            what = f"argument {option}: needs {module}: pip install 'galley-tamp[planar]'"
             raise argparse.ArgumentTypeError(what)
 
 

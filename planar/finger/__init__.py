@@ -6,7 +6,7 @@
 - ``trace``: the result: ``Trace``, its ``Samples`` and ``Event`` log
 - ``filter``: ``ContactFilter``, how likely is contact now
 - ``identification``: ``identify`` an object's parameters from what the finger felt
-- ``environment``, ``policies``: the Gymnasium environment (extra ``gym``), hand-made policies
+- ``environment``, ``policies``: the Gymnasium environment (extra ``planar``), hand-made policies
 - ``pictures``: figure and film of a trace; ``window``: the arrow keys push
 """
 

@@ -1,4 +1,4 @@
-"""Pushing as a Gymnasium environment, ``galley/Push-v0`` (extra ``push``), and as a vector of them.
+"""Pushing as a Gymnasium environment, ``galley/Push-v0``, and as a vector of them.
 
     import gymnasium
     import galley.gym  # registers it

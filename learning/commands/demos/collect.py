@@ -81,7 +81,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Collect; exit status 0 if there is an episode of every seed, 1 if some have none."""
-    need("data", "pyarrow", "zarr")
+    need("learn", "pyarrow", "zarr")
     if arguments.noise is not None and arguments.execute != "physics":
         raise argparse.ArgumentTypeError("--noise needs --execute physics")
     from galley import engine

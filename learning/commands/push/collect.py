@@ -74,7 +74,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Collect; exit status 0 if there is an episode of every seed, 1 if some have none."""
-    need("data", "pyarrow", "zarr")
+    need("learn", "pyarrow", "zarr")
     from galley.learning.collection.pushing import PushDemonstrator
 
     config = config_of(arguments)
@@ -98,7 +98,7 @@ def command(arguments: argparse.Namespace) -> int:
 
 def _by_hand(run: PushDemonstrator, collection: Collection, arguments: argparse.Namespace) -> int:
     """As ``collect_command``, by mouse: each episode is written when it has ended."""
-    need("push", "pygame")
+    need("planar", "pygame")
     from galley.learning.demonstrations import read_folder, write_episode
     from galley.planar.pushing.play import watch
     from galley.planar.pushing.rollout import STEPS

@@ -171,7 +171,7 @@ def in_window(watched: Callable[[], Iterator[Rollout]]) -> None:
     """
     from galley.cli.common.progress import Printer
 
-    need("push", "pygame")
+    need("planar", "pygame")
     found: list[Rollout] = []
     try:
         found.extend(watched())

@@ -76,7 +76,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Train; exit status 0 once the checkpoint is written."""
     need("learn", *LEARNED)
-    need("data", "pyarrow", "zarr")
+    need("learn", "pyarrow", "zarr")
     out: Path = arguments.out
     check_writable(out)
     from galley.learning.policy.design import Design, Training

@@ -140,7 +140,7 @@ def session(arguments: argparse.Namespace, name: str) -> Iterator[Session]:
         BadInput: the folder can't be made.
     """
     check_gif(arguments)
-    need("contact", "jax", "equinox")
+    need("planar", "jax", "equinox")
     from galley.results.run_folder import run_folder
 
     with run_folder(arguments.out, f"contact-{name}", SUMMARY) as folder:

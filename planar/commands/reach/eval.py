@@ -41,7 +41,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Compare model and truth; exit status 0."""
-    need("learn", *NEEDED)
+    need("planar", *NEEDED)
     from galley.planar.reach.learned import evaluate, load_checkpoint
 
     model = load_checkpoint(arguments.checkpoint)

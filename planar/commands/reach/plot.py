@@ -34,7 +34,7 @@ EPILOG = """kinds:
   keep-rate  what joint limits leave, against the heading's error: closed form and samples
   scores     what each score does to the donut
   hands      how far from H the hand is by a model of the whole of Q, trained for this picture on
-             rows of all targets (needs galley-tamp[learn]; a minute or more), and by --model
+             rows of all targets (needs galley-tamp[planar]; a minute or more), and by --model
 
 Drawn are the validation rows of --data, or samples made with the options below.
 
@@ -195,7 +195,7 @@ def command(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.out or next(new_names("reach-plot"))
     kinds = _kinds(arguments)
     if "hands" in kinds:
-        need("learn", "jax", "equinox", "flowjax", "optax", "safetensors")
+        need("planar", "jax", "equinox", "flowjax", "optax", "safetensors")
     drawing = _Drawing(arguments, folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -240,7 +240,7 @@ def _data(
     option = any_sampler_option(arguments)
     if option is not None:
         raise argparse.ArgumentTypeError(f"{option} is that of the dataset where --data is given")
-    need("data", "pyarrow")
+    need("planar", "pyarrow")
     from galley.planar.reach.dataset import load, read_settings
 
     settings = read_settings(arguments.data)
@@ -261,7 +261,7 @@ def _learned(model: Path, truth: DonutSampler, draws: int, start: int) -> Sample
     Raises:
         argparse.ArgumentTypeError: JAX is missing, or it has learned another distribution.
     """
-    need("learn", "jax", "equinox", "flowjax", "safetensors")
+    need("planar", "jax", "equinox", "flowjax", "safetensors")
     from galley.planar.reach.learned import load_checkpoint
 
     learned = load_checkpoint(model)

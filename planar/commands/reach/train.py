@@ -64,13 +64,13 @@ def command(arguments: argparse.Namespace) -> int:
     option = any_sampler_option(arguments) or (arguments.bases and "--bases")
     if arguments.data is not None and option:
         raise argparse.ArgumentTypeError(f"{option} does not go with --data, which says it")
-    need("learn", *NEEDED)
+    need("planar", *NEEDED)
     check_writable(arguments.out)
     from galley.planar.reach.dataset import DatasetSettings, load, read_settings
     from galley.planar.reach.learned import Settings, Shape, Task, save_checkpoint, train
 
     if arguments.data is not None:
-        need("data", "pyarrow")
+        need("planar", "pyarrow")
         data = read_settings(arguments.data)
     else:
         bases = arguments.bases or 1_000_000

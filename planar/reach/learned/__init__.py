@@ -1,6 +1,6 @@
 """A learned p(Q | H): a spline flow for the base and the elbow, exact IK for the joints.
 
-Needs the extra ``learn`` (JAX).
+Needs the extra ``planar`` (JAX).
 
 - ``task``: what is learned, and its data; ``chart``: coordinates of base and elbow
 - ``flow``: the density in them; ``training``; ``model``: in the world, and in a file

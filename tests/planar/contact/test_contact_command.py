@@ -125,7 +125,7 @@ def test_without_jax_it_says_how_to_install_it(monkeypatch, capsys, tmp_path):
         assert contact(*words, "--out", tmp_path / "out") == 2
         error = capsys.readouterr().err
         assert error.strip().count("\n") == 0
-        assert "pip install 'galley-tamp[contact]'" in error
+        assert "pip install 'galley-tamp[planar]'" in error
     assert not (tmp_path / "out").exists()
 
 

@@ -125,9 +125,9 @@ def test_a_parameter_out_of_bounds(capsys):
 def test_a_missing_extra_is_named(monkeypatch, capsys):
     monkeypatch.setattr("galley.planar.commands.touch.find_spec", lambda name: None)
     assert touch("wall", "--parquet") == 2
-    assert "pip install 'galley-tamp[data]'" in capsys.readouterr().err
+    assert "pip install 'galley-tamp[planar]'" in capsys.readouterr().err
     assert touch("--keyboard") == 2
-    assert "pip install 'galley-tamp[push]'" in capsys.readouterr().err
+    assert "pip install 'galley-tamp[planar]'" in capsys.readouterr().err
 
 
 def columns(picture, color):

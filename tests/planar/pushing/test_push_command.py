@@ -118,4 +118,4 @@ def test_a_missing_display_or_pygame_is_said_in_a_line(command, monkeypatch, cap
     monkeypatch.setattr("galley.cli.common.arguments.find_spec", lambda name: None)
     assert push(*command) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith("needs pygame: pip install 'galley-tamp[push]'")
+    assert line.endswith("needs pygame: pip install 'galley-tamp[planar]'")

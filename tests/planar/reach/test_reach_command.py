@@ -78,7 +78,7 @@ def test_without_pyarrow_it_says_what_to_install(run, tmp_path, monkeypatch):
     monkeypatch.setattr("galley.cli.common.arguments.find_spec", missing)
     status, _, err = run("sample", "--out", tmp_path / "data")
     assert status == 2
-    assert err == "galley reach sample: error: needs pyarrow: pip install 'galley-tamp[data]'\n"
+    assert err == "galley reach sample: error: needs pyarrow: pip install 'galley-tamp[planar]'\n"
     assert not (tmp_path / "data").exists()
 
 
