@@ -89,7 +89,7 @@ def resting(robot: RobotModel) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class GroupArrays:
     """The arrays that no check changes, and the first contents of those that one does.
 
     Attributes:
@@ -100,7 +100,7 @@ class Prepared:
     arrays: KernelArrays
     table: Ints
 
-    def among(
+    def with_obstacles(
         self,
         obstacles: Obstacles,
         shown: NDArray[np.int64],
@@ -114,7 +114,7 @@ class Prepared:
             shown: rows of the obstacles that count. allowed: (P, B) part against body.
             margin: metres to keep to them. q: of all joints (n,).
         """
-        from galley.collision.kernel.prepare import place_own
+        from galley.collision.kernel.packed import place_own
 
         shared, n = self.arrays, len(shown)
         bounds = np.empty((6, LANES * max(1, -(-n // LANES))), dtype=np.float32)
@@ -147,14 +147,14 @@ class Prepared:
 
 
 @lru_cache(maxsize=64)
-def prepared(
+def group_arrays(
     moving: MovingBodies,
     robot: RobotModel,
     group: str,
     joint: SceneJoint | None,
     q: bytes,
     checked: bytes,
-) -> Prepared:
+) -> GroupArrays:
     """Has the arrays filled.
 
     Args:
@@ -191,7 +191,7 @@ def prepared(
     listed = {name: getattr(checks, name)[: counts[k]] for name, k in _LISTED.items()}
     for name, rows in listed.items():
         table[row_of(Checks, name), 1] = len(rows)
-    return Prepared(arrays._replace(tree=tree, checks=checks._replace(**listed)), table)
+    return GroupArrays(arrays._replace(tree=tree, checks=checks._replace(**listed)), table)
 
 
 def _tree(
