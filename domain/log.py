@@ -91,11 +91,6 @@ class Log:
     period: float
     duration: float
 
-    def declared_pairs(self, motion: int) -> frozenset[tuple[str, str]]:
-        """Pairs that may touch during a motion."""
-        rows = self.declared[self.declared[:, 0] == str(motion)]
-        return frozenset((str(a), str(b)) for _, a, b in rows)
-
     def touching(self, contact: int) -> tuple[str, str]:
         """Names of the two things in a contact, by its index."""
         a, b = self.contact_pair[contact]

@@ -1,4 +1,4 @@
-"""Impacts that ``motion.guarded_approach`` predicts beside those that PyBullet measures.
+"""Impacts as ``motion.guarded_approach`` has them, m v / dt, beside those that PyBullet measures.
 
     python bench/contact/guard_impulses.py [--seeds N]
 
@@ -18,7 +18,6 @@ from galley.bench.report import table
 from galley.collision.backends.bullet import pybullet as pb
 from galley.execution.physics.executor import PhysicsExecutor
 from galley.execution.physics.sensing import force_on, measure_contacts
-from galley.motion.guarded_approach import Approach, reflected_mass
 from galley.motion.thresholds import THRESHOLDS
 from galley.results.stages import Solution
 from galley.robots.catalog import robot_of
@@ -45,6 +44,15 @@ def arm(client: int) -> int:
         linkJointAxis=[[0, 1, 0]] * 3,
         physicsClientId=client,
     )
+
+
+def reflected_mass(mass_matrix: np.ndarray, jacobian: np.ndarray, direction: np.ndarray) -> float:
+    """The mass (kg) along a unit vector of what joints move that give way: 1 / (n^T J M^-1 J^T n).
+
+    The operational-space inertia (Khatib 1987) for M (n, n) and the point's Jacobian J (3, n).
+    """
+    along = jacobian.T @ direction
+    return 1.0 / float(along @ np.linalg.solve(mass_matrix, along))
 
 
 def measured_force(q: tuple[float, ...], speed: float) -> tuple[float, float]:
@@ -137,7 +145,7 @@ def put_downs(seed: int) -> list[list[str]]:
                 speed = landings.speeds[max(touch - 1, 0)]
                 mass = THRESHOLDS.impact_force * DT / guard.speed
                 means = np.convolve(forces, np.ones(k) / k, "valid")
-                predicted = Approach(mass, max(speed, 0.0)).mean_force(DT)
+                predicted = mass * max(speed, 0.0) / DT
                 row = [
                     f"{mass:.1f}",
                     f"{1e3 * speed:.1f}",
@@ -159,7 +167,7 @@ def main() -> None:
     for q in POSES:
         for speed in SPEEDS:
             mass, force = measured_force(q, speed)
-            predicted = Approach(mass, speed).mean_force(DT)
+            predicted = mass * speed / DT
             off = f"{100 * (force / predicted - 1):+.1f} %"
             rows.append(
                 [str(q), f"{mass:.2f}", str(speed), f"{predicted:.2f}", f"{force:.2f}", off]

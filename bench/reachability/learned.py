@@ -11,7 +11,6 @@ from galley.bench.report import Section, Target, note, shown, table
 from galley.planar.reach import DonutSampler, PlanarArm, Samples
 from galley.planar.reach.dataset import DatasetSettings
 from galley.planar.reach.learned import (
-    Evaluation,
     Settings,
     Shape,
     Task,
@@ -20,6 +19,7 @@ from galley.planar.reach.learned import (
     train,
     train_whole,
 )
+from galley.planar.reach.learned.evaluation import Evaluation
 
 _BOUNDS = ((-2.0, 2.0), (-2.0, 2.0))
 _LIMITS = ((-2.0, 0.9), (-3.0, 3.0))  # P(elbow +) is 0.60

@@ -17,7 +17,7 @@ from galley.domain.shipped import KITCHEN
 from galley.motion.effects import after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import PlanningContext, Settings
-from galley.skills.manipulation.optimize import optimize_trajectory
+from galley.skills.manipulation.optimize import optimize_trajectories
 from galley.tamp.binding import tamp_task
 from galley.tamp.search import RefinedPlan, Search
 
@@ -137,7 +137,7 @@ def _finish(
     first_s: float | None = None
     state = found.refined.states[0]
     for motion in found.refined.motions:
-        finished = optimize_trajectory(bench, motion, state)
+        finished = optimize_trajectories(bench, (motion,), state)[0]
         if first_s is None and finished.trajectory.duration > 0.0:
             first_s = perf_counter() - began
         state = after(bench.scene, bench.robot, motion, state)

@@ -7,14 +7,13 @@ Needs the extra ``planar`` (JAX).
 - ``evaluation``: against the true density; ``whole``: a flow without the chart, for comparison
 """
 
-from galley.planar.reach.learned.evaluation import Evaluation, evaluate
+from galley.planar.reach.learned.evaluation import evaluate
 from galley.planar.reach.learned.model import LearnedModel, Shape, load_checkpoint, save_checkpoint
 from galley.planar.reach.learned.task import Task
 from galley.planar.reach.learned.training import Progress, Settings, train
 from galley.planar.reach.learned.whole import misses, train_whole
 
 __all__ = [
-    "Evaluation",
     "LearnedModel",
     "Progress",
     "Settings",

@@ -16,7 +16,7 @@ from galley.motion.path import Path
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.timing import spline_through
 from galley.skills import PlanningContext
-from galley.skills.manipulation.optimize import optimize_trajectory
+from galley.skills.manipulation.optimize import optimize_trajectories
 from galley.tests.execution.physics.by_hand import (
     BEFORE,
     BESIDE,
@@ -245,7 +245,7 @@ def pressed(scene, robot, opened, way, guard):
         grip("cabinet"),
     )  # fmt: skip
     with PyBulletWorld(scene, robot) as world:
-        motion = optimize_trajectory(PlanningContext(scene, robot, world), motion, state)
+        motion = optimize_trajectories(PlanningContext(scene, robot, world), (motion,), state)[0]
     spies = [Forces(finger, "cabinet") for finger in FINGERS]
     executor = opened(state, spies[0])
     spies[0].before_step = lambda *args: [Forces.before_step(each, *args) for each in spies]
