@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import logging
 import os
 import xml.etree.ElementTree as ET
@@ -24,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.errors import BadInput
+from galley.domain.files import atomic_file
 from galley.domain.frames import Array, frozen
-from galley.robots.files import cache_folder, write_cached
+from galley.robots.files import cache_folder
 from galley.robots.model import RobotModel
 from galley.robots.spheres.covering import VERSION, Covering, covering_of
 from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, read_tree
@@ -151,9 +151,9 @@ def _kept(
         return dict(file)
     made = make()
     with contextlib.suppress(BadInput, OSError):
-        stream = io.BytesIO()
-        np.savez(stream, **dict(made))
-        write_cached(path, stream.getvalue())
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as partial, open(partial, "wb") as stream:
+            np.savez(stream, **dict(made))
     return made
 
 
