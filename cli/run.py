@@ -20,7 +20,7 @@ from galley.cli.common.arguments import (
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
-    from galley.results.recorded_run import RecordedRun
+    from galley.engine import RecordedRun
 
 EPILOG = """results, in --out:
   report.html       the page to open first: what happened and why, plan, replay, curves
@@ -140,8 +140,9 @@ def command(arguments: argparse.Namespace) -> int:
         named = "--noise" if arguments.noise else "--fault"
         raise argparse.ArgumentTypeError(f"{named} needs --execute physics")
     from galley.cli.common.progress import Printer
+    from galley.engine import record_run
     from galley.execution.disturbance.noise import parse_noise
-    from galley.results.recorded_run import Options, record_run
+    from galley.stages import Options
 
     options = given(arguments, Options) | task_files(arguments)
     if arguments.noise is not None:

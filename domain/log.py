@@ -5,7 +5,9 @@ Validation, video and report read only the log and the scene. It holds no pickle
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ LOG_VERSION = 3
 MODES = ("kinematic", "physics", "files")
 OUTSIDE = "outside"
 """Name in contacts of a pusher that is not in the scene: an injected disturbance."""
+RECOVERY = re.compile(r"recovery (\d{1,9}): ")
+"""How the label of a motion begins that belongs to a recovery (``ExecutionMonitor``)."""
 _NUMBERS: dict[str, tuple[int | None, ...]] = {
     **dict.fromkeys(("q", "velocity", "command", "torque", "scene_q"), (None, None)),
     **dict.fromkeys(("time", "contact_distance", "contact_force"), (None,)),
@@ -90,6 +94,30 @@ class Log:
     mode: str
     period: float
     duration: float
+
+    @cached_property
+    def spans(self) -> list[tuple[float, float]]:
+        """Seconds at which each motion began and ended; the next begins where one ends.
+
+        A motion shorter than ``period`` may have no sample of its own: it begins where the next
+        one does.
+        """
+        begins = np.searchsorted(self.motion, np.arange(len(self.motions)))
+        times = np.append(self.time, self.duration)
+        starts = [float(times[k]) for k in begins]
+        return list(zip(starts, [*starts[1:], float(self.duration)], strict=True))
+
+    @cached_property
+    def parts(self) -> dict[tuple[int, int], int]:
+        """Index in ``motions`` of motion k of part p. Part 0 is the plan, N the N-th recovery."""
+        found: dict[tuple[int, int], int] = {}
+        counts: dict[int, int] = {}
+        for index, label in enumerate(self.motions.tolist()):
+            match = RECOVERY.match(label)
+            part = int(match.group(1)) if match else 0
+            found[part, counts.setdefault(part, 0)] = index
+            counts[part] += 1
+        return found
 
     def touching(self, contact: int) -> tuple[str, str]:
         """Names of the two things in a contact, by its index."""

@@ -19,8 +19,8 @@ from galley.collision.backends.bullet import pybullet as pb
 from galley.execution.physics.executor import PhysicsExecutor
 from galley.execution.physics.sensing import force_on, measure_contacts
 from galley.motion.thresholds import THRESHOLDS
-from galley.results.stages import Solution
 from galley.robots.catalog import robot_of
+from galley.stages import Solution
 
 DT = 1.0 / 240.0
 POSES = ((0.3, 0.5, 0.0), (-0.4, 1.2, 0.3), (0.1, 2.0, 0.0))

@@ -23,10 +23,11 @@ from pathlib import Path
 from time import perf_counter
 
 from galley.domain.shipped import SCENARIOS
+from galley.engine import record_run
 from galley.execution.disturbance.noise import parse_noise
-from galley.results.recorded_run import Options, record_run
 from galley.results.run_folder import REPORT
 from galley.results.stored import read_stored
+from galley.stages import Options
 from galley.studies.scenarios.scenario import read_scenario
 from galley.sweeps import LostJob, sweep
 from galley.validation import validate_run

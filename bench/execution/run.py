@@ -33,8 +33,9 @@ FAULT_SEEDS = 10  # of each fault
 
 def job(section: str, seed: int, noise: str | None, fault: str | None) -> dict:
     """One run, in a process of its own or not; plain data."""
+    from galley.engine import record_run
     from galley.execution.disturbance.noise import LEVELS
-    from galley.results.recorded_run import Options, record_run
+    from galley.stages import Options
 
     with tempfile.TemporaryDirectory(prefix="galley-bench-") as folder:
         options = Options(
@@ -166,8 +167,9 @@ def speed(film_too: bool) -> None:
     from galley.domain.log import Log
     from galley.domain.scene.reader import load_scene
     from galley.domain.shipped import KITCHEN
-    from galley.results.recorded_run import Options, record_run
+    from galley.engine import record_run
     from galley.robots.panda.models import mobile_panda
+    from galley.stages import Options
     from galley.viz.film.video import film
 
     with tempfile.TemporaryDirectory(prefix="galley-bench-") as name:

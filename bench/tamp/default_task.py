@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from galley.domain.shipped import KITCHEN
-from galley.results.recorded_run import Options, record_run
+from galley.engine import record_run
+from galley.stages import Options
 
 
 def main() -> int:
@@ -50,14 +51,14 @@ def main() -> int:
                 video=False,
             )
             report = record_run(options).report
-            timing = report.timing_s
-            planning = sum(timing.get(k, 0.0) for k in ("task", "motion", "optimization"))
+            timing = report.spent_s
+            planning = sum(timing[k] for k in ("task", "motion", "optimization"))
             validation = report.validation
             row = {
                 "seed": seed,
                 "status": report.status,
                 "planning_s": planning,
-                "refinements": report.attempts,
+                "refinements": report.as_json()["refinements"],
                 "motions": len(report.motions),
                 "motion_s": sum(m.trajectory.duration for m in report.motions),
                 "states_checked": validation.states_checked if validation else 0,

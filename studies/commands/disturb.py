@@ -91,7 +91,7 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.domain.pddl.reader import read_domain, read_problem
     from galley.domain.scene.reader import load_scene
     from galley.execution.disturbance.faults import parse_fault
-    from galley.results.recorded_run import Options
+    from galley.stages import Options
     from galley.tamp.binding import bind
 
     options = Options(

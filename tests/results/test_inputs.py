@@ -12,8 +12,9 @@ from galley.cli import main
 from galley.domain.scene.reader import load_scene
 from galley.domain.scene.standalone import standalone
 from galley.domain.shipped import KITCHEN, SCENARIOS
+from galley.engine import record_run
 from galley.results.inputs import SCENE
-from galley.results.recorded_run import Options, record_run
+from galley.stages import Options
 from galley.viz.render.mesh_reader import read_visual
 
 PYRAMID = "v 0 0 0\nv {0} 0 0\nv 0 {0} 0\nv 0 0 {0}\n"

@@ -14,7 +14,8 @@ from galley.validation import Goal
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
     """The default task, run without forces, once for all workers."""
-    from galley.results.recorded_run import Options, record_run
+    from galley.engine import record_run
+    from galley.stages import Options
 
     def good(folder):
         outcome = record_run(Options(execute="kinematic", video=False, out=folder))
