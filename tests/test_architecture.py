@@ -104,6 +104,7 @@ HEAVY = (
     "zarr",
     "jax",
     "trimesh",
+    "pydantic",
 )
 LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top

@@ -16,7 +16,8 @@ import numpy as np
 from galley.bench.report import table
 from galley.domain.frames import Array
 from galley.planar.geometry.polygon import Polygon
-from galley.planar.pushing.config import PushConfig, load_config
+from galley.planar.pushing.config import PushConfig
+from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.demonstrators import DEMONSTRATORS, demonstrator
 from galley.planar.pushing.rollout import STEPS, roll_out
 from galley.planar.pushing.shapes import SHAPES, shape

@@ -90,8 +90,9 @@ def config_of(arguments: argparse.Namespace) -> PushConfig:
     Raises:
         BadInput: a bad file. argparse.ArgumentTypeError: no such shape.
     """
-    from galley.planar.pushing.config import PushConfig, load_config
-    from galley.planar.pushing.shapes import SHAPES, load_outline, shape
+    from galley.planar.pushing.config import PushConfig
+    from galley.planar.pushing.config_file import load_config, load_outline
+    from galley.planar.pushing.shapes import SHAPES, shape
 
     policy = getattr(arguments, "policy", None)
     if policy is not None and arguments.config is None and arguments.shape is None:

@@ -7,8 +7,8 @@ import random
 import pytest
 import yaml
 
-from galley.domain.scene.yaml_nodes import document
 from galley.domain.shipped import KITCHEN, SCENARIOS
+from galley.domain.yaml_nodes import document
 
 SCENES = sorted([*KITCHEN.rglob("*.yaml"), *SCENARIOS.rglob("*.yaml")])
 SLIPS = [*"{}[]:,-#'\"\t\n &*!|>%@`?\\.0\u00e9\u2028\x85\ufeff\x07", "  ", ": ", "- "]
