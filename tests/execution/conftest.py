@@ -26,6 +26,12 @@ from galley.tamp.task import TampTask
 DRAWER = "indigo_drawer_top_joint"
 
 
+@pytest.fixture(scope="module")
+def scene(scene_of, small_text):
+    """The small scene, its block square to the furniture."""
+    return scene_of(small_text.replace("yaw: 0.5", "yaw: 0.0"))
+
+
 @dataclass
 class Task:
     """A task that was planned from its start.

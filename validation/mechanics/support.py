@@ -242,8 +242,8 @@ def _vertices(item: Item) -> Array:
     return np.concatenate(vertices) if vertices else np.zeros((0, 3))
 
 
-# ``scipy.optimize.nnls`` takes longer to import than all calls of this in a validation, and does not
-# stop as soon as the answer is known.
+# ``scipy.optimize.nnls`` takes longer to import than all calls of this in a validation, and it
+# doesn't stop as soon as the answer is known.
 def is_reached(columns: Array, target: Array, within: float) -> bool:
     """Whether some x >= 0 has ``|columns @ x - target| <= within``.
 
