@@ -20,11 +20,11 @@ from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Scene
 from galley.domain.state import initial_state
 from galley.motion import SearchOptions, plan
-from galley.motion.audit import DEPTH
 from galley.motion.path import Path
 from galley.motion.planners.rrt import edge_free, joint_space
 from galley.robots.iiwa import iiwa
 from galley.robots.model import RobotModel
+from galley.tamp.checks import DEPTH
 
 KINDS = {"raw": (0, False), "shortcut": (100, False), "shortcut and proven": (100, True)}
 _HEIGHT = 0.34  # m from its foot to its shoulder

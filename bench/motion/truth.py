@@ -23,9 +23,9 @@ from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene.model import Scene
 from galley.domain.state import State, initial_state, item_pose
-from galley.motion.audit import DEPTH
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
+from galley.tamp.checks import DEPTH
 
 BULLET, DRAKE = "PyBullet", "Drake"
 ENGINES = (BULLET, DRAKE)

@@ -13,10 +13,10 @@ from galley.collision.checker import Contact, held_pairs
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene.model import Scene
 from galley.domain.state import item_pose
-from galley.motion.audit import DEPTH
 from galley.motion.path import Path
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
+from galley.tamp.checks import DEPTH
 
 FINE = 0.02  # rad between the states that both look at
 _SAME = 1e-6  # rad
@@ -79,7 +79,7 @@ class Judge:
         return worst
 
     def _in_drake(self, query: Query, path: Path) -> Contact | None:
-        """What ``motion.audit`` does, at finer steps and in one world for all queries."""
+        """What ``tamp.checks.audit`` does, at finer steps and in one world for all queries."""
         state, names, worst = query.state, allowed(self.scene, self.robot, query), None
         q = state.q.copy()
         for arm in path.resampled(FINE).waypoints:

@@ -20,10 +20,10 @@ from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene.model import Scene
 from galley.domain.state import item_pose
-from galley.motion.audit import DEPTH
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.mobile import hand_pose
+from galley.tamp.checks import DEPTH
 
 DENSE, FINE = 0.005, 0.02  # rad (base: also m) between states: the kernel's, the engines'
 TOLERANCE = 1e-3  # of every limit

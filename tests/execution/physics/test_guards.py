@@ -8,7 +8,6 @@ import pytest
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.checker import pair
 from galley.domain.frames import frozen
-from galley.domain.scene.reader import load_scene
 from galley.execution.physics.executor import ContactMonitor, PhysicsExecutor
 from galley.execution.physics.sensing import ContactForce, force_on, measure_contacts
 from galley.motion.motion import Guard
@@ -44,13 +43,11 @@ DOWN, OUT, IN = [0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory, small_text):
-    file = tmp_path_factory.mktemp("bench") / "scene.yaml"
+def scene(scene_of, small_text):
     text = small_text.replace("yaw: 0.5", "yaw: 0.0")
-    file.write_text(
+    return scene_of(
         text.replace("limits: [0, 0.4]", "limits: [0, 0.4], friction: 3.0, damping: 8.0")
     )
-    return load_scene(file)
 
 
 @pytest.fixture

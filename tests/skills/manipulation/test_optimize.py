@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from galley.domain.state import initial_state
-from galley.motion.audit import audit
 from galley.motion.effects import after
 from galley.motion.motion import FREE, Motion, Record
 from galley.motion.path import Path
@@ -19,6 +18,7 @@ from galley.skills.manipulation.free_motion import free_motion
 from galley.skills.manipulation.optimize import optimize_trajectories
 from galley.skills.manipulation.proof import FREE_CLEARANCE as PROVEN
 from galley.skills.manipulation.proof import prove
+from galley.tamp.checks import audit
 
 GOALS = {"arm": (0.9, 0.3, -0.5, -1.6, 0.3, 2.0, 0.1), "base": (1.1, -0.9, 2.2)}
 GOALS["base+arm"] = GOALS["base"] + GOALS["arm"]

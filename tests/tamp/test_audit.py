@@ -5,10 +5,10 @@ import pytest
 
 from galley.collision.checker import pair
 from galley.domain.state import initial_state
-from galley.motion.audit import FREE, audit
-from galley.motion.motion import Motion
+from galley.motion.motion import FREE, Motion
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
+from galley.tamp.checks import audit
 
 
 def drive(kitchen, robot, x, allowed=frozenset()):
