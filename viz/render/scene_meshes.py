@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from galley.collision.backends.urdf import is_movable
-from galley.domain.frames import Array, from_pose7, rotation_rpy, transform
+from galley.domain.frames import Array, from_pose7
 from galley.domain.scene.model import Scene, Shape
 from galley.robots.model import RobotModel
-from galley.robots.urdf_reader import JointTree, read_tree
+from galley.robots.urdf_reader import JointTree, origin_of, read_tree
 from galley.viz.render.mesh_reader import picture, read_visual, textured
 from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 
@@ -151,12 +151,7 @@ def _visual(visual: ET.Element, colors: dict[str, tuple[float, ...]]) -> VisualM
         material = visual.find("material")
         name = "" if material is None else material.get("name", "")
         mesh = mesh.painted(colors.get(name, _GREY))
-    origin = visual.find("origin")
-    X = np.eye(4)
-    if origin is not None:
-        angles = _numbers(origin.get("rpy", "0 0 0"))
-        X = transform(rotation_rpy(*angles), _numbers(origin.get("xyz", "0 0 0")))
-    return mesh.placed(X, scale)
+    return mesh.placed(origin_of(visual), scale)
 
 
 def _numbers(text: str) -> list[float]:

@@ -91,6 +91,7 @@ def test_what_only_touches_shares_no_area():
     assert intersection_area(square, square) == pytest.approx(1.0, rel=1e-15)
     assert intersection_area(square, square, (1.0, 0.0, 0.0)) == 0.0
     assert intersection_area(square, square, (1.0, 1.0, 0.0)) == 0.0
+    assert intersection_area(square, square, (3.0, 0.0, 0.0)) == 0.0
 
 
 def test_a_hole_in_a_concave_shape_is_not_counted():
