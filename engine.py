@@ -44,10 +44,9 @@ from galley.motion.thresholds import THRESHOLDS
 from galley.planning import LimitReached, Plan, SearchLimits, ground
 from galley.planning import search as find_plan
 from galley.planning.searches.methods import METHODS
-from galley.results.inputs import keep_inputs
 from galley.results.recorder import ReportRecorder, record
 from galley.results.report import Report
-from galley.results.run_folder import PAGE, check_destination, run_folder
+from galley.results.run_folder import PAGE, check_destination, keep_inputs, run_folder
 from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
 from galley.skills import SKILLS, PlanningContext, Skill, skill_set

@@ -47,10 +47,12 @@ def command(arguments: argparse.Namespace) -> int:
     """Validate and print; 0 only without violations, with the goal reached if there is one, and
     with the files unchanged since the run."""
     from galley.cli.common.progress import Printer
-    from galley.results.stored import read_stored
+    from galley.results.stored import read_run
     from galley.validation import validate_run
 
-    stored = read_stored(arguments.run, arguments.scene, arguments.domain, arguments.problem)
+    stored = read_run(arguments.run, arguments.scene)
+    goal = stored.goal(arguments.domain, arguments.problem)
+    log, mixed = stored.executed, stored.mixed()
     for change in stored.changes:
         print(f"warning: {change}", file=sys.stderr)
     printer, began = Printer(), time.perf_counter()
@@ -60,14 +62,14 @@ def command(arguments: argparse.Namespace) -> int:
             printer.fraction("checking", share)
 
     try:
-        verdict = validate_run(stored.scene, stored.log, stored.goal, progress)
+        verdict = validate_run(stored.scene, log, goal, progress)
     finally:
         printer.close()
     if arguments.json:
         print(json.dumps(_as_json(stored, verdict), indent=1))
     else:
         _print(printer, stored, verdict)
-    faults = (verdict.faults, stored.mixed)
+    faults = (verdict.faults, mixed)
     for some in filter(None, faults):
         more = f" (and {len(some) - 1} more)" if some[1:] else ""
         print(f"failed: {some[0]}{more}", file=sys.stderr)
@@ -75,7 +77,7 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:
-    log = stored.log
+    log = stored.executed
     return {
         "log": str(stored.file),
         "mode": log.mode,
@@ -85,14 +87,14 @@ def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:
         "goal_given": verdict.goal_given,
         "goal_reached": verdict.goal_reached,
         "changed_inputs": list(stored.changes),
-        "changed_files": list(stored.mixed),
+        "changed_files": list(stored.mixed()),
     }
 
 
 def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     from rich.text import Text
 
-    log, say = stored.log, printer.console.print
+    log, say = stored.executed, printer.console.print
     say(
         f"{_name(stored.file)}: {log.mode}, {log.duration:.1f} s,"
         f" {plural(len(log.motions), 'motion')}, {plural(verdict.states_checked, 'state')} checked"

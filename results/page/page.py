@@ -17,9 +17,9 @@ from galley.domain.files import write_atomically
 from galley.domain.words import in_words
 from galley.results.page.certificate import explain
 from galley.results.page.curves import forces, motion_curves, peaks, tracking
-from galley.results.page.source import Source, read_source
 from galley.results.page.timeline import Timeline, timeline
 from galley.results.run_folder import PAGE, REPORT
+from galley.results.stored import Stored, read_run
 
 # What reading a certificate raises where it is of another form: each kind has its own.
 _NO_CERTIFICATE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
@@ -64,7 +64,7 @@ def write_page(
         BadInput: there is no run, or it can't be read; or ``path`` can't be written.
     """
     folder = Path(folder)
-    source = read_source(folder, scene_file)
+    source = read_run(folder, scene_file, REPORT)
     path = folder / PAGE if path is None else Path(path)
     turned = _replay(source) if replay else ""
     text = page_html(source, turned)
@@ -72,7 +72,7 @@ def write_page(
     return Figures(path, len(text.encode()), len(turned.encode()))
 
 
-def page_html(source: Source, replay: str = "") -> str:
+def page_html(source: Stored, replay: str = "") -> str:
     """The page as HTML that needs no other file.
 
     Args:
@@ -131,7 +131,7 @@ def page_html(source: Source, replay: str = "") -> str:
     )
 
 
-def _replay(source: Source) -> str:
+def _replay(source: Stored) -> str:
     """The run in 3D; empty if nothing was executed."""
     if source.log is None or len(source.log.time) < 2:
         return ""
@@ -140,7 +140,7 @@ def _replay(source: Source) -> str:
     return replay_html(source.log, source.scene, source.robot)
 
 
-def _data(source: Source, line: Timeline) -> dict[str, Any]:
+def _data(source: Stored, line: Timeline) -> dict[str, Any]:
     """What the page's script draws."""
     steps = []
     for step in line.steps:
@@ -173,7 +173,7 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
     return _HEADLINES.get(status, ("?", status))
 
 
-def _because(report: Mapping[str, Any], source: Source) -> str:
+def _because(report: Mapping[str, Any], source: Stored) -> str:
     """The verdict in a sentence."""
     if report.get("failure"):
         failure = report["failure"]
@@ -204,7 +204,7 @@ def _because(report: Mapping[str, Any], source: Source) -> str:
     )
 
 
-def _picture(source: Source, marked: tuple[str, ...]) -> str:
+def _picture(source: Stored, marked: tuple[str, ...]) -> str:
     """The run's last state, or the start with what is in the way, as an address with its data."""
     from galley.viz.render.scene_picture import draw_state, start_of
 
