@@ -94,6 +94,8 @@ def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:
 def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     from rich.text import Text
 
+    from galley.validation.verdict import figures
+
     log, say = stored.executed, printer.console.print
     say(
         f"{_name(stored.file)}: {log.mode}, {log.duration:.1f} s,"
@@ -107,7 +109,7 @@ def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     for event in verdict.events:
         say(Text.assemble(f"{event.time:8.2f} s  ", ("noticed", "yellow"), f"       {event.what}"))
     if verdict.states_checked:
-        for name, figure in _figures(verdict):
+        for name, figure in figures(verdict.as_json()):
             say(f"  {name:32s} {figure}")
     for assumption in verdict.unverified:
         say(Text.assemble(("taken from the log", "dim"), f"  {assumption}"))
@@ -126,23 +128,3 @@ def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
 
 def _name(file: Path) -> str:
     return str(file.parent if file.name == "states.npz" else file)
-
-
-def _figures(verdict: Verdict) -> list[tuple[str, str]]:
-    deepest = f" ({', '.join(verdict.deepest)})" if verdict.deepest else ""
-    torque = "unknown"
-    if verdict.max_torque_ratio is not None:
-        torque = f"{100 * verdict.max_torque_ratio:.0f} % of the limit ({verdict.torques})"
-    return [
-        ("deepest undeclared contact", f"{1e3 * verdict.max_penetration_m:.2f} mm{deepest}"),
-        ("largest undeclared force", f"{verdict.max_undeclared_force_n:.1f} N"),
-        ("deepest declared contact", f"{1e3 * verdict.max_declared_penetration_m:.2f} mm"),
-        ("velocity", f"{100 * verdict.max_velocity_ratio:.0f} % of the limit"),
-        ("acceleration", f"{100 * verdict.max_acceleration_ratio:.0f} % of the limit"),
-        ("torque of the arm", torque),
-        ("limits exceeded", str(verdict.limit_violations)),
-        ("arm from its command", f"{verdict.tracking_error_rad:.4f} rad"),
-        ("base from its command", f"{1e3 * verdict.tracking_error_base_m:.1f} mm"),
-        ("largest slip in the hand", f"{1e3 * verdict.max_slip_m:.2f} mm in one motion"),
-        ("at rest at the end", "yes" if verdict.at_rest else "no"),
-    ]

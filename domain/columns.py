@@ -1,10 +1,12 @@
-"""Reads the arrays of an npz file and checks their type and shape. Nothing is unpickled."""
+"""Writes and reads npz files, and checks type and shape of their arrays. Nothing is unpickled."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 import zlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -12,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.files import MAX_LOG_BYTES, read_bytes
+from galley.domain.errors import BadInput
+from galley.domain.files import MAX_LOG_BYTES, atomic_file, read_bytes
 from galley.domain.frames import Array
 
 # What numpy raises for a file that is not an npz, is damaged, or lacks a column.
@@ -35,80 +38,99 @@ _UNPACKED_BYTES = 64 * 2**20  # always allowed
 _UNPACKED_RATIO = 100  # of unpacked to packed size, beyond that; logs of runs have 2 to 20
 
 
-def read_columns(path: Path | str) -> dict[str, NDArray[Any]]:
-    """The arrays of a file, by name.
+def write_columns(path: Path | str, columns: Mapping[str, Any]) -> None:
+    """Write arrays as a compressed npz, atomically; no suffix is appended.
 
     Raises:
-        BadInput: the file is missing or too large.
-        ValueError or another of ``NPZ_ERRORS``: it is not an npz, or unpacks to an absurd size.
+        BadInput: ``path`` can't be written.
     """
-    packed = read_bytes(path, MAX_LOG_BYTES)
-    with np.load(io.BytesIO(packed), allow_pickle=False) as data:
-        unpacked = sum(part.file_size for part in data.zip.infolist())
-        if unpacked > max(_UNPACKED_BYTES, _UNPACKED_RATIO * len(packed)):
-            raise ValueError(f"it unpacks to {unpacked} bytes")
-        return {name: _column(data, name) for name in data.files}
+    with atomic_file(path) as partial, open(partial, "wb") as stream:
+        np.savez_compressed(stream, **columns)
+
+
+@contextlib.contextmanager
+def told(path: Path | str, fault: str) -> Iterator[None]:
+    """``with told(path, "is no log"):`` a block that reads a file's columns.
+
+    Raises:
+        BadInput: with ``fault``, for what the block raises of a damaged file.
+    """
+    try:
+        yield
+    except BadInput:
+        raise
+    except NPZ_ERRORS as error:
+        raise BadInput.one(path, f"{fault} ({error})") from None
+
+
+class Columns:
+    """The arrays of an npz file, by name. Each is checked when it is taken.
+
+    The methods' ``shape`` is the required one, with None for any length.
+
+    Args:
+        path: the file. key: of the column that holds its version. versions: that can be read.
+
+    Attributes:
+        version: of the file. arrays: all of them.
+
+    Raises:
+        BadInput: the file is missing or too large, or of another version.
+        ValueError or another of ``NPZ_ERRORS``: it is not an npz, or unpacks to an absurd size; a
+            column is missing, or of another type or shape.
+    """
+
+    def __init__(self, path: Path | str, key: str, *versions: int) -> None:
+        packed = read_bytes(path, MAX_LOG_BYTES)
+        if not zipfile.is_zipfile(io.BytesIO(packed)):
+            raise ValueError("it is no npz file")
+        with np.load(io.BytesIO(packed), allow_pickle=False) as data:
+            unpacked = sum(part.file_size for part in data.zip.infolist())
+            if unpacked > max(_UNPACKED_BYTES, _UNPACKED_RATIO * len(packed)):
+                raise ValueError(f"it unpacks to {unpacked} bytes")
+            self.arrays = {name: _column(data, name) for name in data.files}
+        self.version = int(self.whole(key, ()))
+        if self.version not in versions:
+            raise BadInput.one(path, f"is of version {self.version}, expected {versions[-1]}")
+
+    def real(
+        self, name: str, shape: tuple[int | None, ...] | None = None, finite: bool = True
+    ) -> Array:
+        """A column as doubles; of any shape without ``shape``, and with ``finite`` without NaN."""
+        values = self.arrays[name] if shape is None else self._shaped(name, shape)
+        if values.dtype.kind not in "fiu":  # casting would drop the imaginary part
+            raise ValueError(f"{name} must hold real numbers, not {values.dtype}")
+        values = values.astype(np.float64)
+        if finite and not np.isfinite(values).all():
+            raise ValueError(f"{name} has numbers that are not finite")
+        return np.asarray(values)
+
+    def whole(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.int64]:
+        """A column as integers."""
+        values = self._shaped(name, shape)
+        if values.dtype.kind not in "iu":
+            raise ValueError(f"{name} must hold integers, not {values.dtype}")
+        return np.asarray(values, dtype=np.int64)
+
+    def texts(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.str_]:
+        """A column of text. An empty one may have any type."""
+        values = self._shaped(name, shape)
+        if values.size and values.dtype.kind != "U":
+            raise ValueError(f"{name} must hold text, not {values.dtype}")
+        return np.asarray(values, dtype=np.str_)
+
+    def _shaped(self, name: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+        column = self.arrays[name]
+        same = len(shape) == column.ndim and all(
+            n in (None, m) for n, m in zip(shape, column.shape, strict=True)
+        )
+        if not same:
+            raise ValueError(f"{name} has the wrong shape, {column.shape}")
+        return column
 
 
 def _column(data: Any, name: str) -> NDArray[Any]:
     try:
-        column: NDArray[Any] = data[name]
+        return np.asarray(data[name])
     except ValueError as error:  # such as pickled objects
         raise ValueError(f"{name}: {error}") from None
-    return column
-
-
-def real_numbers(
-    name: str,
-    values: Any,
-    shape: tuple[int | None, ...] | None = None,
-    finite: bool = True,
-) -> Array:
-    """The column ``name`` as doubles.
-
-    Args:
-        shape: the required shape, with None for any length; None for any shape.
-        finite: whether to reject infinity and NaN.
-
-    Raises:
-        ValueError: not real numbers, another shape, or not finite.
-    """
-    values = np.asarray(values) if shape is None else _shaped(name, values, shape)
-    if values.dtype.kind not in "fiu":  # casting would drop the imaginary part of complex numbers
-        raise ValueError(f"{name} must hold real numbers, not {values.dtype}")
-    values = values.astype(np.float64)
-    if finite and not np.isfinite(values).all():
-        raise ValueError(f"{name} has numbers that are not finite")
-    return np.asarray(values)
-
-
-def whole_numbers(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[np.int64]:
-    """The column ``name`` as integers of ``shape``, with None for any length.
-
-    Raises:
-        ValueError: another type or shape.
-    """
-    values = _shaped(name, values, shape)
-    if values.dtype.kind not in "iu":
-        raise ValueError(f"{name} must hold integers, not {values.dtype}")
-    return np.asarray(values, dtype=np.int64)
-
-
-def texts(name: str, values: Any, shape: tuple[int | None, ...]) -> list[Any]:
-    """The column ``name``, of ``shape`` as above, as nested lists of strings.
-
-    Raises:
-        ValueError: another type or shape. An empty column may have any type.
-    """
-    values = _shaped(name, values, shape)
-    if values.size and values.dtype.kind != "U":
-        raise ValueError(f"{name} must hold text, not {values.dtype}")
-    return list(values.tolist())
-
-
-def _shaped(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    column: NDArray[Any] = np.asarray(values)
-    same_rank = len(shape) == column.ndim
-    if not same_rank or any(n not in (None, m) for n, m in zip(shape, column.shape, strict=True)):
-        raise ValueError(f"{name} has the wrong shape, {column.shape}")
-    return column

@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.columns import NPZ_ERRORS, read_columns, real_numbers, texts, whole_numbers
-from galley.domain.errors import BadInput
-from galley.domain.files import atomic_file
+from galley.domain.columns import Columns, told, write_columns
 from galley.domain.frames import Array, frozen
 
 LOG_VERSION = 3
@@ -138,8 +136,7 @@ class Log:
         data: dict[str, Any] = {
             field.name: np.asarray(getattr(self, field.name)) for field in fields(self)
         }
-        with atomic_file(path) as partial, open(partial, "wb") as stream:
-            np.savez_compressed(stream, log_version=np.array(LOG_VERSION), **data)
+        write_columns(path, {"log_version": np.array(LOG_VERSION)} | data)
 
     @classmethod
     def load(cls, path: Path | str) -> Log:
@@ -148,25 +145,13 @@ class Log:
         Raises:
             BadInput: not a log, or a log of another version.
         """
-        try:
-            columns = read_columns(path)
-            version = int(whole_numbers("log_version", columns["log_version"], ()))
-            if version != LOG_VERSION:
-                raise BadInput.one(path, f"is a log of version {version}, expected {LOG_VERSION}")
+        with told(path, "is not a log of a run"):
+            read = Columns(path, "log_version", LOG_VERSION)
             values: dict[str, Any] = {
-                name: frozen(real_numbers(name, columns[name], shape, finite=False))
-                for name, shape in _NUMBERS.items()
+                **{k: frozen(read.real(k, shape, finite=False)) for k, shape in _NUMBERS.items()},
+                **{k: read.whole(k, shape) for k, shape in _INDICES.items()},
+                **{k: read.texts(k, shape) for k, shape in _TEXTS.items()},
             }
-            values |= {
-                name: whole_numbers(name, columns[name], shape) for name, shape in _INDICES.items()
-            }
-            for name, shape in _TEXTS.items():
-                texts(name, columns[name], shape)
-                values[name] = np.asarray(columns[name], dtype=np.str_)
-        except BadInput:
-            raise
-        except NPZ_ERRORS as error:
-            raise BadInput.one(path, f"is not a log of a run ({error})") from None
         values["mode"] = str(values["mode"])
         for name in ("period", "duration"):
             values[name] = float(values[name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,6 @@ from galley.domain.log import Log
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Problem
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.domain.pddl.syntax import SList, parse_sexprs
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
@@ -48,6 +48,8 @@ from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
 from galley.validation import Goal
 from galley.validation.log_format import check_format
+
+_FACT = re.compile(r"\(([^()]+)\)")
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,15 @@ class Stored:
         _check_bound(self.scene, problem)
         if not self.report:  # the symbols of the start
             return Goal(domain, problem, validate_actions(domain, problem, ()).states[-1])
-        rows = _forms(self.folder / REPORT, self.report["execution"]["facts"])
-        return Goal(domain, problem, frozenset(Fact(row[0], tuple(row[1:])) for row in rows))
+        facts = set()
+        for line in self.report["execution"]["facts"]:
+            found = _FACT.fullmatch(line)
+            words = found.group(1).split() if found else ()
+            if not words:
+                what = "'execution.facts' must be a list of texts such as \"(on sugar burner)\""
+                raise BadInput.one(self.folder / REPORT, what)
+            facts.add(Fact(words[0], tuple(words[1:])))
+        return Goal(domain, problem, frozenset(facts))
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -240,7 +249,7 @@ def read_recorded(path: Path | str, scene_file: Path | str | None = None) -> Rec
         raise BadInput.one(file, what)
     motions = tuple(_alone(Trajectory(*curve)) for curve in archive.curves)
     _check_groups(file, motions, robot)
-    complete = archive.version > 1 and "phase" in archive.columns
+    complete = archive.columns.version > 1 and "phase" in archive.columns.arrays
     start, lines = initial_state(scene), ("",) * len(motions)
     if not complete:
         states = tuple(_with_start(robot, start, motion) for motion in motions)
@@ -274,19 +283,6 @@ def _check_bound(scene: Scene, problem: Problem) -> None:
     ]
     if errors:
         raise BadInput(errors)
-
-
-def _forms(path: Path, lines: Sequence[str]) -> list[list[str]]:
-    """The words of each ``"(name object ...)"`` of a list in the report."""
-    found = []
-    for line in lines:
-        nodes = parse_sexprs(line, str(path))
-        words = nodes[0].items if len(nodes) == 1 and isinstance(nodes[0], SList) else ()
-        if not words or any(isinstance(each, SList) for each in words):
-            what = "'execution.facts' must be a list of texts such as \"(on sugar burner)\""
-            raise BadInput.one(path, what)
-        found.append([str(each) for each in words])
-    return found
 
 
 def _alone(trajectory: Trajectory) -> Motion:
