@@ -40,10 +40,12 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "arrival": ("box", "l1"),
     "execute": (*EXECUTORS, "none"),
 }
-SOLVING = ("planner", "checker", "optimize", "arrival", "node_limit", "effort")
-EXECUTING = ("noise", "fault", "recoveries")
-FILMING = ("height", "fps", "speed")
-"""The options that ``solve``, ``execute`` and ``film`` take by name."""
+BY_NAME = {
+    "solve": ("planner", "checker", "optimize", "arrival", "node_limit", "effort"),
+    "execute": ("noise", "fault", "recoveries"),
+    "film": ("height", "fps", "speed"),
+}
+"""The options that a function takes by name."""
 SILENT = Listener()
 
 
@@ -107,17 +109,18 @@ class Options:
         if self.execute != "physics" and (self.noise is not None or self.fault is not None):
             raise BadInput.one("executor", "noise and faults need physics")
 
-    def updated(self, allowed: Sequence[str], given: Mapping[str, Any]) -> Options:
-        """The same with other values for some of the ``allowed`` options.
+    def given(self, function: str, values: Mapping[str, Any]) -> Options:
+        """The same with other values for options that a function takes by name.
 
         Raises:
-            TypeError: a value is given for another. BadInput: as for ``Options``.
+            TypeError: it does not take one of them. BadInput: as for ``Options``.
         """
-        for name in given:
-            if name not in allowed:
-                what = f"'{name}' is none of {', '.join(allowed)}{did_you_mean(name, allowed)}"
-                raise TypeError(what)
-        return replace(self, **given)
+        known = BY_NAME[function]
+        for name in values:
+            if name not in known:
+                what = f"'{name}' is none of {', '.join(known)}{did_you_mean(name, known)}"
+                raise TypeError(f"{function}: {what}")
+        return replace(self, **values)
 
     @property
     def settings(self) -> Settings:
@@ -301,7 +304,7 @@ class Execution:
 
         ensure(RENDERER, listener=None if listener is SILENT else listener)
         listener.stage("filming")
-        chosen, scene = self.options.updated(FILMING, options), self.solution.task.scene
+        chosen, scene = self.options.given("film", options), self.solution.task.scene
         height = chosen.height // 2 * 2
         width = height * 16 // 9 // 2 * 2
         return film(

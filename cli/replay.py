@@ -35,13 +35,13 @@ def command(arguments: argparse.Namespace) -> int:
     """Write the page, say where it is."""
     from galley.cli.common.progress import Printer
     from galley.domain.files import check_writable
-    from galley.results.stored import read_stored
-    from galley.robots.catalog import robot_of
+    from galley.results.stored import read_run
 
-    stored = read_stored(arguments.run, arguments.scene, None, None)
-    for change in (*stored.changes, *stored.mixed):
+    stored = read_run(arguments.run, arguments.scene)
+    log = stored.executed
+    for change in (*stored.changes, *stored.mixed()):
         print(f"warning: {change}", file=sys.stderr)
-    path: Path = arguments.out or stored.file.parent / "replay.html"
+    path: Path = arguments.out or stored.folder / "replay.html"
     if path.suffix.lower() not in (".html", ".htm"):
         raise BadInput.one(path, "the replay is a page: --out must end in .html")
     check_writable(path)
@@ -49,7 +49,7 @@ def command(arguments: argparse.Namespace) -> int:
 
     printer = Printer()
     printer.stage("making the replay")
-    page = replay_html(stored.log, stored.scene, robot_of(stored.scene.robot), fps=arguments.fps)
+    page = replay_html(log, stored.scene, stored.robot, fps=arguments.fps)
     Replay(page).save(path)
     printer.console.print(f"replay: {path} ({len(page) / 1e6:.1f} MB)")
     if arguments.open:

@@ -19,7 +19,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import write_atomically
 from galley.motion.motion import FREE, Motion
 from galley.results.run_folder import REPORT, digests, folder_digests
-from galley.results.schema import SCHEMA_VERSION
+from galley.results.schema import MOTION, SCHEMA_VERSION
 from galley.validation.verdict import Verdict
 
 if TYPE_CHECKING:  # these load the planners, which reading a report does not need
@@ -220,13 +220,11 @@ class Report:
 
 def _motion(motion: Motion, start: float | None) -> dict[str, Any]:
     record = motion.record
-    return {
+    found = {
+        **vars(record),
         "action_index": motion.action_index,
         "phase": motion.phase,
         "group": motion.group,
-        "planner": record.planner,
-        "planning_ms": record.planning_ms,
-        "optimization_ms": record.optimization_ms,
         "waypoints": len(motion.path),
         "length": {
             "rrt": record.length_rrt,
@@ -235,16 +233,9 @@ def _motion(motion: Motion, start: float | None) -> dict[str, Any]:
         },
         "start_s": start,
         "duration_s": motion.trajectory.duration,
-        "min_clearance_m": record.min_clearance_m,
-        "velocity_ratio": record.velocity_ratio,
-        "acceleration_ratio": record.acceleration_ratio,
-        "jerk_ratio": record.jerk_ratio,
-        "optimizer": record.optimizer,
-        "torque_slowdown": record.torque_slowdown,
-        "audit": record.audit,
-        "reason": record.reason,
         "declared_contacts": [list(names) for names in sorted(motion.allowed)],
     }
+    return {key: found[key] for key in MOTION}
 
 
 def versions() -> dict[str, str]:

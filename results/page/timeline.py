@@ -9,7 +9,7 @@ from typing import Any
 
 from galley.domain.log import RECOVERY
 from galley.domain.words import in_words
-from galley.results.page.source import Source
+from galley.results.stored import Stored
 
 
 def mishap(recovery: Mapping[str, Any]) -> tuple[object, ...]:
@@ -124,7 +124,7 @@ class Timeline:
         return sorted((s for s in every if s.number is not None), key=lambda s: s.number or 0)
 
 
-def timeline(source: Source) -> Timeline:
+def timeline(source: Stored) -> Timeline:
     """The timeline of a run."""
     report = source.report
     recoveries = report["execution"].get("recoveries", [])

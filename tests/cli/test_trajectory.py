@@ -19,8 +19,8 @@ from galley.motion.trajectory.store import save_trajectories
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.optimization.torques import HeldItem, TorqueModel
-from galley.results.inputs import NO_SCENE, keep_inputs
 from galley.results.report import Report
+from galley.results.run_folder import NO_SCENE, keep_inputs
 from galley.robots.panda.models import mobile_panda
 from galley.tests.motion.trajectory.readers import load_trajectories, read_csv, read_ros
 
@@ -176,7 +176,7 @@ def test_a_run_without_motions_says_so(here, cli):
     ("arguments", "told"),
     [
         (("nowhere",), "nowhere: no such file"),
-        ((".",), "trajectories.npz: no such file"),
+        ((".",), ".: holds no trajectories.npz"),
         (("RUN", "--motion", 4), "has no motion 4, they are 0 to 3"),
         (("RUN", "--csv", "a.csv"), "holds 4 motions and --csv and --ros write one"),
         (("RUN", "--motion", 1, "--csv", "a.txt"), "a.txt: --csv writes a file that ends in .csv"),

@@ -13,7 +13,7 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.scene.standalone import standalone
 from galley.domain.shipped import KITCHEN, SCENARIOS
 from galley.engine import record_run
-from galley.results.inputs import SCENE
+from galley.results.run_folder import SCENE
 from galley.stages import Options
 from galley.viz.render.mesh_reader import read_visual
 
