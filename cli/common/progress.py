@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -113,6 +114,22 @@ class Printer(Listener):
             self._shown = done
             self.console.print(f"{self._clock()}   {text} {100 * done:3.0f}%  {note}".rstrip())
 
+    def film(self, make: Callable[..., Any], *arguments: Any, **more: Any) -> bool:
+        """Film with a bar: ``make(*arguments, progress=..., **more)``.
+
+        Returns:
+            Whether there is a film; if not, stderr says why.
+        """
+        self.stage("filming")
+        try:
+            make(*arguments, progress=lambda k, n: self.fraction("filming", k / n), **more)
+        except RuntimeError as error:
+            print(f"no film: {error}", file=sys.stderr)
+            return False
+        finally:
+            self.close()
+        return True
+
     def close(self) -> None:
         """Remove the bar."""
         self._end_bar()
@@ -129,11 +146,9 @@ class Printer(Listener):
 
 def _motion_table(report: Report) -> PlainTable:
     """One row a motion: phase, planner, times, lengths, duration, clearance."""
-    table = PlainTable(spare=("RRT", "shortcut", "plan ms", "optimised", "planner"))
-    for name in ("action", "phase", "planner"):
-        table.add_column(name)
-    for name in ("plan ms", "RRT", "shortcut", "optimised", "s", "clear mm"):
-        table.add_column(name, right=True)
+    figures = (">plan ms", ">RRT", ">shortcut", ">optimised", ">s", ">clear mm")
+    spare = ("RRT", "shortcut", "plan ms", "optimised", "planner")
+    table = PlainTable("action", "phase", "planner", *figures, spare=spare)
     last = -1
     for motion in report.motions:
         record = motion.record

@@ -123,7 +123,7 @@ def test_a_parameter_out_of_bounds(capsys):
 
 
 def test_a_missing_extra_is_named(monkeypatch, capsys):
-    monkeypatch.setattr("galley.planar.commands.touch.find_spec", lambda name: None)
+    monkeypatch.setattr("galley.cli.common.arguments.find_spec", lambda name: None)
     assert touch("wall", "--parquet") == 2
     assert "pip install 'galley-tamp[data]'" in capsys.readouterr().err
     assert touch("--keyboard") == 2
