@@ -62,10 +62,8 @@ def command(options: Options) -> int:
         if not options.json and time.perf_counter() - began > _SILENT_S:
             printer.fraction("checking", share)
 
-    try:
+    with printer:
         verdict = validate_run(stored.scene, stored.log, stored.goal, progress)
-    finally:
-        printer.close()
     if options.json:
         print(json.dumps(_as_json(stored, verdict), indent=1))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -21,35 +22,37 @@ _SILENT_S = 2.0  # before progress is shown
 _SEARCHES = ("bfs", "astar", "gbfs")  # of galley.planning.search, which is imported late
 _REMOVED = {"fd-optimal": "astar (least cost)", "fd-lama": "gbfs (some plan, quickly)"}
 
-EPILOG = (
-    "searches:\n"
-    "  bfs      breadth-first search: fewest actions (default)\n"
-    "  astar    A*: least cost\n"
-    "  gbfs     greedy best-first search with the FF heuristic: any plan, for large tasks\n\n"
-    "examples:\n"
-    "  galley plan domain.pddl problem.pddl > task.plan\n"
-    "  galley plan domain.pddl problem.pddl --top-k 5          the five cheapest plans\n"
-    "  galley plan domain.pddl problem.pddl --search gbfs --time-limit 60\n\n"
-    "PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,\n"
-    "conditional and universal effects, action costs."
-)
+EPILOG = """searches:
+  bfs      breadth-first search: fewest actions (default)
+  astar    A*: least cost
+  gbfs     greedy best-first search with the FF heuristic: any plan, for large tasks
+
+examples:
+  galley plan domain.pddl problem.pddl > task.plan
+  galley plan domain.pddl problem.pddl --top-k 5          the five cheapest plans
+  galley plan domain.pddl problem.pddl --search gbfs --time-limit 60
+
+PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,
+conditional and universal effects, action costs."""
 
 
 def _search(name: str) -> str:
-    """The name of a search; for a removed one, exit with its replacement."""
+    """The name of a search; a removed one is refused with its replacement."""
     if name in _REMOVED:
-        print(
-            f"galley plan: --search {name} was removed: Fast Downward is now a peer of the "
-            f"benchmarks; use {_REMOVED[name]}",
-            file=sys.stderr,
+        raise argparse.ArgumentTypeError(
+            f"{name} was removed: Fast Downward is now a peer of the benchmarks; "
+            f"use {_REMOVED[name]}"
         )
-        raise SystemExit(2)
     return name
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley plan``."""
+    """Of ``galley plan``.
+
+    Raises:
+        ValueError: options that don't go together.
+    """
 
     domain: Path = argument("PDDL domain")
     problem: Path = argument("PDDL problem")
@@ -66,19 +69,15 @@ class Options:
         "MIB",
     )
 
+    def __post_init__(self) -> None:
+        if self.top_k is not None and self.search is not None:
+            raise ValueError("--top-k has its own search; leave out --search")
+
 
 def command(options: Options) -> int:
     """Print a plan or the K cheapest, one action per line, then statistics."""
-    if options.top_k is not None and options.search is not None:
-        print("galley plan: --top-k has its own search; leave out --search", file=sys.stderr)
-        return 2
     from galley.domain.pddl.reader import read_task
-    from galley.planning import (
-        LimitReached,
-        SearchLimits,
-        ground,
-        search,
-    )
+    from galley.planning import LimitReached, SearchLimits, ground, search
     from galley.planning.limits import default_memory_mib
 
     began = time.perf_counter()
@@ -92,10 +91,8 @@ def command(options: Options) -> int:
         progress=progress,
     )
     try:
-        try:
+        with progress:
             task = ground(domain, problem, limits)
-        finally:
-            progress.end()
     except LimitReached as stopped:
         return _refuse(stopped.failure, options, {"plan": None})
     progress.doing, progress.counted = "searching", "states expanded"
@@ -110,10 +107,8 @@ def command(options: Options) -> int:
     if options.top_k is not None:
         return _top_k(task, options.top_k, options, limits, figures, progress)
     method = options.search or "bfs"
-    try:
+    with progress:
         plan = search(task, method, limits)
-    finally:
-        progress.end()
     if isinstance(plan, Failure):
         return _refuse(plan, options, {"plan": None})
     if options.json:
@@ -219,6 +214,11 @@ class _Progress:
         self._shown = True
         text = f"{self.doing}: {count:,} {self.counted}, {spent:.0f} s (Ctrl-C to stop)"
         print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
     def end(self) -> None:
         """Erase the line."""

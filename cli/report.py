@@ -46,11 +46,8 @@ def command(options: Options) -> int:
         what = f"its run has not ended, or was cut short (see {UNFINISHED}): write elsewhere, --out"
         raise BadInput.one(run, what)
     check_output(out, ".html", ".htm")
-    printer = Printer()
-    printer.stage(f"reading {run}")
-    try:
+    with Printer() as printer:
+        printer.stage(f"reading {run}")
         made = write_page(run, out, options.scene, replay=options.replay)
-    finally:
-        printer.close()
     printer.console.print(f"open {made.path} ({made.size / 1e6:.1f} MB)")
     return 0

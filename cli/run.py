@@ -55,9 +55,7 @@ class Options:
         "collision checker for planning: the compiled kernel, or PyBullet with the baseline RRT in "
         "Python, which is many times slower",
     )
-    arrival: Literal["box", "l1"] = option(
-        "box", "goal test of the baseline RRT: a box, or the L1 norm"
-    )
+    arrival: Literal["box", "l1"] = option("box", "goal test of the baseline RRT: box, or L1 norm")
     optimize: Optimizer = optimize_option(
         ": smooth, splines proven free at all times; time-optimal, the planned path with rounded "
         "corners, as fast as possible; shortest, the baseline QP on the arm's paths; none, the "
@@ -82,9 +80,7 @@ class Options:
         "stuck-for-good:DRAWER, push-base; several are separated by commas (docs/disturbances.md)",
         "FAULT",
     )
-    recoveries: Index | None = option(
-        None, "most recoveries before the run gives up (default 8)", "N"
-    )
+    recoveries: Index | None = option(None, "most recoveries before the run gives up (default 8)")
     node_limit: Count | None = option(None, "most states that the task planner expands")
     view: bool = option(
         False,
@@ -94,9 +90,7 @@ class Options:
     html: bool = option(
         True, "write report.html, a few seconds (default: yes; galley report makes it later)"
     )
-    effort: Positive = option(
-        1.0, "multiplies how many refinements are tried before the search gives up", "X"
-    )
+    effort: Positive = option(1.0, "multiplies how many refinements the search tries", "X")
     motion: Motion = group(Motion())
 
 
@@ -120,11 +114,8 @@ def command(options: Options) -> int:
     chosen = given(options, RunOptions) | options.task.paths() | {"planner": planner}
     if options.noise is not None:
         chosen["noise"] = parse_noise(options.noise)
-    printer = Printer()
-    try:
+    with Printer() as printer:
         run = record_run(RunOptions(**chosen), printer, view=options.view)
-    finally:
-        printer.close()
     return _print_result(printer, run)
 
 

@@ -22,9 +22,7 @@ class Options:
 
     domain: Path = argument("PDDL domain")
     problem: Path = argument("PDDL problem")
-    plan: Path = argument(
-        "plan file: one action per line, numbered, timed or plain; ; for comments"
-    )
+    plan: Path = argument("plan file: an action per line, numbered, timed or plain; ; for comments")
     pddlgym: bool = option(False, "also replay the plan in PDDLGym")
 
 

@@ -22,7 +22,7 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
 
 
-def _number(fault: str, good: Callable[[float], bool]) -> Callable[[str], float]:
+def checked(fault: str, good: Callable[[float], bool]) -> Callable[[str], float]:
     """Reads a finite number that is ``good``; ``fault`` is the message for others."""
 
     def read(text: str) -> float:
@@ -50,20 +50,20 @@ def _whole(fault: str, low: int, high: float = math.inf) -> Callable[[str], int]
 
 
 count = _whole("must be 1 or more", 1)
-number = _number("must be a finite number", lambda value: True)
-multiple = _number("an amount is a number from 0", lambda value: value >= 0)
+number = checked("must be a finite number", lambda value: True)
+multiple = checked("an amount is a number from 0", lambda value: value >= 0)
 
 # Types of options, with what their value is called in the help.
-Index = Annotated[int, _whole("must be 0 or more", 0)]
+Index = Annotated[int, _whole("must be 0 or more", 0), "N"]
 Seed = Annotated[int, _whole("a seed is a whole number from 0", 0), "N"]
 Count = Annotated[int, count, "N"]
 Height = Annotated[int, _whole("a film is 120 to 2160 pixels high", 120, 2160), "PIXELS"]
 FrameRate = Annotated[int, _whole("a film has 1 to 120 frames per second", 1, 120), "N"]
-Positive = Annotated[float, _number("must be a number greater than 0", lambda value: value > 0)]
+Positive = Annotated[float, checked("must be a number greater than 0", lambda value: value > 0)]
 Multiple = Annotated[float, multiple]
 SampleRate = Annotated[
     float,
-    _number("a rate is 0.1 to 100000 samples a second", lambda value: 0.1 <= value <= 100_000),
+    checked("a rate is 0.1 to 100000 samples a second", lambda value: 0.1 <= value <= 100_000),
     "HZ",
 ]
 
@@ -98,13 +98,13 @@ def usage(option: str = "") -> Iterator[None]:
 
     Raises:
         BadInput: as raised within.
-        argparse.ArgumentTypeError: for any other ValueError.
+        argparse.ArgumentTypeError: for any other ValueError or ArgumentTypeError.
     """
     try:
         yield
     except BadInput:
         raise
-    except ValueError as error:
+    except (ValueError, argparse.ArgumentTypeError) as error:
         text = f"argument {option}: {error}" if option else str(error)
         raise argparse.ArgumentTypeError(text) from None
 

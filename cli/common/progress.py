@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -40,7 +40,7 @@ def _console() -> Console:
 
 
 class Printer(Listener):
-    """Prints stages, plan, refinements and the motions' table."""
+    """Prints stages, plan, refinements and the motions' table; as a context, it removes its bar."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or _console()
@@ -122,17 +122,22 @@ class Printer(Listener):
         """
         self.stage("filming")
         try:
-            make(*arguments, progress=lambda k, n: self.fraction("filming", k / n), **more)
+            with self:
+                make(*arguments, progress=lambda k, n: self.fraction("filming", k / n), **more)
         except RuntimeError as error:
             print(f"no film: {error}", file=sys.stderr)
             return False
-        finally:
-            self.close()
         return True
 
     def close(self) -> None:
         """Remove the bar."""
         self._end_bar()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _end_bar(self) -> None:
         self._what = ""

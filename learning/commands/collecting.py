@@ -151,11 +151,9 @@ def collect_command(
 
     with collecting_into(options, collection) as out:
         printer.fraction("collecting", 0.0, f"0/{len(seeds)}")
-        try:
+        with printer:
             workers = options.workers
             lost = collect(run, seeds, collection, out, workers.jobs, workers.engine, progress=show)
-        finally:
-            printer.close()
         pace = f" ({_pace(ended, time.perf_counter() - began)})" if ended else ""
         conclude(out, collection, options, printer, pace)
     for why, those in _by_reason({seed: each.why for seed, each in lost.items()}):

@@ -90,9 +90,7 @@ class Training:
     rate: float = option(1e-3, "the highest learning rate", "X")
     decay: float = 1e-4
     average: float = 0.999
-    symmetric: bool = option(
-        True, "learn from the episodes that the body's symmetries make as well"
-    )
+    symmetric: bool = option(True, "learn from the episodes that the body's symmetries make too")
     validation: float = 0.05
     seed: int = option(0, "random seed", "N")
 

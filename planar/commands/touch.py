@@ -92,9 +92,7 @@ class Options:
     force: Path | None = option(None, "what pushes the finger: a .csv or .py, see below", "FILE")
     keyboard: bool = option(False, "push by hand, in a window")
     until: Positive | None = option(
-        None,
-        f"end, in s (default {_DURATION:g}, or the example's; 600 with --keyboard)",
-        "S",
+        None, f"end, in s (default {_DURATION:g}, or the example's; 600 with --keyboard)", "S"
     )
     period: Positive | None = option(None, "control step of a policy, in s (default 0.02)", "S")
     out: Path | None = out_option()
@@ -188,35 +186,20 @@ def _force_of(path: Path, period: float | None) -> Any:
 
 
 def _profile(path: Path) -> Any:
-    from galley.domain.files import read_text
+    from galley.domain.files import read_pairs
     from galley.planar.finger import Profile
 
-    pairs: list[tuple[float, ...]] = []
-    for line, text in enumerate(read_text(path).splitlines(), 1):
-        cells = [cell.strip().strip('"') for cell in text.split(",")]
-        if not any(cells) or (line == 1 and len(cells) == 2 and not any(map(_is_number, cells))):
-            continue  # empty, or a header
-        try:
-            time, force = (float(cell) for cell in cells)
-        except ValueError:
-            raise BadInput.one(path, "expected a time and a force", line) from None
+    what = "a time and a force"
+    pairs: list[tuple[float, float]] = []
+    for line, time, force in read_pairs(path, what):
         pairs.append((time, force))
         try:
             Profile.of(pairs[-3:])
         except ValueError as error:
-            what = str(error).partition(": ")[2]
-            raise BadInput.one(path, what, line) from None
+            raise BadInput.one(path, str(error).partition(": ")[2], line) from None
     if not pairs:
-        raise BadInput.one(path, "is empty, expected a time and a force a line")
+        raise BadInput.one(path, f"is empty, expected {what} a line")
     return Profile.of(pairs)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _table(trace: Trace) -> PlainTable:

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from galley.domain.files import read_text
+from galley.domain.errors import BadInput
+from galley.domain.files import read_pairs
 from galley.domain.frames import Array
 from galley.domain.parameters import parameters
 from galley.domain.scene.yaml_reader import Entry, Reader
@@ -185,28 +186,12 @@ def _shape(entry: Entry) -> Shape | None:
 
 def _corners(entry: Entry) -> Array | None:
     """The vertices in a CSV file, x and y (m) a line, beside the scene."""
-    path = entry.file.parent / entry.text()
-    rows = []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            x, y = (float(cell) for cell in line.split(","))
-        except ValueError:
-            if number == 1 and not any(map(_is_number, line.split(","))):
-                continue  # a header
-            entry.fault(f"{path}:{number}: expected x and y, got '{line.strip()}'")
-            return None
-        rows.append((x, y))
-    return np.array(rows).reshape(-1, 2)
-
-
-def _is_number(cell: str) -> bool:
     try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+        pairs = read_pairs(entry.file.parent / entry.text(), "x and y")
+    except BadInput as error:
+        entry.fault(str(error))
+        return None
+    return np.array([(x, y) for _, x, y in pairs]).reshape(-1, 2)
 
 
 def _law(entry: Entry, base: dict[str, Any], more: tuple[str, ...] = ()) -> dict[str, Any]:

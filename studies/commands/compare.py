@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import Positive, count
+from galley.cli.common.arguments import Positive, count, usage
 from galley.cli.common.options import given, group, option
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Motion
@@ -84,21 +84,16 @@ def _query(words: tuple[str, ...]) -> tuple[str, int]:
 
 def command(options: Options) -> int:
     """Run the comparison, print the tables, write figures and films."""
-    try:
+    with usage("--query"):
         kind, number = _query(options.query)
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"argument --query: {error}") from None
     if options.distance is not None and kind != "seed":
         raise argparse.ArgumentTypeError("argument --distance: belongs to --query seed")
     from galley.domain.failure import Failure
     from galley.studies.comparison.runner import ComparisonOptions, run
 
     chosen = given(options, ComparisonOptions) | {"query": kind, "count": number}
-    listener = _Listener()
-    try:
+    with _Listener() as listener:
         outcome = run(ComparisonOptions(**chosen), listener)
-    finally:
-        listener.close()
     if isinstance(outcome, Failure):
         print(f"{outcome.kind.value}: {outcome}", file=sys.stderr)
         return 1

@@ -68,13 +68,11 @@ class Options:
     sweep: Sweep = group(Sweep())
     optimize: Optimizer = optimize_option()
     execute: Literal["kinematic", "physics"] = option(
-        "kinematic",
-        "kinematic: joint states set over time, fast; physics: as galley run does",
+        "kinematic", "kinematic: joint states set over time, fast; physics: as galley run does"
     )
     out: Path | None = option(None, "keep the runs' folders and scenarios.json", "FOLDER")
     pictures: bool = option(
-        False,
-        "draw each final state (of a refusal, the start) into --out or a new folder in runs/",
+        False, "draw each final state (of a refusal, the start) into --out or a new folder in runs/"
     )
     json: Path | None = option(None, "also write all outcomes to FILE", "FILE")
 

@@ -115,3 +115,33 @@ def test_those_of_another_dataclass_are_found_in_groups_too():
 
     found = given(read("s", "--name", "n"), Settings)
     assert found == {"name": "n", "height": 540}
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        ("contact lift", "contact"),
+        ("contact throw", "contact"),
+        ("contact run s.yaml", "contact"),
+        ("reach sample", "data"),
+        ("reach train", "learn"),
+        ("reach eval", "learn"),
+        ("touch wall --parquet", "data"),
+        ("touch --keyboard", "push"),
+        ("push play", "push"),
+        ("push demo --demonstrator scripted", "push"),
+        ("push train pushes --out policy", "learn"),
+        ("push eval ready", "learn"),
+        ("demos collect", "data"),
+    ],
+)
+def test_without_its_libraries_a_command_says_what_to_install(
+    command, extra, cli, here, monkeypatch
+):
+    monkeypatch.setattr("galley.cli.common.arguments.find_spec", lambda name: None)
+    done = cli(*command.split())
+    assert done.status == 2
+    (fault,) = done.faults
+    assert " needs " in fault
+    assert fault.endswith(f": pip install 'galley-tamp[{extra}]'")
+    assert not list(here.iterdir())

@@ -50,9 +50,7 @@ class Options:
     seeds: Seeds = group(Seeds(seeds=10))
     execute: Literal["physics", "kinematic"] = option("physics", "as for galley run")
     noise: str | None = option(
-        None,
-        "random errors of the simulated world, as for galley run (default: none)",
-        "HOW",
+        None, "random errors of the simulated world, as for galley run (default: none)", "HOW"
     )
     optimize: Optimizer = optimize_option()
     kept: Kept = group(Kept(), "what is kept")

@@ -65,10 +65,8 @@ def command(options: Options) -> int:
                 printer.fraction(name, done / len(seeds), note)
 
         run = PolicyRunner(path, who)
-        try:
+        with printer:
             found[name] = evaluate(run, seeds, workers.jobs, workers.engine, progress)
-        finally:
-            printer.close()
     if options.json:
         print(json.dumps({name: each.record() for name, each in found.items()}, indent=1))
     else:

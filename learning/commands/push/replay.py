@@ -48,10 +48,8 @@ def replayed(options: Stored, printer: Printer) -> list[tuple[Rollout, float]]:
     from galley.learning.collection.pushing import replay
 
     chosen, found = options.chosen(episodes), []
-    try:
+    with printer:
         for done, k in enumerate(chosen):
             printer.fraction("replaying", done / len(chosen))
             found.append(replay(episodes[k], collection))
-    finally:
-        printer.close()
     return found

@@ -73,11 +73,8 @@ def command(options: Options) -> int:
     resume = out.with_name(f"{out.name}.training")
     if resume.exists():
         printer.stage(f"going on from {resume}")
-    try:
-        with usage():
-            policy = train(trainer, each, resume)
-    finally:
-        printer.close()
+    with printer, usage():
+        policy = train(trainer, each, resume)
     save_policy(out, policy)
     draw_losses(out.with_suffix(".png"), policy.history["losses"], options.design.method)
     resume.unlink(missing_ok=True)

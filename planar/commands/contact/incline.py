@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from galley.cli.common.arguments import Multiple
+from galley.cli.common.arguments import checked
 from galley.cli.common.tables import PlainTable
 from galley.planar.commands.contact.options import Results, friction_option, results_group, session
 
 _ANGLES = np.array([0.5, 0.8, 0.95, 1.05, 1.2, 1.4, 1.7, 2.0])  # of the angle of slip
 _ROW = "{:.2f}", "{:.4f}", "{:.4f}"
+_friction = checked(
+    "must be 0.01 to 0.8: the slope is tilted to twice the angle of slip",
+    lambda value: 0.01 <= value <= 0.8,
+)
 
 EPILOG = """The film shows a slope that is tilted to 1.5 times the angle of slip. The table is of
 slopes at rest, simulated as one batch: the block's acceleration beside g (sin - mu cos), or 0 up to
@@ -27,16 +31,13 @@ examples:
 class Options:
     """Of ``galley contact incline``."""
 
-    friction: Multiple = friction_option(0.2)
+    friction: Annotated[float, _friction] = friction_option(0.2)
     results: Results = results_group()
 
 
 def command(options: Options) -> int:
     """Simulate, print the table, write; 1 if a step doesn't converge."""
     mu = options.friction
-    if not 0.01 <= mu <= 0.8:
-        what = "must be 0.01 to 0.8: the slope is tilted to twice the angle of slip"
-        raise argparse.ArgumentTypeError(f"argument --friction: {what}")
     with session(options.results, "incline") as work:
         from galley.planar.contact.demonstrations import angle_of_slip, incline, sliding
         from galley.planar.geometry.support import GRAVITY

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from galley.cli.common.arguments import Multiple, Positive
+from galley.cli.common.arguments import Multiple, checked
 from galley.cli.common.options import option
 from galley.planar.commands.contact.options import (
     Results,
@@ -16,6 +16,8 @@ from galley.planar.commands.contact.options import (
     results_group,
     session,
 )
+
+_distance = checked("must be 1 to 4 m", lambda value: 1.0 <= value <= 4.0)
 
 EPILOG = """A hand of 0.4 kg holds a ball of 0.1 kg. 44 numbers are sought: the forces on the hand
 in the 0.22 s in which it speeds up. Then it brakes, the ball flies on. Each try is simulated, and
@@ -32,15 +34,13 @@ examples:
 class Options:
     """Of ``galley contact throw``."""
 
-    distance: Positive = option(2.0, "of the basket from the hand, 1 to 4 m", "M")
+    distance: Annotated[float, _distance] = option(2.0, "to the basket, 1 to 4 m", "M")
     friction: Multiple = friction_option(0.3)
     results: Results = results_group(speed=0.5)
 
 
 def command(options: Options) -> int:
     """Search, print each try, write the last; 1 if it doesn't hit."""
-    if not 1.0 <= options.distance <= 4.0:
-        raise argparse.ArgumentTypeError("argument --distance: must be 1 to 4 m")
     with session(options.results, "throw") as work:
         from galley.planar.contact.throw import HIT, Task
 

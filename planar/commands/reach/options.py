@@ -37,8 +37,7 @@ class Sampler:
         None, "uniform in distance, or in area (default linear)"
     )
     branches: Literal["both", "one"] | None = option(
-        None,
-        "a row for each elbow within the limits, or one for each base (default both)",
+        None, "a row for each elbow within the limits, or one for each base (default both)"
     )
     heading: Literal["facing", "free"] | None = option(
         None, "facing the target, or uniform in all directions (default facing)"

@@ -51,16 +51,11 @@ class Options:
     """
 
     kind: tuple[str, ...] = option(
-        ("all",),
-        f"{', '.join(KINDS)}, or all: those but hands",
-        "KIND",
-        choices=(*KINDS, "all"),
+        ("all",), f"{', '.join(KINDS)}, or all: those but hands", "KIND", choices=(*KINDS, "all")
     )
     data: Path | None = option(None, "a dataset of galley reach sample", "DIR")
     model: Path | None = option(None, "a model of galley reach train", "FILE")
-    bases: Count | None = option(
-        None, "candidate bases of samples that are drawn here (default 100000)"
-    )
+    bases: Count | None = option(None, "candidate bases of samples drawn here (default 100000)")
     sampler: Sampler = sampler_group()
     seed: Seed = seed_option()
     out: Path | None = out_option()

@@ -120,17 +120,13 @@ class Options:
         either="targets",
     )
     bases: Count = option(100_000, "candidate bases, up to two rows each")
-    bases_per_target: Count = option(
-        1, "candidate bases in turn with one target and its random obstacles"
-    )
+    bases_per_target: Count = option(1, "candidate bases in turn with one target and its obstacles")
     sampler: Sampler = sampler_group()
     filters: Filters = group(Filters(), "filters of rows")
     every: Count = option(
         10, "one target in N, and its bases, is for validation", flag="--validation"
     )
-    shard: Count | None = option(
-        None, "candidate bases in a file (default 50000, with --random 2000)"
-    )
+    shard: Count | None = option(None, "bases in a file (default 50000, with --random 2000)")
     seed: Seed = seed_option()
     sweep: Sweep = group(Sweep())
     out: Path | None = out_option()
@@ -162,11 +158,9 @@ def command(options: Options) -> int:
         def show(done: int, total: int) -> None:
             printer.fraction(f"{total} files", done / total)
 
-        try:
+        with printer:
             sweep = options.sweep
             lost = dataset.write_dataset(settings, folder, sweep.jobs, sweep.engine, show)
-        finally:
-            printer.close()
         if lost:
             what = f"{len(lost)} of {plural(settings.shards, 'file')} can't be written"
             print(f"{what}: {lost[0].why}", file=sys.stderr)
