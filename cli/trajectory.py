@@ -216,22 +216,9 @@ def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Pr
     lines = tuple(recorded.lines[k] or f"trajectory {k} | " for k in chosen)
     with PyBulletWorld(recorded.scene, recorded.robot) as world:
         log = execute_all(KinematicExecutor(world, recorded.states[chosen[0]]), motions, lines)
-    printer.stage("filming")
-    try:
-        info = film(
-            log,
-            recorded.scene,
-            recorded.robot,
-            path,
-            FilmOptions(fps=20.0),
-            progress=lambda done, total: printer.fraction("filming", done / total),
-        )
-    except BadInput:
-        raise
-    except (RuntimeError, ValueError) as error:
-        print(f"no film: {error}", file=sys.stderr)
+    options = FilmOptions(fps=20.0)
+    info = printer.film(film, log, recorded.scene, recorded.robot, path, options)
+    if info is None:
         return 1
-    finally:
-        printer.close()
     printer.console.print(f"{path}: {info.duration_s:.1f} s")
     return 0

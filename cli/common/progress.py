@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 from galley.cli.common.tables import PlainTable
+from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
 
 if TYPE_CHECKING:
@@ -114,20 +115,25 @@ class Printer(Listener):
             self._shown = done
             self.console.print(f"{self._clock()}   {text} {100 * done:3.0f}%  {note}".rstrip())
 
-    def film(self, make: Callable[..., Any], *arguments: Any, **more: Any) -> bool:
+    def film(self, make: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
         """Film with a bar: ``make(*arguments, progress=..., **more)``.
 
         Returns:
-            Whether there is a film; if not, stderr says why.
+            What ``make`` does, or True; None if there is no film, and stderr says why.
+
+        Raises:
+            BadInput: as ``make``.
         """
         self.stage("filming")
         try:
             with self:
-                make(*arguments, progress=lambda k, n: self.fraction("filming", k / n), **more)
-        except RuntimeError as error:
+                more["progress"] = lambda done, total: self.fraction("filming", done / total)
+                return make(*arguments, **more) or True
+        except BadInput:
+            raise
+        except (RuntimeError, ValueError) as error:
             print(f"no film: {error}", file=sys.stderr)
-            return False
-        return True
+            return None
 
     def close(self) -> None:
         """Remove the bar."""
