@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from galley.domain.failure import Failure, FailureError
     from galley.domain.listener import Listener
     from galley.engine import compare, execute, film, judge, load, plan_task, report, solve
-    from galley.results.stages import Execution, Solution
+    from galley.stages import Execution, Solution
     from galley.tamp.task import TampTask
 
 __version__ = "0.1.0"
@@ -30,8 +30,8 @@ _HOME = {
         ("load", "solve", "execute", "judge", "film", "report", "compare", "plan_task"), "engine"
     ),
     "TampTask": "tamp.task",
-    "Solution": "results.stages",
-    "Execution": "results.stages",
+    "Solution": "stages",
+    "Execution": "stages",
     "Failure": "domain.failure",
     "FailureError": "domain.failure",
     "BadInput": "domain.errors",

@@ -15,15 +15,15 @@ if __name__ == "__main__":
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.scene_check import check_start
 from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER, TIMING, ensure
-from galley.domain.errors import BadInput, did_you_mean
+from galley.domain.errors import BadInput
 from galley.domain.failure import Failure
 from galley.domain.listener import Listener, is_heard
 from galley.domain.pddl.model import Domain
@@ -47,32 +47,32 @@ from galley.planning.searches.methods import METHODS
 from galley.results.inputs import keep_inputs
 from galley.results.recorder import ReportRecorder, record
 from galley.results.report import Report
-from galley.results.run_folder import check_destination, run_folder
-from galley.results.stages import Execution, Solution
+from galley.results.run_folder import PAGE, check_destination, run_folder
 from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
-from galley.skills import SKILLS, PlanningContext, Settings, Skill, skill_set
+from galley.skills import SKILLS, PlanningContext, Skill, skill_set
 from galley.skills.own import load_skills
+from galley.stages import (
+    EXECUTING,
+    EXECUTORS,
+    SILENT,
+    SOLVING,
+    Execution,
+    Options,
+    Solution,
+    check_choice,
+)
 from galley.tamp.binding import check_init, check_skills, tamp_task
 from galley.tamp.checks import check_plan, optimize_and_audit
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
-from galley.validation import Verdict, validate_run
 
 if TYPE_CHECKING:  # slow to import: only what needs them does
     from galley.studies.comparison.runner import ComparisonResult
-    from galley.viz.film.video import VideoInfo
 
 COMPILED = (KERNEL, PLANNERS, REACH, KINEMATICS, TIMING)
 """The compiled parts that every run needs (``compiled.build``)."""
-CHOICES = {
-    "planner": ("rrt-connect", "rrt", "anytime"),
-    "checker": ("kernel", "pybullet"),
-    "optimize": ("smooth", "time-optimal", "shortest", "none"),
-    "arrival": ("box", "l1"),
-    "executor": ("physics", "kinematic", "files"),
-}
-SILENT = Listener()
+ROBOT_FILES = "robot"  # folder in a run's folder
 
 File = str | Path
 
@@ -107,31 +107,29 @@ def solve(
     task: TampTask,
     seed: int = 0,
     *,
-    planner: str = "rrt-connect",
-    checker: str = "kernel",
-    optimize: str = "smooth",
-    arrival: str = "box",
-    node_limit: int | None = None,
-    effort: float = 1.0,
+    options: Options | None = None,
     listener: Listener = SILENT,
+    **changes: Any,
 ) -> Solution | Failure:
     """A plan with smooth motions, checked in PDDLGym and in Drake; or why there is none.
 
     Args:
         task: see ``load``. seed: of every random stream; the same seed gives the same solution.
-        planner, checker, optimize: see ``Settings``. arrival: ``box``, or ``l1`` for its ``l1``.
-        node_limit: of each search of the task planner; None: its own.
-        effort: multiplies how many refinements are tried before the answer is ``budget``.
+        options: of the run; None: the defaults.
         listener: hears of progress.
+        changes: of the options, by name: ``planner``, ``checker``, ``optimize``, ``arrival``,
+            ``node_limit`` or ``effort``, see ``stages.Options``.
+
+    Raises:
+        BadInput: a value that is none of the option's choices.
     """
-    _check_choices(planner=planner, checker=checker, optimize=optimize, arrival=arrival)
+    options = replace(options or Options(), seed=seed).updated(SOLVING, changes)
     compile_s = ensure(*COMPILED, listener=None if listener is SILENT else listener)
     listener.stage("task and motion planning")
-    settings = Settings(seed, planner, checker, optimize, arrival == "l1", effort=effort)
     robot = robot_of(task.scene.robot)
     with PyBulletWorld(task.scene, robot) as world:
-        context = PlanningContext(task.scene, robot, world, settings, listener=listener)
-        search = Search(context, task, task.start, listener, node_limit)
+        context = PlanningContext(task.scene, robot, world, options.settings, listener=listener)
+        search = Search(context, task, task.start, listener, options.node_limit)
         try:
             found = search.solve()
         finally:
@@ -145,7 +143,7 @@ def solve(
             listener.stage(f"PDDLGym is {check.message}")
         if check.failure is not None:
             return check.failure
-        listener.stage(f"trajectories ({optimize}), audited in Drake")
+        listener.stage(f"trajectories ({options.optimize}), audited in Drake")
         audited = optimize_and_audit(context, found.refined.motions, task.start)
         listener.finished(audited)
     if audited.failure is not None:
@@ -157,29 +155,28 @@ def solve(
         "optimization": audited.optimization_s,
     }
     plan = MotionPlan(found.plan, audited.motions, task.start, facts)
-    return Solution(task, settings, plan, search.record, check, audited, timing, node_limit)
+    return Solution(task, options, plan, search.record, check, audited, timing)
 
 
 def execute(
     solution: Solution | Failure,
-    executor: str = "physics",
+    executor: str | None = None,
     *,
-    noise: Noise | str | None = None,
-    fault: str | None = None,
-    recoveries: int = THRESHOLDS.recoveries,
     folder: File | None = None,
     listener: Listener = SILENT,
+    **changes: Any,
 ) -> Execution:
     """Run the motions; replan where the world is not as planned.
 
     Args:
         solution: see ``solve``; a Failure is raised.
         executor: ``physics``, ``kinematic`` (no forces: what is planned happens) or ``files``
-            (that, and files for a real arm).
-        noise, fault: disturbances under physics (docs/disturbances.md), as text or parsed.
-        recoveries: how often to replan before giving up.
+            (that, and files for a real arm); None: that of the solution's options, ``physics`` by
+            default.
         folder: for ``files``.
         listener: hears of progress.
+        changes: of the solution's options, by name: ``noise`` (also as text), ``fault`` or
+            ``recoveries``, see ``stages.Options``.
 
     Raises:
         BadInput: no such executor, noise or fault; noise or a fault without physics.
@@ -187,34 +184,35 @@ def execute(
     """
     if isinstance(solution, Failure):
         solution.raise_()
-    _check_choices(executor=executor)
-    if executor != "physics" and (noise is not None or fault is not None):
-        raise BadInput.one("executor", "noise and faults need physics")
+    task, executor = solution.task, executor or solution.options.execute
+    check_choice("executor", executor, EXECUTORS)
+    if isinstance(changes.get("noise"), str):
+        changes["noise"] = parse_noise(changes["noise"])
+    options = replace(solution.options, execute=executor).updated(EXECUTING, changes)
     if executor == "files" and folder is None:
         raise BadInput.one("executor", "files need a folder")
-    task, seed = solution.task, solution.settings.seed
+    fault, seed = options.fault, options.seed
     faults = None if fault is None else parse_fault(fault, task.scene, seed)
-    noise = parse_noise(noise) if isinstance(noise, str) else noise
     robot = robot_of(task.scene.robot)
     listener.stage(f"execution ({executor})")
     with PyBulletWorld(task.scene, robot) as world:
-        context = PlanningContext(task.scene, robot, world, solution.settings, listener=listener)
+        context = PlanningContext(task.scene, robot, world, options.settings, listener=listener)
 
         def tell(sample: Sample) -> None:
             listener.moved(sample.q, sample.scene_q, sample.items)
 
         moved = tell if is_heard(listener.moved) else None
-        replanner = TampReplanner(context, task, listener, solution.node_limit)
+        replanner = TampReplanner(context, task, listener, options.node_limit)
         began = time.perf_counter()
         runner: Executor
         if executor == "physics":
-            runner = _physics(solution, robot, noise, faults, moved)
+            runner = _physics(solution, robot, options.noise, faults, moved)
         else:
             runner = KinematicExecutor(world, task.start, moved)
             if executor == "files":
                 assert folder is not None
                 runner = FileExecutor(runner, task.scene, robot, Path(folder))
-        limits = replace(THRESHOLDS, recoveries=recoveries)
+        limits = replace(THRESHOLDS, recoveries=options.recoveries)
         monitor = ExecutionMonitor(runner, task.scene, robot, limits, replanner, listener)
         aborted = None
         try:
@@ -224,7 +222,7 @@ def execute(
             runner.close()
             run = Execution(
                 solution=solution,
-                executor=executor,
+                options=options,
                 log=log,
                 motions=len(monitor.motions),
                 recoveries=tuple(monitor.recoveries),
@@ -257,9 +255,7 @@ def plan_task(
     Raises:
         BadInput: a file is malformed, or there is no such search.
     """
-    if search not in METHODS:
-        what = f"'{search}' is none of {', '.join(METHODS)}{did_you_mean(search, METHODS)}"
-        raise BadInput.one("search", what)
+    check_choice("search", search, tuple(METHODS))
     pddl = read_domain(domain)
     task = read_problem(problem, pddl)
     limits = SearchLimits(nodes=node_limit, seconds=seconds)
@@ -302,35 +298,10 @@ def compare(
     return run(options, listener, write=out is not None)
 
 
-def judge(run: Execution, listener: Listener = SILENT) -> Verdict:
-    """Validate what was executed, from the log and the scene alone; also ``run.verdict``."""
-    if "verdict" not in vars(run):
-        listener.stage("validation")
-        vars(run)["verdict"] = validate_run(
-            run.solution.task.scene,
-            run.log,
-            run.goal,
-            lambda share: listener.fraction("validating", share),
-        )
-    return run.verdict
-
-
-def film(
-    run: Execution,
-    path: File,
-    *,
-    height: int = 720,
-    fps: float = 20,
-    speed: float = 1.0,
-    listener: Listener = SILENT,
-) -> VideoInfo:
-    """Film the executed states into an MP4 file, 16 to 9.
-
-    Raises:
-        RuntimeError, ValueError: it can't be encoded or written.
-    """
-    heard = None if listener is SILENT else listener
-    return run.film(path, height=height, fps=fps, speed=speed, listener=heard)
+judge = Execution.judge
+"""``judge(run)``: the verdict on a run, see ``stages.Execution.judge``."""
+film = Execution.film
+"""``film(run, path)``: an MP4 file of a run, see ``stages.Execution.film``."""
 
 
 def report(
@@ -352,9 +323,8 @@ def report(
     Raises:
         BadInput: the folder holds other files, or can't be written.
     """
-    solution = result.solution if isinstance(result, Execution) else result
-    options = asdict(solution.settings)
-    made = Report.of(solution.task, solution.settings.seed, options)
+    task = result.solution.task if isinstance(result, Execution) else result.task
+    made = Report.of(task, result.options)
     if folder is None:
         record(result, ReportRecorder(made))
         return made
@@ -364,11 +334,58 @@ def report(
         record(result, ReportRecorder(made, path))
         made.write(path)
         if html:
-            from galley.results.page.page import write_page
-
-            ensure(RENDERER, listener=None if listener is SILENT else listener)
-            write_page(path)
+            _page(path, listener)
     return made
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A run's task and report, and the folder that holds the report with all other files."""
+
+    task: TampTask
+    report: Report
+    folder: Path
+
+
+def record_run(options: Options, listener: Listener = SILENT, *, view: bool = False) -> RecordedRun:
+    """Run the whole pipeline and write what comes of it into ``options.out``: ``galley run``.
+
+    Args:
+        options: what to run. listener: hears of progress.
+        view: also show it in the browser as it happens, at an address that ``stage`` says.
+
+    Raises:
+        BadInput: a file is malformed, or the scene starts in collision; nothing is written then.
+        KeyboardInterrupt: after what was finished has been kept in the folder.
+    """
+    check_destination(options.out, options.problem.stem)
+    listener.stage("reading the scene and the task")
+    task = load(options.scene, options.domain, options.problem, options.skills)
+    if view:
+        from galley.viz.replay.live import LiveView
+
+        live = LiveView(task.scene, robot_of(task.scene.robot), listener)
+        listener.stage(f"live view: {live.address}")
+        listener = live
+    if options.fault is not None:  # refused before anything is written
+        parse_fault(options.fault, task.scene, options.seed)
+    made = Report.of(task, options)
+    with run_folder(options.out, options.problem.stem) as folder:
+        keep_inputs(folder, made.scene, made.domain, made.problem)
+        made.write(folder)
+        interrupt = None
+        try:
+            _stages(options, task, ReportRecorder(made, folder, listener), folder)
+        except KeyboardInterrupt as error:
+            interrupt = error
+            made.interrupted()
+        finally:
+            made.write(folder)
+        if options.html:
+            _page(folder, listener)
+        if interrupt is not None:
+            raise interrupt
+    return RecordedRun(task, made, folder)
 
 
 # -- parts of the stages ---------------------------------------------------------------------------
@@ -381,12 +398,44 @@ def _skills(own: File | None, domain: Domain) -> Mapping[str, Skill]:
     return skill_set(load_skills(own, [action.name for action in domain.actions]))
 
 
-def _check_choices(**chosen: str) -> None:
-    for name, value in chosen.items():
-        if value not in CHOICES[name]:
-            hint = did_you_mean(value, CHOICES[name])
-            what = f"'{value}' is none of {', '.join(CHOICES[name])}{hint}"
-            raise BadInput.one(name, what)
+def _stages(options: Options, task: TampTask, recorder: ReportRecorder, folder: Path) -> None:
+    """All stages in order, as far as they succeed."""
+    made = recorder.report
+    films = options.video and options.execute != "none"
+    parts = (*COMPILED, RENDERER) if films or options.html else COMPILED
+    made.timing_s["compile"] = ensure(*parts, listener=recorder)
+    solution = solve(task, options.seed, options=options, listener=recorder)
+    if isinstance(solution, Failure):
+        made.fail(solution)
+        return
+    recorder.listener.motions(made)
+    if options.execute == "none":
+        made.status = "success"
+        return
+    run = execute(solution, folder=folder / ROBOT_FILES, listener=recorder)
+    judge(run, recorder)
+    made.judged(run)
+    made.write(folder)
+    if options.video:
+        began = time.perf_counter()
+        try:
+            info = film(run, folder / "simulation.mp4", listener=recorder)
+            made.video = {k: v for k, v in asdict(info).items() if k != "path"}
+        except (RuntimeError, ValueError) as error:  # a run without its film is still a run
+            made.video = {"error": str(error)}
+        made.timing_s["video"] = time.perf_counter() - began
+
+
+def _page(folder: Path, listener: Listener) -> None:
+    """Write ``report.html``."""
+    from galley.results.page.page import write_page
+
+    listener.stage(f"writing {PAGE}")
+    ensure(RENDERER, listener=None if listener is SILENT else listener)
+    try:
+        write_page(folder)
+    except BadInput as bad:  # what was executed ended in numbers that nobody can draw
+        listener.stage(f"no {PAGE}: {bad.errors[0]}")
 
 
 def _physics(
@@ -397,7 +446,7 @@ def _physics(
     moved: Callable[[Sample], None] | None,
 ) -> PhysicsExecutor:
     """Physics in the scene; noise perturbs it and its observations."""
-    scene, seed = solution.task.scene, solution.settings.seed
+    scene, seed = solution.task.scene, solution.options.seed
     if noise is None:
         return PhysicsExecutor(scene, robot, solution.task.start, fault=faults, on_sample=moved)
     true, looks = noise.true_scene(scene, stream(seed, "world")), stream(seed, "looks")

@@ -1,4 +1,4 @@
-"""All environments, registered with Gymnasium (extra ``gym``; ``push`` for its windows).
+"""All environments, registered with Gymnasium (extra ``planar``).
 
     import gymnasium
     import galley.gym  # registers them

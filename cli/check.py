@@ -68,19 +68,11 @@ def command(options: Options) -> int:
         print(json.dumps(_as_json(stored, verdict), indent=1))
     else:
         _print(printer, stored, verdict)
-    faults = (_faults(verdict), stored.mixed)
+    faults = (verdict.faults, stored.mixed)
     for some in filter(None, faults):
         more = f" (and {len(some) - 1} more)" if some[1:] else ""
         print(f"failed: {some[0]}{more}", file=sys.stderr)
     return 1 if any(faults) else 0
-
-
-def _faults(verdict: Verdict) -> list[str]:
-    """A sentence for each violation and each goal fact that does not hold."""
-    violations = [f"at {v.time:.2f} s {v.what}" for v in verdict.violations]
-    return violations + [
-        f"{fact.fact} does not hold: {fact.why}" for fact in verdict.goal_facts if not fact.holds
-    ]
 
 
 def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:

@@ -14,7 +14,7 @@ from galley.cli.common.shared import Motion, Optimizer, TaskFiles, optimize_opti
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
-    from galley.results.recorded_run import RecordedRun
+    from galley.engine import RecordedRun
 
 EPILOG = """results, in --out:
   report.html       the page to open first: what happened and why, plan, replay, curves
@@ -107,9 +107,9 @@ def command(options: Options) -> int:
         named = "--noise" if options.noise else "--fault"
         raise argparse.ArgumentTypeError(f"{named} needs --execute physics")
     from galley.cli.common.progress import Printer
+    from galley.engine import record_run
     from galley.execution.disturbance.noise import parse_noise
-    from galley.results.recorded_run import Options as RunOptions
-    from galley.results.recorded_run import record_run
+    from galley.stages import Options as RunOptions
 
     chosen = given(options, RunOptions) | options.task.paths() | {"planner": planner}
     if options.noise is not None:

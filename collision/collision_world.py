@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from galley.collision.checker import MARGIN, Contact, Pair
 from galley.collision.kernel.arrays import Obstacles, Solids
 from galley.collision.moving_bodies import AttachedBody, MovingBodies, SceneJoint, moving_bodies
-from galley.collision.prepared import prepared, resting
 from galley.collision.solids import Solid, bounds, check_finite, row12, table
 from galley.collision.view import View
+from galley.collision.view_tables import group_arrays, resting
 from galley.compiled.build import KERNEL, ensure
 from galley.domain.frames import Array, as_numbers, as_pose, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
@@ -252,8 +252,8 @@ class CollisionWorld:
         if self.joint is not None:
             still, q = np.append(still, 0.0), np.append(q, 0.0)
         allowed, checked = self._touching(self.allowed | pairs)
-        shared = prepared(moving, robot, group, self.joint, still.tobytes(), checked.tobytes())
-        arrays, table = shared.among(
+        shared = group_arrays(moving, robot, group, self.joint, still.tobytes(), checked.tobytes())
+        arrays, table = shared.with_obstacles(
             self.fixed_bodies.arrays,
             self._shown,
             allowed,

@@ -36,7 +36,7 @@ POLYGONS, PUSHING = "polygons", "pushing"
 PARTS = {  # the longest first
     KERNEL: (
         "collision.kernel.examine collision.kernel.contacts",
-        "collision.kernel.prepare",
+        "collision.kernel.packed collision.kernel.prepare",
         "collision.kernel.edges",
     ),
     PLANNERS: (

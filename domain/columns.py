@@ -1,10 +1,13 @@
-"""Reads the arrays of an npz file and checks their type and shape. Nothing is unpickled."""
+"""npz files: written atomically, read column by column with checks. Nothing is unpickled."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -12,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.files import MAX_LOG_BYTES, read_bytes
+from galley.domain.errors import BadInput
+from galley.domain.files import MAX_LOG_BYTES, atomic_file, read_bytes
 from galley.domain.frames import Array
 
-# What numpy raises for a file that is not an npz, is damaged, or lacks a column.
-NPZ_ERRORS = (
+# What numpy raises for a damaged file.
+_DAMAGED = (
     ValueError,
     KeyError,
     TypeError,
@@ -35,19 +39,81 @@ _UNPACKED_BYTES = 64 * 2**20  # always allowed
 _UNPACKED_RATIO = 100  # of unpacked to packed size, beyond that; logs of runs have 2 to 20
 
 
-def read_columns(path: Path | str) -> dict[str, NDArray[Any]]:
-    """The arrays of a file, by name.
+@dataclass(frozen=True)
+class Columns:
+    """The arrays of a file by name, checked when they are asked for.
+
+    In shapes None stands for any length. The methods raise ValueError for a column that is
+    missing, or of another type or shape.
+    """
+
+    arrays: Mapping[str, NDArray[Any]]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.arrays
+
+    def numbers(
+        self, name: str, shape: tuple[int | None, ...] | None = None, finite: bool = True
+    ) -> Array:
+        """Real numbers as doubles, of any shape without ``shape``.
+
+        Args:
+            finite: whether to reject infinity and NaN, too.
+        """
+        # Casting others would drop the imaginary part of complex numbers.
+        values = self._checked(name, "real numbers", "fiu", shape).astype(np.float64)
+        if finite and not np.isfinite(values).all():
+            raise ValueError(f"{name} has numbers that are not finite")
+        return values
+
+    def integers(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.int64]:
+        """Integers of ``shape``."""
+        return self._checked(name, "integers", "iu", shape).astype(np.int64)
+
+    def texts(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.str_]:
+        """Strings of ``shape``; an empty column may have any type."""
+        return self._checked(name, "text", "U", shape).astype(np.str_)
+
+    def _checked(
+        self, name: str, what: str, kinds: str, shape: tuple[int | None, ...] | None
+    ) -> NDArray[Any]:
+        if name not in self.arrays:
+            raise ValueError(f"it has no {name}")
+        column = self.arrays[name]
+        if shape is not None and not _fits(column.shape, shape):
+            raise ValueError(f"{name} has the wrong shape, {column.shape}")
+        if column.dtype.kind not in kinds and (column.size or what != "text"):
+            raise ValueError(f"{name} must hold {what}, not {column.dtype}")
+        return column
+
+
+def _fits(found: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
+    same = len(found) == len(shape)
+    return same and all(n in (None, m) for m, n in zip(found, shape, strict=True))
+
+
+@contextlib.contextmanager
+def read_columns(path: Path | str, refusal: str) -> Iterator[Columns]:
+    """``with read_columns(path, "is not a log") as columns:`` take what is expected of them.
 
     Raises:
-        BadInput: the file is missing or too large.
-        ValueError or another of ``NPZ_ERRORS``: it is not an npz, or unpacks to an absurd size.
+        BadInput: the file is missing or too large; or ``refusal``, and why: it is no npz, unpacks
+            to an absurd size, or the block raised a ValueError.
     """
     packed = read_bytes(path, MAX_LOG_BYTES)
-    with np.load(io.BytesIO(packed), allow_pickle=False) as data:
-        unpacked = sum(part.file_size for part in data.zip.infolist())
-        if unpacked > max(_UNPACKED_BYTES, _UNPACKED_RATIO * len(packed)):
-            raise ValueError(f"it unpacks to {unpacked} bytes")
-        return {name: _column(data, name) for name in data.files}
+    try:
+        if not zipfile.is_zipfile(io.BytesIO(packed)):
+            raise ValueError("it is no npz file")
+        with np.load(io.BytesIO(packed), allow_pickle=False) as data:
+            unpacked = sum(part.file_size for part in data.zip.infolist())
+            if unpacked > max(_UNPACKED_BYTES, _UNPACKED_RATIO * len(packed)):
+                raise ValueError(f"it unpacks to {unpacked} bytes")
+            columns = Columns({name: _column(data, name) for name in data.files})
+        yield columns
+    except BadInput:
+        raise
+    except _DAMAGED as error:
+        raise BadInput.one(path, f"{refusal} ({error})") from None
 
 
 def _column(data: Any, name: str) -> NDArray[Any]:
@@ -58,57 +124,11 @@ def _column(data: Any, name: str) -> NDArray[Any]:
     return column
 
 
-def real_numbers(
-    name: str,
-    values: Any,
-    shape: tuple[int | None, ...] | None = None,
-    finite: bool = True,
-) -> Array:
-    """The column ``name`` as doubles.
-
-    Args:
-        shape: the required shape, with None for any length; None for any shape.
-        finite: whether to reject infinity and NaN.
+def write_columns(path: Path | str, columns: Mapping[str, Any]) -> None:
+    """Write arrays by name as a compressed npz, atomically; no suffix is appended.
 
     Raises:
-        ValueError: not real numbers, another shape, or not finite.
+        BadInput, OSError: as ``atomic_file``.
     """
-    values = np.asarray(values) if shape is None else _shaped(name, values, shape)
-    if values.dtype.kind not in "fiu":  # casting would drop the imaginary part of complex numbers
-        raise ValueError(f"{name} must hold real numbers, not {values.dtype}")
-    values = values.astype(np.float64)
-    if finite and not np.isfinite(values).all():
-        raise ValueError(f"{name} has numbers that are not finite")
-    return np.asarray(values)
-
-
-def whole_numbers(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[np.int64]:
-    """The column ``name`` as integers of ``shape``, with None for any length.
-
-    Raises:
-        ValueError: another type or shape.
-    """
-    values = _shaped(name, values, shape)
-    if values.dtype.kind not in "iu":
-        raise ValueError(f"{name} must hold integers, not {values.dtype}")
-    return np.asarray(values, dtype=np.int64)
-
-
-def texts(name: str, values: Any, shape: tuple[int | None, ...]) -> list[Any]:
-    """The column ``name``, of ``shape`` as above, as nested lists of strings.
-
-    Raises:
-        ValueError: another type or shape. An empty column may have any type.
-    """
-    values = _shaped(name, values, shape)
-    if values.size and values.dtype.kind != "U":
-        raise ValueError(f"{name} must hold text, not {values.dtype}")
-    return list(values.tolist())
-
-
-def _shaped(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    column: NDArray[Any] = np.asarray(values)
-    same_rank = len(shape) == column.ndim
-    if not same_rank or any(n not in (None, m) for n, m in zip(shape, column.shape, strict=True)):
-        raise ValueError(f"{name} has the wrong shape, {column.shape}")
-    return column
+    with atomic_file(path) as partial, open(partial, "wb") as stream:
+        np.savez_compressed(stream, **columns)

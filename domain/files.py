@@ -6,10 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
-import select
 import shutil
-import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -19,8 +16,6 @@ from galley.domain.shipped import did_you_mean_file
 
 MAX_FILE_BYTES = 2**26  # bytes that are read of a file, unless said otherwise: 64 MiB
 MAX_LOG_BYTES = 2**31  # bytes of a log
-_PIPE_TIMEOUT = 10.0  # s without data after which a pipe is given up
-_CHUNK = 2**20
 
 
 def read_text(path: Path | str, largest: int = MAX_FILE_BYTES) -> str:
@@ -75,61 +70,29 @@ def read_bytes(path: Path | str, largest: int = MAX_FILE_BYTES) -> bytes:
     """The contents of a file, pipe or device. Every input file is read through here.
 
     Args:
-        path: the file.
-        largest: bytes; a larger file is refused before it is read.
+        path: the file; a pipe is read until its writer closes it.
+        largest: bytes; of what is no regular file at most 64 MiB.
 
     Raises:
-        BadInput: the file is missing, a folder, unreadable or too large, or a pipe without a
-            writer.
+        BadInput: the file is missing, a folder, unreadable or too large.
     """
     try:
-        # Non-blocking: opening a pipe would otherwise wait for a writer for ever.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            kind = os.fstat(handle)
-            if stat.S_ISDIR(kind.st_mode):
-                raise IsADirectoryError
-            if not stat.S_ISREG(kind.st_mode):
-                largest = min(largest, MAX_FILE_BYTES)  # it may be endless
-            elif kind.st_size > largest:
-                raise BadInput.one(path, _too_large(largest))
-            return _read_to_end(path, handle, largest)
-        finally:
-            os.close(handle)
+        with open(path, "rb") as stream:
+            size = os.fstat(stream.fileno()).st_size  # 0: a pipe or device, it may be endless
+            most = largest if size else min(largest, MAX_FILE_BYTES)
+            data = stream.read(min(size or most, most) + 1)
     except FileNotFoundError:
         raise BadInput.one(path, f"no such file{did_you_mean_file(path)}") from None
     except IsADirectoryError:
         raise BadInput.one(path, "is a folder, expected a file") from None
     except PermissionError:
         raise BadInput.one(path, "can't be read: permission denied") from None
-    except BadInput:
-        raise
     except (OSError, ValueError) as error:  # a name too long, a file used as a folder, a NUL
         raise BadInput.one(path, f"can't be read: {error}") from None
-
-
-def _read_to_end(path: Path | str, handle: int, largest: int) -> bytes:
-    poll = select.poll()
-    poll.register(handle, select.POLLIN)
-    chunks: list[bytes] = []
-    size = 0
-    deadline = time.monotonic() + _PIPE_TIMEOUT
-    while True:
-        if not poll.poll(1e3 * max(0.0, deadline - time.monotonic())):
-            what = f"is a pipe or device that sent no data for {_PIPE_TIMEOUT:g} s"
-            raise BadInput.one(path, what)
-        data = os.read(handle, _CHUNK)
-        if not data:
-            return b"".join(chunks)
-        chunks.append(data)
-        size += len(data)
-        if size > largest:
-            raise BadInput.one(path, _too_large(largest))
-        deadline = time.monotonic() + _PIPE_TIMEOUT
-
-
-def _too_large(largest: int) -> str:
-    return f"is larger than {largest / 2**20:g} MiB, the most that is read of such a file"
+    if max(size, len(data)) > most:
+        what = f"is larger than {most / 2**20:g} MiB, the most that is read of such a file"
+        raise BadInput.one(path, what)
+    return data
 
 
 # Errors that another path could avoid; others, such as a full disk, could not.

@@ -5,22 +5,25 @@ Validation, video and report read only the log and the scene. It holds no pickle
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.columns import NPZ_ERRORS, read_columns, real_numbers, texts, whole_numbers
+from galley.domain.columns import read_columns, write_columns
 from galley.domain.errors import BadInput
-from galley.domain.files import atomic_file
 from galley.domain.frames import Array, frozen
 
 LOG_VERSION = 3
 MODES = ("kinematic", "physics", "files")
 OUTSIDE = "outside"
 """Name in contacts of a pusher that is not in the scene: an injected disturbance."""
+RECOVERY = re.compile(r"recovery (\d{1,9}): ")
+"""How the label of a motion begins that belongs to a recovery (``ExecutionMonitor``)."""
 _NUMBERS: dict[str, tuple[int | None, ...]] = {
     **dict.fromkeys(("q", "velocity", "command", "torque", "scene_q"), (None, None)),
     **dict.fromkeys(("time", "contact_distance", "contact_force"), (None,)),
@@ -91,10 +94,29 @@ class Log:
     period: float
     duration: float
 
-    def declared_pairs(self, motion: int) -> frozenset[tuple[str, str]]:
-        """Pairs that may touch during a motion."""
-        rows = self.declared[self.declared[:, 0] == str(motion)]
-        return frozenset((str(a), str(b)) for _, a, b in rows)
+    @cached_property
+    def spans(self) -> list[tuple[float, float]]:
+        """Seconds at which each motion began and ended; the next begins where one ends.
+
+        A motion shorter than ``period`` may have no sample of its own: it begins where the next
+        one does.
+        """
+        begins = np.searchsorted(self.motion, np.arange(len(self.motions)))
+        times = np.append(self.time, self.duration)
+        starts = [float(times[k]) for k in begins]
+        return list(zip(starts, [*starts[1:], float(self.duration)], strict=True))
+
+    @cached_property
+    def parts(self) -> dict[tuple[int, int], int]:
+        """Index in ``motions`` of motion k of part p. Part 0 is the plan, N the N-th recovery."""
+        found: dict[tuple[int, int], int] = {}
+        counts: dict[int, int] = {}
+        for index, label in enumerate(self.motions.tolist()):
+            match = RECOVERY.match(label)
+            part = int(match.group(1)) if match else 0
+            found[part, counts.setdefault(part, 0)] = index
+            counts[part] += 1
+        return found
 
     def touching(self, contact: int) -> tuple[str, str]:
         """Names of the two things in a contact, by its index."""
@@ -107,11 +129,8 @@ class Log:
         Raises:
             BadInput: ``path`` can't be written.
         """
-        data: dict[str, Any] = {
-            field.name: np.asarray(getattr(self, field.name)) for field in fields(self)
-        }
-        with atomic_file(path) as partial, open(partial, "wb") as stream:
-            np.savez_compressed(stream, log_version=np.array(LOG_VERSION), **data)
+        own = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        write_columns(path, {"log_version": np.array(LOG_VERSION), **own})
 
     @classmethod
     def load(cls, path: Path | str) -> Log:
@@ -120,25 +139,15 @@ class Log:
         Raises:
             BadInput: not a log, or a log of another version.
         """
-        try:
-            columns = read_columns(path)
-            version = int(whole_numbers("log_version", columns["log_version"], ()))
+        with read_columns(path, "is not a log of a run") as columns:
+            version = int(columns.integers("log_version", ()))
             if version != LOG_VERSION:
                 raise BadInput.one(path, f"is a log of version {version}, expected {LOG_VERSION}")
             values: dict[str, Any] = {
-                name: frozen(real_numbers(name, columns[name], shape, finite=False))
-                for name, shape in _NUMBERS.items()
+                **{n: frozen(columns.numbers(n, s, finite=False)) for n, s in _NUMBERS.items()},
+                **{name: columns.integers(name, shape) for name, shape in _INDICES.items()},
+                **{name: columns.texts(name, shape) for name, shape in _TEXTS.items()},
             }
-            values |= {
-                name: whole_numbers(name, columns[name], shape) for name, shape in _INDICES.items()
-            }
-            for name, shape in _TEXTS.items():
-                texts(name, columns[name], shape)
-                values[name] = np.asarray(columns[name], dtype=np.str_)
-        except BadInput:
-            raise
-        except NPZ_ERRORS as error:
-            raise BadInput.one(path, f"is not a log of a run ({error})") from None
         values["mode"] = str(values["mode"])
         for name in ("period", "duration"):
             values[name] = float(values[name])

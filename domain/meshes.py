@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import io
+import re
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +20,16 @@ _NORMAL_TOLERANCE = 1e-7  # per component, within which coplanar facets are merg
 _MIN_THICKNESS = 1e-9  # relative to the extent; a thinner hull is flat
 _MAX_COORDINATE = 1e12  # beyond, volumes overflow
 _MAX_SAMPLES = 20_000  # points of a mesh at which its depth below its hull is measured
+# A line of an OBJ file that begins as a vertex or a face and is none.
+_MALFORMED = re.compile(
+    r"^(?:v(?= |$)(?!(?: +[-+]?\.?\d[-+.\deE]*){3}(?: |$))"
+    r"|f(?= |$)(?!(?: +-?[1-9]\d*(?:/-?\d*){0,2}){3,}$))",
+    re.M,
+)
+_NEEDS = {
+    "v": "a vertex needs three finite numbers",
+    "f": "a face needs 3 or more of the vertices",
+}
 
 
 @dataclass(frozen=True)
@@ -26,6 +38,27 @@ class CollisionMesh:
 
     points: Array
     triangles: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MeshPart:
+    """The triangles of a file that have one material, to be drawn; n points, t triangles.
+
+    Attributes:
+        points: (n, 3), in file units.
+        triangles: corner indices (t, 3).
+        normals: of the points (n, 3); None unless the file gives every corner one.
+        uvs: texture coordinates of the points (n, 2), from the lower left; None likewise.
+        color: red, green and blue (3,), 0 to 1; None without a material.
+        texture: the picture (h, w, 3), multiplied with the colour; or None.
+    """
+
+    points: Array
+    triangles: NDArray[np.int64]
+    normals: Array | None
+    uvs: Array | None = None
+    color: Array | None = None
+    texture: NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True)
@@ -135,68 +168,105 @@ def mesh_points(path: Path | str) -> Array:
 def read_mesh(path: Path | str) -> CollisionMesh:
     """The mesh of an OBJ or STL file; polygons are split into triangle fans.
 
+    An OBJ file's points keep their order; the corners of an STL file are merged.
+
     Raises:
         ValueError: an unknown format, malformed contents or no vertices; names file and line.
         BadInput: the file can't be read.
     """
     path = Path(path)
+    parts = _loaded(path, materials=False)
+    points = np.concatenate([np.zeros((0, 3)), *(part["vertices"] for part in parts)])
+    if not len(points):
+        raise ValueError(f"{path.name} has no vertices")
+    if not (np.abs(points) <= _MAX_COORDINATE).all():  # also catches NaN
+        raise ValueError(f"{path.name} has a coordinate beyond {_MAX_COORDINATE:g}")
+    if path.suffix.lower() == ".obj":  # a single part, as materials were left out
+        return CollisionMesh(points, parts[0]["faces"])
+    points, corners = np.unique(points, axis=0, return_inverse=True)
+    return CollisionMesh(points, corners.reshape(-1, 3).astype(np.int64))
+
+
+def read_parts(path: Path | str) -> list[MeshPart]:
+    """The parts of an OBJ or STL file as they are drawn, one for each material.
+
+    Raises:
+        ValueError, BadInput: as ``read_mesh``.
+    """
+    parts: list[MeshPart] = []
+    pictures: dict[str, NDArray[np.uint8]] = {}  # many materials may share one
+    for part in reversed(_loaded(Path(path), materials=True)):
+        drawn = MeshPart(part["vertices"], part["faces"], part.get("vertex_normals"))
+        visual = part.get("visual")
+        if visual is not None and visual.material.name is not None:  # else a default
+            color, image = visual.material.kwargs.get("kd", 1.0), visual.material.image
+            file = "" if image is None else image.info.get("file_path")
+            if file and file not in pictures:
+                pictures[file] = np.asarray(image.convert("RGB"))
+            texture = pictures.get(file)
+            drawn = replace(drawn, color=color * np.ones(3), uvs=visual.uv, texture=texture)
+        parts.append(drawn)
+    return parts
+
+
+def _loaded(path: Path, materials: bool) -> list[dict[str, Any]]:
+    """What trimesh reads, unprocessed: the arrays of each material, or of all without them."""
     ending = path.suffix.lower()
     if ending not in MESH_SUFFIXES:
         raise ValueError(f"{path.name}: this format is not supported, convert it to OBJ or STL")
-    mesh = (_read_obj if ending == ".obj" else _read_stl)(path.name, read_bytes(path))
-    if not len(mesh.points):
-        raise ValueError(f"{path.name} has no vertices")
-    if not (np.abs(mesh.points) <= _MAX_COORDINATE).all():  # also catches NaN
-        raise ValueError(f"{path.name} has a coordinate beyond {_MAX_COORDINATE:g}")
-    return mesh
+    data = read_bytes(path)
+    text = data.decode("utf-8", errors="replace")
+    try:
+        found = _stl(data, text) if ending == ".stl" else _obj(path, text, materials)
+    except (TypeError, ValueError) as error:
+        where = "" if str(error).startswith(":") else " can't be read: "
+        raise ValueError(f"{path.name}{where}{error}") from None
+    parts = list(found["geometry"].values()) if "geometry" in found else [found]
+    return [{**part, "faces": _fans(part.get("faces", np.zeros((0, 3))))} for part in parts]
 
 
-def _read_obj(name: str, data: bytes) -> CollisionMesh:
-    points: list[list[float]] = []
-    triangles: list[tuple[int, int, int]] = []
-    faces: list[int] = []  # the line of each triangle
-    for number, line in enumerate(data.decode("utf-8", errors="replace").splitlines(), 1):
-        words = line.split()
-        if words[:1] == ["v"]:
-            try:
-                points.append([float(word) for word in words[1:4]])
-            except ValueError:
-                points.append([])
-            if len(points[-1]) != 3 or not np.isfinite(points[-1]).all():
-                raise ValueError(f"{name}:{number}: a vertex needs three finite numbers")
-        elif words[:1] == ["f"]:
-            try:
-                at = [int(corner.split("/")[0]) for corner in words[1:]]
-            except ValueError:
-                at = []
-            at = [k - 1 if k > 0 else len(points) + k if k else -1 for k in at]
-            if len(at) < 3 or min(at) < 0:
-                raise ValueError(f"{name}:{number}: a face needs 3 or more of the vertices")
-            triangles += [(at[0], b, c) for b, c in pairwise(at[1:])]
-            faces += [number] * (len(at) - 2)
-    indices = np.array(triangles, dtype=np.int64).reshape(-1, 3)
-    invalid = np.flatnonzero(indices.max(axis=1, initial=0) >= len(points))
-    if len(invalid) and points:
-        what = f"a face needs 3 or more of the {len(points)} vertices"
-        raise ValueError(f"{name}:{faces[invalid[0]]}: {what}")
-    return CollisionMesh(np.array(points, dtype=np.float64).reshape(-1, 3), indices)
+def _fans(polygons: ArrayLike) -> NDArray[np.int64]:
+    """The polygons (n, k) as triangles (n (k - 2), 3)."""
+    corners = np.asarray(polygons, dtype=np.int64)
+    fans = [corners[:, [0, k, k + 1]] for k in range(1, corners.shape[1] - 1)]
+    return np.stack(fans, axis=1).reshape(-1, 3)
 
 
-def _read_stl(name: str, data: bytes) -> CollisionMesh:
-    """Text and binary are told apart by the length, as headers are unreliable. Merges vertices."""
-    rows: ArrayLike
-    if len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little"):
-        record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-        rows = np.frombuffer(data, record, offset=84)["corners"].reshape(-1, 3)
-    else:
-        words = data.decode("ascii", errors="replace").split()
-        at = [k for k, word in enumerate(words) if word.lower() == "vertex"]
-        try:
-            rows = np.array([[float(word) for word in words[k + 1 : k + 4]] for k in at])
-            rows = rows.reshape(-1, 3)
-        except ValueError as error:
-            raise ValueError(f"{name} is neither a binary nor a text STL file") from error
-    if len(rows) % 3:
-        raise ValueError(f"{name} is not an STL file: a triangle needs three corners")
-    points, corner = np.unique(np.asarray(rows, np.float64), axis=0, return_inverse=True)
-    return CollisionMesh(points, corner.reshape(-1, 3).astype(np.int64))
+def _stl(data: bytes, text: str) -> Any:
+    from trimesh.exchange.stl import HeaderError, load_stl_ascii, load_stl_binary
+
+    try:
+        return load_stl_binary(io.BytesIO(data))
+    except HeaderError:  # its length is not that of a binary file
+        return load_stl_ascii(io.StringIO(text.replace("normal", "")))  # it logs broken ones
+
+
+def _obj(path: Path, text: str, materials: bool) -> Any:
+    from trimesh.exchange.obj import load_obj
+    from trimesh.resolvers import FilePathResolver
+
+    lines = [line.partition(" #")[0].strip() for line in text.splitlines()]
+    text = "\n".join(lines).replace("\t", " ")
+    if bad := _MALFORMED.search(text):  # trimesh would pass over it
+        line = text.count("\n", 0, bad.start()) + 1
+        raise ValueError(f":{line}: {_NEEDS[bad[0][0]]}")
+    backwards = re.search(r"^f[^\n-]*+-", text, re.M)
+    if backwards and "\nv " in text[backwards.end() :]:  # trimesh counts from the file's end
+        raise ValueError("a face counts vertices backwards, and more vertices follow it")
+    if not materials:  # indices of textures and normals would have points split
+        text = re.sub(r"/\S*", "", "\n".join(re.findall(r"^[vf] .*", text, re.M)))
+    files = FilePathResolver(path, allow_anywhere=True)
+    try:
+        return load_obj(io.StringIO(text), files, maintain_order=not materials)
+    except IndexError:
+        raise ValueError(_missing_corner(lines)) from None
+
+
+def _missing_corner(lines: list[str]) -> str:
+    """What to say of the first face with a vertex that an OBJ file does not have."""
+    count = sum(line.startswith("v ") for line in lines)
+    for number, line in enumerate(lines, 1):
+        corners = line.split()[1:] if line.startswith("f ") else []
+        if any(abs(int(corner.split("/")[0])) > count for corner in corners):
+            return f":{number}: a face needs 3 or more of the {count} vertices"
+    return "a face has a corner that the file does not have"

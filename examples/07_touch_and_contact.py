@@ -3,7 +3,7 @@
 #
 # Two models. The finger is touch in one dimension, solved event by event: simple enough to know
 # everything. Contact in the plane is smooth instead, so that a whole run can be differentiated; it
-# needs `pip install 'galley-tamp[contact]'`.
+# needs `pip install 'galley-tamp[planar]'`.
 
 # %%
 from pathlib import Path

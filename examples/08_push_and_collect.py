@@ -3,7 +3,7 @@
 #
 # A pusher pushes a T over a table to a goal, seen from above: a task for learners. Here rules
 # written by hand demonstrate it, and the episodes are kept as data that learners read; that needs
-# `pip install 'galley-tamp[data]'`.
+# `pip install 'galley-tamp[learn]'`.
 
 # %%
 import shutil

@@ -4,7 +4,7 @@
   whether motions fit one after another
 - ``planners/``: paths for a joint group; ``kernel/``: the planners, compiled end to end
 - ``trajectory/``: curves in time, on disk, and for a real arm
-- ``certify``: proof that a path is free between its checked states; ``audit``: Drake's check
+- ``certify``: proof that a path is free between its checked states
 - ``thresholds``: forces, speeds and tolerances of execution; ``guarded_approach``: how hard a
   contact will be, how slow to come for it, from what force it counts
 

@@ -1,4 +1,4 @@
-"""A window that shows pictures and knows the mouse and the keys (pygame-ce, extra ``push``)."""
+"""A window that shows pictures and knows the mouse and the keys (pygame-ce, extra ``planar``)."""
 
 from __future__ import annotations
 

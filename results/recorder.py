@@ -9,8 +9,8 @@ from galley.domain.files import write_atomically
 from galley.domain.listener import Listener
 from galley.motion.trajectory.store import save_trajectories
 from galley.results.report import Report
-from galley.results.stages import Execution, Solution
-from galley.results.stored import STATES
+from galley.results.run_folder import STATES, store_name
+from galley.stages import Execution, Solution
 from galley.tamp.checks import AuditedMotions, PlanCheck
 from galley.tamp.feedback.constraints import SearchRecord
 
@@ -44,18 +44,18 @@ class ReportRecorder(Listener):
         """Record a stage's result."""
         report, folder = self.report, self.folder
         if isinstance(result, SearchRecord):
-            report.searched(result)
+            report.search = result
             if folder is not None and (result.plan or result.solved):
                 write_atomically(folder / "plan.txt", "".join(f"{line}\n" for line in report.plan))
         elif isinstance(result, PlanCheck):
-            report.checked(result)
+            report.check = result
         elif isinstance(result, AuditedMotions):
-            name = report.planned(result)
+            report.audited.append(result)
             if folder is not None:
-                save_trajectories(folder / name, result.motions)
+                save_trajectories(folder / store_name(len(report.audited) - 1), result.motions)
                 report.write(folder)
         elif isinstance(result, Execution):
-            report.executed(result)
+            report.run = result
             if folder is not None:
                 result.log.save(folder / STATES)
         self.listener.finished(result)

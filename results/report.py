@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -20,11 +20,11 @@ from galley.domain.files import write_atomically
 from galley.motion.motion import FREE, Motion
 from galley.results.run_folder import REPORT, digests, folder_digests
 from galley.results.schema import SCHEMA_VERSION
-from galley.results.starts import parts_of, spans
 from galley.validation.verdict import Verdict
 
 if TYPE_CHECKING:  # these load the planners, which reading a report does not need
-    from galley.results.stages import Execution
+    from galley.execution.monitor import Recovery
+    from galley.stages import Execution, Options
     from galley.tamp.checks import AuditedMotions, PlanCheck
     from galley.tamp.feedback.constraints import SearchRecord
     from galley.tamp.task import TampTask
@@ -36,50 +36,84 @@ _FORK = {"pybullet": "pybullet-arm64"}  # installed in its place where it has no
 
 @dataclass
 class Report:
-    """Everything known about a run; can be written at any time."""
+    """Everything known about a run; can be written at any time.
+
+    Attributes:
+        scene, domain, problem: files of the task.
+        options: of the run, as plain data.
+        inputs, skills: SHA-256 of the files of the task, and of the user's skills, by name.
+        status: ``unfinished``, or how the run ended (docs/report.md).
+        failure: why it did not succeed.
+        search: for plan and motions. check: of the plan.
+        audited: the motions of the plan, then of each recovery that found some.
+        run: what was executed. validation: the verdict on it.
+        video: figures of the film, or why there is none.
+        timing_s: seconds of the stages ``compile`` and ``video``.
+    """
 
     scene: str
     domain: str
     problem: str
-    seed: int
     options: dict[str, Any]
     inputs: dict[str, str] = field(default_factory=dict)
     skills: dict[str, str] = field(default_factory=dict)
     status: str = "unfinished"
-    goal_reached: bool = False
-    plan: tuple[str, ...] = ()
-    replay: dict[str, Any] | None = None
     failure: Failure | None = None
-    timing_s: dict[str, float] = field(default_factory=dict)
-    motions: tuple[Motion, ...] = ()
-    attempts: int = 0
-    skeletons: int = 0
-    lessons: list[dict[str, Any]] = field(default_factory=list)
-    reasons: list[dict[str, Any]] = field(default_factory=list)
+    search: SearchRecord | None = None
+    check: PlanCheck | None = None
+    audited: list[AuditedMotions] = field(default_factory=list)
+    run: Execution | None = None
     validation: Verdict | None = None
-    later: list[tuple[Motion, ...]] = field(default_factory=list)
-    recoveries: list[dict[str, Any]] = field(default_factory=list)
-    executed_motions: int = 0
-    releases: list[dict[str, Any]] = field(default_factory=list)
-    final_facts: tuple[str, ...] = ()
-    injected: tuple[str, ...] = ()
-    starts: dict[tuple[int, int], float] = field(default_factory=dict)
     video: dict[str, Any] | None = None
+    timing_s: dict[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Report({self.status}, {len(self.plan)} actions, {len(self.motions)} motions)"
 
     @classmethod
-    def of(cls, task: TampTask, seed: int, options: dict[str, Any]) -> Report:
+    def of(cls, task: TampTask, options: Options) -> Report:
         """A report that knows the task and no more."""
         files = (task.scene.source, task.domain.file, task.problem.file)
         own = map(os.path.abspath, task.own_skills)  # the others lie in the run's folder
-        return cls(*files, seed, options, digests(task.files), digests(own))
+        plain = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(options).items()}
+        plain |= zip(("scene", "domain", "problem"), files, strict=True)
+        return cls(*files, plain, digests(task.files), digests(own))
+
+    @property
+    def plan(self) -> tuple[str, ...]:
+        """The actions of the plan, or of the last one considered."""
+        return () if self.search is None else tuple(map(str, self.search.plan))
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        """The final motions of the plan."""
+        return self.audited[0].motions if self.audited else ()
+
+    @property
+    def recoveries(self) -> tuple[Recovery, ...]:
+        """What was done about deviations."""
+        return () if self.run is None else self.run.recoveries
+
+    @property
+    def injected(self) -> tuple[str, ...]:
+        """A sentence for each fault that was injected."""
+        return () if self.run is None else self.run.faults
+
+    @property
+    def spent_s(self) -> dict[str, float]:
+        """Seconds of each stage."""
+        search, first, run = self.search, self.audited[:1], self.run
+        parts = [self.timing_s, {} if run is None else run.timing_s]
+        if search is not None:
+            parts.append({"task": search.task_s, "motion": search.motion_s})
+        # Those of recoveries come with the execution's.
+        parts += [{"motion": a.checks_s, "optimization": a.optimization_s} for a in first]
+        stages = ("compile", "task", "motion", "optimization", "execution", "video")
+        return {stage: sum(each.get(stage, 0.0) for each in parts) for stage in stages}
 
     def fail(self, failure: Failure) -> None:
         """Record why there is no solution; the status follows from the kind."""
         self.failure = failure
-        self.goal_reached = False
         kind = (failure.certificate or {}).get("kind")
         if failure.kind is FailureKind.BUDGET:
             self.status = "budget"
@@ -88,108 +122,92 @@ class Report:
         else:
             self.status = "refused"
 
-    def searched(self, search: SearchRecord) -> None:
-        """Record how the search for plan and motions went."""
-        self.plan = tuple(map(str, search.plan))
-        self.attempts, self.skeletons = search.refinements, search.skeletons
-        self.lessons = [
-            {"fact": str(each.fact), "why": str(each.failure), "proven": each.proven}
-            for each in search.constraints
-        ]
-        self.reasons = [{"action_index": k, "why": why} for k, why in search.reasons]
-        self._spent({"task": search.task_s, "motion": search.motion_s})
-
-    def checked(self, check: PlanCheck) -> None:
-        """Record what the validator and PDDLGym say of the plan."""
-        self.replay = asdict(check)
-
-    def planned(self, audited: AuditedMotions) -> str:
-        """Record final motions, of the plan or of a recovery; the name of the file for them."""
-        if not self.motions and not self.later:
-            self.motions = audited.motions
-            self._spent({"motion": audited.checks_s, "optimization": audited.optimization_s})
-            return "trajectories.npz"
-        self.later.append(audited.motions)  # their time comes with the execution's
-        return f"trajectories_recovery_{len(self.later)}.npz"
-
-    def executed(self, run: Execution) -> None:
-        """Record the result of the execution."""
-        planned = iter(self.later)
-        began = [start for start, _ in spans(run.log)]
-        self.starts = {k: began[i] for k, i in parts_of(run.log.motions.tolist()).items()}
-        self.recoveries = []
-        for number, each in enumerate(run.recoveries, 1):
-            motions = next(planned, ()) if each.motions else ()
-            self.recoveries.append({**each.as_json(), "motions": self._motions(number, motions)})
-        self.executed_motions = run.motions
-        self.releases = [asdict(each) for each in run.releases]
-        self.final_facts = tuple(sorted(map(str, run.facts)))
-        self.injected = run.faults
-        self._spent(run.timing_s)
+    def interrupted(self) -> None:
+        """Record that the user ended the run; if only the film is missing the verdict stands."""
+        what = "interrupted by the user"
+        if self.validation is None:
+            self.fail(Failure(FailureKind.BUDGET, what))
+        else:
+            self.video = {"error": what}
 
     def judged(self, run: Execution) -> None:
         """Record the verdict, and with it how the run ended."""
-        self.validation = run.verdict
-        self.goal_reached = run.verdict.goal_reached
-        self.failure = run.failure
+        self.validation, self.failure = run.verdict, run.failure
         self.status = "success" if run.failure is None else "failed"
-
-    def _spent(self, timing_s: Mapping[str, float]) -> None:
-        for stage, seconds in timing_s.items():
-            self.timing_s[stage] = self.timing_s.get(stage, 0.0) + seconds
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""
-        stages = ("compile", "task", "motion", "optimization", "execution", "video")
+        search, verdict = self.search, self.validation
+        lessons = () if search is None else search.constraints
+        reasons = () if search is None else search.reasons
         return {
             "schema_version": SCHEMA_VERSION,
             "status": self.status,
-            "goal_reached": self.goal_reached,
+            "goal_reached": verdict is not None and verdict.goal_reached,
             "plan": list(self.plan),
-            "plan_replay": self.replay,
-            "failure": self.failure.as_json() if self.failure is not None else None,
-            "timing_s": {stage: self.timing_s.get(stage, 0.0) for stage in stages},
-            "refinements": self.attempts,
-            "plans_tried": self.skeletons,
-            "lessons": self.lessons,
-            "reasons": self.reasons,
+            "plan_replay": None if self.check is None else asdict(self.check),
+            "failure": None if self.failure is None else self.failure.as_json(),
+            "timing_s": self.spent_s,
+            "refinements": 0 if search is None else search.refinements,
+            "plans_tried": 0 if search is None else search.skeletons,
+            "lessons": [
+                {"fact": str(each.fact), "why": str(each.failure), "proven": each.proven}
+                for each in lessons
+            ],
+            "reasons": [{"action_index": k, "why": why} for k, why in reasons],
             "motions": self._motions(0, self.motions),
             "audit": self._audit(),
-            "execution": {
-                "motions": self.executed_motions,
-                "recoveries": self.recoveries,
-                "released": [
-                    {
-                        "time_s": each["time"],
-                        "item": each["item"],
-                        "off_m": each["off"],
-                        "turned_rad": each["turned"],
-                    }
-                    for each in self.releases
-                ],
-                "faults": list(self.injected),
-                "facts": list(self.final_facts),
-            },
-            "validation": None if self.validation is None else self.validation.as_json(),
+            "execution": self._execution(),
+            "validation": None if verdict is None else verdict.as_json(),
             "video": self.video,
             "inputs": self.inputs,
             "skills": self.skills,
             "scene": self.scene,
             "domain": self.domain,
             "problem": self.problem,
-            "seed": self.seed,
+            "seed": self.options["seed"],
             "options": self.options,
             "versions": versions(),
         }
 
+    def _execution(self) -> dict[str, Any]:
+        """What was executed, with every recovery."""
+        run, later = self.run, iter(self.audited[1:])
+        if run is None:
+            return {"motions": 0, "recoveries": [], "released": [], "faults": [], "facts": []}
+        recoveries = []
+        for number, each in enumerate(run.recoveries, 1):
+            found = next(later, None) if each.motions else None
+            motions = self._motions(number, () if found is None else found.motions)
+            recoveries.append({**each.as_json(), "motions": motions})
+        return {
+            "motions": run.motions,
+            "recoveries": recoveries,
+            "released": [
+                {
+                    "time_s": each.time,
+                    "item": each.item,
+                    "off_m": each.off,
+                    "turned_rad": each.turned,
+                }
+                for each in run.releases
+            ],
+            "faults": list(run.faults),
+            "facts": sorted(map(str, run.facts)),
+        }
+
     def _motions(self, part: int, motions: Sequence[Motion]) -> list[dict[str, Any]]:
         """The motions of the plan (part 0) or of the N-th recovery."""
-        return [_motion(motion, self.starts.get((part, k))) for k, motion in enumerate(motions)]
+        log = None if self.run is None else self.run.log
+        at = {} if log is None else log.parts
+        spans = [] if log is None else log.spans
+        starts = [spans[at[part, k]][0] if (part, k) in at else None for k in range(len(motions))]
+        return [_motion(motion, start) for motion, start in zip(motions, starts, strict=True)]
 
     def _audit(self) -> dict[str, int]:
         """How many motions Drake checked, and how many of them it found in collision."""
-        every = (*self.motions, *(motion for motions in self.later for motion in motions))
-        verdicts = [m.record.audit for m in every if m.record.audit is not None]
+        every = [motion.record.audit for each in self.audited for motion in each.motions]
+        verdicts = [audit for audit in every if audit is not None]
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
     def write(self, folder: Path | str) -> None:

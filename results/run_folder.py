@@ -16,7 +16,8 @@ from typing import IO
 from galley.domain.errors import BadInput
 from galley.domain.files import open_own, read_bytes, write_fault
 
-REPORT = "report.json"
+REPORT, STATES, STORE = "report.json", "states.npz", "trajectories.npz"
+"""Files of a run: what happened and why, every executed state, the motions of the plan."""
 PAGE = "report.html"
 """Made from the other files: it can be made again, and no digest of it is kept."""
 UNFINISHED = "UNFINISHED"
@@ -227,3 +228,8 @@ def folder_digests(folder: Path | str) -> dict[str, str]:
         for file in (sorted(top.rglob("*")) if top.is_dir() else (top,))
         if file.is_file() and top.name not in (REPORT, PAGE) and ".partial" not in file.name
     }
+
+
+def store_name(recovery: int) -> str:
+    """The file with the motions of the N-th recovery that found some; 0: of the plan."""
+    return f"trajectories_recovery_{recovery}.npz" if recovery else STORE

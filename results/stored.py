@@ -30,14 +30,13 @@ from galley.motion.trajectory.store import load_motions
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.planning import validate_actions
 from galley.results.inputs import DOMAIN, NO_SCENE, PROBLEM, SCENE, kept_input
-from galley.results.run_folder import REPORT, UNFINISHED
+from galley.results.run_folder import REPORT, STATES, STORE, UNFINISHED
 from galley.results.schema import read_report
 from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
 from galley.validation import Goal
 from galley.validation.log_format import check_format
 
-STATES, STORE = "states.npz", "trajectories.npz"
 _INPUTS = (SCENE, DOMAIN, PROBLEM)
 
 

@@ -11,14 +11,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from galley.domain.scene.base_spec import MobileBaseSpec
-from galley.robots.model import JointGroup, RobotModel
+from galley.robots.model import RobotModel
 from galley.robots.panda.description import panda_arm
 
 if TYPE_CHECKING:
     from galley.robots.panda.models import mobile_panda
 
-__all__ = ["JointGroup", "MobileBaseSpec", "RobotModel", "mobile_panda", "panda_arm"]
+__all__ = ["RobotModel", "mobile_panda", "panda_arm"]
 
 
 def __getattr__(name: str) -> object:

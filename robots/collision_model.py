@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import logging
 import os
 import xml.etree.ElementTree as ET
@@ -24,15 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.errors import BadInput
+from galley.domain.files import atomic_file
 from galley.domain.frames import Array, frozen
-from galley.robots.files import cache_folder, write_cached
+from galley.robots.files import cache_folder
 from galley.robots.model import RobotModel
-from galley.robots.spheres.covering import VERSION, Covering, covering_of
+from galley.robots.spheres.covering import VERSION, Covering, covering_of, enclosing
 from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, read_tree
 
 Arrays = Mapping[str, Any]
 _ROUNDED = 1e-5  # m
-_LAYOUT = 2  # version of the cached arrays
+_LAYOUT = 3  # version of the cached arrays
 _PATIENCE = 2.0  # seconds between lines of progress
 
 _log = logging.getLogger(__name__)
@@ -151,9 +151,9 @@ def _kept(
         return dict(file)
     made = make()
     with contextlib.suppress(BadInput, OSError):
-        stream = io.BytesIO()
-        np.savez(stream, **dict(made))
-        write_cached(path, stream.getvalue())
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as partial, open(partial, "wb") as stream:
+            np.savez(stream, **dict(made))
     return made
 
 
@@ -194,8 +194,9 @@ def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
             planes.append(np.column_stack([normals, shape.hull.offsets + normals @ X[:3, 3]]))
             hull_vertex.append(hull_vertex[-1] + len(vertices[-1]))
             hull_plane.append(hull_plane[-1] + len(planes[-1]))
+        around = enclosing(clusters[:, :3], clusters[:, 3])
         part_frame.append(frame)
-        part_ball.append(_around(clusters))
+        part_ball.append(np.array([*around[0], around[1]]))
         spheres.append(balls)
         cluster_balls.append(clusters)
         part_cluster.append(part_cluster[-1] + len(clusters))
@@ -252,19 +253,6 @@ def _spheres(own: list[tuple[LinkShape, Covering]], X_FL: Array) -> tuple[Array,
             into.append(np.column_stack([centres @ X[:3, :3].T + X[:3, 3], radii]))
         sizes += [int((covering.cluster == c).sum()) for c in range(len(covering.cluster_radii))]
     return np.concatenate(balls), np.concatenate(clusters), sizes
-
-
-def _around(balls: Array) -> Array:
-    """A small ball (4,) that contains all ``balls`` (k, 4)."""
-    low = (balls[:, :3] - balls[:, 3:]).min(axis=0)
-    high = (balls[:, :3] + balls[:, 3:]).max(axis=0)
-    centre = 0.5 * (low + high)
-    for _ in range(100):  # towards the farthest ball (after Badoiu and Clarkson, 2003)
-        reach = np.linalg.norm(balls[:, :3] - centre, axis=1) + balls[:, 3]
-        far = int(np.argmax(reach))
-        centre = centre + 0.01 * (balls[far, :3] - centre)
-    reach = np.linalg.norm(balls[:, :3] - centre, axis=1) + balls[:, 3]
-    return np.array([*centre, reach.max()])
 
 
 def _checked(

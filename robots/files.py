@@ -6,8 +6,6 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-from galley.domain.files import write_atomically
-
 
 def pybullet_data_file(name: str) -> Path:
     """A file of the package ``pybullet_data``, found without importing PyBullet.
@@ -33,13 +31,3 @@ def cache_folder(kind: str) -> Path | None:
         return (Path(base) if base else Path.home() / ".cache") / "galley" / kind
     except RuntimeError:
         return None
-
-
-def write_cached(path: Path | str, data: str | bytes) -> None:
-    """Write a file of the cache atomically, whose folder is made if need be.
-
-    Raises:
-        BadInput, OSError: it can't be written.
-    """
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, data)

@@ -10,10 +10,10 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from galley.domain.files import read_bytes
+from galley.domain.files import read_bytes, write_atomically
 from galley.domain.meshes import CollisionMesh, read_mesh
 from galley.robots.decomposition import WORTH, convex_parts
-from galley.robots.files import cache_folder, write_cached
+from galley.robots.files import cache_folder
 
 
 def as_obj(mesh: Path | str) -> Path:
@@ -58,7 +58,7 @@ def parts_as_obj(mesh: Path | str, most: int) -> list[Path]:
 def _write(file: Path, mesh: CollisionMesh) -> None:
     lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in mesh.points.tolist()]
     lines += [f"f {a} {b} {c}" for a, b, c in (mesh.triangles + 1).tolist()]
-    write_cached(file, "\n".join(lines) + "\n")
+    write_atomically(file, "\n".join(lines) + "\n")
 
 
 @cache

@@ -111,7 +111,7 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
             placed[link] = (0, np.eye(4))
             return placed[link]
         frame, X_FP = place(joined_link(element, "parent"))
-        X = X_FP @ _origin(element)
+        X = X_FP @ origin_of(element)
         name = str(element.get("name"))
         if name not in joints:
             placed[link] = (frame, X)
@@ -224,7 +224,7 @@ def link_shapes(urdf_text: str, meshes: bool = True) -> tuple[LinkShape, ...]:
 
 def _shape(link: str, collision: ET.Element) -> LinkShape:
     """The shape of one <collision>."""
-    X_LS = _origin(collision)
+    X_LS = origin_of(collision)
     geometry = collision.find("geometry")
     found = list(geometry) if geometry is not None else []
     if not found:
@@ -245,7 +245,7 @@ def _shape(link: str, collision: ET.Element) -> LinkShape:
     raise ValueError(f"collision shape <{element.tag}>, expected box, cylinder, sphere or mesh")
 
 
-def _origin(element: ET.Element) -> Array:
+def origin_of(element: ET.Element) -> Array:
     """X (4, 4) of an element's <origin>."""
     origin = element.find("origin")
     if origin is None:

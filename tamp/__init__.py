@@ -6,6 +6,5 @@
 - ``refine``: refines one plan to motions, with backtracking
 - ``infeasibility/``: feasibility checks before refinement, and proofs of infeasibility
 - ``feedback/``: failure analysis, and constraints for the task planner
-- ``goal``: whether a goal holds in the geometry
 - ``checks``: of the plan in PDDLGym, and of the final motions in Drake
 """

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import count
 
 from galley.domain.failure import Failure, FailureKind
@@ -53,19 +54,26 @@ RECONSIDERED = 3  # every so many rounds a skeleton that was set aside gets a tu
 class Skeletons(Iterator[tuple[GroundAction, ...]]):
     """The plans of one task in order of cost, without detours; mere reorderings come last.
 
-    Large tasks begin with a greedy plan, where a shortest one would take too long.
+    Large tasks begin with a greedy plan, where a shortest one would take too long. The task is
+    ground when it is first needed, by ``ground``, which may raise LimitReached; ``nodes`` is that
+    of ``shortest``.
 
     Attributes:
         failure: why there is none, or no further one; None while there may be more.
         complete: whether ``failure`` says that there is no plan at all.
     """
 
-    def __init__(self, task: Task, nodes: int | None = None) -> None:
-        self.task = task
+    def __init__(self, ground: Callable[[], Task], nodes: int | None = None) -> None:
+        self._ground = ground
         self.failure: Failure | None = None
         self.complete = False
         self._nodes = nodes
         self._plans = self._all()
+
+    @cached_property
+    def task(self) -> Task:
+        """The ground task."""
+        return self._ground()
 
     def __iter__(self) -> Skeletons:
         return self
@@ -158,35 +166,61 @@ class RefinedPlan:
     refined: RefinedMotions
 
 
-@dataclass
 class Search:
     """One search. Its attributes can be read afterwards, also if it was interrupted.
 
     Attributes:
-        context: robot, world, settings. task: the user's.
+        context: robot, world, settings.
+        task: the user's.
         start: the State to begin in.
         listener: hears of progress.
         node_limit: of each search of the task planner; None: its own.
-        constraints: all that were learned. learned: of them those about plans considered, in order.
+        constraints: all that were learned.
+        learned: of them those about plans considered, in order.
         latest: the last skeleton considered.
         task_s: seconds spent on plans and on checks without motions.
         total_s: seconds in all.
-        skeletons: how many were refined. refinements: of single actions in all.
+        skeletons: how many were refined.
+        refinements: of single actions in all.
+        solved: whether a plan with motions was found.
     """
 
-    context: PlanningContext
-    task: TampTask
-    start: State
-    listener: Listener = field(default_factory=Listener)
-    node_limit: int | None = None
-    constraints: LearnedConstraints = field(default_factory=LearnedConstraints)
-    learned: list[LearnedConstraint] = field(default_factory=list)
-    latest: tuple[GroundAction, ...] = ()
-    task_s: float = 0.0
-    total_s: float = 0.0
-    skeletons: int = 0
-    refinements: int = 0
-    solved: bool = False
+    def __init__(
+        self,
+        context: PlanningContext,
+        task: TampTask,
+        start: State,
+        listener: Listener | None = None,
+        node_limit: int | None = None,
+    ) -> None:
+        clock = time.perf_counter()
+        self.context, self.task, self.start = context, task, start
+        self.listener = Listener() if listener is None else listener
+        self.node_limit = node_limit
+        self.constraints = LearnedConstraints()
+        self.learned: list[LearnedConstraint] = []
+        self.latest: tuple[GroundAction, ...] = ()
+        self.skeletons = self.refinements = 0
+        self.solved = False
+
+        there, open_now = item_places(task, start), open_furniture(task, start)
+        self._constrained = constrained_task(task, there, open_now)
+        self._analyzer = FailureAnalyzer(context, self._constrained)
+        self._feasibility = FeasibilityCheck(context, self._constrained, start)
+        self._prover = Prover(context, task, start)
+        self._evidence: Counter[Key] = Counter()  # how often each constraint was found
+        self._given_up: set[Key] = set()  # unproven ones that leave no plan
+        self._tried: list[Failure] = []  # of exhaustive grids, where nothing was proven
+
+        self._known: dict[tuple[GroundAction, ...], _Active] = {}
+        self._active: list[_Active] = []
+        self._aside: list[_Active] = []  # skeletons that violate suspicions only
+        self._worst: Failure | None = None
+        self._source = self._new_source()
+
+        self._pairs = context.tries["pairs"]  # of earlier searches
+        self._last_pair = self._pairs + round(context.settings.effort * PAIRS_IN_ALL)
+        self.task_s = self.total_s = time.perf_counter() - clock
 
     @property
     def _spent(self) -> int:
@@ -221,26 +255,10 @@ class Search:
 
     def _solve(self) -> RefinedPlan | Failure:
         clock = time.perf_counter()
-        there, open_now = item_places(self.task, self.start), open_furniture(self.task, self.start)
-        self._constrained = constrained_task(self.task, there, open_now)
-        self._analyzer = FailureAnalyzer(self.context, self._constrained)
-        self._feasibility = FeasibilityCheck(self.context, self._constrained, self.start)
         refused = self._feasibility.goal_conflict()
-        if refused is not None:
-            self.task_s += time.perf_counter() - clock
-            return refused
-        self._prover = Prover(self.context, self.task, self.start)
-        self._tried: list[Failure] = []  # of exhaustive grids, where nothing was proven
-        self._given_up: set[Key] = set()  # unproven ones that leave no plan
-        self._evidence: Counter[Key] = Counter()  # how often each constraint was found
-        self._active: list[_Active] = []
-        self._aside: list[_Active] = []  # skeletons that violate suspicions only
-        self._known: dict[tuple[GroundAction, ...], _Active] = {}
-        self._worst: Failure | None = None
-        self._source = self._new_source()
-        self._pairs = self.context.tries["pairs"]  # of earlier searches
-        self._last_pair = self._pairs + round(self.context.settings.effort * PAIRS_IN_ALL)
         self.task_s += time.perf_counter() - clock
+        if refused is not None:
+            return refused
         budget = 0
         for number in count(1):
             clock = time.perf_counter()
@@ -268,9 +286,9 @@ class Search:
         return self.context.tries["pairs"] >= self._last_pair
 
     def _new_source(self) -> Skeletons:
-        return Skeletons(
-            self.constraints.applied_to(self._constrained, self._given_up), self.node_limit
-        )
+        """Plans that keep to all constraints but those given up."""
+        task = partial(self.constraints.applied_to, self._constrained, set(self._given_up))
+        return Skeletons(task, self.node_limit)
 
     def _add_skeleton(self) -> Failure | None:
         """Add a skeleton to the active ones; a Failure if there is none left to try."""

@@ -296,11 +296,21 @@ def small_text() -> str:
     return SMALL
 
 
+@pytest.fixture(scope="session")
+def scene_of(tmp_path_factory):
+    """``scene_of(text)``: the scene of a file with this text."""
+
+    def load(text: str) -> Scene:
+        file = tmp_path_factory.mktemp("scene") / "scene.yaml"
+        file.write_text(text)
+        return load_scene(file)
+
+    return load
+
+
 @pytest.fixture
-def small_scene(tmp_path) -> Scene:
-    file = tmp_path / "small.yaml"
-    file.write_text(SMALL)
-    return load_scene(file)
+def small_scene(scene_of) -> Scene:
+    return scene_of(SMALL)
 
 
 @pytest.fixture(scope="session")

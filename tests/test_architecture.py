@@ -46,17 +46,20 @@ MAY_IMPORT = {
     "validation": {"domain", "robots", "collision"},
     "execution": {"planning", "skills", "tamp"} | BELOW_SKILLS,
     "viz": {"compiled", "domain", "robots", "collision"},
+    # The engine's values, a file at the root; and what writes them down and reads them again. The
+    # engine imports both, and neither imports the engine.
+    "stages": KITCHEN_BELOW_ENGINE - {"sweeps"},
+    "results": KITCHEN_BELOW_ENGINE | {"stages"},
     # Options, the terminal and sweeps, for all commands.
     "cli.common": {"compiled", "domain", "engine", "results", "sweeps", "cli"},
     "learning.checkpoints": {"domain"},
     "planar": KITCHEN_BELOW_ENGINE | {"cli.common", "gym", "learning.checkpoints", "results"},
     "learning": KITCHEN_BELOW_ENGINE
-    | {"cli.common", "engine", "learning.checkpoints", "planar", "results"},
+    | {"cli.common", "engine", "learning.checkpoints", "planar", "results", "stages"},
 }
 COMPOSES = {
     "__main__",  # the entry of the command line
     "engine",
-    "results",
     "cli",
     "studies",
 }  # may import what is not forbidden below
@@ -77,7 +80,8 @@ CONFINED = {
     "imageio_ffmpeg": {"viz"},
     "pddlgym": {"planning"},
     "gym": {"planning"},
-    **{each: {"viz"} for each in ("trimesh", "fast_simplification")},
+    "trimesh": {"domain", "viz"},
+    "fast_simplification": {"viz"},
     "unified_planning": {"planning"},
     "pymunk": {"planar"},
     "pyarrow": {"learning", "planar"},
@@ -100,12 +104,13 @@ HEAVY = (
     "zarr",
     "jax",
     "trimesh",
+    "pydantic",
 )
 LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 40821, "beside": 13764, "studies": 2541, "tests": 39790, "bench": 8508}
+LINES = {"kitchen": 40923, "beside": 13680, "studies": 2515, "tests": 39753, "bench": 8425}
 
 
 @cache
@@ -233,7 +238,7 @@ def test_executors_and_disturbances_know_nothing_of_plans():
 
 def test_every_package_has_a_rule():
     at_root = {p.stem for p in ROOT.glob("*.py")} - {"__init__"}
-    assert at_root <= COMPOSES | {"gym"}
+    assert at_root <= COMPOSES | {"gym", "stages"}
     assert set(packages()) == (set(MAY_IMPORT) | COMPOSES) - at_root - set(ROOMS)
     assert len(packages()) <= MOST_FOLDERS
 
@@ -506,7 +511,7 @@ def test_the_script_loads_no_second_copy(arguments, where, tmp_path):
     done = python("-X", "importtime", script, *arguments, cwd=cwd)
     assert done.returncode == 0, done.stderr[-2000:]
     names = imported(done.stderr)
-    own = {*packages(), *COMPOSES}
+    own = {*packages(), *COMPOSES, "stages"}
     bare = {name for name in names if name.split(".")[0] in own}
     assert not bare
     assert "galley.cli" in names

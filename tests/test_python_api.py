@@ -195,11 +195,21 @@ def test_bad_input_is_told_in_one_line(task, solution, call, says):
     assert str(raised.value) == says
 
 
+def test_an_option_that_is_none_is_told_with_the_one_meant(task, solution):
+    with pytest.raises(TypeError, match=r"'planer' is none of .*; did you mean 'planner'"):
+        galley.solve(task, planer="rrt")
+    with pytest.raises(TypeError, match="'seed' is none of noise, fault, recoveries"):
+        galley.execute(solution, seed=1)
+
+
 def test_a_report_is_written_where_it_is_asked_for(run, solution, tmp_path):
     report = galley.report(run)
     assert report.status == "success"
     assert report.as_json()["execution"]["motions"] == run.motions
     assert galley.report(solution).as_json()["validation"] is None
+    for key, value in (("seed", 3), ("optimize", "none"), ("execute", "kinematic")):
+        assert report.options[key] == value
+    assert report.options["problem"] == report.problem == f"{KITCHEN}/sugar_only.pddl"
     galley.report(run, tmp_path / "kept")
     assert {file.name for file in (tmp_path / "kept").iterdir()} == {
         "report.json",
@@ -226,7 +236,7 @@ def test_a_listener_hears_of_every_stage(task):
     run = galley.execute(
         galley.solve(task, optimize="none", listener=ears), "kinematic", listener=ears
     )
-    galley.judge(run, ears)
+    assert galley.judge(run, ears) is galley.judge(run, ears)  # once
     assert stages == [
         "task and motion planning",
         "replaying the plan in PDDLGym",

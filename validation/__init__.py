@@ -15,6 +15,6 @@ Of Galley it imports ``domain``, the robot's own data and the name under which P
 
 from galley.validation.goal import Goal
 from galley.validation.judge import validate_run
-from galley.validation.verdict import GoalFact, Verdict, Violation
+from galley.validation.verdict import Verdict
 
-__all__ = ["Goal", "GoalFact", "Verdict", "Violation", "validate_run"]
+__all__ = ["Goal", "Verdict", "validate_run"]

@@ -91,6 +91,18 @@ class Verdict:
         return not self.violations
 
     @property
+    def faults(self) -> tuple[str, ...]:
+        """A sentence for each violation, and for each part of the goal that does not hold."""
+        return (
+            *(f"at {each.time:.2f} s {each.what}" for each in self.violations),
+            *(
+                f"{each.fact} does not hold: {each.why}"
+                for each in self.goal_facts
+                if not each.holds
+            ),
+        )
+
+    @property
     def goal_reached(self) -> bool:
         """Whether a goal was given and holds in the final geometry."""
         return self.goal_given and all(fact.holds for fact in self.goal_facts)

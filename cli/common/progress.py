@@ -86,9 +86,8 @@ class Printer(Listener):
     def motions(self, report: Report) -> None:
         """Print which actions make way for others, and the table of motions."""
         self._end_bar()
-        for reason in report.reasons:
-            action = report.plan[reason["action_index"]]
-            self.console.print(f"        why {action}: {reason['why']}")
+        for index, why in report.search.reasons if report.search else ():
+            self.console.print(f"        why {report.plan[index]}: {why}")
         if report.motions:
             self.console.print(_motion_table(report))
 

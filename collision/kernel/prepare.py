@@ -16,86 +16,14 @@ from galley.collision.kernel.arrays import (
     SHARE,
     SPHERE,
     STILL,
-    Checks,
-    KinematicTree,
-    Obstacles,
     Q,
-    Scratch,
 )
 from galley.collision.kernel.kinematics import FRAME, compose, frames, poses, to_world
-from galley.collision.kernel.packed import WORK, row_of, unpack
+from galley.collision.kernel.packed import unpack
 from galley.collision.kernel.separation import support
 from galley.collision.kernel.solids import place_balls
 from galley.compiled.jit import bare_kernel, entry, kernel
 from galley.compiled.lanes import LANES, splat, store
-from galley.compiled.native import address
-
-# Rows of the table that are a view's own; the others are shared by all views of a group.
-_SHAPE, _POSE, _LOW, _HIGH, _BODY = (
-    row_of(Obstacles, field) for field in ("solids", "pose", "low", "high", "body")
-)
-_JOINTS = row_of(KinematicTree, "q")
-_MARGINS, _PARTS, _SHOWN, _BOUNDS, _ALLOWED = (
-    row_of(Checks, field) for field in ("margins", "parts", "obstacles", "bounds", "allowed")
-)
-_TRAVEL, _NEAR, _NEAR_BOUNDS, _FULL, _STACK, _BUFFER = (
-    row_of(Scratch, field) for field in ("travel", "near", "near_bounds", "full", "stack", "buffer")
-)
-
-
-@bare_kernel
-def _list(table: Any, row: int, array: Any) -> None:
-    table[row, 0] = address(array)
-    table[row, 1] = len(array)
-
-
-@bare_kernel
-def _list_rows(table: Any, row: int, array: Any) -> None:
-    _list(table, row, array)
-    table[row, 2] = array.shape[1]
-
-
-@entry(
-    "i8:2 f4:2 f4:2 f4:2 f4:2 f4:2 f4:2 i8:1 f8:1 f4:1 i8:1 i8:1 f4:2 u1:2 "
-    "f4:2 i8:2 f4:2 f8:2 f8:1 f8:2 f4:1"
-)
-@bare_kernel
-def place_own(
-    table: Any, shape: Any, planes: Any, vertices: Any, pose: Any, low: Any, high: Any, body: Any,
-    q: Any, margins: Any, parts: Any, shown: Any, bounds: Any, allowed: Any,
-    travel: Any, near: Any, near_bounds: Any, work: Any, full: Any, stack: Any, buffer: Any,
-) -> None:  # fmt: skip
-    """Writes where a view's own arrays are into its table: a call for all, for speed.
-
-    Also fills ``bounds`` (6, m) with the boxes around the obstacles shown, far off beyond them.
-    """
-    _list_rows(table, _SHAPE, shape)
-    _list_rows(table, _SHAPE + 1, planes)
-    _list_rows(table, _SHAPE + 2, vertices)
-    _list_rows(table, _POSE, pose)
-    _list_rows(table, _LOW, low)
-    _list_rows(table, _HIGH, high)
-    _list(table, _BODY, body)
-    _list(table, _JOINTS, q)
-    _list(table, _MARGINS, margins)
-    _list(table, _PARTS, parts)
-    _list(table, _SHOWN, shown)
-    _list_rows(table, _BOUNDS, bounds)
-    _list_rows(table, _ALLOWED, allowed)
-    _list_rows(table, _TRAVEL, travel)
-    _list_rows(table, _NEAR, near)
-    _list_rows(table, _NEAR_BOUNDS, near_bounds)
-    _list_rows(table, WORK, work)
-    _list(table, _FULL, full)
-    _list_rows(table, _STACK, stack)
-    _list(table, _BUFFER, buffer)
-    for i in range(3):
-        for m in range(bounds.shape[1]):
-            if m < len(shown):
-                bounds[i, m] = low[shown[m], i]
-                bounds[3 + i, m] = high[shown[m], i]
-            else:
-                bounds[i, m] = bounds[3 + i, m] = np.float32(1e6)
 
 
 @entry("f8:3 i8:1 f4:2 f4:2 f4:2 f4:2 f4:2")

@@ -21,8 +21,8 @@ from galley.domain.files import read_text
 from galley.domain.frames import Array
 from galley.domain.scene.kinds import LARGEST, Fields, Items, Kind, Named, Number, Text
 from galley.domain.scene.yaml_faults import not_yaml
-from galley.domain.scene.yaml_nodes import document
 from galley.domain.shipped import shipped_file
+from galley.domain.yaml_nodes import document
 
 _log = logging.getLogger(__name__)
 LARGEST_SCENE = 2**21  # bytes: some 20,000 shapes; YAML is read at 100 to 700 kB/s

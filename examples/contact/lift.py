@@ -2,7 +2,7 @@
 
     python examples/contact/lift.py [FOLDER]
 
-Needs `pip install 'galley-tamp[contact]'`. With a folder, a film and a plot are written there.
+Needs `pip install 'galley-tamp[planar]'`. With a folder, a film and a plot are written there.
 """
 
 import sys

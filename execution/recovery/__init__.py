@@ -2,5 +2,5 @@
 
 - ``observed_task``: the user's task from an observed State on
 - ``plans``: plans with their motions: to be executed, interrupted, after a recovery
-- ``replanning``: how to reach the goal from an observed State
+- ``replanning``: how to reach the goal from an observed State, and what of it does not hold in one
 """

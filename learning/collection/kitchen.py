@@ -21,9 +21,9 @@ from galley.domain.scene.model import Scene
 from galley.execution.disturbance.noise import Noise
 from galley.execution.executor import LOG_PERIOD
 from galley.learning.demonstrations import Collection, Episode, NoEpisode
-from galley.results.stages import Execution
 from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
+from galley.stages import Execution
 from galley.sweeps import digest
 from galley.tamp.task import TampTask
 from galley.viz.film.captions import split_recovery
@@ -164,7 +164,7 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
         # Why a search ended may name the seconds that it took, which differ from run to run.
         metadata["failure"] = run.aborted.kind.value if run.aborted else str(run.failure)
     command = np.concatenate(list(at(log.command[later]).values()), axis=1)
-    seed = run.solution.settings.seed
+    seed = run.options.seed
     return Episode(observations, command, log.time[steps], run.success, seed, metadata)
 
 

@@ -190,7 +190,7 @@ def open_demonstrations(folder: Path) -> tuple[Demonstrations, Collection | None
     Raises:
         BadInput: none of these.
     """
-    need("data", "pyarrow", "zarr")
+    need("learn", "pyarrow", "zarr")
     from galley.learning.demonstrations import (
         read_collection,
         read_folder,

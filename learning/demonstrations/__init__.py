@@ -8,26 +8,24 @@
 - ``replay_buffer``, ``lerobot``, ``parquet``: the formats
 - ``pictures``: an episode as a film of its pictures and as curves
 
-Needs the extra ``data`` (pyarrow, zarr). docs/demonstrations.md has the formats key by key.
+Needs the extra ``learn`` (pyarrow, zarr). docs/demonstrations.md has the formats key by key.
 """
 
 from galley.learning.demonstrations.card import Collection, read_collection
-from galley.learning.demonstrations.episode import Episode, EpisodeInfo, NoEpisode
+from galley.learning.demonstrations.episode import Episode, NoEpisode
 from galley.learning.demonstrations.folder import collect, open_folder, read_folder, write_episode
 from galley.learning.demonstrations.lerobot import write_lerobot
 from galley.learning.demonstrations.parquet import read_parquet, write_parquet
 from galley.learning.demonstrations.replay_buffer import read_replay_buffer, write_replay_buffer
 from galley.learning.demonstrations.selection import Demonstrations, merge
-from galley.learning.demonstrations.statistics import Moments, Statistics, summarize
+from galley.learning.demonstrations.statistics import Moments, summarize
 
 __all__ = [
     "Collection",
     "Demonstrations",
     "Episode",
-    "EpisodeInfo",
     "Moments",
     "NoEpisode",
-    "Statistics",
     "collect",
     "merge",
     "open_folder",

@@ -4,15 +4,22 @@ That buffer (diffusion_policy's ``pusht_cchi_v7_replay.zarr``) has pixels, 0 to 
 ``data/state`` has the agent's x, y and the x, y of the middle of the T's top edge and its angle,
 ``data/action`` where the agent is driven to. They become metres of the table that
 ``compat="gym-pusht"`` makes of it, whose origin is the inner corner of the walls.
+
+``with_symmetric`` makes more of the same: reflected at the goal's axis, an episode of the T is
+another that is as good; a rectangle has four such maps of the plane, and each of its poses has two
+names.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from galley.domain.errors import BadInput
+from galley.domain.frames import Array
 from galley.learning.demonstrations import Collection, Demonstrations
 from galley.learning.policy.windows import Track
 from galley.planar.pushing.config import PushConfig, config_of_record
@@ -20,6 +27,7 @@ from galley.planar.pushing.environments.physics import SIZE, blocks_to_bodies, m
 
 TABLE = "table"  # key of a collection's settings
 STATE, LEARNER = "state", "learner"  # observations: what is seen, and whether a policy acted
+_SAME = 1e-9  # m
 _BEYOND = 100.0  # px from the table at which a place is none of it
 
 
@@ -74,3 +82,48 @@ def _metres(states: np.ndarray, actions: np.ndarray, folder: Path | str) -> Trac
         raise BadInput.one(folder, what)
     bodies = blocks_to_bodies(states[:, 2:])
     return np.column_stack([metres(states[:, :2]), bodies]), metres(actions)
+
+
+def symmetries(outline: Array) -> list[Array]:
+    """Rotations and reflections (2, 2) about the origin that map a polygon (k, 2) onto itself."""
+    found = []
+    angle, radius = np.arctan2(outline[:, 1], outline[:, 0]), np.hypot(*outline.T)
+    corner = int(radius.argmax())  # none is at the origin
+    for j, flip in product(range(len(outline)), (1.0, -1.0)):
+        if abs(radius[j] - radius[corner]) > _SAME:
+            continue
+        c, s = np.cos(angle[j] - flip * angle[corner]), np.sin(angle[j] - flip * angle[corner])
+        matrix = np.array([[c, -s * flip], [s, c * flip]])
+        apart = np.linalg.norm((outline @ matrix.T)[:, None] - outline, axis=2)
+        if (apart.min(axis=1) < _SAME).all():
+            found.append(matrix)
+    return found
+
+
+def with_symmetric(tracks: Sequence[Track], config: PushConfig) -> list[Track]:
+    """Tracks, and those that symmetries make of them, where these stay on the table."""
+    shape = config.shape
+    group = symmetries(shape.vertices - shape.mass_properties(1.0).centroid)
+    goal, table = np.array(config.goal[:2]), np.array([config.width, config.height])
+    turned = _rotations(np.array([config.goal[2]]))[0]
+    found = list(tracks)
+    for world, body in product(group, group):
+        same = np.allclose(world, np.eye(2)) and np.allclose(body, np.eye(2))
+        if same or np.linalg.det(world) * np.linalg.det(body) < 0.0:  # no motion of the plane
+            continue
+        plane = turned @ world @ turned.T
+        for states, actions in tracks:
+            places = states[:, :2], states[:, 2:4], actions
+            points = [(each - goal) @ plane.T + goal for each in places]
+            if any((each < 0.0).any() or (each > table).any() for each in points):
+                continue
+            now = plane @ _rotations(states[:, 4]) @ body.T
+            theta = np.remainder(np.arctan2(now[:, 1, 0], now[:, 0, 0]), 2.0 * np.pi)
+            found.append((np.column_stack([points[0], points[1], theta]), points[2]))
+    return found
+
+
+def _rotations(theta: Array) -> Array:
+    """Matrices (n, 2, 2)."""
+    c, s = np.cos(theta), np.sin(theta)
+    return np.stack([np.stack([c, -s], axis=1), np.stack([s, c], axis=1)], axis=1)

@@ -16,9 +16,13 @@ from numpy.typing import ArrayLike
 
 from galley.domain.errors import BadInput
 from galley.domain.frames import Array
-from galley.learning.checkpoints.checkpoint import read_checkpoint, write_checkpoint
-from galley.learning.checkpoints.compilation import reproducible
-from galley.learning.checkpoints.weights import filled_by_name, named_arrays
+from galley.learning.checkpoints import (
+    filled_by_name,
+    named_arrays,
+    read_checkpoint,
+    reproducible,
+    write_checkpoint,
+)
 from galley.learning.policy.design import Design
 from galley.learning.policy.diffusion import cosine_schedule, ddim, sampling_levels
 from galley.learning.policy.network import EMBEDDED, UNet

@@ -21,14 +21,19 @@ import numpy as np
 import optax
 
 from galley.domain.errors import BadInput
-from galley.learning.checkpoints.checkpoint import read_checkpoint, write_checkpoint
-from galley.learning.checkpoints.compilation import reproducible
-from galley.learning.checkpoints.weights import filled_by_name, named_arrays, random_weights
+from galley.learning.checkpoints import (
+    filled_by_name,
+    named_arrays,
+    random_weights,
+    read_checkpoint,
+    reproducible,
+    write_checkpoint,
+)
+from galley.learning.policy.data import with_symmetric
 from galley.learning.policy.design import Design, Training
 from galley.learning.policy.diffusion import cosine_schedule, noised
 from galley.learning.policy.network import UNet
 from galley.learning.policy.policy import COMMAND, FORMAT, Policy, empty_network
-from galley.learning.policy.symmetry import with_symmetric
 from galley.learning.policy.views import Views
 from galley.learning.policy.windows import Scale, Track, digest, learned
 from galley.planar.pushing.config import PushConfig, config_record

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from galley.collision.prepared import metric
+from galley.collision.view_tables import metric
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, angle_between, frozen
 from galley.motion.path import Path

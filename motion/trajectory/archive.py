@@ -7,7 +7,6 @@ One format for a single trajectory (``Trajectory.save``) and for the many of a r
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.columns import NPZ_ERRORS, read_columns, real_numbers, texts, whole_numbers
+from galley.domain.columns import Columns, read_columns, write_columns
 from galley.domain.errors import BadInput
-from galley.domain.files import atomic_file
 from galley.domain.frames import Array
 
 STORE_VERSION = 2
@@ -36,13 +34,13 @@ class Archive:
         path: where it was read from.
         version: one of ``READABLE``.
         curves: group, breaks (n + 1,) and coefficients (n, d + 1, k) of each trajectory.
-        columns: every array of the file by name.
+        columns: every array of the file.
     """
 
     path: Path
     version: int
     curves: tuple[tuple[str, Array, Array], ...]
-    columns: Mapping[str, Any]
+    columns: Columns
 
 
 def write_archive(
@@ -65,8 +63,7 @@ def write_archive(
     }
     for k, (_, breaks, coefficients) in enumerate(curves):
         data[f"{k}_breaks"], data[f"{k}_coefficients"] = breaks, coefficients
-    with atomic_file(path) as partial, open(partial, "wb") as stream:
-        np.savez_compressed(stream, **data)
+    write_columns(path, data)
 
 
 def read_archive(path: Path | str) -> Archive:
@@ -76,28 +73,19 @@ def read_archive(path: Path | str) -> Archive:
         BadInput: no such file, another format or version, or invalid trajectories.
     """
     path = Path(path)
-    try:
-        columns = read_columns(path)
-        version = int(whole_numbers("store_version", columns["store_version"], ()))
+    with read_columns(path, "holds no trajectories") as columns:
+        version = int(columns.integers("store_version", ()))
         if version not in READABLE:
             what = f"is of version {version}, expected {STORE_VERSION}"
             raise BadInput.one(path, what)
-        curves = tuple(
-            (group, *_curve(k, columns[f"{k}_breaks"], columns[f"{k}_coefficients"]))
-            for k, group in enumerate(texts("group", columns["group"], (None,)))
-        )
-    except BadInput:
-        raise
-    except (*NPZ_ERRORS, AttributeError) as error:
-        why = str(error) if zipfile.is_zipfile(path) else "it is no npz file"
-        raise BadInput.one(path, f"holds no trajectories ({why})") from None
+        groups = enumerate(columns.texts("group", (None,)).tolist())
+        curves = tuple((group, *_curve(k, columns)) for k, group in groups)
     return Archive(path, version, curves, columns)
 
 
-def _curve(k: int, breaks: Any, coefficients: Any) -> tuple[Array, Array]:
+def _curve(k: int, columns: Columns) -> tuple[Array, Array]:
     """Checked numbers of trajectory k."""
-    breaks = real_numbers(f"{k}_breaks", breaks)
-    coefficients = real_numbers(f"{k}_coefficients", coefficients)
+    breaks, coefficients = (columns.numbers(f"{k}_{n}") for n in ("breaks", "coefficients"))
     if breaks.ndim != 1 or coefficients.ndim != 3 or len(breaks) != len(coefficients) + 1:
         raise ValueError(f"trajectory {k} has arrays of the wrong shape")
     if not len(coefficients) or 0 in coefficients.shape:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.columns import NPZ_ERRORS, real_numbers, texts, whole_numbers
 from galley.domain.errors import BadInput
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
@@ -51,26 +50,26 @@ def load_motions(path: Path | str) -> tuple[Motion, ...]:
         raise BadInput.one(path, "holds a trajectory without the motion that it belongs to")
     try:
         return _motions(archive)
-    except NPZ_ERRORS as error:
+    except ValueError as error:
         raise BadInput.one(path, f"holds no motions ({error})") from None
 
 
 def _motions(archive: Archive) -> tuple[Motion, ...]:
     columns, count = archive.columns, len(archive.curves)
-    phases = texts("phase", columns["phase"], (count,))
-    indices = whole_numbers("action_index", columns["action_index"], (count,)).tolist()
+    phases = columns.texts("phase", (count,)).tolist()
+    indices = columns.integers("action_index", (count,)).tolist()
     attachments: list[list[Attachment]] = [[] for _ in range(count)]
     allowed: list[set[tuple[str, str]]] = [set() for _ in range(count)]
-    for k, kind, name in texts("attachment", columns["attachment"], (None, 3)):
+    for k, kind, name in columns.texts("attachment", (None, 3)).tolist():
         attachments[_index("attachment", k, count)].append(Attachment(kind, name))
-    for k, a, b in texts("allowed", columns["allowed"], (None, 3)):
+    for k, a, b in columns.texts("allowed", (None, 3)).tolist():
         allowed[_index("allowed", k, count)].add((a, b))
     return tuple(
         Motion(
             action_index=indices[k],
             phase=phases[k],
             group=curve[0],
-            path=JointPath(curve[0], real_numbers(f"{k}_waypoints", columns[f"{k}_waypoints"])),
+            path=JointPath(curve[0], columns.numbers(f"{k}_waypoints")),
             trajectory=Trajectory(*curve),
             attachments=tuple(attachments[k]),
             allowed=frozenset(allowed[k]),

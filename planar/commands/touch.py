@@ -107,9 +107,9 @@ class Options:
         if self.period and (not self.force or self.force.suffix != ".py"):
             raise argparse.ArgumentTypeError("argument --period: belongs to --force with a policy")
         if self.output.parquet:
-            need("data", "pyarrow")
+            need("planar", "pyarrow")
         if self.keyboard:
-            need("push", "pygame")
+            need("planar", "pygame")
 
 
 def command(options: Options) -> int:

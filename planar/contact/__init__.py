@@ -1,6 +1,6 @@
 """Contact in the plane: penalty forces at virtual contacts, implicit steps, gradients of it all.
 
-Needs the extra ``contact`` (JAX), which is loaded by the first use of a name of this package;
+Needs the extra ``planar`` (JAX), which is loaded by the first use of a name of this package;
 ``prediction`` needs none of it.
 
 - ``shapes``: signed distance functions; ``bodies``: ``Body2D``, ``Contact``, ``World``
@@ -94,6 +94,6 @@ def __getattr__(name: str) -> Any:
             from importlib.util import find_spec
 
             if missing := [each for each in ("jax", "equinox") if find_spec(each) is None]:
-                raise ImportError(f"needs {', '.join(missing)}: pip install 'galley-tamp[contact]'")
+                raise ImportError(f"needs {', '.join(missing)}: pip install 'galley-tamp[planar]'")
             return getattr(import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,26 +6,22 @@
 - ``trace``: the result: ``Trace``, its ``Samples`` and ``Event`` log
 - ``filter``: ``ContactFilter``, how likely is contact now
 - ``identification``: ``identify`` an object's parameters from what the finger felt
-- ``environment``, ``policies``: the Gymnasium environment (extra ``gym``), hand-made policies
+- ``environment``, ``policies``: the Gymnasium environment (extra ``planar``), hand-made policies
 - ``pictures``: figure and film of a trace; ``window``: the arrow keys push
 """
 
-from galley.planar.finger.force import Policy, Profile, Sense
+from galley.planar.finger.force import Policy, Profile
 from galley.planar.finger.model import Drag, Finger
-from galley.planar.finger.simulation import Fault, Simulation, Solver, Start, simulate
-from galley.planar.finger.trace import Epoch, Event, Kind, Samples, Trace
+from galley.planar.finger.simulation import Simulation, Solver, Start, simulate
+from galley.planar.finger.trace import Epoch, Kind, Trace
 
 __all__ = [
     "Drag",
     "Epoch",
-    "Event",
-    "Fault",
     "Finger",
     "Kind",
     "Policy",
     "Profile",
-    "Samples",
-    "Sense",
     "Simulation",
     "Solver",
     "Start",

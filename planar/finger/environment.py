@@ -1,4 +1,4 @@
-"""The finger as a Gymnasium environment, ``galley/Finger-v0`` (extra ``gym``).
+"""The finger as a Gymnasium environment, ``galley/Finger-v0`` (extra ``planar``).
 
     import gymnasium
     import galley.gym  # registers it

@@ -171,7 +171,7 @@ class Trace:
         return self.at(np.append(np.arange(count) / rate, self.end))
 
     def write(self, path: Path | str, rate: float = _ROW_RATE) -> int:
-        """Write samples as ``.csv`` or ``.parquet`` (extra ``data``), by the suffix of ``path``.
+        """Write samples as ``.csv`` or ``.parquet`` (extra ``planar``), by the suffix of ``path``.
 
         Columns are the fields of ``Samples``, with units: ``finger_position [m]``. Numbers have all
         digits. Returns the number of rows.

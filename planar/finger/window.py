@@ -1,4 +1,4 @@
-"""A window in which the arrow keys push the finger (pygame-ce, extra ``push``)."""
+"""A window in which the arrow keys push the finger (pygame-ce, extra ``planar``)."""
 
 from __future__ import annotations
 

@@ -119,20 +119,6 @@ def mass_properties(vertices: ArrayLike, mass: float) -> MassProperties:
     return Polygon(np.asarray(vertices)).mass_properties(mass)
 
 
-def clip(a: Polygon, b: Polygon) -> list[Array]:
-    """Convex polygons (m, 2) that together are the intersection; none where there is no area."""
-    ensure(POLYGONS)
-    from galley.planar.geometry.polygon_kernel import clip_convex
-
-    found, space = [], room(a, b)
-    for first in a.parts:
-        for second in b.parts:
-            count = clip_convex(np.array(first), np.array(second), space)
-            if count >= 3 and _double_area(space[0, :count]) > 0.0:
-                found.append(space[0, :count].copy())
-    return found
-
-
 def intersection_area(a: Polygon, b: Polygon, pose: ArrayLike = (0.0, 0.0, 0.0)) -> float:
     """Area (m^2) that ``a`` at ``pose`` (3,) (x, y, theta; m, rad) shares with ``b``."""
     ensure(POLYGONS)

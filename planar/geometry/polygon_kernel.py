@@ -62,24 +62,6 @@ def _clip(room: Array, count: int, points: Array, first: int, end: int) -> int:
     return count
 
 
-@entry("f8:2 f8:2 f8:3")
-@kernel
-def clip_convex(a: Array, b: Array, room: Array) -> int:
-    """Write the intersection of convex polygons a (n, 2) and b (m, 2) to ``room[0]``.
-
-    Args:
-        a, b: counter-clockwise.
-        room: (2, at least n + m, 2).
-
-    Returns:
-        Its number of vertices, 0 where they are apart.
-    """
-    for i in range(len(a)):
-        room[0, i, 0] = a[i, 0]
-        room[0, i, 1] = a[i, 1]
-    return _clip(room, len(a), b, 0, len(b))
-
-
 @entry("f8:2 i8:1 f8 f8 f8 f8:2 i8:1 f8:3")
 @kernel
 def overlap(

@@ -1,18 +1,10 @@
-"""Every parameter of a pushing simulation, with its unit and bounds: one frozen value or YAML file.
-
-shape: T          # or L, rectangle, a file of vertices beside this one
-mass: 0.5         # kg; every parameter of PushConfig may stand here
-goal_theta: 0.0
-arm:              # optional: every parameter of ArmConfig
-  links: [0.2, 0.2, 0.2]
-"""
+"""Every parameter of a pushing simulation, with its unit and bounds: one frozen value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import isfinite, pi
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,11 +19,9 @@ from galley.domain.parameters import (
     parameter,
     parameters,
 )
-from galley.domain.scene.yaml_reader import Entry, Reader
-from galley.domain.shipped import shipped_file
 from galley.planar.geometry.polygon import Polygon
 from galley.planar.geometry.support import FRICTION, GRAVITY, LENGTH, STILL
-from galley.planar.pushing.shapes import SHAPES, load_outline, outline_of, shape
+from galley.planar.pushing.shapes import shape
 
 POSITION = Quantity("m")
 ANGLE = Quantity("rad")
@@ -135,40 +125,6 @@ class PushConfig:
         return self.goal_x, self.goal_y, self.goal_theta
 
 
-def load_config(path: str | Path) -> PushConfig:
-    """A config from a YAML file; what it leaves out has its default.
-
-    Raises:
-        BadInput: an unknown key, or a value out of its bounds; messages have file and line.
-    """
-    reader = Reader(path)
-    names = [each.name for each in parameters(PushConfig)]
-    found = reader.root().fields((), ("shape", "vertices", "arm", *names))
-    values = _numbers(found, parameters(PushConfig))
-    if "arm" in found:
-        inner = parameters(ArmConfig)
-        given = found["arm"].fields((), ("links", *(each.name for each in inner)))
-        arm: dict[str, Any] = dict(_numbers(given, inner))
-        if "links" in given:
-            arm["links"] = tuple(e.number(positive=True) for e in given["links"].elements())
-        values["arm"] = arm
-    if "vertices" in found:
-        if "shape" in found:
-            found["vertices"].fault("say either shape or vertices")
-        values["shape"] = outline_of(found["vertices"])
-    elif "shape" in found:
-        values["shape"] = _named(found["shape"])
-    reader.finish()
-    try:
-        if "arm" in values:
-            values["arm"] = ArmConfig(**values["arm"])
-        return PushConfig(**values)
-    except ValueError as error:  # what concerns the whole: no links, a broken number of substeps
-        key = str(error).split(" = ")[0]
-        (found.get(key) or found.get("arm") or next(iter(found.values()))).fault(str(error))
-        raise reader.bad_input() from None
-
-
 def config_record(config: PushConfig) -> dict[str, Any]:
     """A config as data of JSON, which has no infinity: that is text."""
 
@@ -191,32 +147,3 @@ def config_of_record(record: Mapping[str, Any]) -> PushConfig:
     links = tuple(float(each) for each in record["arm"]["links"])
     outline = Polygon(np.array(record["vertices"], dtype=np.float64))
     return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), **values)
-
-
-def _numbers(found: dict[str, Entry], schema: Iterable[Field[Any]]) -> dict[str, Any]:
-    """The parameters that a file gives, as far as they are in bounds; else errors recorded."""
-    values: dict[str, Any] = {}
-    for each in schema:
-        if each.name not in found:
-            continue
-        entry, quantity = found[each.name], each.metadata["quantity"]
-        try:
-            if quantity.infinite and str(entry.node.value).strip("+.").lower() == "inf":
-                values[each.name] = float("inf")
-            else:
-                values[each.name] = quantity.checked(each.name, entry.number())
-        except ValueError as error:
-            entry.fault(str(error).split(": ", 1)[-1])
-    return values
-
-
-def _named(entry: Entry) -> Polygon | None:
-    """A shipped outline by name, or that of a file beside this one."""
-    name = entry.text()
-    if name in SHAPES:
-        return shape(name)
-    path = shipped_file(name, entry.file.parent)
-    if path.suffix not in (".yaml", ".yml"):
-        entry.fault(f"'{name}': must be one of {', '.join(SHAPES)}, or a .yaml file of vertices")
-        return None
-    return load_outline(path)

@@ -1,4 +1,4 @@
-"""Pushing as a Gymnasium environment, ``galley/Push-v0`` (extra ``push``), and as a vector of them.
+"""Pushing as a Gymnasium environment, ``galley/Push-v0``, and as a vector of them.
 
     import gymnasium
     import galley.gym  # registers it
@@ -42,7 +42,8 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.gym import PUSH
-from galley.planar.pushing.config import PushConfig, load_config
+from galley.planar.pushing.config import PushConfig
+from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.environments.rendered import Actions, Info, RenderedEnv, Seen, known_mode
 from galley.planar.pushing.picture import SIZE, Painter, Picture, table_view
 from galley.planar.pushing.rollout import STEPS, SUCCESS

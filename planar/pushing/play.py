@@ -1,4 +1,4 @@
-"""A window in which the mouse, or a demonstrator, pushes (pygame-ce, extra ``push``)."""
+"""A window in which the mouse, or a demonstrator, pushes (pygame-ce, extra ``planar``)."""
 
 from __future__ import annotations
 

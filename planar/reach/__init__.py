@@ -2,7 +2,6 @@
 
 - ``arm``: PlanarArm, its kinematics; ``donut``: DonutSampler, samples with their exact density
 - ``heading``: the heading error's wrapped normal; ``kept``: what joint limits leave of the ring
-- ``grid``: the same distribution from a grid of bases
 - ``context``: obstacles, forbidden regions, visibility, made of ``shapes``; ``scores``: how good a
   configuration is; ``weighted``: the samples and density that either leaves
 - ``dataset``: rows that reach targets, as files; ``learned/``: the distribution by a network
@@ -12,7 +11,6 @@
 from galley.planar.reach.arm import PlanarArm
 from galley.planar.reach.context import Body, Context, random_shapes
 from galley.planar.reach.donut import DonutSampler, Samples, uniform_targets
-from galley.planar.reach.grid import enumerate_bases
 from galley.planar.reach.shapes import Circle, Polygon, box, shape_of
 from galley.planar.reach.weighted import Weighted
 
@@ -26,7 +24,6 @@ __all__ = [
     "Samples",
     "Weighted",
     "box",
-    "enumerate_bases",
     "random_shapes",
     "shape_of",
     "uniform_targets",

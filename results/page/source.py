@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,9 @@ from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
 from galley.motion.motion import Motion
 from galley.results.inputs import NO_SCENE, SCENE, kept_input
-from galley.results.run_folder import REPORT
+from galley.results.run_folder import REPORT, STATES, STORE, store_name
 from galley.results.schema import read_report
-from galley.results.starts import parts_of, spans
-from galley.results.stored import STATES, STORE, check_log, read_motions
+from galley.results.stored import check_log, read_motions
 from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
 
@@ -39,16 +38,6 @@ class Source:
     robot: RobotModel
     log: Log | None
     motions: tuple[tuple[Motion, ...], ...]
-
-    @cached_property
-    def spans(self) -> list[tuple[float, float]]:
-        """Seconds into the run at which each motion of the log began and ended."""
-        return [] if self.log is None else spans(self.log)
-
-    @cached_property
-    def executed(self) -> dict[tuple[int, int], int]:
-        """The log's index of motion k of part p (0: the plan, N: the N-th recovery)."""
-        return {} if self.log is None else parts_of(self.log.motions.tolist())
 
 
 def read_source(folder: Path | str, scene_file: Path | str | None = None) -> Source:
@@ -83,7 +72,7 @@ def _motions(
     if not (folder / STORE).is_file():
         return ()
     found = [read_motions(folder / STORE, robot)]
-    files = (folder / f"trajectories_recovery_{k}.npz" for k in range(1, 10_000))
+    files = (folder / store_name(k) for k in count(1))
     for recovery in report["execution"]["recoveries"]:
         file = next(files) if recovery["motions"] else None
         found.append(read_motions(file, robot) if file is not None and file.is_file() else ())

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import count, groupby
 from typing import Any
 
+from galley.domain.log import RECOVERY
 from galley.domain.words import in_words
 from galley.results.page.source import Source
-from galley.results.starts import RECOVERY
 
 
 def mishap(recovery: Mapping[str, Any]) -> tuple[object, ...]:
@@ -140,9 +140,9 @@ def timeline(source: Source) -> Timeline:
             start = end = None
             ended = ""
             if source.log is not None:
-                at = source.executed.get((number, index))
+                at = source.log.parts.get((number, index))
                 if at is not None:
-                    start, end = source.spans[at]
+                    start, end = source.log.spans[at]
                     ended = str(source.log.ends[at])
             else:
                 start, end = clock, clock + float(figures["duration_s"])

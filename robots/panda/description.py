@@ -3,8 +3,8 @@
 Validation uses it, which computes poses by itself; ``models`` adds the kinematics.
 
 The pairs of links that are never checked were derived with PyBullet over the real joint limits, by
-``bench/derive_self_collisions.py``; docs/robots.md says how. All other pairs are checked. Names in
-a pair are in alphabetical order.
+``bench/robots/derive_self_collisions.py``; docs/robots.md says how. All other pairs are checked.
+Names in a pair are in alphabetical order.
 """
 
 from __future__ import annotations

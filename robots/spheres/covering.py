@@ -35,10 +35,11 @@ from numpy.typing import NDArray
 
 from galley.compiled.build import COVERING, ensure
 from galley.domain.errors import BadInput
+from galley.domain.files import write_atomically
 from galley.domain.frames import Array, frozen
 from galley.domain.meshes import Hull
 from galley.domain.meshes import hull as hull_of_points
-from galley.robots.files import cache_folder, write_cached
+from galley.robots.files import cache_folder
 
 VERSION = 1
 """Of the algorithm; coverings cached by another version are not used."""
@@ -406,7 +407,8 @@ def covering_of(hull: Hull, excess: float, name: str = "a link") -> Covering:
     text = as_text(made, name)
     if folder is not None:
         with contextlib.suppress(BadInput, OSError):
-            write_cached(folder / f"{key}.json", text)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(folder / f"{key}.json", text)
     return from_text(text)  # rounded, as in later runs
 
 

@@ -41,26 +41,19 @@ _NUDGE = 1e-3  # m of the hand along a guard, by which its joints' rates are fou
 _STEP = 0.01  # rad or m between states whose clearance is measured
 
 
-def optimize_trajectory(context: PlanningContext, motion: Motion, state: State) -> Motion:
-    """A Motion with its final trajectory and the figures of its record.
-
-    A free motion gets its trajectory by ``settings.optimize``; if that fails, it stops at each
-    corner of its path. Lines and strokes keep theirs. The path is unchanged.
-
-    Args:
-        context: that of the refinement.
-        motion: from ``Skill.refine``.
-        state: in which the motion begins.
-    """
-    return optimize_trajectories(context, (motion,), state)[0]
-
-
 def optimize_trajectories(
     context: PlanningContext, motions: tuple[Motion, ...], state: State
 ) -> tuple[Motion, ...]:
-    """``optimize_trajectory`` for all Motions of a plan; the first begins in ``state``.
+    """Motions that follow each other, with final trajectories and the figures of their records.
 
-    Free motions are optimized side by side. The trajectories don't depend on how many at a time.
+    A free motion gets its trajectory by ``settings.optimize``; if that fails, it stops at each
+    corner of its path. Lines and strokes keep theirs. The paths are unchanged. Free motions are
+    optimized side by side; the trajectories don't depend on how many at a time.
+
+    Args:
+        context: that of the refinement.
+        motions: from ``Skill.refine``.
+        state: in which the first begins.
     """
     states = []
     for motion in motions:

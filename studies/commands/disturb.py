@@ -90,7 +90,7 @@ def command(options: Options) -> int:
     from galley.domain.pddl.reader import read_domain, read_problem
     from galley.domain.scene.reader import load_scene
     from galley.execution.disturbance.faults import parse_fault
-    from galley.results.recorded_run import Options as RunOptions
+    from galley.stages import Options as RunOptions
     from galley.tamp.binding import bind
 
     run = RunOptions(

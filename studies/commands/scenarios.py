@@ -180,7 +180,7 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
         path = self.folder / f"{job.scenario.name}-{job.seed}.png"
         if job.folder is not None and not (resumed and path.exists()):
             from galley.domain.scene.reader import load_scene
-            from galley.results.stored import STATES
+            from galley.results.run_folder import STATES
             from galley.robots.catalog import robot_of
             from galley.viz.render.scene_picture import draw_end
 

@@ -6,20 +6,22 @@ finds the scene's file, ``resolve_query`` checks everything else in that scene.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Self
+
+import numpy as np
+from pydantic import AfterValidator, Field, model_validator
 
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, frozen
-from galley.domain.scene.model import Item
-from galley.domain.scene.shapes import read_pose
-from galley.domain.scene.yaml_reader import Entry, Reader
+from galley.domain.frames import Array, frozen, rotation_rpy, transform
 from galley.domain.shipped import shipped_file
 from galley.domain.state import State, initial_state
+from galley.domain.yaml_models import At, FileModel, Length, Number, Triple, Word, YamlFile, unknown
 from galley.motion.planners.planning import goal_configurations, in_collision
-from galley.robots.model import JointGroup, RobotModel
+from galley.robots.model import JointGroup
 from galley.skills.manipulation.grasps import grasps_of
 from galley.studies.comparison.queries import ArmQuery, arm_view, stands_free, with_item_in_hand
 
@@ -28,19 +30,63 @@ _TOLERANCE = 1e-9  # beyond a limit
 _OPEN = 0.04  # m, a finger's range
 
 
+def _version(number: float) -> float:
+    if number != VERSION:
+        raise ValueError(f"this version of Galley reads query format {VERSION}")
+    return number
+
+
+class _HandPose(FileModel):
+    """X_WT: the grasp centre between the fingertips, z out of the hand."""
+
+    xyz: Triple
+    rpy: Triple = (0.0, 0.0, 0.0)
+
+    @property
+    def X_WT(self) -> Array:
+        return frozen(transform(rotation_rpy(*self.rpy), self.xyz))
+
+
+class _Configuration(FileModel):
+    """Joint angles of the arm, or a pose of the hand."""
+
+    arm: Annotated[tuple[Number, ...], Length(7)] | None = None
+    hand: _HandPose | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        self.exactly_one("arm", "hand")
+        return self
+
+
+class _Holding(FileModel):
+    item: Word
+    grasp: Word | None = None
+
+
+class _Query(FileModel):
+    galley_query: Annotated[Number, AfterValidator(_version)]
+    goal: _Configuration
+    scene: Word | None = None
+    base: Triple | None = None
+    fingers: Annotated[float, Field(ge=0, le=_OPEN)] | None = None
+    start: _Configuration | None = None
+    joints: dict[str, Number] = Field(default_factory=dict)
+    holding: _Holding | None = None
+
+
 @dataclass(frozen=True)
 class QueryFile:
     """A query file whose form has been checked.
 
     Attributes:
-        reader: knows the lines and collects faults.
-        root: the document. fields: its entries by key.
+        file: knows the lines and collects faults.
+        query: what it says.
         scene: the scene file, or None for the default.
     """
 
-    reader: Reader
-    root: Entry
-    fields: dict[str, Entry]
+    file: YamlFile
+    query: _Query
     scene: Path | None
 
 
@@ -50,24 +96,13 @@ def read_query(path: Path | str) -> QueryFile:
     Raises:
         BadInput: all faults of form, with line and key.
     """
-    path = Path(path)
-    reader = Reader(path)
-    root = reader.root()
-    optional = ("scene", "base", "fingers", "start", "joints", "holding")
-    fields = root.fields(("galley_query", "goal"), optional)
-    if "galley_query" in fields and fields["galley_query"].number() != VERSION:
-        fields["galley_query"].fault(f"this version of Galley reads query format {VERSION}")
-    scene = shipped_file(fields["scene"].text(), path.parent) if "scene" in fields else None
-    for key in ("start", "goal"):
-        if key in fields:
-            _check_alternatives(fields[key], {"arm": _joint_vector, "hand": _pose})
-    if "base" in fields:
-        fields["base"].vector(3)
-    reader.finish()
-    return QueryFile(reader, root, fields, scene)
+    file = YamlFile(path)
+    query = file.read(_Query)
+    scene = None if query.scene is None else shipped_file(query.scene, Path(path).parent)
+    return QueryFile(file, query, scene)
 
 
-def resolve_query(file: QueryFile, kernel: SceneKernel) -> ArmQuery | Failure:
+def resolve_query(read: QueryFile, kernel: SceneKernel) -> ArmQuery | Failure:
     """The query in its scene.
 
     Returns:
@@ -76,56 +111,53 @@ def resolve_query(file: QueryFile, kernel: SceneKernel) -> ArmQuery | Failure:
     Raises:
         BadInput: unknown names, values beyond limits, a start in collision.
     """
-    fields, reader, robot = file.fields, file.reader, kernel.robot
-    state = _set_scene_joints(file, kernel, initial_state(kernel.scene))
+    file, query, robot = read.file, read.query, kernel.robot
+    state = _set_scene_joints(read, kernel, initial_state(kernel.scene))
     q = state.q.copy()
-    if "base" in fields:
-        q[robot.slice("base")] = fields["base"].vector(3)
-        _check_limits(fields["base"], q[robot.slice("base")], robot.group("base"))
-    if "fingers" in fields:
-        q[robot.slice("fingers")] = fields["fingers"].number(at_least=0.0, at_most=_OPEN)
-    states = _grasp_states(file, kernel, state.with_robot(q))
-    given = {k: _configurations(fields[k], robot) for k in ("start", "goal") if k in fields}
-    reader.finish()
-    chosen = _free_start(file, kernel, states, given.get("start"))
-    reader.finish()
+    if query.base is not None:
+        q[robot.slice("base")] = query.base
+        _check_limits(file, ("base",), query.base, robot.group("base"))
+    if query.fingers is not None:
+        q[robot.slice("fingers")] = query.fingers
+    states = _grasp_states(read, kernel, state.with_robot(q))
+    for key, given in (("start", query.start), ("goal", query.goal)):
+        if given is not None and given.arm is not None:
+            _check_limits(file, (key, "arm"), given.arm, robot.group("arm"))
+    file.finish()
+    chosen = _free_start(read, kernel, states)
+    file.finish()
     assert chosen is not None
-    goals = given["goal"]
-    if goals is None:
-        view = arm_view(kernel, chosen)
-        found = goal_configurations(
-            kernel.world(chosen), view, _pose(fields["goal"].named()["hand"])
-        )
-        if isinstance(found, Failure):
-            return found.within("goal")
-        goals = found
-    return _query(file, kernel, chosen, goals)
+    if query.goal.arm is not None:
+        return _query(read, kernel, chosen, np.array([query.goal.arm]))
+    assert query.goal.hand is not None
+    view = arm_view(kernel, chosen)
+    found = goal_configurations(kernel.world(chosen), view, query.goal.hand.X_WT)
+    if isinstance(found, Failure):
+        return found.within("goal")
+    return _query(read, kernel, chosen, found)
 
 
-def _query(file: QueryFile, kernel: SceneKernel, state: State, goals: Array) -> ArmQuery | Failure:
+def _query(read: QueryFile, kernel: SceneKernel, state: State, goals: Array) -> ArmQuery | Failure:
     view = arm_view(kernel, state)
     free = view.free_many(goals)
     if free.any():
-        name = Path(file.reader.path).stem
-        return ArmQuery(name, state, frozen(goals[free]), None, f"as {file.reader.path} says")
+        path = read.file.path
+        return ArmQuery(path.stem, state, frozen(goals[free]), None, f"as {path} says")
     failed = [f for f in (in_collision(view, q, "the goal") for q in goals) if f is not None]
     if not failed:
         return Failure(FailureKind.BLOCKED, "the goal is at the margin of a collision")
     return min(failed, key=lambda f: f.numbers["depth_m"])
 
 
-def _free_start(
-    file: QueryFile, kernel: SceneKernel, states: list[State], given: Array | None
-) -> State | None:
+def _free_start(read: QueryFile, kernel: SceneKernel, states: list[State]) -> State | None:
     """The first of the grasp states in which the arm has a free start; None after a fault."""
-    entry = file.fields.get("start", file.root)
-    where, blocked = kernel.robot.slice("arm"), ""
+    where, blocked, start = kernel.robot.slice("arm"), "", read.query.start
     for state in states:
         view = arm_view(kernel, state)
-        arms = state.q[None, where] if given is None and "start" not in file.fields else given
-        if arms is None:
-            pose = _pose(file.fields["start"].named()["hand"])
-            found = goal_configurations(kernel.world(state), view, pose)
+        if start is None or start.hand is None:
+            arms = state.q[None, where] if start is None else np.array([start.arm])
+        else:
+            found = goal_configurations(kernel.world(state), view, start.hand.X_WT)
             if isinstance(found, Failure):
                 blocked = blocked or str(found)
                 continue
@@ -140,79 +172,51 @@ def _free_start(
             touching = kernel.checker(placed).contacts(q)
             base = ", ".join(f"{c.a} and {c.b}" for c in touching[:1])
             blocked = blocked or (str(failed) if failed is not None else f"in collision: {base}")
-    entry.fault(f"no free start: {blocked}")
+    read.file.fault(("start",), f"no free start: {blocked}")
     return None
 
 
-def _set_scene_joints(file: QueryFile, kernel: SceneKernel, state: State) -> State:
+def _set_scene_joints(read: QueryFile, kernel: SceneKernel, state: State) -> State:
     """The state with drawers and doors as in the file."""
-    if "joints" not in file.fields:
-        return state
     scene, scene_q = kernel.scene, state.scene_q.copy()
-    entries = file.fields["joints"]
-    named = entries.fields((), tuple(joint.name for joint in scene.joints))
-    for name, entry in named.items():
-        joint, value = scene.joint(name), entry.number()
+    for name, value in read.query.joints.items():
+        at = ("joints", name)
+        if name not in scene.joint_index:
+            read.file.fault(at, unknown("key", name, scene.joint_index))
+            continue
+        joint = scene.joint(name)
         if not joint.lower - _TOLERANCE <= value <= joint.upper + _TOLERANCE:
-            entry.fault(f"{value:g} lies outside its limits [{joint.lower:g}, {joint.upper:g}]")
+            limits = f"[{joint.lower:g}, {joint.upper:g}]"
+            read.file.fault(at, f"{value:g} lies outside its limits {limits}")
         scene_q[scene.joint_index[name]] = value
-    return state.with_scene(frozen(scene_q))
+    return state.with_scene(frozen(scene_q)) if read.query.joints else state
 
 
-def _grasp_states(file: QueryFile, kernel: SceneKernel, state: State) -> list[State]:
+def _grasp_states(read: QueryFile, kernel: SceneKernel, state: State) -> list[State]:
     """One state for each grasp of the held item; without an item, the state itself."""
-    if "holding" not in file.fields:
+    scene, robot, file, holding = kernel.scene, kernel.robot, read.file, read.query.holding
+    if holding is None:
         return [state]
-    scene, robot = kernel.scene, kernel.robot
-    f = file.fields["holding"].fields(("item",), ("grasp",))
-    if "item" not in f or not scene.items:
-        if not scene.items:
-            file.fields["holding"].fault("the scene has no items")
+    if holding.item not in scene.item_index:
+        file.fault(("holding", "item"), unknown("value", holding.item, scene.item_index))
         return [state]
-    item: Item = scene.item(f["item"].text(tuple(i.name for i in scene.items)))
+    item, index = scene.item(holding.item), scene.item_index[holding.item]
     grasps = grasps_of(item, robot.gripper)
     if not grasps:
-        f["item"].fault(f"'{item.name}' has no grasp: it is too wide for the hand")
-    if "grasp" in f:
-        name = f["grasp"].text(tuple(g.name for g in grasps))
-        grasps = tuple(g for g in grasps if g.name == name)
-    index, close = scene.item_index[item.name], "fingers" not in file.fields
+        file.fault(("holding", "item"), f"'{item.name}' has no grasp: it is too wide for the hand")
+    elif holding.grasp is not None:
+        names = [grasp.name for grasp in grasps]
+        if holding.grasp not in names:
+            file.fault(("holding", "grasp"), unknown("value", holding.grasp, names))
+        grasps = tuple(grasp for grasp in grasps if grasp.name == holding.grasp)
+    close = read.query.fingers is None
     return [with_item_in_hand(robot, state, index, grasp, close) for grasp in grasps]
 
 
-def _configurations(entry: Entry, robot: RobotModel) -> Array | None:
-    """The arm's configuration (1, 7); None if the file gives a hand pose."""
-    named = entry.named()
-    if "arm" not in named:
-        return None
-    arm = _joint_vector(named["arm"])
-    _check_limits(named["arm"], arm, robot.group("arm"))
-    return arm[None]
-
-
-def _check_limits(entry: Entry, values: Array, group: JointGroup) -> None:
+def _check_limits(file: YamlFile, at: At, values: Sequence[float], group: JointGroup) -> None:
     for name, unit, value, low, high in zip(
         group.joints, group.units, values, group.lower, group.upper, strict=True
     ):
         if not low - _TOLERANCE <= value <= high + _TOLERANCE:
-            entry.fault(
-                f"{name} at {value:.4f} {unit} lies outside its limits [{low:.4f}, {high:.4f}]"
-            )
-
-
-def _check_alternatives(entry: Entry, kinds: dict[str, Callable[[Entry], Array]]) -> None:
-    """Check that a mapping has exactly one of the keys, with a valid value."""
-    named = entry.fields((), tuple(kinds))
-    for name, value in named.items():
-        kinds[name](value)
-    if len(named) != 1:
-        entry.fault(f"needs exactly one of {', '.join(kinds)}")
-
-
-def _joint_vector(entry: Entry) -> Array:
-    return entry.vector(7)
-
-
-def _pose(entry: Entry) -> Array:
-    """X_WT (4, 4): the grasp centre between the fingertips, z out of the hand."""
-    return read_pose(entry.fields(("xyz",), ("rpy",)))
+            limits = f"[{low:.4f}, {high:.4f}]"
+            file.fault(at, f"{name} at {value:.4f} {unit} lies outside its limits {limits}")

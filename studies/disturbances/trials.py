@@ -15,7 +15,7 @@ from galley.sweeps.intervals import wilson
 
 if TYPE_CHECKING:  # the pipeline is imported when a trial runs
     from galley.execution.disturbance.noise import Noise
-    from galley.results.recorded_run import Options
+    from galley.stages import Options
 
 KINDS: dict[str, tuple[str, ...]] = {
     "friction": ("friction",),
@@ -122,7 +122,7 @@ def make_trials(
 
 def run_trial(trial: Trial) -> TrialResult:
     """Run a trial in a temporary folder."""
-    from galley.results.recorded_run import record_run
+    from galley.engine import record_run
 
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="galley-disturb-") as folder:

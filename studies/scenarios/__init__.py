@@ -8,20 +8,14 @@ outcome         Scenario, seed          -> ScenarioResult      one run of the en
 """
 
 from galley.studies.scenarios.scenario import (
-    Expectation,
     Scenario,
     check_scenario,
     find_scenarios,
-    judge_report,
-    read_scenario,
 )
 
 # The other modules are imported by name: they load the whole pipeline.
 __all__ = [
-    "Expectation",
     "Scenario",
     "check_scenario",
     "find_scenarios",
-    "judge_report",
-    "read_scenario",
 ]

@@ -8,17 +8,15 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Scene
-from galley.results.stored import STATES
+from galley.results.run_folder import STATES
+from galley.stages import Options
 from galley.studies.scenarios.scenario import Scenario, judge_report
-
-if TYPE_CHECKING:  # the pipeline is imported when a scenario runs
-    from galley.results.recorded_run import Options
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class ScenarioJob:
     Attributes:
         seed: of every random stream.
         folder: for the run's files; None for a temporary one.
-        options: further ``results.recorded_run.Options`` by name, such as ``optimize``; kinematic
+        options: further ``stages.Options`` by name, such as ``optimize``; kinematic
             execution by default.
     """
 
@@ -99,7 +97,7 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
 
     Bad input is an outcome too, with the faults as its message, so that a sweep goes on.
     """
-    from galley.results.recorded_run import record_run
+    from galley.engine import record_run
 
     scenario, expect = job.scenario, job.scenario.expect
     identity: dict[str, Any] = {
@@ -151,8 +149,6 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
 
 
 def _options(job: ScenarioJob, folder: Path) -> Options:
-    from galley.results.recorded_run import Options
-
     scenario = job.scenario
     more: dict[str, Any] = {"execute": "kinematic"} | dict(job.options)
     if scenario.skills is not None:

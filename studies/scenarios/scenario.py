@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.failure import FailureKind
@@ -18,14 +19,36 @@ from galley.domain.pddl.model import Domain
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
-from galley.domain.scene.yaml_nodes import document
-from galley.domain.scene.yaml_reader import LARGEST_SCENE, Entry, Reader
 from galley.domain.shipped import SCENARIOS, did_you_mean_file, shipped_file
+from galley.domain.yaml_models import LARGEST_FILE, FileModel, Positive, Word, YamlFile, one_of
+from galley.domain.yaml_nodes import document
 
 VERSION = 1
 STATUSES = ("success", "refused", "budget")
 _KINDS = tuple(kind.value for kind in FailureKind if kind is not FailureKind.BAD_INPUT)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+def _of_failure(value: Any, info: ValidationInfo) -> Any:
+    if info.data.get("status") == "success":
+        raise ValueError("belongs to a failure, and success is expected")
+    return value
+
+
+def _of_status(kind: str, info: ValidationInfo) -> str:
+    status = info.data.get("status", kind)
+    if (kind == "budget") != (status == "budget"):
+        raise ValueError(f"'{kind}' is not a way to end as {status}")
+    return kind
+
+
+def _pattern(text: str) -> str:
+    if not action_words(text):
+        raise ValueError("is empty")
+    return text
+
+
+_Pattern = Annotated[Word, AfterValidator(_pattern)]
 
 
 @dataclass(frozen=True)
@@ -43,13 +66,17 @@ class Expectation:
         plan_at_most: most actions in the plan; None for any number.
     """
 
-    status: str
-    kind: str | None = None
-    names: tuple[str, ...] = ()
-    within_s: float | None = None
-    plan_has: tuple[str, ...] = ()
-    plan_lacks: tuple[str, ...] = ()
-    plan_at_most: int | None = None
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    status: Annotated[Word, one_of(STATUSES)]
+    kind: Annotated[
+        Word | None, one_of(_KINDS), AfterValidator(_of_status), AfterValidator(_of_failure)
+    ] = None
+    names: Annotated[tuple[_Pattern, ...], AfterValidator(_of_failure)] = ()
+    within_s: Annotated[Positive | None, AfterValidator(_of_failure)] = None
+    plan_has: tuple[_Pattern, ...] = ()
+    plan_lacks: tuple[_Pattern, ...] = ()
+    plan_at_most: Annotated[int, Field(ge=0)] | None = None
 
     def __str__(self) -> str:
         kind = f" {self.kind}" if self.kind else ""
@@ -85,87 +112,55 @@ class Scenario:
         return InputError(str(self.file), self.lines.get(key), None, f"{key}: {what}")
 
 
+def _name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise ValueError(f"'{text}' is not a word of letters, digits, _ and -")
+    return text
+
+
+def _file(text: str, info: ValidationInfo) -> str:
+    """The file that a scenario names: beside it, else a shipped one."""
+    if not text:
+        raise ValueError("expected a file name, got nothing")
+    path = shipped_file(text, info.context or Path())
+    if not path.is_file():
+        raise ValueError(f"no such file: {path}{did_you_mean_file(path)}")
+    return str(path)
+
+
+_File = Annotated[Word, AfterValidator(_file)]
+
+
+class _ScenarioFile(FileModel):
+    galley_scenario: Annotated[Word, one_of((str(VERSION),))]
+    name: Annotated[Word, AfterValidator(_name)]
+    says: Word
+    scene: _File
+    domain: _File
+    problem: _File
+    expect: Expectation
+    skills: _File | None = None
+
+
 def read_scenario(path: str | Path) -> Scenario:
     """Read a scenario file.
 
     Raises:
         BadInput: with every fault of the file.
     """
-    reader = Reader(path)
-    parts = reader.root().fields(
-        ("galley_scenario", "name", "says", "scene", "domain", "problem", "expect"), ("skills",)
-    )
-    if "galley_scenario" in parts:
-        parts["galley_scenario"].text((str(VERSION),))
-    name = parts["name"].text() if "name" in parts else ""
-    if "name" in parts and not _NAME.fullmatch(name):
-        parts["name"].fault(f"'{name}' is not a word of letters, digits, _ and -")
-    says = " ".join(parts["says"].text().split()) if "says" in parts else ""
-    files = {
-        key: _file(parts[key]) if key in parts else Path()
-        for key in ("scene", "domain", "problem", "skills")
-    }
-    expect = _expectation(parts["expect"]) if "expect" in parts else Expectation("success")
-    reader.finish()
+    file = YamlFile(path)
+    found = file.read(_ScenarioFile, file.path.parent)
     return Scenario(
-        name,
-        says,
-        files["scene"],
-        files["domain"],
-        files["problem"],
-        expect,
-        files["skills"] if "skills" in parts else None,
-        reader.path,
-        {key: place.line for key, place in reader.places.items()},
+        found.name,
+        " ".join(found.says.split()),
+        Path(found.scene),
+        Path(found.domain),
+        Path(found.problem),
+        found.expect,
+        None if found.skills is None else Path(found.skills),
+        file.path,
+        {key: place.line for key, place in file.places().items()},
     )
-
-
-def _file(entry: Entry) -> Path:
-    """The file that an entry names: beside the scenario, else a shipped one."""
-    text = entry.text()
-    path = shipped_file(text, entry.file.parent)
-    if not text:
-        entry.fault("expected a file name, got nothing")
-    elif not path.is_file():
-        entry.fault(f"no such file: {path}{did_you_mean_file(path)}")
-    return path
-
-
-def _expectation(entry: Entry) -> Expectation:
-    parts = entry.fields(
-        ("status",), ("kind", "names", "within_s", "plan_has", "plan_lacks", "plan_at_most")
-    )
-    status = parts["status"].text(STATUSES) if "status" in parts else ""
-    for key in ("kind", "names", "within_s"):
-        if key in parts and status == "success":
-            parts[key].fault("belongs to a failure, and success is expected")
-    kind = parts["kind"].text(_KINDS) if "kind" in parts else None
-    if kind is not None and status and (kind == "budget") != (status == "budget"):
-        parts["kind"].fault(f"'{kind}' is not a way to end as {status}")
-    within = parts["within_s"].number(positive=True) if "within_s" in parts else None
-    most = parts["plan_at_most"].number(at_least=0) if "plan_at_most" in parts else None
-    if most is not None and most != int(most):
-        parts["plan_at_most"].fault(f"must be a whole number, got {most:g}")
-    return Expectation(
-        status,
-        kind,
-        _texts(parts.get("names")),
-        within,
-        _texts(parts.get("plan_has")),
-        _texts(parts.get("plan_lacks")),
-        None if most is None else int(most),
-    )
-
-
-def _texts(entry: Entry | None) -> tuple[str, ...]:
-    if entry is None:
-        return ()
-    texts = []
-    for element in entry.elements():
-        texts.append(element.text())
-        if not action_words(texts[-1]):
-            element.fault("is empty")
-    return tuple(texts)
 
 
 def find_scenarios(paths: Sequence[str | Path] = ()) -> tuple[Scenario, ...]:
@@ -212,7 +207,7 @@ def _files(paths: Iterable[str | Path], faults: list[InputError]) -> list[Path]:
 def _is_scenario(path: Path) -> bool:
     """Whether a file has the key ``galley_scenario``, or can't be parsed."""
     try:
-        data = document(read_text(path, LARGEST_SCENE), str(path))
+        data = document(read_text(path, LARGEST_FILE), str(path))
     except (BadInput, yaml.YAMLError, RecursionError):
         return True  # the reader will report the fault
     if not isinstance(data, yaml.MappingNode):

@@ -68,8 +68,8 @@ def recorded(small_scene, tmp_path):
 
 def tell(folder, *plan):
     """Write the report of a run with this plan."""
-    report = Report("", "", "", 0, {}, plan=plan).as_json()
-    (folder / "report.json").write_text(json.dumps(report | {"files": {}}))
+    report = Report("", "", "", {"seed": 0}).as_json() | {"plan": plan, "files": {}}
+    (folder / "report.json").write_text(json.dumps(report))
 
 
 def rows(out):

@@ -3,7 +3,6 @@
 import pytest
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
-from galley.domain.scene.reader import load_scene
 from galley.robots.panda.models import mobile_panda
 
 PROBE = """\
@@ -30,10 +29,8 @@ objects: {}
 
 
 @pytest.fixture(scope="module")
-def probe(tmp_path_factory):
+def probe(scene_of):
     """Robot, a small ball on three joints and a small ball as an item."""
-    file = tmp_path_factory.mktemp("probe") / "probe.yaml"
-    file.write_text(PROBE)
-    scene = load_scene(file)
+    scene = scene_of(PROBE)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         yield world

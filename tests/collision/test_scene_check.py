@@ -85,13 +85,11 @@ def test_a_thing_called_as_a_link_of_the_robot_is_refused(name, small_text, tmp_
 
 
 @pytest.mark.parametrize("name", ["robot", "furniture"])
-def test_an_item_may_be_called_robot_or_furniture(name, small_text, tmp_path):
+def test_an_item_may_be_called_robot_or_furniture(name, small_text, scene_of):
     """Their URDF files once overwrote each other: the robot then checked itself as a block."""
     text = small_text.replace("  block:\n    mass", f"  {name}:\n    mass")
     text = text.replace("block: {item: block}", f"block: {{item: {name}}}")
-    file = tmp_path / "scene.yaml"
-    file.write_text(text)
-    scene = load_scene(file)
+    scene = scene_of(text)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         check_start(world)
         world.set_robot(np.array([1.5, 0, 3.0, 0, -0.57, 0, -0.84, 0, -0.01, -0.67, 0.04, 0.04]))

@@ -60,14 +60,8 @@ def test_a_log_without_contacts_and_declarations_comes_back(log, tmp_path):
     )
     empty.save(tmp_path / "states.npz")
     loaded = Log.load(tmp_path / "states.npz")
-    assert loaded.declared_pairs(0) == frozenset()
+    assert loaded.declared.shape == (0, 3)
     assert loaded.contact_pair.shape == (0, 2)
-
-
-def test_declared_pairs_are_those_of_the_motion_asked_for(log):
-    assert log.declared_pairs(0) == {("a", "b")}
-    assert log.declared_pairs(1) == {("a", "c"), ("b", "c")}
-    assert log.declared_pairs(2) == frozenset()
 
 
 def test_a_contact_names_the_two_that_touch(log):

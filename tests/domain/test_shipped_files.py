@@ -11,8 +11,7 @@ from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import EXAMPLES, PLACES, SCENARIOS, did_you_mean_file, shipped_file
-from galley.planar.pushing.config import load_config
-from galley.planar.pushing.shapes import load_outline
+from galley.planar.pushing.config_file import load_config, load_outline
 from galley.skills.own import load_skills
 from galley.studies.comparison.query_file import read_query
 from galley.studies.scenarios.scenario import find_scenarios, read_scenario

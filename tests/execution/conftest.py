@@ -14,17 +14,22 @@ from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.state import State, placement_at
 from galley.execution.kinematic import KinematicExecutor, execute_all
 from galley.execution.recovery.plans import InterruptedPlan, RecoveryPlan
-from galley.execution.recovery.replanning import replan
-from galley.motion.audit import audit
+from galley.execution.recovery.replanning import replan, unmet
 from galley.motion.effects import after, effects
 from galley.planning import validate_actions
 from galley.skills import PlanningContext, Settings
 from galley.tamp.binding import tamp_task
-from galley.tamp.goal import unmet
+from galley.tamp.checks import audit
 from galley.tamp.search import RefinedPlan, Search
 from galley.tamp.task import TampTask
 
 DRAWER = "indigo_drawer_top_joint"
+
+
+@pytest.fixture(scope="module")
+def scene(scene_of, small_text):
+    """The small scene, its block square to the furniture."""
+    return scene_of(small_text.replace("yaw: 0.5", "yaw: 0.0"))
 
 
 @dataclass

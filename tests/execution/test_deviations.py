@@ -8,7 +8,6 @@ from scipy.spatial.transform import Rotation
 
 from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND, WORLD
-from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, State, initial_state, item_pose
 from galley.execution.deviations import deviations
 from galley.motion.thresholds import THRESHOLDS
@@ -26,11 +25,9 @@ CAN = """\
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory, small_text):
+def scene(scene_of, small_text):
     """The small scene with a can beside the block."""
-    file = tmp_path_factory.mktemp("can") / "scene.yaml"
-    file.write_text(small_text.replace("stances:", f"{CAN}stances:", 1))
-    return load_scene(file)
+    return scene_of(small_text.replace("stances:", f"{CAN}stances:", 1))
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.frames import from_pose7
 from galley.domain.scene.model import HAND
-from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
 from galley.execution.executor import LOG_PERIOD
 from galley.execution.kinematic import (
@@ -37,13 +36,6 @@ from galley.tests.execution.physics.by_hand import (
 )
 
 GRASP = down(*BLOCK, TOP + 0.07)
-
-
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory, small_text):
-    file = tmp_path_factory.mktemp("bench") / "scene.yaml"
-    file.write_text(small_text.replace("yaw: 0.5", "yaw: 0.0"))
-    return load_scene(file)
 
 
 @pytest.fixture(scope="module")

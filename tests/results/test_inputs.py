@@ -12,9 +12,10 @@ from galley.cli import main
 from galley.domain.scene.reader import load_scene
 from galley.domain.scene.standalone import standalone
 from galley.domain.shipped import KITCHEN, SCENARIOS
+from galley.engine import record_run
 from galley.results.inputs import SCENE
-from galley.results.recorded_run import Options, record_run
-from galley.viz.render.obj_reader import parse_obj
+from galley.stages import Options
+from galley.viz.render.mesh_reader import read_visual
 
 PYRAMID = "v 0 0 0\nv {0} 0 0\nv 0 {0} 0\nv 0 0 {0}\n"
 FACES = (
@@ -67,7 +68,7 @@ def plain(value, places=("source", "places")):
     if isinstance(value, tuple | list):
         return [plain(each) for each in value]
     if isinstance(value, Path) and value.suffix == ".obj":
-        return plain(parse_obj(value)[0])
+        return plain(read_visual(value)[0])
     if isinstance(value, Path):
         return value.read_bytes()
     return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value

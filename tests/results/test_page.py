@@ -15,12 +15,13 @@ from galley.cli import main
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.log import Log
 from galley.domain.shipped import KITCHEN
+from galley.engine import record_run
 from galley.motion.trajectory.store import load_motions
 from galley.results.page.certificate import explain
 from galley.results.page.page import page_html
 from galley.results.page.source import read_source
 from galley.results.page.timeline import timeline
-from galley.results.recorded_run import Options, record_run
+from galley.stages import Options
 from galley.tests.browser import Browser
 
 DRAWERS, SCENARIOS = KITCHEN / "drawers.pddl", KITCHEN.parent / "scenarios"

@@ -11,12 +11,12 @@ from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.predicates import fact_holds
 from galley.domain.scene.model import Binding
 from galley.domain.state import Placement, initial_state
-from galley.motion.audit import audit
 from galley.motion.effects import after
 from galley.planning import ground, replay, search
 from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.pick import Pick
+from galley.tamp.checks import audit
 
 JOINT = "indigo_drawer_top_joint"
 PLAN = (

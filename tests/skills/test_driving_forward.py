@@ -15,7 +15,7 @@ from galley.motion.effects import after
 from galley.optimization.smooth import smooth
 from galley.robots.catalog import robot_of
 from galley.skills.manipulation.context import PlanningContext, Settings
-from galley.skills.manipulation.optimize import optimize_trajectory
+from galley.skills.manipulation.optimize import optimize_trajectories
 from galley.skills.manipulation.proof import free_view
 from galley.skills.manipulation.step import MotionBuilder, nearest_turn
 from galley.tamp.search import Search
@@ -40,7 +40,7 @@ def drives(task, seed, world):
     found, state = Search(context, task, task.start).solve(), task.start
     for motion in found.refined.motions:
         if motion.group == "base":
-            yield context, state, optimize_trajectory(context, motion, state)
+            yield context, state, optimize_trajectories(context, (motion,), state)[0]
         state = after(task.scene, world.robot, motion, state)
 
 

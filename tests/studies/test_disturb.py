@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from galley.execution.disturbance.fault import DID_NOT_STRIKE, parse_specs
 from galley.execution.disturbance.fault import KINDS as FAULT_KINDS
 from galley.execution.disturbance.noise import MODERATE, NONE
-from galley.results.recorded_run import Options
+from galley.stages import Options
 from galley.studies.commands import disturb
 from galley.studies.disturbances.trials import (
     FAULTS,

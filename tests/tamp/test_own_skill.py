@@ -13,7 +13,6 @@ from galley.domain.frames import transform
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state
-from galley.motion.audit import audit
 from galley.motion.effects import after, effects
 from galley.motion.motion import FREE
 from galley.planning import SearchLimits, ground, replay, search, validate_actions
@@ -22,6 +21,7 @@ from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings, Skill, skill_set
 from galley.skills.own import load_skills
 from galley.tamp.binding import bind_plan, check_init, check_skills, tamp_task
+from galley.tamp.checks import audit
 from galley.tests.refining import refine
 
 DOCS = Path(__file__).parents[2] / "docs"

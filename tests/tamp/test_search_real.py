@@ -15,13 +15,13 @@ from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
+from galley.execution.recovery.replanning import GoalJudge
 from galley.motion.effects import after
 from galley.planning import GroundAction, validate_actions
 from galley.robots.panda.models import mobile_panda
 from galley.skills import PlanningContext, Settings
 from galley.tamp.binding import bind_plan, tamp_task
 from galley.tamp.feedback.constraints import constrained_task
-from galley.tamp.goal import GoalJudge
 from galley.tamp.infeasibility.feasibility import FeasibilityCheck
 from galley.tamp.search import RefinedPlan, Search
 

@@ -30,7 +30,7 @@ def task(kitchen, request, with_goal):
 
 @pytest.fixture(scope="module")
 def few(task):
-    return list(itertools.islice(Skeletons(task, 3_000), 12))
+    return list(itertools.islice(Skeletons(lambda: task, 3_000), 12))
 
 
 def end(task, actions):
@@ -103,7 +103,7 @@ def test_what_is_left_out_are_reorderings_and_detours(task, few):
 def test_it_stays_at_its_end():
     domain = read_domain(KITCHEN / "kitchen.pddl")
     task = ground(domain, read_problem(KITCHEN / "task.pddl", domain))
-    source = Skeletons(task, 400)
+    source = Skeletons(lambda: task, 400)
     found = list(source)
     assert found
     assert next(source, None) is None
@@ -112,7 +112,7 @@ def test_it_stays_at_its_end():
 
 
 def test_no_plan_at_all_is_complete_and_says_why(kitchen, with_goal):
-    source = Skeletons(with_goal(kitchen, "(on sugar countertop)", "(grasp sugar)"))
+    source = Skeletons(lambda: with_goal(kitchen, "(on sugar countertop)", "(grasp sugar)"))
     assert next(source, None) is None
     assert source.complete
     assert source.failure.kind is FailureKind.CONTRADICTION
@@ -120,7 +120,7 @@ def test_no_plan_at_all_is_complete_and_says_why(kitchen, with_goal):
 
 
 def test_too_few_nodes_prove_nothing(kitchen):
-    source = Skeletons(kitchen, 2)
+    source = Skeletons(lambda: kitchen, 2)
     assert next(source, None) is None
     assert not source.complete
     assert source.failure.kind is FailureKind.BUDGET

@@ -7,14 +7,15 @@ import pytest
 from galley.domain.log import Log
 from galley.domain.pddl.reader import read_task
 from galley.tests.conftest import once_per_session
-from galley.tests.validation.mutations import part
+from galley.tests.validation.mutations import carried, part
 from galley.validation import Goal
 
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
     """The default task, run without forces, once for all workers."""
-    from galley.results.recorded_run import Options, record_run
+    from galley.engine import record_run
+    from galley.stages import Options
 
     def good(folder):
         outcome = record_run(Options(execute="kinematic", video=False, out=folder))
@@ -31,10 +32,7 @@ def good(run_folder):
 @pytest.fixture(scope="session")
 def carrying(good):
     """From the stove to the counter: picks, carries, places."""
-    names = [str(m) for m in good.motions]
-    first = next(k for k, name in enumerate(names) if name.startswith("(pick sugar"))
-    last = max(k for k, name in enumerate(names) if name.startswith("(place sugar"))
-    return part(good, first, last)
+    return carried(good)
 
 
 @pytest.fixture(scope="session")

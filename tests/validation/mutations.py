@@ -36,6 +36,14 @@ def part(log, first, last):
     )
 
 
+def carried(log):
+    """From the stove to the counter: the part that picks, carries and places the sugar box."""
+    names = [str(m) for m in log.motions]
+    first = next(k for k, name in enumerate(names) if name.startswith("(pick sugar"))
+    last = max(k for k, name in enumerate(names) if name.startswith("(place sugar"))
+    return part(log, first, last)
+
+
 def without(log, keep):
     """Only the samples of which ``keep`` (T,) is true; nothing else is put right."""
     rows = {name: getattr(log, name)[keep] for name in ROWS}

@@ -23,7 +23,6 @@ from galley.domain.pddl.formula import (
 from galley.domain.pddl.reader import read_task
 from galley.domain.predicates import fact_holds
 from galley.domain.scene.model import HAND, WORLD, Item, Shape
-from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, State
 from galley.planning import Semantics
 from galley.tests.effort import examples
@@ -44,11 +43,9 @@ EXACT = """
 
 
 @pytest.fixture(scope="module")
-def scene(kitchen_folder, tmp_path_factory):
+def scene(kitchen_folder, scene_of):
     """The kitchen, with two exact places."""
-    file = tmp_path_factory.mktemp("scene") / "marks.yaml"
-    file.write_text(f"galley_scene: 1\nextends: {kitchen_folder / 'kitchen.yaml'}\nobjects:{EXACT}")
-    return load_scene(file)
+    return scene_of(f"galley_scene: 1\nextends: {kitchen_folder / 'kitchen.yaml'}\nobjects:{EXACT}")
 
 
 def final_of(scene, base, scene_q, items, held=None, still=True):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 from galley.tests.effort import examples
-from galley.validation.mechanics.nonnegative import is_reached
+from galley.validation.mechanics.support import is_reached
 
 
 @settings(max_examples=examples(500), deadline=None)

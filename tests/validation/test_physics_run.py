@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from galley.tests.validation.mutations import FAMILIES, changed, kinds, part, words
+from galley.tests.validation.mutations import FAMILIES, carried, changed, kinds, words
 from galley.tests.validation.test_mutated_logs import mutate
 from galley.validation import validate_run
 
@@ -13,11 +13,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def carried(forced):
-    names = [str(m) for m in forced.motions]
-    first = next(k for k, name in enumerate(names) if name.startswith("(pick sugar"))
-    last = max(k for k, name in enumerate(names) if name.startswith("(place sugar"))
-    return part(forced, first, last)
+def carrying(forced):
+    return carried(forced)
 
 
 def test_a_run_under_physics_passes_and_reaches_its_goal(kitchen, forced, goal):
@@ -32,24 +29,24 @@ def test_a_run_under_physics_passes_and_reaches_its_goal(kitchen, forced, goal):
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
-def test_each_kind_of_fault_is_found_in_physics_too(kitchen, robot, carried, family):
+def test_each_kind_of_fault_is_found_in_physics_too(kitchen, robot, carrying, family):
     for seed in range(3):
-        log, expected = mutate(family, carried, seed, robot)
+        log, expected = mutate(family, carrying, seed, robot)
         found = validate_run(kitchen, log)
         assert kinds(found) & expected, words(found)
 
 
-def test_forces_that_were_taken_out_of_the_log_are_missed(kitchen, carried):
+def test_forces_that_were_taken_out_of_the_log_are_missed(kitchen, carrying):
     """The hand closes a millimetre and a half further than it did, and no contact tells of it."""
-    none = np.zeros(len(carried.contact_step), dtype=bool)
+    none = np.zeros(len(carrying.contact_step), dtype=bool)
     silent = replace(
-        carried,
-        contact_step=carried.contact_step[none],
-        contact_pair=carried.contact_pair[none],
-        contact_distance=carried.contact_distance[none],
-        contact_force=carried.contact_force[none],
+        carrying,
+        contact_step=carrying.contact_step[none],
+        contact_pair=carrying.contact_pair[none],
+        contact_distance=carrying.contact_distance[none],
+        contact_force=carrying.contact_force[none],
     )
-    held = carried.held >= 0
+    held = carrying.held >= 0
 
     def press(q):
         q[held, 10:] -= 0.0015
@@ -57,10 +54,10 @@ def test_forces_that_were_taken_out_of_the_log_are_missed(kitchen, carried):
     assert "no contact was recorded" in words(validate_run(kitchen, changed(silent, q=press)))
 
 
-def test_a_torque_that_is_no_number_makes_a_run_with_forces_unusable(kitchen, carried):
+def test_a_torque_that_is_no_number_makes_a_run_with_forces_unusable(kitchen, carrying):
     def spoil(torque):
         torque[100, 5] = np.nan
 
-    found = validate_run(kitchen, changed(carried, torque=spoil))
+    found = validate_run(kitchen, changed(carrying, torque=spoil))
     assert kinds(found) == {"log"}
     assert "torque of sample 100" in words(found)

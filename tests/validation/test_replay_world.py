@@ -129,16 +129,14 @@ def test_furniture_is_never_checked_against_itself(world, kitchen, robot):
         assert world.penetrations() == {}
 
 
-def test_bodies_of_more_shapes_than_pybullet_takes_in_one_are_whole(small_text, tmp_path):
+def test_bodies_of_more_shapes_than_pybullet_takes_in_one_are_whole(small_text, scene_of):
     """17 posts in a row, and a block in the last one of them."""
     posts = "\n".join(
         f"      - {{extents: [[0, 0.05], [{0.1 * k:.2f}, {0.1 * k + 0.05:.2f}], [0, 0.5]]}}"
         for k in range(17)
     )
     text = small_text.replace("joints:\n", f"  fence:\n    shapes:\n{posts}\njoints:\n", 1)
-    file = tmp_path / "fence.yaml"
-    file.write_text(text)
-    scene = load_scene(file)
+    scene = scene_of(text)
     with ReplayWorld(scene) as world:
         X_WI = np.array([[0.025, 1.625, 0.3, 0, 0, 0, 1]])
         furniture = poses.furniture_poses(scene, np.zeros((1, len(scene.joints))))

@@ -7,7 +7,6 @@ import pytest
 
 from galley.domain.frames import to_pose7
 from galley.domain.log import Log
-from galley.domain.scene.reader import load_scene
 from galley.tests.validation.mutations import changed, kinds, words
 from galley.validation import validate_run
 
@@ -43,13 +42,11 @@ def still(scene, seconds=1.0, period=1 / 120):
 
 
 @pytest.fixture
-def bare_scene(small_text, tmp_path):
+def bare_scene(small_text, scene_of):
     """No items, no joints, no regions: a floor and a cabinet."""
     head = small_text.split("  drawer:\n")[0]
-    file = tmp_path / "bare.yaml"
     ends = "items: {}\nobjects: {}\nstances:\n  away: {x: [1.0, 2.0], y: [-1.0, 1.0]}\n"
-    file.write_text(head + ends)
-    return load_scene(file)
+    return scene_of(head + ends)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1 / 120, 0.1, 1.0])
@@ -76,15 +73,13 @@ def test_a_door_that_opens_by_itself_is_found_and_one_that_a_hand_is_at_is_not(s
 
 
 def test_what_rests_on_another_item_is_supported_and_what_hangs_in_the_air_is_not(
-    small_text, tmp_path
+    small_text, scene_of
 ):
     second = (
         "  lid:\n    mass: 0.1\n    shapes:\n      - {box: [0.08, 0.08, 0.02]}\n"
         "    pose: {on: top, xy: [-0.2, 0.2], yaw: 0.0}\n"
     )
-    file = tmp_path / "two.yaml"
-    file.write_text(small_text.replace("stances:\n", f"{second}stances:\n", 1))
-    scene = load_scene(file)
+    scene = scene_of(small_text.replace("stances:\n", f"{second}stances:\n", 1))
     block, lid = scene.item_index["block"], scene.item_index["lid"]
 
     def stacked(above):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from galley.bench.contact_sheets import contact_sheets, stills
+from galley.bench.viz.contact_sheets import contact_sheets, stills
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel

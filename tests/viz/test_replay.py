@@ -23,8 +23,8 @@ from galley.viz.render.meshes import box_mesh, cylinder_mesh, joined, sphere_mes
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.viz.replay import replay_html
 from galley.viz.replay.gltf import MOST_TRIANGLES, as_gltf
-from galley.viz.replay.keyframes import keyframes
 from galley.viz.replay.live import LiveView
+from galley.viz.replay.recording import keyframes
 
 TIMES = (0.0, 6.0, 11.0, 17.5)  # s
 

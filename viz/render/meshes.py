@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,15 @@ from galley.domain.frames import Array
 _FACETS = 48  # around a cylinder or sphere
 Pixels = NDArray[np.uint8]
 Indices = NDArray[np.int32]
+# Of each face of a box, its outward normal and the direction of its picture's right.
+_BOX_FACES = (
+    ((1, 0, 0), (0, 1, 0)),
+    ((-1, 0, 0), (0, -1, 0)),
+    ((0, 0, 1), (0, 1, 0)),
+    ((0, 1, 0), (-1, 0, 0)),
+    ((0, -1, 0), (1, 0, 0)),
+    ((0, 0, -1), (0, 1, 0)),
+)
 
 
 @dataclass(frozen=True)
@@ -83,22 +93,32 @@ def joined(meshes: Sequence[VisualMesh]) -> VisualMesh:
 
 
 def box_mesh(size: ArrayLike) -> VisualMesh:
-    """A box of full extents ``size`` (3,) about its frame's origin, metres."""
-    half = 0.5 * np.asarray(size, dtype=np.float64)
-    points: list[Array] = []
-    normals, triangles = [], []
-    for axis in range(3):
-        for side in (-1.0, 1.0):
-            n = np.zeros(3)
-            n[axis] = side
-            right = np.roll(np.abs(n), 1)
-            up = np.cross(n, right)
-            k = len(points)
-            for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
-                points.append((n + s * right + t * up) * half)
-                normals.append(n)
-            triangles += [(k, k + 1, k + 2), (k, k + 2, k + 3)]
-    return plain(np.array(points), np.array(normals), triangles)
+    """A box of full extents ``size`` (3,) about its frame's origin, metres.
+
+    Its texture coordinates are for a picture of the six faces in a grid of three columns and two
+    rows, each filling its cell::
+
+        front (+x) | back (-x)  | top (+z)
+        left (+y)  | right (-y) | bottom (-z)
+    """
+    cube = _cube()
+    return replace(cube, points=cube.points * 0.5 * np.asarray(size, dtype=np.float64))
+
+
+@cache
+def _cube() -> VisualMesh:
+    """The mesh of a box, 2 m wide."""
+    points, normals, uvs = [], [], []
+    for k, (normal, right) in enumerate(_BOX_FACES):
+        n, r = np.array(normal), np.array(right)
+        column, row = k % 3, k // 3
+        for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
+            points.append(n + s * r + t * np.cross(n, r))
+            normals.append(n)
+            uvs.append(((column + (s + 1) / 2) / 3.0, (1 - row + (t + 1) / 2) / 2.0))
+    triangles = 4 * np.arange(6)[:, None, None] + np.array([[0, 1, 2], [0, 2, 3]])
+    mesh = plain(np.array(points), np.array(normals), triangles)
+    return replace(mesh, uvs=np.array(uvs))
 
 
 def cylinder_mesh(radius: float, length: float) -> VisualMesh:

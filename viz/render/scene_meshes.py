@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,14 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from galley.collision.backends.urdf import is_movable
-from galley.domain.frames import Array, from_pose7, rotation_rpy, transform
+from galley.domain.frames import Array, from_pose7
 from galley.domain.scene.model import Scene, Shape
-from galley.robots.meshes import as_obj
 from galley.robots.model import RobotModel
-from galley.robots.urdf_reader import JointTree, read_tree
+from galley.robots.urdf_reader import JointTree, origin_of, read_tree
+from galley.viz.render.mesh_reader import picture, read_visual, textured
 from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
-from galley.viz.render.obj_reader import parse_obj, read_obj
-from galley.viz.render.textured_box import write_textured_box
 
 logger = logging.getLogger(__name__)
 _GREY = (0.7, 0.7, 0.7)
@@ -93,13 +90,11 @@ class SceneMeshes:
 
 def shape_mesh(shape: Shape) -> VisualMesh:
     """The mesh of a scene's shape, in its body's frame."""
-    own = False
+    own = shape.texture is not None
     if shape.texture is not None:
-        with tempfile.TemporaryDirectory(prefix="galley-box-") as folder:
-            path = write_textured_box(Path(folder), "box", shape.size, shape.texture)
-            mesh, own = parse_obj(path)
+        mesh = textured(box_mesh(shape.size), picture(shape.texture))
     elif shape.mesh is not None:
-        mesh, own = read_obj(as_obj(shape.mesh))
+        mesh, own = read_visual(shape.mesh)
         mesh = mesh.placed(np.eye(4), shape.size[0])
     else:
         mesh = _simple(shape.kind, shape.size)
@@ -150,18 +145,13 @@ def _visual(visual: ET.Element, colors: dict[str, tuple[float, ...]]) -> VisualM
         if path.suffix.lower() not in (".obj", ".stl"):
             logger.warning("mesh '%s' is not drawn: its format is neither OBJ nor STL", path)
             return None
-        mesh, own = read_obj(as_obj(path))
+        mesh, own = read_visual(path)
         scale = _numbers(element.get("scale", "1 1 1"))
     if not own:
         material = visual.find("material")
         name = "" if material is None else material.get("name", "")
         mesh = mesh.painted(colors.get(name, _GREY))
-    origin = visual.find("origin")
-    X = np.eye(4)
-    if origin is not None:
-        angles = _numbers(origin.get("rpy", "0 0 0"))
-        X = transform(rotation_rpy(*angles), _numbers(origin.get("xyz", "0 0 0")))
-    return mesh.placed(X, scale)
+    return mesh.placed(origin_of(visual), scale)
 
 
 def _numbers(text: str) -> list[float]:

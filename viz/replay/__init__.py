@@ -1,7 +1,7 @@
 """A run in the browser, in three dimensions: Drake's Meshcat, as a file or live.
 
 - ``recording``: ``replay_html``, a log as one page that needs nothing else; ``page``: its controls
-- ``contacts``: the log's contacts as arrows; ``keyframes``: which poses a recording keeps
+- ``contacts``: the log's contacts as arrows
 - ``bodies``: robot and scene as Meshcat's objects; ``gltf``: their meshes, simplified
 - ``notebook``: the page as a value that a notebook shows
 - ``live``: planning and execution while they happen

@@ -21,4 +21,4 @@ examples:
   galley demos view seen --episode 3                                 look at one
   galley demos export seen --format lerobot --success --out train    those that succeeded
 
-docs/demonstrations.md has the formats key by key. Needs pip install 'galley-tamp[data]'."""
+docs/demonstrations.md has the formats key by key. Needs pip install 'galley-tamp[learn]'."""

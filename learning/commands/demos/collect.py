@@ -59,7 +59,7 @@ class Options:
 
 def command(options: Options) -> int:
     """Collect; exit status 0 if there is an episode of every seed, 1 if some have none."""
-    need("data", "pyarrow", "zarr")
+    need("learn", "pyarrow", "zarr")
     if options.noise is not None and options.execute != "physics":
         raise argparse.ArgumentTypeError("--noise needs --execute physics")
     from galley import engine

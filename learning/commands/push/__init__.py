@@ -27,6 +27,6 @@ examples:
   galley push train pushes --out policy.safetensors
   galley push eval policy.safetensors --episodes 50
 
-play and demo need pygame: pip install 'galley-tamp[push]'; collect, replay, video and stats
-need pyarrow and zarr: pip install 'galley-tamp[data]'; policies need JAX: galley-tamp[learn].
+play and demo need pygame: pip install 'galley-tamp[planar]'; collecting and policies need pyarrow,
+zarr and JAX: pip install 'galley-tamp[learn]'.
 docs/pushing.md has the equations, the parameters and the limits."""

@@ -73,7 +73,7 @@ class Options(Table):
 
 def command(options: Options) -> int:
     """Collect; exit status 0 if there is an episode of every seed, 1 if some have none."""
-    need("data", "pyarrow", "zarr")
+    need("learn", "pyarrow", "zarr")
     from galley.learning.collection.pushing import PushDemonstrator
 
     config = options.push_config()
@@ -99,7 +99,7 @@ def command(options: Options) -> int:
 
 def _by_hand(run: PushDemonstrator, collection: Collection, options: Options) -> int:
     """As ``collect_command``, by mouse: each episode is written when it has ended."""
-    need("push", "pygame")
+    need("planar", "pygame")
     from galley.learning.demonstrations import read_folder, write_episode
     from galley.planar.pushing.play import watch
     from galley.planar.pushing.rollout import STEPS

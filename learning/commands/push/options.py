@@ -37,8 +37,9 @@ class Table:
         Raises:
             BadInput: a bad file. argparse.ArgumentTypeError: no such shape.
         """
-        from galley.planar.pushing.config import PushConfig, load_config
-        from galley.planar.pushing.shapes import SHAPES, load_outline, shape
+        from galley.planar.pushing.config import PushConfig
+        from galley.planar.pushing.config_file import load_config, load_outline
+        from galley.planar.pushing.shapes import SHAPES, shape
 
         config = PushConfig() if self.config is None else load_config(self.config)
         name = self.shape
@@ -162,7 +163,7 @@ def in_window(watched: Callable[[], Iterator[Rollout]]) -> None:
     """
     from galley.cli.common.progress import Printer
 
-    need("push", "pygame")
+    need("planar", "pygame")
     found: list[Rollout] = []
     try:
         found.extend(watched())

@@ -46,7 +46,7 @@ class Options:
 def command(options: Options) -> int:
     """Train; exit status 0 once the checkpoint is written."""
     need("learn", *LEARNED)
-    need("data", "pyarrow", "zarr")
+    need("learn", "pyarrow", "zarr")
     out = options.out
     check_writable(out)
     from galley.learning.policy.pictures import draw_losses

@@ -23,5 +23,5 @@ examples:
 
 Each writes a folder: contact.mp4 (or .gif), contact.png with inputs, states, velocities,
 accelerations and the gradient, the states (CSV or npz) and summary.json. The compiler takes half
-a minute or so before each run. Needs JAX: pip install 'galley-tamp[contact]'.
+a minute or so before each run. Needs JAX: pip install 'galley-tamp[planar]'.
 docs/contact.md has the equations, the parameters and the limits."""

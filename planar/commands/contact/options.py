@@ -115,7 +115,7 @@ def session(options: Results, name: str) -> Iterator[Session]:
         argparse.ArgumentTypeError: it isn't.
         BadInput: the folder can't be made.
     """
-    need("contact", "jax", "equinox")
+    need("planar", "jax", "equinox")
     from galley.results.run_folder import run_folder
 
     with run_folder(options.out, f"contact-{name}", SUMMARY) as folder:

@@ -31,7 +31,7 @@ class Options:
 
 def command(options: Options) -> int:
     """Compare model and truth; exit status 0."""
-    need("learn", *NEEDED)
+    need("planar", *NEEDED)
     from galley.planar.reach.learned import evaluate, load_checkpoint
 
     model = load_checkpoint(options.checkpoint)

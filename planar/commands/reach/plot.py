@@ -32,7 +32,7 @@ EPILOG = """kinds:
   keep-rate  what joint limits leave, against the heading's error: closed form and samples
   scores     what each score does to the donut
   hands      how far from H the hand is by a model of the whole of Q, trained for this picture on
-             rows of all targets (needs galley-tamp[learn]; a minute or more), and by --model
+             rows of all targets (needs galley-tamp[planar]; a minute or more), and by --model
 
 Drawn are the validation rows of --data, or samples made with the options below.
 
@@ -191,7 +191,7 @@ def command(options: Options) -> int:
 
     folder = options.out or next(new_names("reach-plot"))
     if "hands" in options.kinds:
-        need("learn", "jax", "equinox", "flowjax", "optax", "safetensors")
+        need("planar", "jax", "equinox", "flowjax", "optax", "safetensors")
     drawing = _Drawing(options, folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -216,7 +216,7 @@ def _data(
     given = options.sampler.first_given()
     if given is not None:
         raise argparse.ArgumentTypeError(f"{given} is that of the dataset where --data is given")
-    need("data", "pyarrow")
+    need("planar", "pyarrow")
     from galley.planar.reach.dataset import load, read_settings
 
     settings = read_settings(options.data)
@@ -237,7 +237,7 @@ def _learned(model: Path, truth: DonutSampler, draws: int, start: int) -> Sample
     Raises:
         argparse.ArgumentTypeError: JAX is missing, or it has learned another distribution.
     """
-    need("learn", "jax", "equinox", "flowjax", "safetensors")
+    need("planar", "jax", "equinox", "flowjax", "safetensors")
     from galley.planar.reach.learned import load_checkpoint
 
     learned = load_checkpoint(model)

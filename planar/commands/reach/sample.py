@@ -134,7 +134,7 @@ class Options:
 
 def command(options: Options) -> int:
     """Write the dataset; exit status 0 once all of it is there, 1 if files or all rows lack."""
-    need("data", "pyarrow")
+    need("planar", "pyarrow")
     from galley.cli.common.study import results_folder
     from galley.planar.reach import dataset
 

@@ -51,13 +51,13 @@ def command(options: Options) -> int:
     given = options.sampler.first_given() or (options.bases and "--bases")
     if options.data is not None and given:
         raise argparse.ArgumentTypeError(f"{given} does not go with --data, which says it")
-    need("learn", *NEEDED)
+    need("planar", *NEEDED)
     check_writable(options.out)
     from galley.planar.reach.dataset import DatasetSettings, load, read_settings
     from galley.planar.reach.learned import Settings, Shape, Task, save_checkpoint, train
 
     if options.data is not None:
-        need("data", "pyarrow")
+        need("planar", "pyarrow")
         data = read_settings(options.data)
     else:
         bases = options.bases or 1_000_000

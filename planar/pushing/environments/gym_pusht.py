@@ -22,7 +22,8 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from galley.domain.frames import Array
-from galley.planar.pushing.config import PushConfig, load_config
+from galley.planar.pushing.config import PushConfig
+from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.environments.physics import (
     GOAL,
     KEYPOINTS,

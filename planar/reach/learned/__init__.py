@@ -1,20 +1,19 @@
 """A learned p(Q | H): a spline flow for the base and the elbow, exact IK for the joints.
 
-Needs the extra ``learn`` (JAX).
+Needs the extra ``planar`` (JAX).
 
 - ``task``: what is learned, and its data; ``chart``: coordinates of base and elbow
 - ``flow``: the density in them; ``training``; ``model``: in the world, and in a file
 - ``evaluation``: against the true density; ``whole``: a flow without the chart, for comparison
 """
 
-from galley.planar.reach.learned.evaluation import Evaluation, evaluate
+from galley.planar.reach.learned.evaluation import evaluate
 from galley.planar.reach.learned.model import LearnedModel, Shape, load_checkpoint, save_checkpoint
 from galley.planar.reach.learned.task import Task
 from galley.planar.reach.learned.training import Progress, Settings, train
 from galley.planar.reach.learned.whole import misses, train_whole
 
 __all__ = [
-    "Evaluation",
     "LearnedModel",
     "Progress",
     "Settings",

@@ -13,8 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.errors import BadInput
 from galley.domain.frames import Array
-from galley.learning.checkpoints.checkpoint import read_checkpoint, write_checkpoint
-from galley.learning.checkpoints.weights import filled_by_name, named_arrays
+from galley.learning.checkpoints import (
+    filled_by_name,
+    named_arrays,
+    read_checkpoint,
+    write_checkpoint,
+)
 from galley.planar.reach import Samples
 from galley.planar.reach.dataset import DatasetSettings
 from galley.planar.reach.learned.chart import Chart

@@ -14,8 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from galley.learning.checkpoints.compilation import reproducible
-from galley.learning.checkpoints.weights import random_weights
+from galley.learning.checkpoints import random_weights, reproducible
 from galley.planar.reach import Samples
 from galley.planar.reach.learned.chart import Chart
 from galley.planar.reach.learned.flow import SplineFlow

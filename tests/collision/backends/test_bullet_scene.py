@@ -10,7 +10,6 @@ from scipy.spatial.transform import Rotation
 from galley.collision.backends.bullet import quiet
 from galley.collision.backends.pybullet_world import PyBulletWorld, load_bullet_scene
 from galley.domain.frames import transform
-from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
 from galley.robots.panda.models import mobile_panda
 
@@ -30,10 +29,8 @@ FREE = np.array([2.0, 1.0, 1.5])  # nothing else is near
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory, small_text):
-    file = tmp_path_factory.mktemp("mallet") / "scene.yaml"
-    file.write_text(small_text.replace("stances:", f"{MALLET}stances:"))
-    return load_scene(file)
+def scene(scene_of, small_text):
+    return scene_of(small_text.replace("stances:", f"{MALLET}stances:"))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ import pytest
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.scene_kernel import SceneKernel
-from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.robots.panda.models import mobile_panda
 
@@ -36,10 +35,8 @@ objects: {}
 
 
 @pytest.fixture(scope="module")
-def nested(tmp_path_factory):
-    file = tmp_path_factory.mktemp("nested") / "nested.yaml"
-    file.write_text(NESTED)
-    scene = load_scene(file)
+def nested(scene_of):
+    scene = scene_of(NESTED)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         yield world
 

@@ -6,25 +6,9 @@ import numpy as np
 import pybullet as pb
 import pytest
 
-from galley.domain.frames import inverse, transform
-from galley.domain.scene.model import HAND
+from galley.domain.frames import transform
 from galley.domain.state import Placement, initial_state
-from galley.robots.panda.mobile import hand_pose
-
-DRAWER = "indigo_drawer_top_joint"
-
-
-def with_drawer(kitchen, state, opening):
-    scene_q = state.scene_q.copy()
-    scene_q[kitchen.joint_index[DRAWER]] = opening
-    return state.with_scene(scene_q)
-
-
-def holding_at(kitchen, p_WI):
-    """The start, the sugar box rigidly on the hand, so far off that it stands at p_WI."""
-    state = initial_state(kitchen)
-    X_WH = hand_pose(state.q, kitchen.robot.base)
-    return state.with_item(0, Placement(HAND, inverse(X_WH) @ transform(None, p_WI)))
+from galley.tests.collision.test_collisions import DRAWER, holding_at, with_drawer
 
 
 @pytest.fixture(scope="module")

@@ -19,23 +19,7 @@ from galley.domain.pddl.model import Type
 from galley.domain.pddl.reader import read_domain, read_problem, read_task
 from galley.domain.pddl.syntax import Atom, SList, parse_sexprs
 from galley.domain.shipped import KITCHEN
-
-DOMAIN = """\
-(define (domain d)
-  (:types room item - object box - item)
-  (:constants hall - room)
-  (:predicates (at ?i - item ?r - room) (lit ?r - room) (any ?x - (either room box)))
-  (:action move
-    :parameters (?i - item ?a ?b - room)
-    :precondition (and (at ?i ?a) (not (= ?a ?b)))
-    :effect (and (at ?i ?b) (not (at ?i ?a)))))
-"""
-PROBLEM = """\
-(define (problem p) (:domain d)
-  (:objects den - room crate - box)
-  (:init (at crate hall))
-  (:goal (and (at crate den) (not (lit hall)))))
-"""
+from galley.tests.domain.pddl.places import DOMAIN, PROBLEM
 
 
 @pytest.fixture

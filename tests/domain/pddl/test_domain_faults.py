@@ -4,18 +4,7 @@ import pytest
 
 from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain
-from galley.tests.domain.pddl.places import place_of
-
-DOMAIN = """\
-(define (domain d)
-  (:types room item - object box - item)
-  (:constants hall - room)
-  (:predicates (at ?i - item ?r - room) (lit ?r - room) (any ?x - (either room box)))
-  (:action move
-    :parameters (?i - item ?a ?b - room)
-    :precondition (and (at ?i ?a) (not (= ?a ?b)))
-    :effect (and (at ?i ?b) (not (at ?i ?a)))))
-"""
+from galley.tests.domain.pddl.places import DOMAIN, place_of
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import pytest
 
 from galley.collision.checker import pair
 from galley.domain.frames import inverse, transform
-from galley.domain.scene.reader import load_scene
 from galley.execution.deviations import pose_difference
 from galley.execution.physics.executor import PhysicsExecutor
 from galley.execution.physics.sensing import item_speed, measure_contacts
@@ -31,13 +30,6 @@ from galley.tests.execution.physics.by_hand import (
 
 ON_TOP = TOP + 0.05  # m, of the block's middle
 GRASP = down(*BLOCK, TOP + 0.07)
-
-
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory, small_text):
-    file = tmp_path_factory.mktemp("bench") / "scene.yaml"
-    file.write_text(small_text.replace("yaw: 0.5", "yaw: 0.0"))
-    return load_scene(file)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.checker import pair
 from galley.domain.frames import frozen
-from galley.domain.scene.reader import load_scene
 from galley.execution.physics.executor import ContactMonitor, PhysicsExecutor
 from galley.execution.physics.sensing import ContactForce, force_on, measure_contacts
 from galley.motion.motion import Guard
@@ -16,7 +15,7 @@ from galley.motion.path import Path
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.timing import spline_through
 from galley.skills import PlanningContext
-from galley.skills.manipulation.optimize import optimize_trajectory
+from galley.skills.manipulation.optimize import optimize_trajectories
 from galley.tests.execution.physics.by_hand import (
     BEFORE,
     BESIDE,
@@ -44,13 +43,11 @@ DOWN, OUT, IN = [0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory, small_text):
-    file = tmp_path_factory.mktemp("bench") / "scene.yaml"
+def scene(scene_of, small_text):
     text = small_text.replace("yaw: 0.5", "yaw: 0.0")
-    file.write_text(
+    return scene_of(
         text.replace("limits: [0, 0.4]", "limits: [0, 0.4], friction: 3.0, damping: 8.0")
     )
-    return load_scene(file)
 
 
 @pytest.fixture
@@ -245,7 +242,7 @@ def pressed(scene, robot, opened, way, guard):
         grip("cabinet"),
     )  # fmt: skip
     with PyBulletWorld(scene, robot) as world:
-        motion = optimize_trajectory(PlanningContext(scene, robot, world), motion, state)
+        motion = optimize_trajectories(PlanningContext(scene, robot, world), (motion,), state)[0]
     spies = [Forces(finger, "cabinet") for finger in FINGERS]
     executor = opened(state, spies[0])
     spies[0].before_step = lambda *args: [Forces.before_step(each, *args) for each in spies]

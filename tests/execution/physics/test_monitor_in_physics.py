@@ -7,7 +7,6 @@ import pytest
 
 from galley.domain.frames import transform
 from galley.domain.listener import Listener
-from galley.domain.scene.reader import load_scene
 from galley.execution.disturbance.faults import parse_fault
 from galley.execution.monitor import ExecutionMonitor, MotionPlan
 from galley.execution.physics.executor import PhysicsExecutor
@@ -29,12 +28,10 @@ from galley.tests.execution.physics.by_hand import (
 from galley.tests.execution.scripted import FACTS
 
 
-def test_a_drawer_that_gets_stuck_is_pulled_again(tmp_path, small_text, robot):
+def test_a_drawer_that_gets_stuck_is_pulled_again(scene_of, small_text, robot):
     """The stuck drawer ends the pull; the loop hears of the drawer and of the arm, pulls the rest
     from where both are, and is content. Forces do it all."""
-    file = tmp_path / "scene.yaml"
-    file.write_text(small_text.replace("limits: [0, 0.4]", "limits: [0, 0.4], friction: 3.0"))
-    scene = load_scene(file)
+    scene = scene_of(small_text.replace("limits: [0, 0.4]", "limits: [0, 0.4], friction: 3.0"))
     X_WT = ahead(*KNOB)
     start = standing(scene, robot, BEFORE, X_WT)
     fault = parse_fault("stuck:slide", scene, 1)

@@ -7,7 +7,6 @@ import pytest
 
 from galley.domain.frames import frozen, transform, wrap
 from galley.domain.scene.model import WORLD
-from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.execution.executor import LOG_PERIOD
 from galley.execution.physics.executor import PhysicsExecutor
@@ -28,13 +27,6 @@ from galley.tests.execution.physics.by_hand import (
 )
 
 GRASP = down(*BLOCK, TOP + 0.07)
-
-
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory, small_text):
-    file = tmp_path_factory.mktemp("bench") / "scene.yaml"
-    file.write_text(small_text.replace("yaw: 0.5", "yaw: 0.0"))
-    return load_scene(file)
 
 
 @pytest.fixture

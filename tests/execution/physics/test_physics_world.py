@@ -10,7 +10,6 @@ from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.checker import pair
 from galley.domain.frames import frozen, transform
 from galley.domain.scene.model import WORLD
-from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.execution.physics.executor import PhysicsExecutor
 from galley.execution.physics.sensing import force_on, item_speed, measure_contacts
@@ -44,15 +43,13 @@ def scene_velocity(world, index):
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory, small_text):
+def scene(scene_of, small_text):
     """The block stands straight, its friction and the drawer's are figures of the tests."""
     text = small_text.replace("yaw: 0.5", "yaw: 0.0").replace(
         "mass: 0.3", "mass: 0.3\n    friction: 0.5"
     )
     text = text.replace("limits: [0, 0.4]", "limits: [0, 0.4], friction: 6.0, damping: 30.0")
-    file = tmp_path_factory.mktemp("bench") / "scene.yaml"
-    file.write_text(text)
-    return load_scene(file)
+    return scene_of(text)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.checker import pair
 from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND, WORLD
-from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state, item_pose
 from galley.execution.physics.sensing import ContactForce, gripped_bodies, held_item, observed_state
 from galley.execution.physics.world import PhysicsWorld
@@ -28,11 +27,9 @@ TIN = """\
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory, small_text):
+def scene(scene_of, small_text):
     """The small scene with a tin in the drawer."""
-    file = tmp_path_factory.mktemp("tin") / "scene.yaml"
-    file.write_text(small_text.replace("stances:", f"{TIN}stances:", 1))
-    return load_scene(file)
+    return scene_of(small_text.replace("stances:", f"{TIN}stances:", 1))
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from galley.domain.errors import BadInput
-from galley.learning.checkpoints.weights import named_arrays
+from galley.learning.checkpoints import named_arrays
 from galley.learning.demonstrations import Demonstrations, Episode, read_replay_buffer
-from galley.learning.policy.data import tracks_of
+from galley.learning.policy.data import symmetries, tracks_of, with_symmetric
 from galley.learning.policy.design import Design, Training
 from galley.learning.policy.diffusion import cosine_schedule, ddim, noised, sampling_levels
 from galley.learning.policy.policy import Driver, Policy, empty_network, load_policy, save_policy
-from galley.learning.policy.symmetry import symmetries, with_symmetric
 from galley.learning.policy.training import Trainer, average_of
 from galley.learning.policy.views import Views
 from galley.learning.policy.windows import Scale, windows
@@ -216,7 +215,7 @@ def test_episodes_made_by_symmetry_happen_in_the_simulation(name, times):
 
 
 def untrained(design, seed=0):
-    from galley.learning.checkpoints.weights import random_weights
+    from galley.learning.checkpoints import random_weights
 
     config = PushConfig()
     network = random_weights(empty_network(config, design), seed)

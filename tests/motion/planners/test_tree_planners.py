@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from galley.bench.motion_python import RRTConnect, shortcut
+from galley.bench.motion.python_rrt import RRTConnect, shortcut
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import rotation_about, transform
 from galley.motion.path import Path

@@ -73,7 +73,7 @@ def test_a_scene_of_ones_own_leaves_film_plot_and_states(tmp_path):
         ("    mass: 0.5", "    mas: 0.5", 9, "did you mean 'mass'?"),
         ("    mass: 0.5", "    mass: -1", 9, "greater than 0"),
         ("{circle: 0.2}", "{cirle: 0.2}", 8, "did you mean 'circle'?"),
-        ("{circle: 0.2}", "{}", 8, "needs one of circle"),
+        ("{circle: 0.2}", "{}", 8, "needs exactly one of circle"),
         ("{circle: 0.2}", "{polygon: [[0, 0], [1, 1], [1, 0], [0, 1]]}", 8, "cross"),
         ("{circle: 0.2}", "{file: none.csv}", None, "none.csv"),
         ("{circle: 0.2}", "{circle: 0.2, rounding: 1}", 8, "only boxes and polygons"),

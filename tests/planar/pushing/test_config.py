@@ -8,8 +8,9 @@ import pytest
 import galley
 from galley.domain.errors import BadInput
 from galley.domain.parameters import parameters
-from galley.planar.pushing.config import ArmConfig, PushConfig, load_config
-from galley.planar.pushing.shapes import load_outline, shape
+from galley.planar.pushing.config import ArmConfig, PushConfig
+from galley.planar.pushing.config_file import load_config, load_outline
+from galley.planar.pushing.shapes import shape
 
 EXAMPLES = Path(galley.__file__).parent / "examples" / "pushing"
 
@@ -53,7 +54,7 @@ def test_vertices_may_stand_in_the_file_itself(tmp_path):
         ("substeps: 2.5\n", 1, "whole number"),
         ("arm:\n  links: [0.1]\n  lenght: 3\n", 3, "arm.lenght: unknown key"),
         ("arm:\n  links: [0.1, -1]\n", 2, "arm.links[1]: must be greater than 0"),
-        ("arm:\n  links: []\n", 1, "needs at least one"),
+        ("arm:\n  links: []\n", 2, "arm.links: expected at least 1 entries, got 0"),
         ("shape: Z\n", 1, "'Z': must be one of T, L, rectangle"),
         ("shape: T\nvertices: [[0, 0], [1, 0], [0, 1]]\n", 2, "either shape or vertices"),
         ("vertices: [[0, 0], [1, 1], [1, 0], [0, 1]]\n", 1, "edge 2 crosses or touches edge 0"),

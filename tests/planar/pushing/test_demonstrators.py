@@ -9,7 +9,8 @@ from hypothesis import assume, given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 from galley.planar.geometry.polygon import Polygon
-from galley.planar.pushing.config import PushConfig, load_config
+from galley.planar.pushing.config import PushConfig
+from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.demonstrators import DEMONSTRATORS, demonstrator
 from galley.planar.pushing.demonstrators.motion import Aim, Pace
 from galley.planar.pushing.demonstrators.roadmap import Roadmap

@@ -1,7 +1,7 @@
 """gym-pusht's interface, over our physics and over its own.
 
 ``gym_pusht_episode.npz`` was recorded from gym-pusht 0.1.8 with pymunk 6.11.1, by
-``bench/pushing_peer.py``: 1,000 random actions, and every tenth state.
+``bench/pushing/peer.py``: 1,000 random actions, and every tenth state.
 """
 
 import copy

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import chi2, norm
 
-from galley.planar.reach import DonutSampler, PlanarArm, enumerate_bases, uniform_targets
+from galley.planar.reach import DonutSampler, PlanarArm, uniform_targets
 from galley.planar.reach.heading import HeadingError
 
 H = np.array([0.3, -0.2])
@@ -218,22 +218,6 @@ def test_free_headings_show_the_gauge():
     )
 
 
-@pytest.mark.parametrize(("radial", "branches"), [("area", "both"), ("linear", "one")])
-@pytest.mark.parametrize("sigma", [0.0, 0.4])
-def test_a_grid_of_bases_has_the_same_distribution(radial, branches, sigma):
-    sampler = DonutSampler(PlanarArm(1.0, 0.8, LIMITS), 0.05, sigma, radial, branches)
-    coarse, fine = (enumerate_bases(sampler, H, *fine) for fine in ((0.3, 9), (0.04, 60)))
-    q, volume = nodes(sampler, 120, 628)
-    share = np.bincount(bins(sampler, q), np.exp(sampler.log_density(q, H)) * volume, 36)
-    wrong = [
-        np.abs(np.bincount(bins(sampler, rows.q), weight, 36) - share).sum()
-        for rows, weight in (coarse, fine)
-    ]
-    assert wrong[1] < min(0.05, 0.5 * wrong[0])
-    rows, weight = fine
-    assert weight @ -sampler.log_density(rows.q, H) == pytest.approx(sampler.entropy(), abs=0.02)
-
-
 def test_nothing_off_the_support():
     sampler = DonutSampler(PlanarArm(1.0, 0.8, LIMITS), 0.05, 0.3)
     rows = sampler.sample(H, 50, np.random.default_rng(0))
@@ -263,7 +247,6 @@ def test_limits_of_which_nothing_is_left():
     assert sampler.keep_rate() == 0.0
     with pytest.raises(ValueError, match=r"3\.0, 3\.1"):
         sampler.entropy()
-    assert len(enumerate_bases(sampler, H, 0.1)[0]) == 0
 
 
 @pytest.mark.parametrize(
@@ -278,7 +261,6 @@ def test_limits_of_which_nothing_is_left():
         (lambda: DonutSampler(ARM, 0.1, 0.0).log_density(np.zeros((1, 5)), H), r"\(1, 5\)"),
         (lambda: DonutSampler(ARM, 0.1, 0.3).sample(np.zeros(3), 5, None), r"\(3,\)"),
         (lambda: uniform_targets(((1, 0), (0, 1)), 5, None), r"\(1, 0\)"),
-        (lambda: enumerate_bases(DonutSampler(ARM, 0.1, 0.3), H, 0.0), "0"),
     ],
 )
 def test_bad_input_names_the_value(make, named):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from galley.domain.errors import BadInput
-from galley.learning.checkpoints.weights import random_weights
+from galley.learning.checkpoints import random_weights
 from galley.planar.reach import DonutSampler, PlanarArm
 from galley.planar.reach.dataset import DatasetSettings
 from galley.planar.reach.learned import (

@@ -8,17 +8,16 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-import planning_adl as adl
-import planning_tasks as tasks
 import pytest
-from fast_downward import FastDownwardError, cheapest, dialect
-from pddl_writer import write_pddl
 from unified_planning.engines import SequentialPlanValidator
 from unified_planning.environment import get_environment
 from unified_planning.io import PDDLReader
 from unified_planning.plans import ActionInstance, SequentialPlan
 from unified_planning.shortcuts import ObjectExp
 
+from galley.bench.planning import adl, tasks
+from galley.bench.planning.fast_downward import FastDownwardError, cheapest, dialect
+from galley.bench.planning.pddl_writer import write_pddl
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem, read_task
 from galley.domain.shipped import KITCHEN

@@ -8,7 +8,6 @@ import pytest
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import frozen, transform
-from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.motion.motion import Motion
 from galley.robots.panda.models import mobile_panda
@@ -184,14 +183,12 @@ FAR = "{xyz: [-3.5, 0.1, 0.89]}"
 
 
 @pytest.fixture(scope="module")
-def far_bench(small_text, tmp_path_factory):
+def far_bench(small_text, scene_of):
     """The small scene, its block on a shelf 3.5 m behind the cabinet."""
     text = small_text.replace("{on: top, xy: [0.1, -0.2], yaw: 0.5}", FAR)
     shelf = "  shelf:\n    shapes:\n      - {extents: [[-3.7, -3.3], [-0.3, 0.5], [0.80, 0.84]]}\n"
     text = text.replace("  cabinet:\n    shapes", f"{shelf}  cabinet:\n    shapes", 1)
-    file = tmp_path_factory.mktemp("far") / "far.yaml"
-    file.write_text(text)
-    scene = load_scene(file)
+    scene = scene_of(text)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         yield PlanningContext(scene, world.robot, world, Settings(placements=100, attempts=2))
 
@@ -214,7 +211,7 @@ def test_an_item_out_of_reach_is_refused_with_a_distance(far_bench):
     assert shortfall(point, stance, far_bench.robot) >= gap  # the certificate can be checked
 
 
-def test_an_item_walled_in_is_an_honest_budget_failure(small_text, tmp_path):
+def test_an_item_walled_in_is_an_honest_budget_failure(small_text, scene_of):
     """In reach, but behind walls: nothing proves it impossible, so it says how often it tried."""
     walls = """\
   box:
@@ -224,9 +221,9 @@ def test_an_item_walled_in_is_an_honest_budget_failure(small_text, tmp_path):
       - {extents: [[0.04, 0.16], [-0.29, -0.27], [0.84, 1.20]]}
       - {extents: [[0.04, 0.16], [-0.13, -0.11], [0.84, 1.20]]}
 """
-    file = tmp_path / "walled.yaml"
-    file.write_text(small_text.replace("  drawer:\n    parent", f"{walls}  drawer:\n    parent", 1))
-    scene = load_scene(file)
+    scene = scene_of(
+        small_text.replace("  drawer:\n    parent", f"{walls}  drawer:\n    parent", 1)
+    )
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         context = PlanningContext(scene, world.robot, world, Settings(placements=40, attempts=1))
         failure = refused(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from galley.domain.state import initial_state
-from galley.motion.audit import audit
 from galley.motion.effects import after
 from galley.motion.motion import FREE, Motion, Record
 from galley.motion.path import Path
@@ -16,9 +15,10 @@ from galley.motion.planners.rrt import joint_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext, Settings
 from galley.skills.manipulation.free_motion import free_motion
-from galley.skills.manipulation.optimize import optimize_trajectories, optimize_trajectory
+from galley.skills.manipulation.optimize import optimize_trajectories
 from galley.skills.manipulation.proof import FREE_CLEARANCE as PROVEN
 from galley.skills.manipulation.proof import prove
+from galley.tamp.checks import audit
 
 GOALS = {"arm": (0.9, 0.3, -0.5, -1.6, 0.3, 2.0, 0.1), "base": (1.1, -0.9, 2.2)}
 GOALS["base+arm"] = GOALS["base"] + GOALS["arm"]
@@ -50,7 +50,7 @@ def test_in_pybullet_the_seeds_rrt_plans_for_every_group(kitchen, world, group):
         0.0,
     )
     assert proof.hit is None
-    done = optimize_trajectory(context, motion, initial_state(kitchen))
+    done = optimize_trajectories(context, (motion,), initial_state(kitchen))[0]
     assert done.record.optimizer.startswith("smooth")
     assert done.record.length_optimized < motion.path.length
 
@@ -60,7 +60,7 @@ def test_in_pybullet_the_seeds_rrt_plans_for_every_group(kitchen, world, group):
 def test_a_finished_motion_runs_from_end_to_end_within_its_limits(kitchen, world, group, method):
     context, motion = refined(kitchen, world, group, optimize=method)
     assert motion.record.optimizer == "none"
-    done = optimize_trajectory(context, motion, initial_state(kitchen))
+    done = optimize_trajectories(context, (motion,), initial_state(kitchen))[0]
     assert done.record.optimizer.split(" ")[0] == method
     assert done.path is motion.path
     run, own = done.trajectory, context.robot.group(group)
@@ -88,7 +88,7 @@ def test_the_reported_clearance_is_pybullets_along_the_trajectory(kitchen, world
     context, motion = refined(kitchen, world, "arm", optimize="smooth")
     assert motion.record.min_clearance_m == PROVEN
     state = initial_state(kitchen)
-    done = optimize_trajectory(context, motion, state)
+    done = optimize_trajectories(context, (motion,), state)[0]
     least = 0.06
     for arm in done.trajectory(np.linspace(0.0, done.trajectory.duration, 300)):
         q = np.array(state.q)
@@ -104,16 +104,15 @@ def test_the_reported_clearance_is_pybullets_along_the_trajectory(kitchen, world
 def test_lines_and_strokes_are_run_as_they_were_proven(kitchen, world):
     context, motion = refined(kitchen, world, "arm", optimize="smooth")
     line = replace(motion, record=Record("straight", min_clearance_m=0.001))
-    done = optimize_trajectory(context, line, initial_state(kitchen))
+    done = optimize_trajectories(context, (line,), initial_state(kitchen))[0]
     assert done.trajectory is line.trajectory
     assert done.record.optimizer == "none"
     assert done.record.velocity_ratio > 0.0
     assert done.record.min_clearance_m >= 0.001
     path = Path("fingers", np.array([[0.04, 0.04], [0.02, 0.02]]))
     stroke = Motion(0, "close", "fingers", path, rest_to_rest(path, context.robot.group("fingers")))
-    assert (
-        optimize_trajectory(context, stroke, initial_state(kitchen)).record.min_clearance_m is None
-    )
+    (done,) = optimize_trajectories(context, (stroke,), initial_state(kitchen))
+    assert done.record.min_clearance_m is None
 
 
 def test_each_motion_is_optimized_from_the_state_before_it(kitchen, world):
@@ -123,7 +122,7 @@ def test_each_motion_is_optimized_from_the_state_before_it(kitchen, world):
     rng = np.random.default_rng(0)
     back = free_motion(context, state, "base", np.array([GOALS["base"]]), "drive", 1, rng)
     done = optimize_trajectories(context, (there, back), initial_state(kitchen))
-    alone = optimize_trajectory(context, back, state)
+    alone = optimize_trajectories(context, (back,), state)[0]
     np.testing.assert_array_equal(done[1].trajectory.coefficients, alone.trajectory.coefficients)
     assert [m.record.optimizer for m in done] == ["smooth", "smooth"]
 

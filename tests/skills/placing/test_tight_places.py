@@ -8,7 +8,6 @@ import pytest
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import Failure
 from galley.domain.frames import frozen, transform
-from galley.domain.scene.reader import load_scene
 from galley.domain.state import HAND, Placement, initial_state
 from galley.motion.effects import after
 from galley.motion.motion import Motion
@@ -31,13 +30,11 @@ WALLS = """\
 
 
 @pytest.fixture(scope="module")
-def context(small_text, tmp_path_factory):
+def context(small_text, scene_of):
     """A block of 3 x 3 x 10 cm on the table, walls as high as itself 3 to 4 cm around it."""
     text = small_text.replace("{box: [0.05, 0.06, 0.10]}", "{box: [0.03, 0.03, 0.10]}")
     text = text.replace("xy: [0.1, -0.2], yaw: 0.5", "xy: [0.1, -0.2], yaw: 0.0")
-    file = tmp_path_factory.mktemp("tight") / "tight.yaml"
-    file.write_text(text.replace("  drawer:\n    parent", f"{WALLS}  drawer:\n    parent", 1))
-    scene = load_scene(file)
+    scene = scene_of(text.replace("  drawer:\n    parent", f"{WALLS}  drawer:\n    parent", 1))
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         yield PlanningContext(scene, world.robot, world, Settings(seed=0))
 

@@ -66,14 +66,11 @@ def test_every_third_holds_something_and_stances_are_kept(kernel, drawn):
     assert all(any(s.contains(q.state.q[:3]) for s in places) for q in drawn)
 
 
-def test_a_scene_whose_furniture_has_no_names_has_queries_too(small_text, tmp_path):
-    from galley.domain.scene.reader import load_scene
+def test_a_scene_whose_furniture_has_no_names_has_queries_too(small_text, scene_of):
     from galley.robots.panda.models import mobile_panda
 
-    file = tmp_path / "bare.yaml"
     text = small_text[: small_text.index("objects:")] + "objects:\n  h1: {hand: panda_hand}\n"
-    file.write_text(text)
-    scene = load_scene(file)
+    scene = scene_of(text)
     kernel = SceneKernel(scene, mobile_panda(scene.robot.base))
     for query in islice(random_queries(kernel, 3), 3):
         assert isinstance(query, ArmQuery), str(query)

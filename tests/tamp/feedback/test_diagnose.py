@@ -104,7 +104,7 @@ def test_the_state_asked_about_is_left_as_it_was(context):
         np.testing.assert_array_equal(now.X_PI, X)
 
 
-def test_what_no_item_causes_is_no_items_fault(tmp_path):
+def test_what_no_item_causes_is_no_items_fault(scene_of):
     """A lid is fixed over the gelatin and the boxes on both sides of it."""
     text = (SCENARIOS / "hemmed_in_scene.yaml").read_text()
     text = text.replace("../kitchen/kitchen.yaml", str(KITCHEN / "kitchen.yaml"))
@@ -115,9 +115,7 @@ def test_what_no_item_causes_is_no_items_fault(tmp_path):
         for y in (-0.75, -0.26)
     )
     text = re.sub(r"^items:", "bodies:\n" + lid + front + sides + "items:", text, flags=re.M)
-    file = tmp_path / "lid.yaml"
-    file.write_text(text)
-    scene = load_scene(file)
+    scene = scene_of(text)
     settings = Settings(seed=0, placements=60, optimize="none")
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         context = PlanningContext(scene, world.robot, world, settings)

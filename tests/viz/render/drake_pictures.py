@@ -7,6 +7,7 @@ libgl1-mesa-dri).
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
@@ -16,7 +17,7 @@ import numpy as np
 
 from galley.domain.frames import Array, inverse, rpy
 from galley.domain.scene.model import Scene, Shape
-from galley.viz.render.textured_box import write_textured_box
+from galley.viz.render.meshes import box_mesh
 from galley.viz.render.view import Camera
 
 SIZE = (640, 480)
@@ -124,7 +125,7 @@ def _seen(urdf: str, links: dict[str, tuple[tuple[Shape, ...], Array]], folder: 
             geometry = ET.SubElement(visual, "geometry")
             size = [str(float(v)) for v in shape.size]
             if shape.texture is not None:
-                path = write_textured_box(folder, name, shape.size, shape.texture)
+                path = _textured_box(folder, name, shape)
                 ET.SubElement(geometry, "mesh", filename=str(path))
                 continue
             if shape.kind == "box":
@@ -138,6 +139,22 @@ def _seen(urdf: str, links: dict[str, tuple[tuple[Shape, ...], Array]], folder: 
             material = ET.SubElement(visual, "material", name=f"color_{color}")
             ET.SubElement(material, "color", rgba=" ".join(map(str, shape.color)))
     return ET.tostring(root, encoding="unicode")
+
+
+def _textured_box(folder: Path, name: str, shape: Shape) -> Path:
+    """An OBJ file, for Drake, of a box with its picture."""
+    shutil.copyfile(str(shape.texture), folder / f"{name}.png")
+    (folder / f"{name}.mtl").write_text(
+        f"newmtl label\nKa 1 1 1\nKd 1 1 1\nKs 0 0 0\nmap_Kd {name}.png\n"
+    )
+    mesh, lines = box_mesh(shape.size), [f"mtllib {name}.mtl", "usemtl label"]
+    for kind, rows in (("v", mesh.points), ("vt", mesh.uvs), ("vn", mesh.normals)):
+        lines += [f"{kind} {' '.join(f'{value:.6f}' for value in row)}" for row in rows]
+    for corners in mesh.triangles + 1:
+        lines.append("f " + " ".join(f"{corner}/{corner}/{corner}" for corner in corners))
+    path = folder / f"{name}.obj"
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from galley.domain.frames import Array, rotation_rpy, to_pose7, transform
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.viz.film.camera import LinkPoses
+from galley.viz.render.mesh_reader import read_visual
 from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
-from galley.viz.render.obj_reader import read_obj
 from galley.viz.render.scene_meshes import SceneMeshes
 
 CUBE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n"
@@ -76,7 +76,7 @@ def test_cubes_are_read_however_they_are_written(corners: object, tmp_path: Path
         for k, side in enumerate(SIDES)
     ]
     path.write_text(CUBE + "vn 0 0 1\n" + "".join(f"f {side}\n" for side in sides))
-    mesh, own = read_obj(path)
+    mesh, own = read_visual(path)
     assert not own
     assert len(mesh.triangles) == 12
     assert volume(mesh) == pytest.approx(1.0)
@@ -95,7 +95,7 @@ def test_colours_and_textures_come_from_the_materials(tmp_path: Path) -> None:
         f"mtllib a.mtl\n{CUBE}{uvs}usemtl green\nf 1 2 3\nusemtl picture\n"
         "f 1/1 2/2 3/3\nf 5/1 6/4 7/3\n"
     )
-    mesh, own = read_obj(tmp_path / "a.obj")
+    mesh, own = read_visual(tmp_path / "a.obj")
     assert own
     assert mesh.pictures.tolist() == [-1, -1, 0]  # a texture is kept where it shows more than one
     np.testing.assert_allclose(mesh.colors, [[0, 1, 0], [0.5, 0, 0], [0.5, 0.5, 0.5]], atol=0.01)
@@ -106,7 +106,7 @@ def test_colours_and_textures_come_from_the_materials(tmp_path: Path) -> None:
 def test_a_file_that_makes_no_sense_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "bad.obj").write_text(text)
     with pytest.raises(ValueError, match="bad"):
-        read_obj(tmp_path / "bad.obj")
+        read_visual(tmp_path / "bad.obj")
 
 
 def test_bodies_are_where_drake_has_them(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from galley.bench.box_labels import LABELS, write_labels
+from galley.bench.viz.box_labels import LABELS, write_labels
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.viz.render.scene_picture import draw_scene

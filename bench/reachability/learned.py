@@ -1,0 +1,94 @@
+"""Section l: the learned p(Q | H) beside the true density, and beside a model of the whole of Q."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from time import perf_counter
+
+import numpy as np
+
+from galley.bench.report import Section, Target, note, shown, table
+from galley.planar.reach import DonutSampler, PlanarArm, Samples
+from galley.planar.reach.dataset import DatasetSettings
+from galley.planar.reach.learned import (
+    Settings,
+    Shape,
+    Task,
+    evaluate,
+    misses,
+    train,
+    train_whole,
+)
+from galley.planar.reach.learned.evaluation import Evaluation
+
+_BOUNDS = ((-2.0, 2.0), (-2.0, 2.0))
+_LIMITS = ((-2.0, 0.9), (-3.0, 3.0))  # P(elbow +) is 0.60
+_NEAR = 0.01  # m
+
+
+def learned(quick: bool) -> Section:
+    """l. Trained three times; without IK once."""
+    bases = 50_000 if quick else 1_000_000
+    free = _task(bases, None)
+    cases = {
+        "no limits": (free, 1500),
+        "joint limits": (_task(bases, _LIMITS), 1500),
+        "one circle": (replace(free, circle=(0.1, 0.4)), 3000),
+    }
+    lines, raw, targets = [], {}, []
+    for name, (task, steps) in cases.items():
+        began = perf_counter()
+        rows = task.samples()
+        model = train(task, rows, Shape(), Settings(200 if quick else steps))
+        seconds = perf_counter() - began
+        found = evaluate(model, bases=20_000 if quick else 200_000)
+        note(f"l. {name}: {seconds:.0f} s")
+        raw[name] = {**asdict(found), "seconds": seconds}
+        lines.append(_line(name, found, seconds))
+        targets += _targets(name, found, seconds)
+    head = ["KL, nats", "+-", "NLL", "entropy", "P(+)", "true", "spread", "true"]
+    table(
+        ["l. learned, exact IK", *head, "outside %", "reached %", "free %", "M/s", "train s"], lines
+    )
+    share, seconds = _whole(free.samples(), 40 if quick else 3000)
+    raw["whole Q"] = {"within_1_cm": share, "seconds": seconds}
+    columns = ["hand within 1 cm of H, %", "train s"]
+    table(["l. a flow of whole Q, no IK", *columns], [["", shown(100 * share), shown(seconds)]])
+    return raw, targets
+
+
+def _whole(rows: Samples, steps: int) -> tuple[float, float]:
+    """Share of the samples whose hand is within 1 cm of H, and the seconds of training."""
+    began = perf_counter()
+    model = train_whole(rows, Settings(steps))
+    seconds = perf_counter() - began
+    target = rows.target[:20_000]
+    miss = misses(model.sample(target, 2), target, PlanarArm(1.0, 0.8))
+    return float((np.hypot(*miss.T) < _NEAR).mean()), seconds
+
+
+def _task(bases: int, limits: tuple[tuple[float, float], ...] | None) -> Task:
+    sampler = DonutSampler(PlanarArm(1.0, 0.8, limits), epsilon=0.05, heading_sigma=0.3)
+    return Task(DatasetSettings(sampler, bases, bounds=_BOUNDS, shard_bases=bases))
+
+
+def _line(name: str, found: Evaluation, seconds: float) -> list[str]:
+    return [
+        name,
+        *(f"{x:.4f}" for x in (found.kl_nats, found.kl_error, found.nll_nats, found.entropy_nats)),
+        *(f"{x:.4f}" for x in (found.positive, found.positive_true)),
+        *(f"{x:.4f}" for x in (found.spread_rad, found.spread_true_rad)),
+        *(f"{100 * x:.3f}" for x in (found.outside_ring, found.reachable, found.free)),
+        shown(found.samples_per_second / 1e6),
+        shown(seconds),
+    ]
+
+
+def _targets(name: str, found: Evaluation, seconds: float) -> list[Target]:
+    off = abs(found.positive - found.positive_true)
+    return [
+        Target.at_most(f"l. {name}: KL", 0.02, found.kl_nats, " nats"),
+        Target.at_most(f"l. {name}: P(+) off by", 0.01, off, ""),
+        Target.at_least(f"l. {name}: reachable after IK", 99.9, 100 * found.reachable, " %"),
+        Target.at_most(f"l. {name}: training", 300.0, seconds, " s"),
+    ]

@@ -1,0 +1,259 @@
+"""What the views of one joint group share, whatever stands around the robot: made once and kept.
+
+That is the joints, what moves against what, and bounds on how far it moves. A view adds what stands
+still, its margin, and scratch of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.collision.kernel.arrays import (
+    ATTACHED,
+    ROUNDING,
+    Checks,
+    Ints,
+    KernelArrays,
+    KinematicTree,
+    MovingSolids,
+    Obstacles,
+    Scratch,
+    Solids,
+)
+from galley.collision.moving_bodies import MovingBodies, SceneJoint
+from galley.collision.solids import row12
+from galley.collision.view import LANES
+from galley.compiled.build import KERNEL, ensure
+from galley.domain.frames import Array
+from galley.robots.collision_model import collision_model
+from galley.robots.model import RobotModel
+
+_STACK = 4096  # rows for stretches of an edge yet to be proven
+_STEP = {"m": 0.02, "rad": 0.05}  # the most a joint moves between two checked states of an edge
+_HEADING_STEP, _HEADING_WEIGHT = 0.03, 0.4  # a radian of turning counts like 0.4 m
+# m between the robot's own parts: PyBullet, which validates, reports contact of meshes 2 mm early.
+_SELF_MARGIN = 0.002
+# Fields of Checks that are as long as what ``prepare`` lists, and which of its counts is theirs.
+_LISTED = {
+    "parts": 1,
+    "solid_parts": 2,
+    "sphere_pairs": 3,
+    "sphere_pair_reach": 3,
+    "mixed_pairs": 4,
+    "mixed_pair_reach": 4,
+    "solid_pairs": 5,
+    "solid_pair_reach": 5,
+}
+
+
+def metric(robot: RobotModel, group: str) -> list[tuple[float, float, float, float]]:
+    """For each joint of a group: lower and upper limit, weight in the metric, step on an edge."""
+    own = robot.group(group)
+    rows = []
+    for j, unit in enumerate(own.units):
+        heading = unit == "rad" and "m" in own.units
+        weight, step = (_HEADING_WEIGHT, _HEADING_STEP) if heading else (1.0, _STEP[unit])
+        rows.append((float(own.lower[j]), float(own.upper[j]), weight, step))
+    return rows
+
+
+@lru_cache(maxsize=64)
+def moving_joints(
+    robot: RobotModel, group: str, joint: SceneJoint | None
+) -> tuple[NDArray[np.int64], Array]:
+    """The joints of a group, a scene joint last: positions (k,), and (4, k) of limits.
+
+    Those are lower and upper limits, weights, and steps between checked states of an edge.
+    """
+    names = [g.name for g in robot.groups] if group == "all" else group.split("+")
+    moving = [int(j) for name in names for j in np.arange(robot.size)[robot.slice(name)]]
+    rows = [row for name in names for row in metric(robot, name)]
+    if joint is not None:
+        moving.append(robot.size)
+        step = _STEP["m" if joint.prismatic else "rad"]
+        rows.append((joint.lower, joint.upper, 1.0, step))
+    return np.array(moving, dtype=np.int64), np.ascontiguousarray(np.array(rows).T)
+
+
+@lru_cache(maxsize=16)
+def resting(robot: RobotModel) -> Array:
+    """The middle (n,) of all joints' ranges, 0 where that is within them; read-only."""
+    low, high = robot.limits
+    q = np.where((low <= 0.0) & (high >= 0.0), 0.0, 0.5 * (low + high))
+    q.setflags(write=False)
+    return q
+
+
+@dataclass(frozen=True, eq=False)
+class GroupArrays:
+    """The arrays that no check changes, and the first contents of those that one does.
+
+    Attributes:
+        arrays: without what stands still.
+        table: their addresses.
+    """
+
+    arrays: KernelArrays
+    table: Ints
+
+    def with_obstacles(
+        self,
+        obstacles: Obstacles,
+        shown: NDArray[np.int64],
+        allowed: NDArray[np.uint8],
+        margin: float,
+        q: Array,
+    ) -> tuple[KernelArrays, Ints]:
+        """Arrays of a view among obstacles, and their table; what checks change is its own.
+
+        Args:
+            shown: rows of the obstacles that count. allowed: (P, B) part against body.
+            margin: metres to keep to them. q: of all joints (n,).
+        """
+        from galley.collision.kernel.packed import place_own
+
+        shared, n = self.arrays, len(shown)
+        bounds = np.empty((6, LANES * max(1, -(-n // LANES))), dtype=np.float32)
+        checks = shared.checks._replace(
+            margins=_margins(margin),
+            parts=shared.checks.parts.copy(),
+            obstacles=shown,
+            bounds=bounds,
+            allowed=allowed,
+        )
+        first = shared.scratch
+        scratch = first._replace(
+            travel=first.travel.copy(),
+            near=np.empty((3, max(n, first.near.shape[1])), dtype=np.int64),
+            near_bounds=np.zeros(bounds.shape, dtype=np.float32),
+            work=first.work.copy(),
+            full=first.full.copy(),
+            stack=np.empty((_STACK, 2)),
+            buffer=first.buffer.copy(),
+        )
+        table = self.table.copy()
+        place_own(
+            table, *obstacles.solids, *obstacles[1:], q,
+            checks.margins, checks.parts, shown, bounds, allowed,
+            scratch.travel, scratch.near, scratch.near_bounds, scratch.work, scratch.full,
+            scratch.stack, scratch.buffer,
+        )  # fmt: skip
+        tree = shared.tree._replace(q=q)
+        return KernelArrays(shared.robot, obstacles, tree, shared.movers, checks, scratch), table
+
+
+@lru_cache(maxsize=64)
+def group_arrays(
+    moving: MovingBodies,
+    robot: RobotModel,
+    group: str,
+    joint: SceneJoint | None,
+    q: bytes,
+    checked: bytes,
+) -> GroupArrays:
+    """Has the arrays filled.
+
+    Args:
+        q: float64 values of all joints (n,); those that move must be within their limits.
+        checked: uint8 (P, P), whether two parts must not touch.
+    """
+    from galley.collision.kernel.edges import functions
+    from galley.collision.kernel.packed import pack, row_of
+    from galley.collision.kernel.prepare import prepare
+
+    still = np.zeros((len(moving.part), 20), dtype=np.float32)
+    still[:, ATTACHED] = moving.part >= moving.own
+    tree = _tree(moving, robot, group, joint, np.frombuffer(q).copy())
+    checks = _checks(moving, len(tree.moving))
+    nothing = np.empty((0, 12), dtype=np.float32)
+    arrays = KernelArrays(
+        moving.robot,
+        Obstacles(
+            Solids(nothing, nothing, nothing), nothing, nothing, nothing, np.empty(0, np.int64)
+        ),
+        tree,
+        MovingSolids(moving.solids, moving.part, moving.frame, moving.pose, moving.ball, still),
+        checks,
+        _scratch(moving, len(tree.q), checks),
+    )
+    counts = np.empty(6, dtype=np.int64)
+    ensure(KERNEL)
+    table = pack(arrays, functions())
+    apart = np.frombuffer(checked, dtype=np.uint8).copy().reshape(len(moving.names), -1)
+    prepare(table, moving.all_joints, moving.carries, moving.span, apart, counts)
+    # The lists may be shorter than the arrays.
+    tree = tree._replace(active=tree.active[: counts[0]])
+    table[row_of(KinematicTree, "active"), 1] = counts[0]
+    listed = {name: getattr(checks, name)[: counts[k]] for name, k in _LISTED.items()}
+    for name, rows in listed.items():
+        table[row_of(Checks, name), 1] = len(rows)
+    return GroupArrays(arrays._replace(tree=tree, checks=checks._replace(**listed)), table)
+
+
+def _tree(
+    moving: MovingBodies, robot: RobotModel, group: str, joint: SceneJoint | None, q: Array
+) -> KinematicTree:
+    """The joints, those of a group moving, the others at q (n,)."""
+    joints, (low, high, weights, step) = moving_joints(robot, group, joint)
+    frame, X_FL = collision_model(robot).tree.link(robot.tool_link)
+    return KinematicTree(
+        q=q,
+        moving=joints,
+        low=low,
+        high=high,
+        weights=weights,
+        step=step,
+        parent=moving.parent,
+        fixed=moving.fixed,
+        prismatic=moving.prismatic,
+        active=np.empty(len(q), dtype=np.int64),
+        tool=np.array([*row12(X_FL @ robot.X_LT), frame], dtype=np.float64),
+    )
+
+
+def _margins(margin: float) -> NDArray[np.float32]:
+    return np.array([margin + ROUNDING, _SELF_MARGIN, 1.0], dtype=np.float32)
+
+
+def _checks(moving: MovingBodies, k: int) -> Checks:
+    """Room for the lists of what is checked where ``k`` joints move; no obstacles."""
+    most = moving.pairs
+    return Checks(
+        margins=_margins(0.0),
+        parts=np.empty(len(moving.robot.part_frame), dtype=np.int64),
+        solid_parts=np.empty(len(moving.part), dtype=np.int64),
+        obstacles=np.empty(0, dtype=np.int64),
+        bounds=np.full((6, LANES), 1e6, dtype=np.float32),
+        allowed=np.zeros((len(moving.names), 1), dtype=np.uint8),
+        sphere_pairs=np.empty((most, 2), dtype=np.int64),
+        mixed_pairs=np.empty((most, 2), dtype=np.int64),
+        solid_pairs=np.empty((most, 2), dtype=np.int64),
+        reach=np.empty((len(moving.names), k), dtype=np.float32),
+        sphere_pair_reach=np.empty((most, k), dtype=np.float32),
+        mixed_pair_reach=np.empty((most, k), dtype=np.float32),
+        solid_pair_reach=np.empty((most, k), dtype=np.float32),
+    )
+
+
+def _scratch(moving: MovingBodies, n: int, checks: Checks) -> Scratch:
+    """Working memory for ``n`` joints."""
+    robot, most = moving.robot, moving.pairs
+    clusters = int(np.diff(robot.part_cluster).max(initial=1))
+    spheres = int(np.diff(robot.cluster_sphere).max(initial=1))
+    parts, solids = len(checks.parts), len(checks.solid_parts)
+    spare = 3 * (clusters + spheres) + 1
+    sizes = (n, 12 * (n + 1), 3 * parts, 3 * solids, 1, 1, 1, spare, n, 6 * (n + 1), parts)
+    return Scratch(
+        travel=np.zeros((3, len(checks.reach) + 3 * most), dtype=np.float32),
+        near=np.empty((3, clusters), dtype=np.int64),
+        near_bounds=np.zeros_like(checks.bounds),
+        work=np.zeros((n + 5, 12)),
+        full=np.zeros(n),
+        stack=np.empty((_STACK, 2)),
+        layout=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) * LANES,
+        buffer=np.zeros(LANES * int(sum(sizes)), dtype=np.float32),
+    )

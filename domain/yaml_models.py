@@ -1,0 +1,476 @@
+"""YAML files read by pydantic models: all errors at once, each at its line and column.
+
+Scalars reach the models as text, so that a name like ``on`` is no truth value; null is ``NULL``,
+which no type accepts. Each YAML node knows its file and line, so nodes of several files can be
+merged into one tree.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
+
+from galley.domain.errors import BadInput, InputError, SourceLocation, closest_match, did_you_mean
+from galley.domain.files import read_text
+from galley.domain.parameters import Quantity, parameters
+from galley.domain.shipped import shipped_file
+from galley.domain.yaml_nodes import document
+
+_log = logging.getLogger(__name__)
+LARGEST_FILE = 2**21  # bytes: some 20,000 shapes; YAML is read at 100 to 700 kB/s
+LARGEST = 1e6  # magnitude of any number; engines overflow beyond
+NULL = object()
+At = tuple[int | str, ...]  # the keys and indices that lead to a value
+_Value = TypeVar("_Value")
+_Model = TypeVar("_Model", bound=BaseModel)
+
+# What pydantic's kinds of error are called here: {got} describes a value, {value} is its text.
+_WHOLE = "must be a whole number, got {value}"
+_NO_NUMBER = "expected a number, got {got}"
+_NO_WORD = "expected a word, got {got}"
+_NO_LIST = "expected a list, got {got}"
+_NO_MAPPING = "expected a mapping of keys to values, got {got}"
+_WORDS = {
+    "greater_than": "must be greater than {gt:g}, got {value}",
+    "greater_than_equal": "must be at least {ge:g}, got {value}",
+    "less_than_equal": "must be at most {le:g}, got {value}",
+    "finite_number": "must be a finite number, got {value}",
+    "float_parsing": _NO_NUMBER,
+    "float_type": _NO_NUMBER,
+    "int_parsing": _WHOLE,
+    "int_type": _NO_NUMBER,
+    "string_type": _NO_WORD,
+    "literal_error": _NO_WORD,
+    "enum": _NO_WORD,
+    "tuple_type": _NO_LIST,
+    "dict_type": _NO_MAPPING,
+    "model_type": _NO_MAPPING,
+    "dataclass_type": _NO_MAPPING,
+    "too_short": "expected at least {min_length} entries, got {actual_length}",
+    "too_long": "expected at most {max_length} entries, got {actual_length}",
+    "value_error": "{error}",
+}
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")  # of models, of dataclasses
+
+
+@dataclass(frozen=True)
+class Length:
+    """Annotates a list of exactly ``n`` values.
+
+    pydantic's own bounds count wrong elements as missing, and say one bound only.
+    """
+
+    n: int
+    of: str = "numbers"
+
+    def __get_pydantic_core_schema__(self, kind: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._checked, handler(kind))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {**handler(schema), "minItems": self.n, "maxItems": self.n}
+
+    def _checked(self, values: Any) -> Any:
+        if isinstance(values, list) and len(values) != self.n:
+            raise ValueError(f"expected {self.n} {self.of}, got {len(values)}")
+        return values
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError(f"has a character that can't be printed: '{text}'")
+    return text
+
+
+def _ordered(ends: tuple[float, ...]) -> tuple[float, ...]:
+    if ends[0] > ends[1]:
+        raise ValueError(f"the lower bound {ends[0]:g} is above the upper bound {ends[1]:g}")
+    return ends
+
+
+def _wide(ends: tuple[float, ...]) -> tuple[float, ...]:
+    if ends[0] == ends[1]:
+        raise ValueError(f"must be wider than 0, got [{ends[0]:g}, {ends[1]:g}]")
+    return ends
+
+
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)]
+FromZero = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Word = Annotated[
+    str,
+    AfterValidator(_printable),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}),  # a label 7 is a word too
+]
+Flag = Annotated[
+    Literal["true", "false"],
+    AfterValidator(lambda text: text == "true"),
+    WithJsonSchema({"type": "boolean"}),
+]
+Pair = Annotated[tuple[Number, ...], Length(2)]
+Triple = Annotated[tuple[Number, ...], Length(3)]
+Sizes = Annotated[tuple[Positive, ...], Length(3)]
+Range = Annotated[Pair, AfterValidator(_ordered)]
+WideRange = Annotated[Range, AfterValidator(_wide)]
+
+
+class FileModel(BaseModel):
+    """A mapping with fixed keys; any other key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def given(self, *keys: str) -> dict[str, Any]:
+        """Those of the keys, or of all, that the file gives, with their values."""
+        keys = keys or tuple(type(self).model_fields)
+        return {key: getattr(self, key) for key in keys if key in self.model_fields_set}
+
+    def exactly_one(self, *keys: str) -> str:
+        """The one key of several that the file gives.
+
+        Raises:
+            ValueError: it gives none, or more.
+        """
+        given = self.given(*keys)
+        if len(given) != 1:
+            raise ValueError(f"needs exactly one of {', '.join(keys)}, has {len(given)}")
+        return next(iter(given))
+
+
+def parameter_fields(model: type, required: Collection[str] = ()) -> dict[str, Any]:
+    """The parameters of a dataclass, see ``parameters``, as fields of ``create_model``."""
+
+    def field(name: str, default: Any, quantity: Quantity) -> Any:
+        def check(number: float) -> float:
+            try:
+                return quantity.checked(name, number)
+            except ValueError:
+                raise ValueError(f"must be {quantity.rule}, got {number:g}") from None
+
+        kind: Any = float if quantity.infinite else Number
+        return Annotated[kind, AfterValidator(check)], ... if name in required else default
+
+    return {
+        each.name: field(each.name, each.default, each.metadata["quantity"])
+        for each in parameters(model)
+    }
+
+
+def named(section: str) -> Any:
+    """A check that a word is one of the names in the validation's context under ``section``.
+
+    Any word will do if there are none: the section could not be read.
+    """
+
+    def check(word: str, info: ValidationInfo) -> str:
+        known = (info.context or {}).get(section)
+        return word if known is None else _checked_name(word, known)
+
+    return AfterValidator(check)
+
+
+def one_of(known: Collection[str]) -> Any:
+    """A check that a word is one of several."""
+    return AfterValidator(lambda word: _checked_name(word, known))
+
+
+def _checked_name(word: str, known: Collection[str]) -> str:
+    if word not in known:
+        context = {"error": unknown("value", word, known), "name": word}
+        raise PydanticCustomError("value_error", "{error}", context)
+    return word
+
+
+class YamlFile:
+    """A YAML file, and the errors found in it so far.
+
+    Attributes:
+        path: the file, shipped with Galley if a bare name says so.
+        root: its document.
+        errors: the errors.
+        removed: names that a file removes from the one it extends, each with its node.
+    """
+
+    def __init__(self, path: str | Path, marks: tuple[str, ...] = ()) -> None:
+        """Parse a file.
+
+        Args:
+            path: the file.
+            marks: words of which the file must contain one. If it has none, error messages quote
+                nothing from it, since it may have been named by mistake.
+
+        Raises:
+            BadInput: the file is missing, empty, or not YAML.
+        """
+        self.path = shipped_file(path)
+        self.root = _parsed(self.path, marks)
+        self.errors: list[InputError] = []
+        self.removed: dict[str, yaml.Node] = {}
+
+    def model(self, kind: type[_Model], context: Any = None) -> _Model | None:
+        """What the file holds, by a model; None, and the errors recorded, if it is not that.
+
+        Args:
+            kind: the model.
+            context: for its validators.
+        """
+        data = self.data()
+        try:
+            return kind.model_validate(data, context=context)
+        except ValidationError as invalid:
+            self._record(kind, invalid.errors(include_url=False))
+            return None
+
+    def read(self, kind: type[_Model], context: Any = None) -> _Model:
+        """As ``model``.
+
+        Raises:
+            BadInput: every error found.
+        """
+        found = self.model(kind, context)
+        self.finish()
+        assert found is not None
+        return found
+
+    def data(self) -> Any:
+        """The document as dictionaries, lists and text; see the module."""
+        return self._data(self.root, (), {})
+
+    def _data(self, node: yaml.Node, at: At, known: dict[int, Any]) -> Any:
+        if isinstance(node, yaml.ScalarNode):
+            if is_null(node):
+                return NULL
+            value = str(node.value)
+            if node.tag == "tag:yaml.org,2002:float" and re.search("nan|inf", value, re.IGNORECASE):
+                return float(value.replace(".", ""))
+            return value
+        if id(node) not in known:  # an alias may even contain itself
+            made: Any = known.setdefault(id(node), {} if isinstance(node, yaml.MappingNode) else [])
+            if isinstance(node, yaml.MappingNode):
+                for name, (_, below) in self.pairs(node, at).items():
+                    made[name] = self._data(below, (*at, name), known)
+            else:
+                made += [self._data(each, (*at, i), known) for i, each in enumerate(node.value)]
+        return known[id(node)]
+
+    def names(self, section: str) -> tuple[str, ...] | None:
+        """The names in a mapping of the document; None if there is no such mapping."""
+        _, node, known = self._found((section,))
+        if not known or not isinstance(node, yaml.MappingNode):
+            return None
+        return tuple(str(key.value) for key, _ in node.value)
+
+    def pairs(self, node: yaml.Node, at: At) -> dict[str, tuple[yaml.Node, yaml.Node]]:
+        """Key and value of each entry of a mapping; a name that is given twice is an error."""
+        found: dict[str, tuple[yaml.Node, yaml.Node]] = {}
+        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            name = str(key.value)
+            if name in found:
+                self.fault((*at, name), "is given twice", key)
+            if name not in found or is_null(found[name][1]):  # that one was the slip
+                found[name] = (key, value)
+        return found
+
+    def node(self, at: At) -> yaml.Node:
+        """The value at a path, or the last one on the way there."""
+        return self._found(at)[1]
+
+    def _found(self, at: At) -> tuple[yaml.Node, yaml.Node, At]:
+        """The node that stands for a value in messages, the value, and the path as far as it goes.
+
+        A part that the file does not have is a missing key, or pydantic's: a union's case, a
+        validator's name, the ``[key]`` of a mapping.
+        """
+        place = node = self.root
+        known: At = ()
+        for part in at:
+            if isinstance(node, yaml.MappingNode):
+                pairs = [pair for pair in node.value if pair[0].value == part]
+            elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+                pairs = [(each, each) for each in node.value[part : part + 1]]
+            else:
+                pairs = []
+            if pairs:
+                place, node = pairs[0]
+                known = (*known, part)
+        return place, node, known
+
+    def fault(self, at: At, what: str, place: yaml.Node | None = None) -> None:
+        """Record an error in the value at a path; ``place`` overrides where that is."""
+        found, _, known = self._found(at)
+        file, line = node_place(place or found)
+        key = dotted(at if place else known)
+        error = InputError(file, line, None, f"{key}: {what}" if key else what)
+        if error not in self.errors:
+            self.errors.append(error)
+
+    def warn(self, at: At, what: str) -> None:
+        """Log a warning about the value at a path: it is allowed, but may be a mistake."""
+        place, _, known = self._found(at)
+        file, line = node_place(place)
+        _log.warning("%s", InputError(file, line, None, f"{dotted(known)}: {what}"))
+
+    def made(self, at: At, make: Callable[[], _Value]) -> _Value | None:
+        """What ``make`` returns; its ValueError is an error at the path, and gives None."""
+        try:
+            return make()
+        except ValueError as error:
+            self.fault(at, str(error))
+            return None
+
+    def bad_input(self) -> BadInput:
+        """The errors as an exception: this file's first, in the order of lines."""
+        own = str(self.path)
+        return BadInput(
+            sorted(self.errors, key=lambda e: (e.file != own, e.file, e.line or 0, e.what))
+        )
+
+    def finish(self) -> None:
+        """Raise BadInput if any error was recorded."""
+        if self.errors:
+            raise self.bad_input()
+
+    def places(self) -> dict[str, SourceLocation]:
+        """File and line of each dotted key."""
+        return dict(_places(self.root, ()))
+
+    def _record(self, kind: type[BaseModel], found: list[ErrorDetails]) -> None:
+        meant = set()  # a misspelt key is not missing, too
+        for error in found:
+            if error["type"] in _UNKNOWN:
+                *above, name = error["loc"]
+                known = _fields_at(kind, above)
+                meant.add((*above, closest_match(str(name), known)))
+                self.fault(error["loc"], unknown("key", str(name), known))
+        for error in found:
+            if error["type"] in ("missing", "missing_argument"):
+                if error["loc"] not in meant:
+                    self.fault(error["loc"][:-1], f"needs the key '{error['loc'][-1]}'")
+            elif error["type"] not in _UNKNOWN:
+                self._record_value(error)
+
+    def _record_value(self, error: ErrorDetails) -> None:
+        node, context = self.node(error["loc"]), error.get("ctx", {})
+        got, value = _described(node), getattr(node, "value", "")
+        removed = self.removed.get(context.get("name", ""))
+        if removed is not None:
+            self.fault(error["loc"], f"names '{value}', which is removed here", removed)
+        elif error["type"] in ("literal_error", "enum") and isinstance(value, str):
+            known = re.findall("'([^']*)'", context["expected"])
+            self.fault(error["loc"], unknown("value", value, known))
+        else:
+            words = _WORDS.get(error["type"], error["msg"])
+            self.fault(error["loc"], words.format(got=got, value=value, **context))
+
+
+def _parsed(path: Path, marks: tuple[str, ...]) -> yaml.Node:
+    text = read_text(path, LARGEST_FILE)
+    unrelated = bool(marks) and not any(mark in text for mark in marks)
+    try:
+        node = document(text, str(path))
+    except RecursionError:
+        raise BadInput.one(path, "is nested too deeply") from None
+    except yaml.YAMLError as error:
+        raise _not_yaml(path, text, error, quote=not unrelated) from None
+    if node is None:
+        raise BadInput.one(path, "is empty", 1)
+    if unrelated:
+        raise BadInput.one(path, f"needs the key '{marks[0]}'", 1)
+    return node
+
+
+def _not_yaml(path: Path, text: str, error: yaml.YAMLError, quote: bool) -> BadInput:
+    """The refusal of a file that PyYAML can't parse, where it says."""
+    if isinstance(error, yaml.reader.ReaderError):
+        before = text[: error.position]
+        line, column = before.count("\n") + 1, error.position - before.rfind("\n")
+        return BadInput.one(path, f"not valid YAML: {error.reason}", line, column)
+    assert isinstance(error, yaml.MarkedYAMLError)
+    context = error.context or ""
+    # What is never closed shows at the end of the file: the mistake is where it begins.
+    begins = re.search("quoted|flow", context) and error.context_mark
+    mark = begins or error.problem_mark or error.context_mark
+    assert mark is not None
+    said = f": {context} {error.problem or ''}".rstrip() if quote else ""
+    return BadInput.one(path, f"not valid YAML{said}", mark.line + 1, mark.column + 1)
+
+
+def is_null(node: yaml.Node) -> bool:
+    """Whether the value is ``null`` or missing."""
+    return isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"
+
+
+def node_place(node: yaml.Node) -> SourceLocation:
+    """The file and line of a value or key."""
+    return SourceLocation(str(node.start_mark.name), int(node.start_mark.line) + 1)
+
+
+def dotted(at: At) -> str:
+    """A path as messages have it: ``items.block.shapes[0]``."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in at)
+    return "".join(parts).lstrip(".")
+
+
+def _places(node: yaml.Node, at: At) -> Iterator[tuple[str, SourceLocation]]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            below = (*at, str(key.value))
+            yield dotted(below), node_place(key)
+            yield from _places(value, below)
+    elif isinstance(node, yaml.SequenceNode):
+        for i, each in enumerate(node.value):
+            yield dotted((*at, i)), node_place(each)
+            yield from _places(each, (*at, i))
+
+
+def _described(node: yaml.Node) -> str:
+    if isinstance(node, yaml.MappingNode):
+        return "a mapping"
+    if isinstance(node, yaml.SequenceNode):
+        return "a list"
+    return f"'{node.value}'" if node.value else "nothing"
+
+
+def unknown(what: str, word: str, known: Collection[str]) -> str:
+    """The message on a word that is none of the known ones; ``what`` is ``key`` or ``value``."""
+    hint = did_you_mean(word, known) or f"; known are {', '.join(known) or 'none'}"
+    return f"unknown key{hint}" if what == "key" else f"unknown value '{word}'{hint}"
+
+
+def _fields_at(kind: Any, at: Sequence[int | str]) -> list[str]:
+    """The keys of the model at a path of errors below a model."""
+    for part in at:
+        kind = _bare(kind)
+        if isinstance(kind, type):
+            kind = get_type_hints(kind, include_extras=True)[str(part)]
+        else:  # of a list, or a mapping with names of the user's choice
+            kind = next(each for each in reversed(get_args(kind)) if each is not Ellipsis)
+    kind = _bare(kind)
+    return [each.name for each in fields(kind)] if is_dataclass(kind) else list(kind.model_fields)
+
+
+def _bare(kind: Any) -> Any:
+    """A type without its annotations and without None."""
+    while get_origin(kind) is Annotated or NoneType in get_args(kind):
+        kind = next(each for each in get_args(kind) if each is not NoneType)
+    return kind

@@ -1,0 +1,119 @@
+"""Trained networks: their weights by name, and the file that they are kept in (extra ``planar``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from galley import __version__
+from galley.domain.errors import BadInput
+from galley.domain.files import read_bytes, write_atomically
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Tree = TypeVar("Tree")
+_OPTIONS: dict[str, Any] = {"compiler_options": {"xla_cpu_multi_thread_eigen": False}}
+
+
+def write_checkpoint(
+    path: Path | str, number: int, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write a checkpoint whole or not at all.
+
+    Args:
+        number: of the format. settings: plain data of JSON.
+
+    Raises:
+        BadInput, OSError: as ``domain.files.atomic_file``.
+    """
+    text = json.dumps({"format": number, "galley": __version__, **settings})
+    write_atomically(path, save(dict(arrays), metadata={"settings": text}))
+
+
+def read_checkpoint(
+    path: Path | str, number: int, command: str
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Settings and arrays of what ``write_checkpoint`` has written.
+
+    Args:
+        number: of the format. command: that writes such files, for messages.
+
+    Raises:
+        BadInput: the file is missing, damaged, of another kind or format.
+    """
+    data = read_bytes(path)
+    try:
+        arrays = load(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        settings = json.loads(header["__metadata__"]["settings"])
+        found = settings["format"]
+    except (SafetensorError, ValueError, KeyError, TypeError):
+        raise BadInput.one(path, f"is not a checkpoint of {command}") from None
+    if found != number:
+        raise BadInput.one(path, f"is a checkpoint of format {found}, expected {number}")
+    return settings, arrays
+
+
+def reproducible(function: Callable[P, T]) -> Callable[P, T]:
+    """``equinox.filter_jit``, with each product of matrices in one thread of the processor.
+
+    With several threads the last bits of a product depend on their number, and on what else the
+    machine does. How many cores the process may use still decides how XLA divides other loops.
+    """
+    return eqx.filter_jit(function, **_OPTIONS)
+
+
+def named_arrays(tree: Any) -> Iterator[tuple[str, Any]]:
+    """Arrays, or their shapes, by name, such as ``phi.layers[0].weight``."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(eqx.filter(tree, _is_array)):
+        yield jax.tree_util.keystr(path).lstrip("."), leaf
+
+
+def filled(tree: Tree, arrays: Iterable[Any]) -> Tree:
+    """A tree with these arrays, in the order of ``named_arrays``."""
+    parts, static = eqx.partition(tree, _is_array)
+    values = [jnp.asarray(each) for each in arrays]
+    full: Tree = eqx.combine(jax.tree.unflatten(jax.tree.structure(parts), values), static)
+    return full
+
+
+def filled_by_name(tree: Tree, arrays: Mapping[str, NDArray[Any]]) -> Tree:
+    """A tree with the arrays of its names, which must have its shapes and types, and be finite.
+
+    Raises:
+        KeyError: a name is missing. ValueError: an array doesn't fit.
+    """
+    found = []
+    for name, leaf in named_arrays(tree):
+        value = arrays[name]
+        if value.shape != leaf.shape or value.dtype != leaf.dtype or not np.isfinite(value).all():
+            what = f"is not a finite {leaf.dtype} array of shape {leaf.shape}"
+            raise ValueError(f"{name} {what}")
+        found.append(value)
+    return filled(tree, found)
+
+
+def random_weights(tree: Tree, seed: int) -> Tree:
+    """Weights and biases, uniform up to the inverse root of a layer's inputs or of its width.
+
+    Args:
+        tree: with shapes in place of weights, or with weights.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = [leaf.shape for _, leaf in named_arrays(tree)]
+    weights = (rng.uniform(-1.0, 1.0, size) / np.sqrt(size[-1]) for size in sizes)
+    return filled(tree, (each.astype(np.float32) for each in weights))
+
+
+def _is_array(leaf: Any) -> bool:
+    return hasattr(leaf, "shape")  # an array, or the shape of one

@@ -1,0 +1,111 @@
+"""YAML files of a pushing simulation: its config, and outlines of bodies.
+
+A config:
+
+shape: T          # or L, rectangle, a file of vertices beside this one
+mass: 0.5         # kg; every parameter of PushConfig may stand here
+goal_theta: 0.0
+arm:              # optional: every parameter of ArmConfig
+  links: [0.2, 0.2, 0.2]
+
+An outline:
+
+vertices:  # in m, around the outline in either direction
+  - [0.00, 0.00]
+  - [0.12, 0.04]
+  - [0.00, 0.08]
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import AfterValidator, Field, ValidationInfo, create_model
+
+from galley.domain.shipped import shipped_file
+from galley.domain.yaml_models import (
+    FileModel,
+    Pair,
+    Positive,
+    Word,
+    YamlFile,
+    parameter_fields,
+)
+from galley.planar.geometry.polygon import Polygon
+from galley.planar.pushing.config import ArmConfig, PushConfig
+from galley.planar.pushing.shapes import SHAPES, shape
+
+_ENDINGS = (".yaml", ".yml")
+
+
+def _outline(vertices: tuple[Any, ...]) -> tuple[Any, ...]:
+    Polygon(np.array(vertices).reshape(-1, 2))
+    return vertices
+
+
+def _shape(name: str) -> str:
+    if name not in SHAPES and not name.endswith(_ENDINGS):
+        known = ", ".join(SHAPES)
+        raise ValueError(f"'{name}': must be one of {known}, or a .yaml file of vertices")
+    return name
+
+
+def _only(vertices: Any, info: ValidationInfo) -> Any:
+    if info.data.get("shape") is not None:
+        raise ValueError("say either shape or vertices")
+    return vertices
+
+
+_Vertices = Annotated[tuple[Pair, ...], AfterValidator(_outline)]
+_Arm: Any = create_model(
+    "_Arm",
+    __base__=FileModel,
+    links=(Annotated[tuple[Positive, ...], Field(min_length=1)], ()),
+    **parameter_fields(ArmConfig),
+)
+_Config: Any = create_model(
+    "_Config",
+    __base__=FileModel,
+    shape=(Annotated[Word, AfterValidator(_shape)], None),
+    vertices=(Annotated[_Vertices, AfterValidator(_only)], None),
+    arm=(_Arm, None),
+    **parameter_fields(PushConfig),
+)
+
+
+class _OutlineFile(FileModel):
+    vertices: _Vertices
+
+
+def load_config(path: str | Path) -> PushConfig:
+    """A config from a YAML file; what it leaves out has its default.
+
+    Raises:
+        BadInput: an unknown key, or a value out of its bounds; messages have file and line.
+    """
+    file = YamlFile(path)
+    values = file.read(_Config).given()
+    if "arm" in values:
+        values["arm"] = ArmConfig(**values["arm"].given())
+    if "vertices" in values:
+        values["shape"] = Polygon(np.array(values.pop("vertices")))
+    elif "shape" in values:
+        name = values["shape"]
+        beside = shipped_file(name, file.path.parent)
+        values["shape"] = shape(name) if name in SHAPES else load_outline(beside)
+    try:
+        return PushConfig(**values)
+    except ValueError as error:  # what concerns the whole: substeps, a goal beyond the table
+        file.fault((str(error).split(" = ")[0],), str(error))
+        raise file.bad_input() from None
+
+
+def load_outline(path: str | Path) -> Polygon:
+    """The outline in a YAML file; see the module.
+
+    Raises:
+        BadInput: not such a file, or not a simple polygon; the message has file and line.
+    """
+    return Polygon(np.array(YamlFile(path).read(_OutlineFile).vertices))

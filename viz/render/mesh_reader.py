@@ -1,0 +1,118 @@
+"""Meshes of files as they are drawn: with normals, and in the colours of their materials."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from galley.domain.frames import Array
+from galley.domain.meshes import MeshPart, read_parts
+from galley.viz.render.meshes import Pixels, VisualMesh, joined, plain
+
+_FEW_TEXELS = 40  # a triangle with fewer gets one colour
+_UNIFORM = 12  # of 255; a triangle whose texture varies by less gets one colour
+
+_one_at_a_time = threading.Lock()
+
+
+def read_visual(path: Path | str) -> tuple[VisualMesh, bool]:
+    """The mesh in an OBJ or STL file, and whether it has its own colours; the latest are cached.
+
+    Without normals in the file, shading is flat.
+
+    Raises:
+        ValueError: malformed contents; names the file.
+        BadInput: the file can't be read.
+    """
+    path = Path(path)
+    with _one_at_a_time:  # a second thread waits for the cached result
+        return _kept(path, path.stat().st_mtime_ns if path.exists() else 0)
+
+
+@lru_cache(maxsize=32)
+def _kept(path: Path, _: int) -> tuple[VisualMesh, bool]:
+    parts = read_parts(path)
+    return _welded(joined(list(map(_drawn, parts)))), any(p.color is not None for p in parts)
+
+
+def _drawn(part: MeshPart) -> VisualMesh:
+    """The part in its colours, every corner of a triangle a point of its own."""
+    corners = part.triangles.ravel()
+    points = part.points[corners]
+    a, b, c = points.reshape(-1, 3, 3).transpose(1, 0, 2)
+    flat = np.cross(b - a, c - a)
+    flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-20)
+    flat = np.repeat(flat, 3, axis=0)
+    normals = flat if part.normals is None else part.normals[corners]
+    # Windings must agree with the normals, for backs of facets are not drawn.
+    order = np.arange(len(corners), dtype=np.int32).reshape(-1, 3)
+    turned = (flat * normals).sum(axis=1).reshape(-1, 3).sum(axis=1) < 0.0
+    order[turned] = order[turned][:, ::-1]
+    mesh = plain(points, normals, order)
+    if part.color is not None:
+        mesh = mesh.painted(part.color.tolist())
+    if part.uvs is None or part.texture is None:
+        return mesh
+    return textured(replace(mesh, uvs=part.uvs[corners]), part.texture)
+
+
+def textured(mesh: VisualMesh, texture: Pixels) -> VisualMesh:
+    """The mesh with a texture (h, w, 3), or its colour where it hardly varies within a triangle."""
+    corners = mesh.uvs[mesh.triangles]
+    samples = _sampled(texture, corners)
+    (a, b), (c, d) = (corners[:, 1:] - corners[:, :1]).transpose(1, 2, 0)
+    texels = 0.5 * np.abs(a * d - b * c) * texture.shape[0] * texture.shape[1]
+    uniform = (np.ptp(samples, axis=1).max(axis=1) < _UNIFORM) | (texels < _FEW_TEXELS)
+    colors = mesh.colors.copy()
+    colors[uniform] *= samples[uniform].mean(axis=1) / 255.0
+    return replace(
+        mesh,
+        colors=colors,
+        pictures=np.where(uniform, -1, 0).astype(np.int32),
+        textures=() if uniform.all() else (texture,),
+    )
+
+
+def picture(file: Path) -> Pixels:
+    """An image file's pixels (h, w, 3)."""
+    from PIL import Image  # few meshes have a texture
+
+    with Image.open(file) as opened:
+        return np.asarray(opened.convert("RGB"), dtype=np.uint8)
+
+
+def _welded(mesh: VisualMesh) -> VisualMesh:
+    """The mesh with identical points merged."""
+    uvs = mesh.uvs.copy()
+    uvs[mesh.triangles[mesh.pictures < 0].ravel()] = 0.0  # no longer used
+    rows = np.concatenate([mesh.points, mesh.normals, uvs], axis=1).astype(np.float32)
+    rows += 0.0  # no negative zeros
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * 8))).ravel()
+    _, first, index = np.unique(whole, return_index=True, return_inverse=True)
+    # In the order of their use by triangles, for locality in memory.
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    first, index = first[order], rank[index.ravel()]
+    return replace(
+        mesh,
+        points=mesh.points[first],
+        normals=mesh.normals[first],
+        uvs=uvs[first],
+        triangles=index[mesh.triangles].astype(np.int32),
+    )
+
+
+def _sampled(texture: Pixels, uvs: Array) -> Array:
+    """Colours (t, 15, 3) of a texture, sampled in triangles with corners uvs (t, 3, 2)."""
+    steps = [(i / 4, j / 4, 1 - (i + j) / 4) for i in range(5) for j in range(5 - i)]
+    shares = np.array(steps) * 0.96 + 0.04 / 3.0  # a little inside
+    u, v = np.moveaxis(np.einsum("sk,tkc->tsc", shares, uvs), 2, 0)
+    height, width = texture.shape[:2]
+    column = np.clip(((u - np.floor(u)) * width).astype(int), 0, width - 1)
+    row = np.clip((((1.0 - v) - np.floor(1.0 - v)) * height).astype(int), 0, height - 1)
+    return np.asarray(texture[row, column], dtype=np.float64)
