@@ -1,10 +1,11 @@
 """The command line: ``galley``, ``python -m galley`` and ``python engine.py``.
 
-One file per command, with its options (``add_arguments``, ``EPILOG``) and its work (``command``);
-or a folder with one file per subcommand and their table (``COMMANDS``, ``EPILOG``). Only the called
-command is imported, and heavy libraries only when it runs.
+One file per command: its work, ``command(options) -> int``, takes a dataclass that declares the
+options (``common/options.py``), and ``EPILOG`` ends the help; or a folder with one file per
+subcommand and their table (``COMMANDS``, ``EPILOG``). Only the called command is imported, and
+heavy libraries only when it runs.
 
-- ``common/``: argument types and options that several share, the terminal, sweeps
+- ``common/``: options, those that several share, the terminal, sweeps
 
 The planar systems, learning and studies bring their own commands (``galley.planar.commands``).
 """
@@ -137,8 +138,10 @@ def _add_commands(
         if hasattr(module, "COMMANDS"):
             _add_commands(each, module.__name__, module.COMMANDS, words[1:], whole)
         else:
-            module.add_arguments(each)
-            each.set_defaults(function=module.command)
+            from galley.cli.common.options import add_options, options_of
+
+            add_options(each, options_of(module.command))
+            each.set_defaults(command=module.command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -174,18 +177,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     """Read the command line and run its command."""
-    options, unknown = parser(*arguments).parse_known_args(arguments)
+    read, unknown = parser(*arguments).parse_known_args(arguments)
     if unknown:
-        _refuse_unknown(options, unknown)
+        _refuse_unknown(read, unknown)
+    from galley.cli.common.options import options_of, read_options
+
     signal.signal(signal.SIGTERM, _interrupt)
-    command: Callable[[argparse.Namespace], int] = options.function
+    command: Callable[[Any], int] = read.command
     try:
-        return command(options)
+        return command(read_options(options_of(command), read))
     except BadInput as error:
         _say(str(error))
         return BAD_INPUT
     except argparse.ArgumentTypeError as error:  # conflicting options
-        _say(f"{options.parser.prog}: error: {error}")
+        _say(f"{read.parser.prog}: error: {error}")
         return BAD_INPUT
     except KeyboardInterrupt:
         kept = (
@@ -215,9 +220,9 @@ def _say(text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def _refuse_unknown(options: argparse.Namespace, unknown: list[str]) -> NoReturn:
+def _refuse_unknown(read: argparse.Namespace, unknown: list[str]) -> NoReturn:
     """End with the usage of the command itself, and the option that may have been meant."""
-    command: argparse.ArgumentParser = options.parser
+    command: argparse.ArgumentParser = read.parser
     known = re.findall(r"--[\w-]+", command.format_usage())
     hints = (did_you_mean(word.split("=")[0], known) for word in unknown if word.startswith("--"))
     hint = next(filter(None, hints), "")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import plural
+from galley.cli.common.options import argument, option
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
@@ -34,38 +35,38 @@ examples:
 The exit status is 1 also if the run passes but its goal is not reached."""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley check``."""
-    p.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a states.npz")
-    p.add_argument("--scene", type=Path, help="scene file (default: the run's own)")
-    p.add_argument("--domain", type=Path, help="PDDL domain (default: the run's own)")
-    p.add_argument("--problem", type=Path, help="PDDL problem (default: the run's own)")
-    p.add_argument("--json", action="store_true", help="print the verdict as JSON")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley check``."""
+
+    run: Path = argument("a run's folder, or a states.npz", "RUN")
+    scene: Path | None = option(None, "scene file (default: the run's own)")
+    domain: Path | None = option(None, "PDDL domain (default: the run's own)")
+    problem: Path | None = option(None, "PDDL problem (default: the run's own)")
+    json: bool = option(False, "print the verdict as JSON")
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Validate and print; 0 only without violations, with the goal reached if there is one, and
     with the files unchanged since the run."""
     from galley.cli.common.progress import Printer
     from galley.results.stored import read_run
     from galley.validation import validate_run
 
-    stored = read_run(arguments.run, arguments.scene)
-    goal = stored.goal(arguments.domain, arguments.problem)
+    stored = read_run(options.run, options.scene)
+    goal = stored.goal(options.domain, options.problem)
     log, mixed = stored.executed, stored.mixed()
     for change in stored.changes:
         print(f"warning: {change}", file=sys.stderr)
     printer, began = Printer(), time.perf_counter()
 
     def progress(share: float) -> None:
-        if not arguments.json and time.perf_counter() - began > _SILENT_S:
+        if not options.json and time.perf_counter() - began > _SILENT_S:
             printer.fraction("checking", share)
 
-    try:
+    with printer:
         verdict = validate_run(stored.scene, log, goal, progress)
-    finally:
-        printer.close()
-    if arguments.json:
+    if options.json:
         print(json.dumps(_as_json(stored, verdict), indent=1))
     else:
         _print(printer, stored, verdict)

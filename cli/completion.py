@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-SHELLS = ("bash", "zsh", "fish")
+from galley.cli.common.options import argument
 
 EPILOG = """The script knows this version's commands and options: write it again after an update.
 
@@ -16,12 +18,14 @@ examples:
   source <(galley completion bash)                  in this bash only"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley completion``."""
-    p.add_argument("shell", choices=SHELLS, help="the shell that is to complete")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley completion``."""
+
+    shell: Literal["bash", "zsh", "fish"] = argument("the shell that is to complete")
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Print the script."""
     import shtab
 
@@ -29,7 +33,7 @@ def command(arguments: argparse.Namespace) -> int:
 
     whole = parser(whole=True)
     _complete_files(whole)
-    print(shtab.complete(whole, arguments.shell))
+    print(shtab.complete(whole, options.shell))
     return 0
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+from galley.cli.common.options import argument
 
 SCHEMA = "scene.schema.json"  # the first line of the template names it
 
@@ -21,21 +24,23 @@ examples:
 FOLDER must be new or empty."""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley new``."""
-    p.add_argument("what", choices=("kitchen",), help="what to begin with")
-    p.add_argument("folder", type=Path, metavar="FOLDER", help="for the files: new, or empty")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley new``."""
+
+    what: Literal["kitchen"] = argument("what to begin with")
+    folder: Path = argument("for the files: new, or empty", "FOLDER")
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Write the folder and say what to do next."""
     from galley.domain.files import atomic_folder
     from galley.domain.scene.format import schema_text
     from galley.domain.shipped import TEMPLATES
 
-    folder: Path = arguments.folder
+    folder = options.folder
     with atomic_folder(folder) as partial:
-        for path in sorted((TEMPLATES / arguments.what).iterdir()):
+        for path in sorted((TEMPLATES / options.what).iterdir()):
             (partial / path.name).write_bytes(path.read_bytes())
         (partial / SCHEMA).write_text(schema_text())
     print(f"""{folder}: kitchen.yaml, domain.pddl, task.pddl. It runs as it is; next:

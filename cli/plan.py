@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from galley.cli.common.arguments import count, plural, positive
+from galley.cli.common.arguments import Count, Positive, plural
+from galley.cli.common.options import argument, option
 from galley.domain.failure import Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -21,92 +22,79 @@ _SILENT_S = 2.0  # before progress is shown
 _SEARCHES = ("bfs", "astar", "gbfs")  # of galley.planning.search, which is imported late
 _REMOVED = {"fd-optimal": "astar (least cost)", "fd-lama": "gbfs (some plan, quickly)"}
 
-EPILOG = (
-    "searches:\n"
-    "  bfs      breadth-first search: fewest actions (default)\n"
-    "  astar    A*: least cost\n"
-    "  gbfs     greedy best-first search with the FF heuristic: any plan, for large tasks\n\n"
-    "examples:\n"
-    "  galley plan domain.pddl problem.pddl > task.plan\n"
-    "  galley plan domain.pddl problem.pddl --top-k 5          the five cheapest plans\n"
-    "  galley plan domain.pddl problem.pddl --search gbfs --time-limit 60\n\n"
-    "PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,\n"
-    "conditional and universal effects, action costs."
-)
+EPILOG = """searches:
+  bfs      breadth-first search: fewest actions (default)
+  astar    A*: least cost
+  gbfs     greedy best-first search with the FF heuristic: any plan, for large tasks
 
+examples:
+  galley plan domain.pddl problem.pddl > task.plan
+  galley plan domain.pddl problem.pddl --top-k 5          the five cheapest plans
+  galley plan domain.pddl problem.pddl --search gbfs --time-limit 60
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley plan``."""
-    p.add_argument("domain", type=Path, help="PDDL domain")
-    p.add_argument("problem", type=Path, help="PDDL problem")
-    p.add_argument(
-        "--search",
-        type=_search,
-        choices=_SEARCHES,
-        help="search algorithm; see below (default bfs)",
-    )
-    p.add_argument(
-        "--top-k",
-        type=count,
-        metavar="K",
-        help="print the K cheapest plans that visit no state twice",
-    )
-    p.add_argument("--json", action="store_true", help="print the plan and statistics as JSON")
-    p.add_argument("--node-limit", type=count, metavar="N", help="give up after expanding N states")
-    p.add_argument(
-        "--time-limit", type=positive, metavar="S", help="give up after S seconds of search"
-    )
-    p.add_argument(
-        "--memory-limit",
-        type=positive,
-        metavar="MIB",
-        help="give up when the process uses this much (default: half of the machine's memory)",
-    )
+PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,
+conditional and universal effects, action costs."""
 
 
 def _search(name: str) -> str:
-    """The name of a search; for a removed one, exit with its replacement."""
+    """The name of a search; a removed one is refused with its replacement."""
     if name in _REMOVED:
-        print(
-            f"galley plan: --search {name} was removed: Fast Downward is now a peer of the "
-            f"benchmarks; use {_REMOVED[name]}",
-            file=sys.stderr,
+        raise argparse.ArgumentTypeError(
+            f"{name} was removed: Fast Downward is now a peer of the benchmarks; "
+            f"use {_REMOVED[name]}"
         )
-        raise SystemExit(2)
     return name
 
 
-def command(arguments: argparse.Namespace) -> int:
-    """Print a plan or the K cheapest, one action per line, then statistics."""
-    if arguments.top_k is not None and arguments.search is not None:
-        print("galley plan: --top-k has its own search; leave out --search", file=sys.stderr)
-        return 2
-    from galley.domain.pddl.reader import read_task
-    from galley.planning import (
-        LimitReached,
-        SearchLimits,
-        ground,
-        search,
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley plan``.
+
+    Raises:
+        ValueError: options that don't go together.
+    """
+
+    domain: Path = argument("PDDL domain")
+    problem: Path = argument("PDDL problem")
+    search: Annotated[str, _search] | None = option(
+        None, "search algorithm; see below (default bfs)", choices=_SEARCHES
     )
+    top_k: Count | None = option(None, "print the K cheapest plans that visit no state twice", "K")
+    json: bool = option(False, "print the plan and statistics as JSON")
+    node_limit: Count | None = option(None, "give up after expanding N states")
+    time_limit: Positive | None = option(None, "give up after S seconds of search", "S")
+    memory_limit: Positive | None = option(
+        None,
+        "give up when the process uses this much (default: half of the machine's memory)",
+        "MIB",
+    )
+
+    def __post_init__(self) -> None:
+        if self.top_k is not None and self.search is not None:
+            raise ValueError("--top-k has its own search; leave out --search")
+
+
+def command(options: Options) -> int:
+    """Print a plan or the K cheapest, one action per line, then statistics."""
+    from galley.domain.pddl.reader import read_task
+    from galley.planning import LimitReached, SearchLimits, ground, search
     from galley.planning.limits import default_memory_mib
 
     began = time.perf_counter()
-    domain, problem = read_task(arguments.domain, arguments.problem)
+    domain, problem = read_task(options.domain, options.problem)
     read = time.perf_counter()
     progress = _Progress("grounding", "combinations of objects")
     limits = SearchLimits(
-        nodes=arguments.node_limit,
-        seconds=arguments.time_limit,
-        memory_mib=arguments.memory_limit or default_memory_mib(),
+        nodes=options.node_limit,
+        seconds=options.time_limit,
+        memory_mib=options.memory_limit or default_memory_mib(),
         progress=progress,
     )
     try:
-        try:
+        with progress:
             task = ground(domain, problem, limits)
-        finally:
-            progress.end()
     except LimitReached as stopped:
-        return _refuse(stopped.failure, arguments, {"plan": None})
+        return _refuse(stopped.failure, options, {"plan": None})
     progress.doing, progress.counted = "searching", "states expanded"
     grounded = time.perf_counter()
     limits = replace(limits, spent=grounded - read)
@@ -116,16 +104,14 @@ def command(arguments: argparse.Namespace) -> int:
         "read_s": round(read - began, 6),
         "ground_s": round(grounded - read, 6),
     }
-    if arguments.top_k is not None:
-        return _top_k(task, arguments, limits, figures, progress)
-    method = arguments.search or "bfs"
-    try:
+    if options.top_k is not None:
+        return _top_k(task, options.top_k, options, limits, figures, progress)
+    method = options.search or "bfs"
+    with progress:
         plan = search(task, method, limits)
-    finally:
-        progress.end()
     if isinstance(plan, Failure):
-        return _refuse(plan, arguments, {"plan": None})
-    if arguments.json:
+        return _refuse(plan, options, {"plan": None})
+    if options.json:
         data = {"status": "solved", "search": method, **_as_json(plan)}
         data |= {
             "expanded": plan.expanded,
@@ -149,34 +135,35 @@ def command(arguments: argparse.Namespace) -> int:
 
 def _top_k(
     task: Task,
-    arguments: argparse.Namespace,
+    most: int,
+    options: Options,
     limits: SearchLimits,
     figures: dict[str, Any],
     progress: _Progress,
 ) -> int:
-    """Print up to ``--top-k`` plans by increasing cost, each as soon as it is found."""
+    """Print up to ``most`` plans by increasing cost, each as soon as it is found."""
     from galley.planning import plans
     from galley.planning.operators import cost_text
 
     began = time.perf_counter()
     iterator = plans(task, limits)
     found: list[Plan] = []
-    for plan in islice(iterator, min(arguments.top_k, sys.maxsize)):
+    for plan in islice(iterator, min(most, sys.maxsize)):
         progress.end()
         found.append(plan)
-        if not arguments.json:
+        if not options.json:
             cost = cost_text(plan.cost)
             print(f"; plan {len(found)}: cost {cost}, {plural(len(plan.actions), 'action')}")
             for action in plan.actions:
                 print(action)
     progress.end()
     spent = time.perf_counter() - began
-    stopped = iterator.failure if len(found) < arguments.top_k else None
+    stopped = iterator.failure if len(found) < most else None
     if not found and stopped is not None:
-        return _refuse(stopped, arguments, {"plans": []})
+        return _refuse(stopped, options, {"plans": []})
     limit = stopped is not None and stopped.kind is FailureKind.BUDGET
-    complete = len(found) < arguments.top_k and not limit
-    if arguments.json:
+    complete = len(found) < most and not limit
+    if options.json:
         data = {
             "status": "limit" if limit else "solved",
             "plans": [_as_json(plan) for plan in found],
@@ -189,14 +176,14 @@ def _top_k(
         tail = "; there are no more" if complete else ""
         print(f"; {plural(len(found), 'plan')} in {1e3 * spent:.1f} ms{tail}")
     if limit:
-        print(f"limit: {len(found)} of {arguments.top_k} plans; {stopped}", file=sys.stderr)
+        print(f"limit: {len(found)} of {most} plans; {stopped}", file=sys.stderr)
         return 1
     return 0
 
 
-def _refuse(failure: Failure, arguments: argparse.Namespace, empty: dict[str, Any]) -> int:
+def _refuse(failure: Failure, options: Options, empty: dict[str, Any]) -> int:
     status = "limit" if failure.kind is FailureKind.BUDGET else "unsolvable"
-    if arguments.json:
+    if options.json:
         _print_json({"status": status, **empty, "failure": failure.as_json()})
     print(f"{status}: {failure}", file=sys.stderr)
     return 1
@@ -227,6 +214,11 @@ class _Progress:
         self._shown = True
         text = f"{self.doing}: {count:,} {self.counted}, {spent:.0f} s (Ctrl-C to stop)"
         print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
     def end(self) -> None:
         """Erase the line."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
+
+from galley.cli.common.arguments import check_output
+from galley.cli.common.options import argument, option
 
 EPILOG = """what it shows:
   The verdict and why, the plan with the times of each action, recoveries and learned constraints, a
@@ -18,44 +21,33 @@ examples:
   galley report runs/mine --scene moved/kitchen.yaml        the scene file is elsewhere now"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley report``."""
-    p.add_argument("run", type=Path, metavar="RUN", help="a run's folder")
-    p.add_argument(
-        "--out", type=Path, metavar="FILE", help="of the page (default: RUN/report.html)"
-    )
-    p.add_argument("--scene", type=Path, metavar="FILE", help="scene (default: the run's own)")
-    p.add_argument(
-        "--replay",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="put the 3D replay into it, most of its size (default: yes)",
-    )
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley report``."""
+
+    run: Path = argument("a run's folder", "RUN")
+    out: Path | None = option(None, "of the page (default: RUN/report.html)", "FILE")
+    scene: Path | None = option(None, "scene (default: the run's own)", "FILE")
+    replay: bool = option(True, "put the 3D replay into it, most of its size")
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Write the page and say where it is; 0 also for a run that failed."""
     from galley.cli.common.progress import Printer
     from galley.domain.errors import BadInput
-    from galley.domain.files import check_writable
     from galley.results.page.page import write_page
     from galley.results.run_folder import PAGE, REPORT, UNFINISHED
 
-    run: Path = arguments.run
-    out: Path = arguments.out or run / PAGE
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise BadInput.one(out, "--out writes a file that ends in .html")
+    run = options.run
+    out = options.out or run / PAGE
     if not run.is_dir():
         raise BadInput.one(run, f"is no run's folder: it has no {REPORT}")
-    if arguments.out is None and (run / UNFINISHED).exists():
+    if options.out is None and (run / UNFINISHED).exists():
         what = f"its run has not ended, or was cut short (see {UNFINISHED}): write elsewhere, --out"
         raise BadInput.one(run, what)
-    check_writable(out)
-    printer = Printer()
-    printer.stage(f"reading {run}")
-    try:
-        made = write_page(run, out, arguments.scene, replay=arguments.replay)
-    finally:
-        printer.close()
+    check_output(out, ".html", ".htm")
+    with Printer() as printer:
+        printer.stage(f"reading {run}")
+        made = write_page(run, out, options.scene, replay=options.replay)
     printer.console.print(f"open {made.path} ({made.size / 1e6:.1f} MB)")
     return 0

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from galley.cli.common.arguments import (
-    count,
-    given,
-    index,
-    motion_options,
-    optimize_option,
-    positive,
-    task_files,
-    task_options,
-)
+from galley.cli.common.arguments import Count, Index, Positive
+from galley.cli.common.options import given, group, option
+from galley.cli.common.shared import Motion, Optimizer, TaskFiles, optimize_option
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
@@ -40,118 +34,88 @@ examples:
   galley run --execute kinematic            no physics: the motions happen exactly as planned"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley run``."""
-    task_options(p)
-    p.add_argument(
-        "--skills",
-        type=Path,
-        metavar="FILE",
-        help="Python file with your own skills for the domain's actions (docs/own_skills.md)",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley run``; those without a value here have the default of ``RunOptions``."""
+
+    task: TaskFiles = group(TaskFiles())
+    skills: Path | None = option(
+        None,
+        "Python file with your own skills for the domain's actions (docs/own_skills.md)",
+        "FILE",
     )
-    p.add_argument(
-        "--planner",
-        choices=("rrt-connect", "rrt", "anytime"),
-        help="of free arm motions: RRT-Connect, the baseline RRT, or RRT-Connect that goes on "
-        "searching for shorter paths (default rrt-connect; with --checker pybullet it is rrt, also "
-        "for the base)",
+    planner: Literal["rrt-connect", "rrt", "anytime"] | None = option(
+        None,
+        "of free arm motions: RRT-Connect, the baseline RRT, or RRT-Connect that goes on searching "
+        "for shorter paths (default rrt-connect; with --checker pybullet it is rrt, also for the "
+        "base)",
     )
-    p.add_argument(
-        "--checker",
-        choices=("kernel", "pybullet"),
-        default="kernel",
-        help="collision checker for planning: the compiled kernel, or PyBullet with the baseline "
-        "RRT in Python, which is many times slower (default kernel)",
+    checker: Literal["kernel", "pybullet"] = option(
+        "kernel",
+        "collision checker for planning: the compiled kernel, or PyBullet with the baseline RRT in "
+        "Python, which is many times slower",
     )
-    p.add_argument(
-        "--arrival",
-        choices=("box", "l1"),
-        default="box",
-        help="goal test of the baseline RRT: a box, or the L1 norm (default box)",
-    )
-    optimize_option(
-        p,
+    arrival: Literal["box", "l1"] = option("box", "goal test of the baseline RRT: box, or L1 norm")
+    optimize: Optimizer = optimize_option(
         ": smooth, splines proven free at all times; time-optimal, the planned path with rounded "
         "corners, as fast as possible; shortest, the baseline QP on the arm's paths; none, the "
-        "path with a stop at each corner",
+        "path with a stop at each corner"
     )
-    p.add_argument(
-        "--execute",
-        choices=("physics", "kinematic", "files", "none"),
-        default="physics",
-        help="physics: PyBullet's dynamics with monitoring and recovery; kinematic: joint states "
-        "set over time, fast and without forces; files: kinematic, and files for a real arm in "
-        "OUT/robot; none: stop after planning (default physics)",
+    execute: Literal["physics", "kinematic", "files", "none"] = option(
+        "physics",
+        "physics: PyBullet's dynamics with monitoring and recovery; kinematic: joint states set "
+        "over time, fast and without forces; files: kinematic, and files for a real arm in "
+        "OUT/robot; none: stop after planning",
     )
-    p.add_argument(
-        "--noise",
-        metavar="HOW",
-        help="random errors of the simulated world and of observations: low, moderate, high, or "
+    noise: str | None = option(
+        None,
+        "random errors of the simulated world and of observations: low, moderate, high, or "
         "KEY=NUMBER,... with the keys friction and mass (shares), position and observation (m), "
         "turn and observation_turn (rad) (default: none)",
+        "HOW",
     )
-    p.add_argument(
-        "--fault",
-        metavar="FAULT",
-        help="inject faults: nudge:ITEM, topple:ITEM, slippery:ITEM, stuck:DRAWER, "
+    fault: str | None = option(
+        None,
+        "inject faults: nudge:ITEM, topple:ITEM, slippery:ITEM, stuck:DRAWER, "
         "stuck-for-good:DRAWER, push-base; several are separated by commas (docs/disturbances.md)",
+        "FAULT",
     )
-    p.add_argument(
-        "--recoveries",
-        type=index,
-        metavar="N",
-        help="most recoveries before the run gives up (default 8)",
+    recoveries: Index | None = option(None, "most recoveries before the run gives up (default 8)")
+    node_limit: Count | None = option(None, "most states that the task planner expands")
+    view: bool = option(
+        False,
+        "show planning and execution live in the browser, at an address that only this machine can "
+        "open: base poses and grasps tried, the path found, the robot",
     )
-    p.add_argument(
-        "--node-limit", type=count, metavar="N", help="most states that the task planner expands"
+    html: bool = option(
+        True, "write report.html, a few seconds (default: yes; galley report makes it later)"
     )
-    p.add_argument(
-        "--view",
-        action="store_true",
-        help="show planning and execution live in the browser, at an address that only this "
-        "machine can open: base poses and grasps tried, the path found, the robot",
-    )
-    p.add_argument(
-        "--html",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="write report.html, a few seconds (default: yes; galley report makes it later)",
-    )
-    p.add_argument(
-        "--effort",
-        type=positive,
-        default=1.0,
-        metavar="X",
-        help="multiplies how many refinements are tried before the search gives up (default 1)",
-    )
-    motion_options(p)
+    effort: Positive = option(1.0, "multiplies how many refinements the search tries", "X")
+    motion: Motion = group(Motion())
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Run the pipeline; exit status 0 only if the goal holds in the executed geometry."""
-    implied = "rrt" if arguments.checker == "pybullet" else "rrt-connect"
-    arguments.planner = arguments.planner or implied
-    if arguments.checker == "pybullet" and arguments.planner != implied:
+    implied = "rrt" if options.checker == "pybullet" else "rrt-connect"
+    planner = options.planner or implied
+    if options.checker == "pybullet" and planner != implied:
         raise argparse.ArgumentTypeError(
-            f"--planner {arguments.planner} needs --checker kernel; "
+            f"--planner {planner} needs --checker kernel; "
             "in PyBullet the baseline RRT plans: --planner rrt"
         )
-    if arguments.execute != "physics" and (arguments.noise or arguments.fault):
-        named = "--noise" if arguments.noise else "--fault"
+    if options.execute != "physics" and (options.noise or options.fault):
+        named = "--noise" if options.noise else "--fault"
         raise argparse.ArgumentTypeError(f"{named} needs --execute physics")
     from galley.cli.common.progress import Printer
     from galley.engine import record_run
     from galley.execution.disturbance.noise import parse_noise
-    from galley.stages import Options
+    from galley.stages import Options as RunOptions
 
-    options = given(arguments, Options) | task_files(arguments)
-    if arguments.noise is not None:
-        options["noise"] = parse_noise(arguments.noise)
-    printer = Printer()
-    try:
-        run = record_run(Options(**options), printer, view=arguments.view)
-    finally:
-        printer.close()
+    chosen = given(options, RunOptions) | options.task.paths() | {"planner": planner}
+    if options.noise is not None:
+        chosen["noise"] = parse_noise(options.noise)
+    with Printer() as printer:
+        run = record_run(RunOptions(**chosen), printer, view=options.view)
     return _print_result(printer, run)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from galley.cli.common.arguments import check_output
+from galley.cli.common.options import argument, option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 
@@ -23,36 +26,6 @@ EPILOG = """examples:
 A scene passes if it is well-formed, and nothing collides at the start."""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley scene``."""
-    p.add_argument("file", type=Path, help="scene file, YAML (docs/scene.md)")
-    p.add_argument(
-        "--schema",
-        action=_PrintSchema,
-        nargs=0,
-        help="print the JSON Schema of scene files, by which editors complete them, and exit",
-    )
-    p.add_argument(
-        "domain", type=Path, nargs="?", help="PDDL domain of a task whose objects to check"
-    )
-    p.add_argument("problem", type=Path, nargs="?", help="PDDL problem of the task")
-    p.add_argument(
-        "--out", type=Path, metavar="PNG", help="the picture (default: the scene's name with .png)"
-    )
-    p.add_argument(
-        "--picture",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="draw the scene (default: yes)",
-    )
-    p.add_argument(
-        "--view",
-        action="store_true",
-        help="then show the scene in the browser, at an address that only this machine can open, "
-        "until Ctrl-C",
-    )
-
-
 class _PrintSchema(argparse.Action):
     """Prints the schema and exits, as ``--help`` does."""
 
@@ -63,28 +36,50 @@ class _PrintSchema(argparse.Action):
         raise SystemExit(0)
 
 
-def command(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley scene``."""
+
+    file: Path = argument("scene file, YAML (docs/scene.md)")
+    schema: None = option(
+        None,
+        "print the JSON Schema of scene files, by which editors complete them, and exit",
+        action=_PrintSchema,
+        nargs=0,
+    )
+    domain: Path | None = argument("PDDL domain of a task whose objects to check", default=None)
+    problem: Path | None = argument("PDDL problem of the task", default=None)
+    out: Path | None = option(None, "the picture (default: the scene's name with .png)", "PNG")
+    picture: bool = option(True, "draw the scene")
+    view: bool = option(
+        False,
+        "then show the scene in the browser, at an address that only this machine can open, until "
+        "Ctrl-C",
+    )
+
+
+def command(options: Options) -> int:
     """Check the scene and the task's objects, print the objects, write the picture."""
     from galley.cli.common.progress import Printer
     from galley.collision.backends.pybullet_world import PyBulletWorld
     from galley.collision.scene_check import check_start
-    from galley.domain.files import check_writable
     from galley.domain.pddl.reader import read_domain, read_problem
     from galley.domain.scene.reader import load_scene
     from galley.robots.catalog import robot_of
     from galley.tamp.binding import check_init, tamp_task
 
-    if arguments.domain is not None and arguments.problem is None:
-        raise BadInput.one(arguments.domain, "a domain needs its problem: FILE DOMAIN PROBLEM")
-    scene = load_scene(arguments.file)
-    if arguments.domain is not None:
-        domain = read_domain(arguments.domain)
-        problem = read_problem(arguments.problem, domain)
+    if options.domain is not None and options.problem is None:
+        raise BadInput.one(options.domain, "a domain needs its problem: FILE DOMAIN PROBLEM")
+    scene = load_scene(options.file)
+    task = None
+    if options.domain is not None and options.problem is not None:
+        domain = read_domain(options.domain)
+        problem = read_problem(options.problem, domain)
         task = tamp_task(scene, domain, problem)
     robot = robot_of(scene.robot)
     with PyBulletWorld(scene, robot) as world:
         check_start(world)
-        if arguments.domain is not None:
+        if task is not None:
             check_init(task)
     printer = Printer()
     printer.console.print(
@@ -92,18 +87,16 @@ def command(arguments: argparse.Namespace) -> int:
         f"bodies, {len(scene.joints)} joints, {len(scene.items)} items"
     )
     printer.console.print(_objects(scene, robot))
-    if arguments.picture:
+    if options.picture:
         from galley.viz.render.scene_picture import draw_scene
 
-        path: Path = arguments.out or Path(f"{Path(arguments.file).stem}.png")
-        if path.suffix.lower() != ".png":
-            raise BadInput.one(path, "the picture is a PNG: --out must end in .png")
-        check_writable(path)
+        path = options.out or Path(f"{options.file.stem}.png")
+        check_output(path, ".png")
         logging.getLogger("galley").setLevel(logging.ERROR)
         printer.stage("drawing")
         draw_scene(scene, robot, path)
         printer.console.print(f"picture: {path}")
-    if arguments.view:
+    if options.view:
         from galley.cli.common.browser import serve
         from galley.viz.replay.bodies import Bodies, open_meshcat
 
@@ -114,10 +107,7 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _objects(scene: Scene, robot: RobotModel) -> PlainTable:
-    table = PlainTable()
-    for name in ("PDDL object", "is a", "in the scene"):
-        table.add_column(name)
-    table.add_column("details", fold=True)
+    table = PlainTable("PDDL object", "is a", "in the scene", "~details")
     for binding in scene.bindings:
         table.add_row(binding.object, binding.kind, binding.target, _details(scene, robot, binding))
     return table

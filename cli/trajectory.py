@@ -6,12 +6,12 @@ import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from galley.cli.common.arguments import index, sample_rate
+from galley.cli.common.arguments import Index, SampleRate, check_output
+from galley.cli.common.options import argument, option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
-from galley.domain.files import check_writable
 from galley.results.run_folder import REPORT
 
 if TYPE_CHECKING:
@@ -33,72 +33,62 @@ EPILOG = """examples:
 The exit status is 1 also if a trajectory exceeds a limit of the robot."""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley trajectory``."""
-    p.add_argument("run", type=Path, help="a run's folder, or a trajectory's .npz")
-    p.add_argument("--motion", type=index, metavar="K", help="only motion K, counted from 0")
-    p.add_argument(
-        "--scene", type=Path, metavar="FILE", help="scene (default: the run's own, or the kitchen)"
-    )
-    p.add_argument("--csv", type=Path, metavar="FILE", help="write one motion as CSV")
-    p.add_argument(
-        "--ros", type=Path, metavar="FILE", help="write it as a ROS JointTrajectory in JSON"
-    )
-    p.add_argument(
-        "--rate", type=sample_rate, metavar="HZ", help="of both (default: CSV 1000, ROS 100)"
-    )
-    p.add_argument("--replay", type=Path, metavar="FILE", help="film the motions as .mp4")
-    p.add_argument(
-        "--torques",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="compute joint torques with Drake (default: yes)",
-    )
-    p.add_argument(
-        "--inertials",
-        choices=("identified", "urdf"),
-        help="masses and inertias of the arm: published identified ones, or the URDF's (default "
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley trajectory``."""
+
+    run: Path = argument("a run's folder, or a trajectory's .npz")
+    motion: Index | None = option(None, "only motion K, counted from 0", "K")
+    scene: Path | None = option(None, "scene (default: the run's own, or the kitchen)", "FILE")
+    csv: Path | None = option(None, "write one motion as CSV", "FILE")
+    ros: Path | None = option(None, "write it as a ROS JointTrajectory in JSON", "FILE")
+    rate: SampleRate | None = option(None, "of both (default: CSV 1000, ROS 100)")
+    replay: Path | None = option(None, "film the motions as .mp4", "FILE")
+    torques: bool = option(True, "compute joint torques with Drake")
+    inertials: Literal["identified", "urdf"] | None = option(
+        None,
+        "masses and inertias of the arm: published identified ones, or the URDF's (default "
         "identified)",
     )
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Print the table, write the outputs; 1 if a motion exceeds a limit."""
     from galley.cli.common.progress import Printer
     from galley.motion.trajectory.export import CSV_RATE
     from galley.results.stored import read_recorded
 
-    if arguments.rate is not None and not (arguments.csv or arguments.ros):
+    if options.rate is not None and not (options.csv or options.ros):
         raise argparse.ArgumentTypeError("argument --rate: belongs to --csv and --ros")
-    if arguments.inertials is not None and not arguments.torques:
+    if options.inertials is not None and not options.torques:
         raise argparse.ArgumentTypeError("argument --inertials: not allowed with --no-torques")
-    _check_outputs(arguments)
-    recorded = read_recorded(arguments.run, arguments.scene)
-    chosen = _chosen(recorded, arguments.motion)
-    if (arguments.csv or arguments.ros) and len(chosen) != 1:
+    _check_outputs(options)
+    recorded = read_recorded(options.run, options.scene)
+    chosen = _chosen(recorded, options.motion)
+    if (options.csv or options.ros) and len(chosen) != 1:
         what = f"holds {len(chosen)} motions and --csv and --ros write one: name it with --motion"
         raise BadInput.one(recorded.file, what)
-    if arguments.replay and len(chosen) > 1 and not recorded.complete:
+    if options.replay and len(chosen) > 1 and not recorded.complete:
         raise BadInput.one(recorded.file, "does not say what happens between: choose a --motion")
     for k in chosen:
         seconds = recorded.motions[k].trajectory.duration
-        if seconds * max(arguments.rate or 0.0, CSV_RATE) > _MOST:
+        if seconds * max(options.rate or 0.0, CSV_RATE) > _MOST:
             raise BadInput.one(
                 recorded.file, f"motion {k} lasts {seconds:.3g} s, too long to sample"
             )
-    inertials = (arguments.inertials or INERTIALS) if arguments.torques else None
+    inertials = (options.inertials or INERTIALS) if options.torques else None
     rows = {k: _row(recorded, k, inertials) for k in chosen}
     printer = Printer()
     printer.console.print(_table(recorded, rows))
-    if arguments.torques:
+    if options.torques:
         printer.console.print(_about_torques(recorded, rows))
-    _export(arguments, recorded, chosen[0], printer)
+    _export(options, recorded, chosen[0], printer)
     for k, row in rows.items():
         for fault in row.faults:
             print(f"motion {k}: {fault}", file=sys.stderr)
     status = int(any(row.faults for row in rows.values()))
-    if arguments.replay:
-        status = max(status, _replay(recorded, chosen, arguments.replay, printer))
+    if options.replay:
+        status = max(status, _replay(recorded, chosen, options.replay, printer))
     return status
 
 
@@ -113,17 +103,15 @@ class Row:
     faults: tuple[str, ...]
 
 
-def _check_outputs(arguments: argparse.Namespace) -> None:
+def _check_outputs(options: Options) -> None:
     """Refuse outputs that can't be written, before writing any."""
-    for option, suffix in _OUTPUTS:
-        path: Path | None = getattr(arguments, option)
+    for name, suffix in _OUTPUTS:
+        path: Path | None = getattr(options, name)
         if path is None:
             continue
-        if path.suffix.lower() != suffix:
-            raise BadInput.one(path, f"--{option} writes a file that ends in {suffix}")
         if path.name == REPORT:
             raise BadInput.one(path, "is a run's report; choose another name")
-        check_writable(path, suffix if option == "replay" else "")
+        check_output(path, suffix, option=f"--{name}")
 
 
 def _chosen(recorded: Recorded, motion: int | None) -> tuple[int, ...]:
@@ -169,13 +157,9 @@ def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
 
 
 def _table(recorded: Recorded, rows: dict[int, Row]) -> PlainTable:
-    table = PlainTable(spare=("of joint", "length", "group", "jerk %", "acc %"))
-    table.add_column("motion", right=True)
-    for name in ("action", "phase", "group"):
-        table.add_column(name)
-    for name in ("s", "length", "vel %", "acc %", "jerk %", "torque %"):
-        table.add_column(name, right=True)
-    table.add_column("of joint")
+    figures = (">s", ">length", ">vel %", ">acc %", ">jerk %", ">torque %")
+    names = (">motion", "action", "phase", "group", *figures, "of joint")
+    table = PlainTable(*names, spare=("of joint", "length", "group", "jerk %", "acc %"))
     last = ""
     for k, row in rows.items():
         action, _, phase = recorded.lines[k].partition(" | ")
@@ -209,17 +193,17 @@ def _about_torques(recorded: Recorded, rows: dict[int, Row]) -> str:
     return f"torques: {where}{checks[k]}; {source} masses and inertias, no friction{load}"
 
 
-def _export(arguments: argparse.Namespace, recorded: Recorded, k: int, printer: Printer) -> None:
+def _export(options: Options, recorded: Recorded, k: int, printer: Printer) -> None:
     from galley.motion.trajectory.export import CSV_RATE, ROS_RATE, write_csv, write_ros
 
     trajectory = recorded.motions[k].trajectory
     group = recorded.robot.group(trajectory.group)
-    if arguments.csv:
-        count = write_csv(arguments.csv, trajectory, group, arguments.rate or CSV_RATE)
-        printer.console.print(f"{arguments.csv}: {count} rows")
-    if arguments.ros:
-        count = write_ros(arguments.ros, trajectory, group, arguments.rate or ROS_RATE)
-        printer.console.print(f"{arguments.ros}: {count} points")
+    if options.csv:
+        count = write_csv(options.csv, trajectory, group, options.rate or CSV_RATE)
+        printer.console.print(f"{options.csv}: {count} rows")
+    if options.ros:
+        count = write_ros(options.ros, trajectory, group, options.rate or ROS_RATE)
+        printer.console.print(f"{options.ros}: {count} points")
 
 
 def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
@@ -232,22 +216,9 @@ def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Pr
     lines = tuple(recorded.lines[k] or f"trajectory {k} | " for k in chosen)
     with PyBulletWorld(recorded.scene, recorded.robot) as world:
         log = execute_all(KinematicExecutor(world, recorded.states[chosen[0]]), motions, lines)
-    printer.stage("filming")
-    try:
-        info = film(
-            log,
-            recorded.scene,
-            recorded.robot,
-            path,
-            FilmOptions(fps=20.0),
-            progress=lambda done, total: printer.fraction("filming", done / total),
-        )
-    except BadInput:
-        raise
-    except (RuntimeError, ValueError) as error:
-        print(f"no film: {error}", file=sys.stderr)
+    options = FilmOptions(fps=20.0)
+    info = printer.film(film, log, recorded.scene, recorded.robot, path, options)
+    if info is None:
         return 1
-    finally:
-        printer.close()
     printer.console.print(f"{path}: {info.duration_s:.1f} s")
     return 0

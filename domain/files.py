@@ -32,6 +32,33 @@ def read_text(path: Path | str, largest: int = MAX_FILE_BYTES) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def read_pairs(path: Path | str, what: str) -> list[tuple[int, float, float]]:
+    """The two numbers of each line of a CSV file, after the line's number; it may have a header.
+
+    Raises:
+        BadInput: a line has no two numbers; ``what`` says which are expected.
+    """
+    pairs = []
+    for line, text in enumerate(read_text(path).splitlines(), 1):
+        cells = [cell.strip().strip('"') for cell in text.split(",")]
+        if not any(cells) or (line == 1 and len(cells) == 2 and not any(map(_is_number, cells))):
+            continue  # empty, or a header
+        try:
+            first, second = map(float, cells)
+        except ValueError:
+            raise BadInput.one(path, f"expected {what}", line) from None
+        pairs.append((line, first, second))
+    return pairs
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def not_utf8(path: Path | str, data: bytes, at: int) -> BadInput:
     """The refusal of a text file for its byte at index ``at``."""
     before = data[:at]

@@ -6,14 +6,13 @@ journal   job, digest, result    -> a line of a JSONL file    read by the next c
 ```
 """
 
-from galley.sweeps.engines import ENGINES, LostJob, MissingRay, available_cores, sweep
+from galley.sweeps.engines import ENGINES, LostJob, available_cores, sweep
 from galley.sweeps.journal import Journal, digest
 
 __all__ = [
     "ENGINES",
     "Journal",
     "LostJob",
-    "MissingRay",
     "available_cores",
     "digest",
     "sweep",

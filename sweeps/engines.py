@@ -22,11 +22,13 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any, TypeVar
 
+from galley.domain.errors import BadInput
+
 logger = logging.getLogger(__name__)
 ENGINES = ("process", "ray")
 _TRIES = 2  # attempts at a job whose worker dies
 _GRACE_S = 5.0  # for a process to end after its pipe closed
-_MISSING = "--engine ray needs Ray: pip install 'galley-tamp[ray]'"
+_MISSING = "needs Ray: pip install 'galley-tamp[ray]'"
 
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
@@ -42,10 +44,6 @@ class LostJob:
 
     why: str
     trace: str = ""
-
-
-class MissingRay(RuntimeError):
-    """Ray is not installed; the message says how to install it."""
 
 
 def available_cores() -> int:
@@ -77,7 +75,7 @@ def sweep(
 
     Raises:
         ValueError: unknown engine, or fewer than one worker.
-        MissingRay: Ray is not installed.
+        BadInput: Ray is not installed; the message says how to install it.
         KeyboardInterrupt: once all workers have ended.
     """
     if engine not in ENGINES:
@@ -249,9 +247,9 @@ def _ray() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "ray":
             raise
-        raise MissingRay(_MISSING) from None
+        raise BadInput.one("--engine ray", _MISSING) from None
     if not hasattr(ray, "init"):  # a folder of that name
-        raise MissingRay(_MISSING)
+        raise BadInput.one("--engine ray", _MISSING)
     return ray
 
 

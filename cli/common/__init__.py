@@ -1,6 +1,7 @@
 """What several commands share.
 
-- ``arguments``: argument types, and options that several commands share
+- ``options``: a command's options, as a dataclass; ``shared``: those that several commands have
+- ``arguments``: their types
 - ``progress``, ``tables``: the terminal
 - ``browser``: opens a page; ``study``: the base of commands that run a sweep
 """

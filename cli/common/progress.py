@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from galley.cli.common.tables import PlainTable
+from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def _console() -> Console:
 
 
 class Printer(Listener):
-    """Prints stages, plan, refinements and the motions' table."""
+    """Prints stages, plan, refinements and the motions' table; as a context, it removes its bar."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or _console()
@@ -112,9 +114,35 @@ class Printer(Listener):
             self._shown = done
             self.console.print(f"{self._clock()}   {text} {100 * done:3.0f}%  {note}".rstrip())
 
+    def film(self, make: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
+        """Film with a bar: ``make(*arguments, progress=..., **more)``.
+
+        Returns:
+            What ``make`` does, or True; None if there is no film, and stderr says why.
+
+        Raises:
+            BadInput: as ``make``.
+        """
+        self.stage("filming")
+        try:
+            with self:
+                more["progress"] = lambda done, total: self.fraction("filming", done / total)
+                return make(*arguments, **more) or True
+        except BadInput:
+            raise
+        except (RuntimeError, ValueError) as error:
+            print(f"no film: {error}", file=sys.stderr)
+            return None
+
     def close(self) -> None:
         """Remove the bar."""
         self._end_bar()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _end_bar(self) -> None:
         self._what = ""
@@ -128,11 +156,9 @@ class Printer(Listener):
 
 def _motion_table(report: Report) -> PlainTable:
     """One row a motion: phase, planner, times, lengths, duration, clearance."""
-    table = PlainTable(spare=("RRT", "shortcut", "plan ms", "optimised", "planner"))
-    for name in ("action", "phase", "planner"):
-        table.add_column(name)
-    for name in ("plan ms", "RRT", "shortcut", "optimised", "s", "clear mm"):
-        table.add_column(name, right=True)
+    figures = (">plan ms", ">RRT", ">shortcut", ">optimised", ">s", ">clear mm")
+    spare = ("RRT", "shortcut", "plan ms", "optimised", "planner")
+    table = PlainTable("action", "phase", "planner", *figures, spare=spare)
     last = -1
     for motion in report.motions:
         record = motion.record

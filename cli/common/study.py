@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,9 +14,10 @@ from rich.live import Live
 from rich.text import Text
 
 from galley.cli.common.progress import Printer
+from galley.cli.common.shared import Sweep
 from galley.cli.common.tables import PlainTable
 from galley.domain.files import write_atomically
-from galley.sweeps import Journal, LostJob, MissingRay, available_cores, sweep
+from galley.sweeps import Journal, LostJob, available_cores, sweep
 
 _LOST = "to_repeat"  # key of a journal line: the job has no result and runs again
 _Job = TypeVar("_Job")
@@ -57,18 +57,15 @@ class NamedJob(Generic[_Job]):
 class Study(ABC, Generic[_Job, _Result]):
     """The runs of one command, and their results so far.
 
-    What it prints at the end and its summary do not depend on ``workers`` and ``engine``.
+    What it prints at the end and its summary do not depend on ``sweep``.
 
     Attributes:
         printer: prints progress and results.
         function: maps a job to a result, a ``result_type``: a dataclass of plain data.
         jobs: all jobs.
         folder: holds the journal. summaries: files that get the summary.
-        workers: jobs at a time; None for one per core. engine: ``process`` or ``ray``.
+        sweep: how many jobs at a time, and by what.
     """
-
-    COMMAND: ClassVar[str]
-    """Name of the command, for messages."""
 
     JOURNAL: ClassVar[str]
     """Name of the file with one line per run."""
@@ -82,8 +79,7 @@ class Study(ABC, Generic[_Job, _Result]):
     jobs: Sequence[NamedJob[_Job]]
     folder: Path
     summaries: Sequence[Path]
-    workers: int | None
-    engine: str
+    sweep: Sweep
     _by_index: dict[int, _Result | LostJob] = field(default_factory=dict, init=False)
     _live: Live | None = field(default=None, init=False)
 
@@ -142,9 +138,6 @@ class Study(ABC, Generic[_Job, _Result]):
         self._resume()
         try:
             self._sweep()
-        except MissingRay as error:
-            print(f"galley {self.COMMAND}: error: {error}", file=sys.stderr)
-            return 2
         finally:
             self._finish()
         return self.status()
@@ -175,7 +168,7 @@ class Study(ABC, Generic[_Job, _Result]):
 
     def _sweep(self) -> None:
         indices = [index for index in range(len(self.jobs)) if index not in self._by_index]
-        workers = min(self.workers or available_cores(), max(1, len(indices)))
+        workers = min(self.sweep.jobs or available_cores(), max(1, len(indices)))
         self._compile()
         self.printer.stage(self.announcement(len(indices), workers))
         self._save()
@@ -186,10 +179,10 @@ class Study(ABC, Generic[_Job, _Result]):
 
         console = self.printer.console
         if not (self.LIVE and console.is_terminal):
-            sweep(self.function, jobs, workers, self.engine, add)
+            sweep(self.function, jobs, workers, self.sweep.engine, add)
             return
         with Live(self.table(), console=console, transient=True) as self._live:
-            sweep(self.function, jobs, workers, self.engine, add)
+            sweep(self.function, jobs, workers, self.sweep.engine, add)
 
     def _add(self, index: int, result: _Result | LostJob) -> None:
         """Store a result first, then print it."""

@@ -33,19 +33,19 @@ class PlainTable:
     """A table without lines. Columns that do not fit are left out whole, and named below it.
 
     Args:
+        columns: their names; ``>`` before one aligns it right, ``~`` folds its text at words.
         gap: characters between columns.
         spare: names of the columns that go first where not all fit, the first of them first; then
             go the others from the right. The first column stays.
     """
 
-    def __init__(self, gap: int = 2, spare: Sequence[str] = ()) -> None:
+    def __init__(self, *columns: str, gap: int = 2, spare: Sequence[str] = ()) -> None:
         self._gap = gap
         self._spare = tuple(spare)
-        self._columns: list[_Column] = []
-
-    def add_column(self, name: str, right: bool = False, fold: bool = False) -> None:
-        """A column; its text is aligned right, or folded at words, on request."""
-        self._columns.append(_Column(name, right, fold))
+        self._columns = [
+            _Column(each.lstrip(">~"), each.startswith(">"), each.startswith("~"))
+            for each in columns
+        ]
 
     def add_row(self, *cells: Cell) -> None:
         """A row; cells that are missing at its end are empty."""

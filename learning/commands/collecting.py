@@ -5,17 +5,18 @@ A command brings a function from a seed to its ``Episode``, and the ``Collection
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from galley.cli.common.arguments import index, need, out_option, plural, worker_options
+from galley.cli.common.arguments import Index, need, plural
+from galley.cli.common.options import argument, group, option
+from galley.cli.common.shared import Workers, out_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
     from galley.learning.demonstrations import Collection, Demonstrations, Episode
 
-FORMATS = ("parquet", "zarr", "lerobot")
+Format = Literal["parquet", "zarr", "lerobot"]
 FILES_EPILOG = """results, in --out:
   episode-000017.parquet   the episode of seed 17, there as soon as it has ended
   dataset.json, README.md  settings and versions; the dataset card
@@ -33,63 +34,66 @@ The files depend on options and seeds alone, not on --workers. The same command 
 a stopped one was; more seeds append. A folder with episodes of other options is refused."""
 
 
-def collect_options(p: argparse.ArgumentParser) -> None:
-    """Add the options of a command that collects, but for how many episodes."""
-    p.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="parquet",
-        help="what learners read: the folder itself, or besides it a folder 'zarr' "
-        "(diffusion_policy's replay buffer) or 'lerobot' (v3.0) in it (default parquet)",
+@dataclass(frozen=True, kw_only=True)
+class Collecting:
+    """Of a command that collects, but for how many episodes."""
+
+    format: Format = option(
+        "parquet",
+        "what learners read: the folder itself, or besides it a folder 'zarr' (diffusion_policy's "
+        "replay buffer) or 'lerobot' (v3.0) in it",
     )
-    p.add_argument(
-        "--licence",
-        default="CC-BY-4.0",
-        metavar="SPDX",
-        help="of the episodes, for the dataset card (default CC-BY-4.0)",
+    licence: str = option("CC-BY-4.0", "of the episodes, for the dataset card", "SPDX")
+    workers: Workers = group(Workers())
+    out: Path | None = out_option()
+
+    def licensed(self, collection: Collection) -> Collection:
+        """A collection with the licence.
+
+        Raises:
+            BadInput: it is none.
+        """
+        try:
+            return replace(collection, licence=self.licence)
+        except ValueError as error:
+            raise BadInput.one("--licence", str(error)) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """A folder of episodes, and which of them."""
+
+    folder: Path = argument("of demonstrations", "DIR")
+    episode: Index | None = option(
+        None, "its place in the order of seeds, from 0 (default all)", "K"
     )
-    worker_options(p, "--workers")
-    out_option(p)
+
+    def chosen(self, episodes: Demonstrations) -> Sequence[int]:
+        """The indices of those that are asked for.
+
+        Raises:
+            BadInput: there are none, or not so many.
+        """
+        if not len(episodes):
+            raise BadInput.one(self.folder, "has no episodes")
+        if self.episode is None:
+            return range(len(episodes))
+        if self.episode >= len(episodes):
+            what = f"has {plural(len(episodes), 'episode')}: --episode is 0 to {len(episodes) - 1}"
+            raise BadInput.one(self.folder, what)
+        return [self.episode]
 
 
-def episode_option(p: argparse.ArgumentParser, default: int | None) -> None:
-    """Add which of a folder's episodes; the default None is all."""
-    shown = "all" if default is None else default
-    what = f"its place in the order of seeds, from 0 (default {shown})"
-    p.add_argument("--episode", type=index, default=default, metavar="K", help=what)
+@dataclass(frozen=True, kw_only=True)
+class StoredOne(Stored):
+    """The same; the first unless another is named."""
 
-
-def chosen_episodes(arguments: argparse.Namespace, episodes: Demonstrations) -> Sequence[int]:
-    """The indices that ``episode_option`` says.
-
-    Raises:
-        BadInput: there are none, or not so many.
-    """
-    if not len(episodes):
-        raise BadInput.one(arguments.folder, "has no episodes")
-    if arguments.episode is None:
-        return range(len(episodes))
-    if arguments.episode >= len(episodes):
-        what = f"has {plural(len(episodes), 'episode')}: --episode is 0 to {len(episodes) - 1}"
-        raise BadInput.one(arguments.folder, what)
-    return [arguments.episode]
-
-
-def licensed(collection: Collection, arguments: argparse.Namespace) -> Collection:
-    """A collection with the licence that ``collect_options`` says.
-
-    Raises:
-        BadInput: it is none.
-    """
-    try:
-        return replace(collection, licence=arguments.licence)
-    except ValueError as error:
-        raise BadInput.one("--licence", str(error)) from None
+    episode: Index = option(0, "its place in the order of seeds, from 0", "K")
 
 
 @contextmanager
-def collecting_into(arguments: argparse.Namespace, collection: Collection) -> Iterator[Path]:
-    """The folder of ``collect_options``, this command's alone, opened for a collection.
+def collecting_into(options: Collecting, collection: Collection) -> Iterator[Path]:
+    """The folder of the options, this command's alone, opened for a collection.
 
     Raises:
         BadInput: it is another collection's, can't be made, or another command writes there.
@@ -98,7 +102,7 @@ def collecting_into(arguments: argparse.Namespace, collection: Collection) -> It
     from galley.learning.demonstrations.card import INFO
     from galley.results.run_folder import check_destination, claimed, new_names
 
-    out: Path = arguments.out or next(new_names("demonstrations"))
+    out = options.out or next(new_names("demonstrations"))
     check_destination(out, "", INFO)
     out.parent.mkdir(parents=True, exist_ok=True)
     open_folder(out, collection)
@@ -107,16 +111,16 @@ def collecting_into(arguments: argparse.Namespace, collection: Collection) -> It
 
 
 def conclude(
-    out: Path, collection: Collection, arguments: argparse.Namespace, printer: Printer, pace: str
+    out: Path, collection: Collection, options: Collecting, printer: Printer, pace: str
 ) -> None:
-    """Export what a folder holds, as ``collect_options`` say, and print what that is."""
+    """Export what a folder holds, as the options say, and print what that is."""
     from galley.learning.demonstrations import read_folder
 
     found = read_folder(out)
-    if arguments.format != "parquet" and len(found):
-        printer.stage(f"exporting to {out / arguments.format}")
-        shutil.rmtree(out / arguments.format, ignore_errors=True)  # that of fewer episodes
-        export(found, collection, arguments.format, out / arguments.format)
+    if options.format != "parquet" and len(found):
+        printer.stage(f"exporting to {out / options.format}")
+        shutil.rmtree(out / options.format, ignore_errors=True)  # that of fewer episodes
+        export(found, collection, options.format, out / options.format)
     printer.stage(f"{counts(found)}{pace}: {out}")
 
 
@@ -124,10 +128,10 @@ def collect_command(
     run: Callable[[int], Episode],
     seeds: Sequence[int],
     collection: Collection,
-    arguments: argparse.Namespace,
+    options: Collecting,
     printer: Printer,
 ) -> int:
-    """Collect the episodes of seeds with ``collect_options``, export them, and say what came of it.
+    """Collect the episodes of seeds, export them, and say what came of it.
 
     Args:
         run, collection: see ``demonstrations.collect``.
@@ -136,7 +140,6 @@ def collect_command(
         The exit status: 0 if there is an episode of each seed.
     """
     from galley.learning.demonstrations import collect
-    from galley.sweeps import MissingRay
 
     ended, began = 0, time.perf_counter()
 
@@ -146,18 +149,13 @@ def collect_command(
         note = f"{done}/{total}, {successes} succeeded, {_pace(ended, time.perf_counter() - began)}"
         printer.fraction("collecting", done / total, note)
 
-    with collecting_into(arguments, collection) as out:
+    with collecting_into(options, collection) as out:
         printer.fraction("collecting", 0.0, f"0/{len(seeds)}")
-        try:
-            lost = collect(
-                run, seeds, collection, out, arguments.jobs, arguments.engine, progress=show
-            )
-        except MissingRay as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-        finally:
-            printer.close()
+        with printer:
+            workers = options.workers
+            lost = collect(run, seeds, collection, out, workers.jobs, workers.engine, progress=show)
         pace = f" ({_pace(ended, time.perf_counter() - began)})" if ended else ""
-        conclude(out, collection, arguments, printer, pace)
+        conclude(out, collection, options, printer, pace)
     for why, those in _by_reason({seed: each.why for seed, each in lost.items()}):
         print(f"no episode of seed{'s' * (len(those) > 1)} {those}: {why}", file=sys.stderr)
     return 1 if lost else 0
@@ -211,7 +209,7 @@ def open_demonstrations(folder: Path) -> tuple[Demonstrations, Collection | None
 
 
 def export(demonstrations: Demonstrations, collection: Collection, kind: str, folder: Path) -> None:
-    """Write all episodes in one of ``FORMATS``.
+    """Write all episodes in a ``Format``.
 
     Raises:
         BadInput: the episodes can't be exported, or ``folder`` is there already.
@@ -247,12 +245,8 @@ def array_table(episodes: Demonstrations, collection: Collection | None) -> Plai
         raise
     except ValueError as error:
         raise BadInput.one("demonstrations", str(error)) from None
-    table = PlainTable(spare=("dtype", "deviation", "mean"))
-    for name in ("array", "dtype", "a step"):
-        table.add_column(name)
-    for name in ("least", "most", "mean", "deviation"):
-        table.add_column(name, right=True)
-    table.add_column("is", fold=True)
+    names = ("array", "dtype", "a step", ">least", ">most", ">mean", ">deviation", "~is")
+    table = PlainTable(*names, spare=("dtype", "deviation", "mean"))
     for name, (dtype, shape) in layout.items():
         of = moments[name]
         # Of all components together: the deviation is about their own means.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from galley.cli.common.options import option
+
 OBSERVATIONS = ("state", "keypoints")
 FRAMES = ("body", "world")
 METHODS = ("diffusion", "cloning")
@@ -28,16 +30,18 @@ class Design:
         ValueError: a value out of its bounds; the message names it.
     """
 
-    method: str = "diffusion"
-    observation: str = "state"
-    frame: str = "body"
-    observation_horizon: int = 2
-    prediction_horizon: int = 16
-    action_horizon: int = 8
-    channels: int = 32
+    method: str = option(
+        "diffusion", "diffusion, or cloning: the same network without", choices=METHODS
+    )
+    observation: str = option("state", "what it sees", choices=OBSERVATIONS)
+    frame: str = option("body", "in which it sees and says points", choices=FRAMES)
+    observation_horizon: int = option(2, "observations that it sees", "N")
+    prediction_horizon: int = option(16, "actions that it predicts", "N")
+    action_horizon: int = option(8, "of these that it does before it sees anew", "N")
+    channels: int = option(32, "of the U-Net", "N")
     width: int = 256
     noise_steps: int = 100
-    sampling_steps: int = 10
+    sampling_steps: int = option(10, "of DDIM", "N")
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -81,14 +85,14 @@ class Training:
         ValueError: a value out of its bounds; the message names it.
     """
 
-    steps: int = 10_000
-    batch: int = 256
-    rate: float = 1e-3
+    steps: int = option(10_000, "of the training", "N")
+    batch: int = option(256, "windows in a step", "N")
+    rate: float = option(1e-3, "the highest learning rate", "X")
     decay: float = 1e-4
     average: float = 0.999
-    symmetric: bool = True
+    symmetric: bool = option(True, "learn from the episodes that the body's symmetries make too")
     validation: float = 0.05
-    seed: int = 0
+    seed: int = option(0, "random seed", "N")
 
     def __post_init__(self) -> None:
         for name, low, high in (

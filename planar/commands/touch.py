@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
-from importlib.util import find_spec
+from dataclasses import dataclass, make_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from galley.cli.common.arguments import (
-    check_gif,
-    film_options,
-    gif_option,
-    out_option,
-    positive,
-    sample_rate,
-)
+from galley.cli.common.arguments import Positive, SampleRate, need, usage
+from galley.cli.common.options import argument, given, group, option
+from galley.cli.common.progress import Printer
+from galley.cli.common.shared import Animation, out_option, video_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
+from galley.domain.parameters import Quantity, parameters
+from galley.planar.finger.model import Drag, Finger
 
 if TYPE_CHECKING:
-    from galley.planar.finger import Finger, Trace
+    from galley.planar.finger import Trace
 
 _DURATION = 10.0  # s
 _MOST_ROWS = 40  # events in the table
@@ -46,130 +43,126 @@ Each impact is judged by itself. The results: touch.png, touch.mp4 or .gif, samp
 exit status is 1 if a policy fails; the run until then is written."""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley touch``."""
-    p.add_argument("example", nargs="?", choices=("wall", "push"), help="one of the examples")
-    p.add_argument(
-        "--force",
-        type=Path,
-        metavar="FILE",
-        help="what pushes the finger: a .csv or .py, see below",
-    )
-    p.add_argument("--keyboard", action="store_true", help="push by hand, in a window")
-    p.add_argument(
-        "--until",
-        type=positive,
-        metavar="S",
-        help=f"end, in s (default {_DURATION:g}, or the example's; 600 with --keyboard)",
-    )
-    p.add_argument(
-        "--period", type=positive, metavar="S", help="control step of a policy, in s (default 0.02)"
-    )
-    out_option(p)
-    world = p.add_argument_group("finger and object (defaults: the example's)")
-    from galley.domain.parameters import parameters
-    from galley.planar.finger.model import Finger
+def _read(name: str, quantity: Quantity) -> Any:
+    """A reader of a quantity."""
 
+    def read(text: str) -> float:
+        try:
+            return quantity.checked(name, text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error).partition(": ")[2]) from None
+
+    return read
+
+
+def _world() -> Any:
+    """Options that are the parameters of ``Finger``; None where they aren't given."""
+    options: list[tuple[str, Any, Any]] = []
     for each in parameters(Finger):
         quantity = each.metadata["quantity"]
-        world.add_argument(
-            f"--{each.name.replace('_', '-')}",
-            type=_quantity(each.name, quantity),
-            metavar=quantity.unit.upper() if quantity.unit != "1" else "RATIO",
-            help=f"{each.metadata['about']} (default {each.default:g})",
-        )
+        about = f"{each.metadata['about']} (default {each.default:g})"
+        unit = quantity.unit.upper() if quantity.unit != "1" else "RATIO"
+        kind = Annotated[float, _read(each.name, quantity), unit] | None
+        options.append((each.name, kind, option(None, about)))
     for name, default in (("finger", "0 1"), ("object", "0.02 0")):
-        world.add_argument(
-            f"--{name}-drag",
-            nargs=2,
-            type=float,
-            metavar=("LINEAR", "QUADRATIC"),
-            help=f"drag of the {name}: N s/m and N s^2/m^2 (default {default})",
-        )
-    results = p.add_argument_group("film and samples")
-    film_options(results, 540, 25)
-    gif_option(results)
-    results.add_argument("--parquet", action="store_true", help="samples as parquet instead of CSV")
-    results.add_argument(
-        "--rate", type=sample_rate, default=1000.0, metavar="HZ", help="of samples (default 1000)"
+        about = f"drag of the {name}: N s/m and N s^2/m^2 (default {default})"
+        drag = option(None, about, ("LINEAR", "QUADRATIC"), type=float)
+        options.append((f"{name}_drag", tuple[float, float] | None, drag))
+    return make_dataclass("World", options, frozen=True)()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output(Animation):
+    """Film and samples."""
+
+    video: bool = video_option()
+    parquet: bool = option(False, "samples as parquet instead of CSV")
+    rate: SampleRate = option(1000.0, "of samples")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley touch``.
+
+    Raises:
+        argparse.ArgumentTypeError: they don't go together.
+    """
+
+    example: Literal["wall", "push"] | None = argument("one of the examples", default=None)
+    force: Path | None = option(None, "what pushes the finger: a .csv or .py, see below", "FILE")
+    keyboard: bool = option(False, "push by hand, in a window")
+    until: Positive | None = option(
+        None, f"end, in s (default {_DURATION:g}, or the example's; 600 with --keyboard)", "S"
     )
+    period: Positive | None = option(None, "control step of a policy, in s (default 0.02)", "S")
+    out: Path | None = out_option()
+    world: Any = group(_world(), "finger and object (defaults: the example's)")
+    output: Output = group(Output(height=540, fps=25), "film and samples")
+
+    def __post_init__(self) -> None:
+        if not (self.example or self.force or self.keyboard):
+            raise argparse.ArgumentTypeError("say what pushes: wall, push, --force or --keyboard")
+        if self.force and self.keyboard:
+            raise argparse.ArgumentTypeError("argument --keyboard: not with --force")
+        if self.period and (not self.force or self.force.suffix != ".py"):
+            raise argparse.ArgumentTypeError("argument --period: belongs to --force with a policy")
+        if self.output.parquet:
+            need("planar", "pyarrow")
+        if self.keyboard:
+            need("planar", "pygame")
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Simulate, print the events, write the results; 1 if the run ended early."""
-    from galley.cli.common.progress import Printer
     from galley.planar.finger.examples import EXAMPLES
     from galley.results.run_folder import run_folder
 
-    _check(arguments)
-    finger, duration, force = _task(arguments)
-    name, about = arguments.example, ""
-    if arguments.keyboard or arguments.force:
-        name = "keyboard" if arguments.keyboard else arguments.force.stem
+    finger, duration, force = _task(options)
+    name, about = str(options.example), ""
+    if options.keyboard or options.force:
+        name = options.force.stem if options.force else "keyboard"
     else:
         about = f": {EXAMPLES[name].about}"
     printer = Printer()
-    with run_folder(arguments.out, f"touch-{name}", "events.csv") as folder:
-        trace = _run(arguments, finger, force, duration)
+    with run_folder(options.out, f"touch-{name}", "events.csv") as folder:
+        trace = _run(options, finger, force, duration)
         printer.console.print(_table(trace))
-        _write(arguments, trace, folder, f"galley touch {name}{about}", printer)
+        _write(options.output, trace, folder, f"galley touch {name}{about}", printer)
     printer.console.print(f"results: {folder}")
     if trace.fault:
         print(f"ended at {trace.end:g} s: {trace.fault}", file=sys.stderr)
     return 1 if trace.fault else 0
 
 
-def _check(arguments: argparse.Namespace) -> None:
-    if not (arguments.example or arguments.force or arguments.keyboard):
-        raise argparse.ArgumentTypeError("say what pushes: wall, push, --force or --keyboard")
-    if arguments.force and arguments.keyboard:
-        raise argparse.ArgumentTypeError("argument --keyboard: not with --force")
-    if arguments.period and (not arguments.force or arguments.force.suffix != ".py"):
-        raise argparse.ArgumentTypeError("argument --period: belongs to --force with a policy")
-    check_gif(arguments)
-    for option, module in (("--parquet", "pyarrow"), ("--keyboard", "pygame")):
-        if getattr(arguments, option[2:]) and find_spec(module) is None:
-            what = f"argument {option}: needs {module}: pip install 'galley-tamp[planar]'"
-            raise argparse.ArgumentTypeError(what)
-
-
-def _task(arguments: argparse.Namespace) -> tuple[Finger, float, Any]:
+def _task(options: Options) -> tuple[Finger, float, Any]:
     """The finger, until when (s), and what pushes it."""
-    from galley.domain.parameters import parameters
-    from galley.planar.finger import Drag, Finger
     from galley.planar.finger.examples import EXAMPLES
 
-    example = EXAMPLES.get(arguments.example)
-    changes = {each.name: getattr(arguments, each.name) for each in parameters(Finger)}
-    try:
-        for name in ("finger_drag", "object_drag"):
-            law = getattr(arguments, name)
-            changes[name] = None if law is None else Drag(*law)
-        chosen = {name: value for name, value in changes.items() if value is not None}
-        finger = replace(example.finger if example else Finger(), **chosen)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    duration = arguments.until or (example.t_end if example else _DURATION)
+    example = EXAMPLES.get(str(options.example))
+    with usage():
+        changes = given(options.world, Finger)
+        for name in changes.keys() & {"finger_drag", "object_drag"}:
+            changes[name] = Drag(*changes[name])
+        finger = replace(example.finger if example else Finger(), **changes)
+    duration = options.until or (example.t_end if example else _DURATION)
     force = example.force if example else None
-    if arguments.force:
-        force = _force_of(arguments.force, arguments.period)
+    if options.force:
+        force = _force_of(options.force, options.period)
     return finger, duration, force
 
 
-def _run(arguments: argparse.Namespace, finger: Finger, force: Any, duration: float) -> Trace:
+def _run(options: Options, finger: Finger, force: Any, duration: float) -> Trace:
     from galley.planar.finger import simulate
 
-    if arguments.keyboard:
+    if options.keyboard:
         from galley.planar.finger.window import drive
 
         try:
-            return drive(finger, longest=arguments.until or 600.0)
+            return drive(finger, longest=options.until or 600.0)
         except RuntimeError as error:  # no display
             raise argparse.ArgumentTypeError(f"argument --keyboard: {error}") from None
-    try:
+    with usage():
         return simulate(finger, force, duration)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _force_of(path: Path, period: float | None) -> Any:
@@ -193,43 +186,25 @@ def _force_of(path: Path, period: float | None) -> Any:
 
 
 def _profile(path: Path) -> Any:
-    from galley.domain.files import read_text
+    from galley.domain.files import read_pairs
     from galley.planar.finger import Profile
 
-    pairs: list[tuple[float, ...]] = []
-    for line, text in enumerate(read_text(path).splitlines(), 1):
-        cells = [cell.strip().strip('"') for cell in text.split(",")]
-        if not any(cells) or (line == 1 and len(cells) == 2 and not any(map(_is_number, cells))):
-            continue  # empty, or a header
-        try:
-            time, force = (float(cell) for cell in cells)
-        except ValueError:
-            raise BadInput.one(path, "expected a time and a force", line) from None
+    what = "a time and a force"
+    pairs: list[tuple[float, float]] = []
+    for line, time, force in read_pairs(path, what):
         pairs.append((time, force))
         try:
             Profile.of(pairs[-3:])
         except ValueError as error:
-            what = str(error).partition(": ")[2]
-            raise BadInput.one(path, what, line) from None
+            raise BadInput.one(path, str(error).partition(": ")[2], line) from None
     if not pairs:
-        raise BadInput.one(path, "is empty, expected a time and a force a line")
+        raise BadInput.one(path, f"is empty, expected {what} a line")
     return Profile.of(pairs)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _table(trace: Trace) -> PlainTable:
-    table = PlainTable(spare=("impulse N s", "at m"))
-    table.add_column("time s", right=True)
-    table.add_column("event")
-    for name in ("at m", "closing m/s", "impulse N s"):
-        table.add_column(name, right=True)
+    names = (">time s", "event", ">at m", ">closing m/s", ">impulse N s")
+    table = PlainTable(*names, spare=("impulse N s", "at m"))
     for event in trace.events[:_MOST_ROWS]:
         speed = f"{event.closing_speed:.4f}" if event.closing_speed else ""
         impulse = f"{event.impulse:.4g}" if event.impulse else ""
@@ -239,40 +214,15 @@ def _table(trace: Trace) -> PlainTable:
     return table
 
 
-def _write(
-    arguments: argparse.Namespace, trace: Trace, folder: Path, title: str, printer: Any
-) -> None:
+def _write(output: Output, trace: Trace, folder: Path, title: str, printer: Printer) -> None:
     from galley.planar.finger.pictures import draw_touch, film_touch
 
     trace.write_events(folder / "events.csv")
-    suffix = "parquet" if arguments.parquet else "csv"
-    trace.write(folder / f"samples.{suffix}", arguments.rate)
+    suffix = "parquet" if output.parquet else "csv"
+    trace.write(folder / f"samples.{suffix}", output.rate)
     if trace.end == 0.0:
         return  # nothing to be seen
     draw_touch(trace, folder / "touch.png", title)
-    if not arguments.video:
-        return
-    printer.stage("filming")
-    path = folder / ("touch.gif" if arguments.gif else "touch.mp4")
-    try:
-        film_touch(
-            trace,
-            path,
-            arguments.fps,
-            arguments.height,
-            lambda done, total: printer.fraction("filming", done / total),
-        )
-    except RuntimeError as error:
-        print(f"no film: {error}", file=sys.stderr)
-    finally:
-        printer.close()
-
-
-def _quantity(name: str, quantity: Any) -> Any:
-    def checked(text: str) -> float:
-        try:
-            return float(quantity.checked(name, text))
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error).partition(": ")[2]) from None
-
-    return checked
+    if output.video:
+        path = folder / f"touch{output.suffix}"
+        printer.film(film_touch, trace, path, output.fps, output.height)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, create_model, model_validator
 
-from galley.domain.files import read_text
+from galley.domain.files import read_pairs
 from galley.domain.frames import Array
 from galley.domain.yaml_models import (
     At,
@@ -211,26 +211,6 @@ def _corners(path: Path) -> Array:
     """The vertices (n, 2) in a CSV file, x and y (m) a line.
 
     Raises:
-        BadInput: there is no such file. ValueError: a line of it is wrong.
+        BadInput: there is no such file, or a line of it is wrong.
     """
-    rows = []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            x, y = (float(cell) for cell in line.split(","))
-        except ValueError:
-            if number == 1 and not any(map(_is_number, line.split(","))):
-                continue  # a header
-            what = f"{path}:{number}: expected x and y, got '{line.strip()}'"
-            raise ValueError(what) from None
-        rows.append((x, y))
-    return np.array(rows).reshape(-1, 2)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    return np.array([(x, y) for _, x, y in read_pairs(path, "x and y")]).reshape(-1, 2)

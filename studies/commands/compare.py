@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import count, given, motion_options, positive
+from galley.cli.common.arguments import Positive, count, usage
+from galley.cli.common.options import given, group, option
 from galley.cli.common.progress import Printer
+from galley.cli.common.shared import Motion
 from galley.cli.common.tables import PlainTable
 
 if TYPE_CHECKING:
@@ -51,29 +54,24 @@ The exit status is 1 if the smooth trajectory of any query is missing, collides 
 limit; the other methods may fail."""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley compare``."""
-    p.add_argument(
-        "--query",
-        nargs="+",
-        default=["seed"],
-        metavar=("QUERY", "N"),
-        help="seed, random N or FILE; see below (default: seed)",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley compare``."""
+
+    query: tuple[str, ...] = option(
+        ("seed",), "seed, random N or FILE; see below (default: seed)", ("QUERY", "N")
     )
-    p.add_argument(
-        "--scene", type=Path, metavar="FILE", help="scene, YAML (default: Galley's kitchen)"
+    scene: Path | None = option(None, "scene, YAML (default: Galley's kitchen)", "FILE")
+    distance: Positive | None = option(
+        None,
+        "with --query seed: least distance along world x, in m, from the hand's start to its goal "
+        "(default 0.6)",
+        "M",
     )
-    p.add_argument(
-        "--distance",
-        type=positive,
-        metavar="M",
-        help="with --query seed: least distance along world x, in m, from the hand's start "
-        "to its goal (default 0.6)",
-    )
-    motion_options(p)
+    motion: Motion = group(Motion())
 
 
-def _query(words: list[str]) -> tuple[str, int]:
+def _query(words: tuple[str, ...]) -> tuple[str, int]:
     """Kind or file of ``--query``, and the number of queries."""
     if words[0] == "random":
         if len(words) != 2:
@@ -84,25 +82,18 @@ def _query(words: list[str]) -> tuple[str, int]:
     return words[0], 1
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Run the comparison, print the tables, write figures and films."""
-    try:
-        kind, number = _query(arguments.query)
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"argument --query: {error}") from None
-    if arguments.distance is not None and kind != "seed":
+    with usage("--query"):
+        kind, number = _query(options.query)
+    if options.distance is not None and kind != "seed":
         raise argparse.ArgumentTypeError("argument --distance: belongs to --query seed")
     from galley.domain.failure import Failure
     from galley.studies.comparison.runner import ComparisonOptions, run
 
-    options = ComparisonOptions(
-        **given(arguments, ComparisonOptions) | {"query": kind, "count": number}
-    )
-    listener = _Listener()
-    try:
-        outcome = run(options, listener)
-    finally:
-        listener.close()
+    chosen = given(options, ComparisonOptions) | {"query": kind, "count": number}
+    with _Listener() as listener:
+        outcome = run(ComparisonOptions(**chosen), listener)
     if isinstance(outcome, Failure):
         print(f"{outcome.kind.value}: {outcome}", file=sys.stderr)
         return 1
@@ -147,11 +138,8 @@ _NAMES = {
 
 def _table(methods: Iterable[str]) -> PlainTable:
     """A table with one column per method."""
-    table = PlainTable(gap=1, spare=[_COLUMNS["rrt-pybullet"], "shortcut"])
-    table.add_column("")
-    for method in methods:
-        table.add_column(_COLUMNS.get(method, method), right=True)
-    return table
+    names = [f">{_COLUMNS.get(method, method)}" for method in methods]
+    return PlainTable("", *names, gap=1, spare=[_COLUMNS["rrt-pybullet"], "shortcut"])
 
 
 def _one(result: QueryResult) -> PlainTable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,14 +9,17 @@ from typing import Any, ClassVar
 
 from rich.text import Text
 
-from galley.cli.common.arguments import (
-    multiple,
-    out_option,
-    sweep_options,
-    task_files,
-    task_options,
-)
+from galley.cli.common.arguments import Multiple
+from galley.cli.common.options import group, option
 from galley.cli.common.progress import Printer
+from galley.cli.common.shared import (
+    Optimizer,
+    Seeds,
+    Sweep,
+    TaskFiles,
+    optimize_option,
+    out_option,
+)
 from galley.cli.common.study import NamedJob, Study, results_folder
 from galley.cli.common.tables import PlainTable
 from galley.studies.disturbances.trials import (
@@ -57,58 +59,54 @@ results, in --out:
 The exit status is 0 once every run was carried out, however each ended."""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley disturb``."""
-    task_options(p)
-    p.add_argument(
-        "--kinds",
-        nargs="+",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley disturb``."""
+
+    task: TaskFiles = group(TaskFiles())
+    kinds: tuple[str, ...] = option(
+        tuple(KINDS),
+        f"kinds of noise: {', '.join(KINDS)} (default: each of these)",
+        "KIND",
         choices=tuple(KINDS),
-        default=list(KINDS),
-        metavar="KIND",
-        help="kinds of noise: friction, mass, position, observation, all (default: each of these)",
     )
-    p.add_argument(
-        "--amounts",
-        nargs="+",
-        type=multiple,
-        default=[0.0, 0.5, 1.0, 2.0],
-        metavar="X",
-        help="multiples of the moderate noise (default 0 0.5 1 2)",
+    amounts: tuple[Multiple, ...] = option(
+        (0.0, 0.5, 1.0, 2.0), "multiples of the moderate noise", "X"
     )
-    p.add_argument(
-        "--faults",
+    faults: tuple[str, ...] | None = option(
+        None,
+        "also run with each of these faults; without names, with one of each kind",
+        "FAULT",
         nargs="*",
-        metavar="FAULT",
-        help="also run with each of these faults; without names, with one of each kind",
     )
-    sweep_options(p, seeds=5)
-    out_option(p)
+    seeds: Seeds = group(Seeds(seeds=5))
+    sweep: Sweep = group(Sweep())
+    optimize: Optimizer = optimize_option()
+    out: Path | None = out_option()
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
     from galley.domain.pddl.reader import read_domain, read_problem
     from galley.domain.scene.reader import load_scene
     from galley.execution.disturbance.faults import parse_fault
-    from galley.stages import Options
+    from galley.stages import Options as RunOptions
     from galley.tamp.binding import bind
 
-    options = Options(
-        **task_files(arguments), optimize=arguments.optimize, execute="physics", video=False
+    run = RunOptions(
+        **options.task.paths(), optimize=options.optimize, execute="physics", video=False
     )
-    faults = list(FAULTS) if arguments.faults == [] else list(arguments.faults or ())
+    faults = FAULTS if options.faults == () else options.faults or ()
     # Input that every run would refuse is refused before the sweep.
-    scene = load_scene(options.scene)
-    domain = read_domain(options.domain)
-    bind(scene, domain, read_problem(options.problem, domain))
+    scene = load_scene(run.scene)
+    domain = read_domain(run.domain)
+    bind(scene, domain, read_problem(run.problem, domain))
     for fault in faults:
         parse_fault(fault, scene, 0)
-    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    trials = make_trials(options, arguments.kinds, arguments.amounts, faults, seeds)
+    trials = make_trials(run, options.kinds, options.amounts, faults, options.seeds.all)
     files = {scene.source, *(file for file, _ in scene.places.values())}
-    settings = digest({*files, options.domain, options.problem}, options.optimize)
-    with results_folder(arguments.out, "disturb", SUMMARY) as folder:
+    settings = digest({*files, run.domain, run.problem}, run.optimize)
+    with results_folder(options.out, "disturb", SUMMARY) as folder:
         (folder / FIGURE).unlink(missing_ok=True)
         return _DisturbanceSweep(
             printer=Printer(),
@@ -117,10 +115,9 @@ def command(arguments: argparse.Namespace) -> int:
             jobs=[NamedJob(t, f"{t.series} {t.amount}, seed {t.seed}", settings) for t in trials],
             folder=folder,
             summaries=[folder / SUMMARY],
-            workers=arguments.jobs,
-            engine=arguments.engine,
-            kinds=tuple(dict.fromkeys(arguments.kinds)),
-            amounts=tuple(sorted(set(arguments.amounts))),
+            sweep=options.sweep,
+            kinds=tuple(dict.fromkeys(options.kinds)),
+            amounts=tuple(sorted(set(options.amounts))),
             faults=faults,
         ).run()
 
@@ -133,7 +130,6 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
         kinds, amounts, faults: the series, in the order of the table.
     """
 
-    COMMAND: ClassVar[str] = "disturb"
     JOURNAL: ClassVar[str] = LINES
     LIVE: ClassVar[bool] = True
 
@@ -187,11 +183,8 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
 
     def table(self) -> PlainTable:
         """One row per kind of noise with one column per amount; then one row per fault."""
-        table = PlainTable(gap=3)
-        table.add_column("succeeded of those run")
-        for amount in self.amounts:
-            table.add_column(f"x {amount:g}" if amount else "none", right=True)
-        table.add_column("remarks", fold=True)
+        amounts = [f">x {amount:g}" if amount else ">none" for amount in self.amounts]
+        table = PlainTable("succeeded of those run", *amounts, "~remarks", gap=3)
         noise, faults = self._by_noise(), self._by_fault()
         for kind in self.kinds:
             table.add_row(kind, *(_cell(noise.get(kind, {}).get(a)) for a in self.amounts))

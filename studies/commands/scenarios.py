@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.text import Text
 
-from galley.cli.common.arguments import plural, sweep_options
+from galley.cli.common.arguments import plural
+from galley.cli.common.options import argument, group, option
+from galley.cli.common.shared import Optimizer, Seeds, Sweep, optimize_option
 from galley.cli.common.study import NamedJob, Study, results_folder
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput, InputError, did_you_mean
@@ -56,67 +57,57 @@ Outcomes do not depend on --jobs and --engine; times do. The exit status is 0 on
 is the expected one."""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley scenarios``."""
-    p.add_argument("path", type=Path, nargs="*", metavar="PATH", help="scenario file or folder")
-    p.add_argument(
-        "--only",
-        nargs="+",
-        action="extend",
-        metavar="NAME",
-        help="run only these scenarios",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley scenarios``."""
+
+    path: tuple[Path, ...] = argument("scenario file or folder", "PATH", default=(), nargs="*")
+    only: tuple[str, ...] | None = option(None, "run only these scenarios", "NAME", action="extend")
+    list: bool = option(False, "list the scenarios, run nothing")
+    seeds: Seeds = group(Seeds())
+    sweep: Sweep = group(Sweep())
+    optimize: Optimizer = optimize_option()
+    execute: Literal["kinematic", "physics"] = option(
+        "kinematic", "kinematic: joint states set over time, fast; physics: as galley run does"
     )
-    p.add_argument("--list", action="store_true", help="list the scenarios, run nothing")
-    sweep_options(p, seeds=1)
-    p.add_argument(
-        "--execute",
-        choices=("kinematic", "physics"),
-        default="kinematic",
-        help="kinematic: joint states set over time, fast; physics: as galley run does (default "
-        "kinematic)",
+    out: Path | None = option(None, "keep the runs' folders and scenarios.json", "FOLDER")
+    pictures: bool = option(
+        False, "draw each final state (of a refusal, the start) into --out or a new folder in runs/"
     )
-    p.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="keep the runs' folders and scenarios.json"
-    )
-    p.add_argument(
-        "--pictures",
-        action="store_true",
-        help="draw each final state (of a refusal, the start) into --out or a new folder in runs/",
-    )
-    p.add_argument("--json", type=Path, metavar="FILE", help="also write all outcomes to FILE")
+    json: Path | None = option(None, "also write all outcomes to FILE", "FILE")
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Run the scenarios; exit status 0 only if every outcome is the expected one."""
     from galley.cli.common.progress import Printer
     from galley.domain.files import check_writable
     from galley.studies.scenarios import check_scenario, find_scenarios
     from galley.studies.scenarios.outcome import ScenarioJob, ScenarioResult, run_scenario
 
-    scenarios = _chosen(find_scenarios(arguments.path), arguments.only)
+    scenarios = _chosen(find_scenarios(options.path), options.only)
     printer = Printer()
-    if arguments.list:
+    if options.list:
         printer.console.print(_listed(scenarios))
         return 0
     faults: list[InputError] = []
-    options = (("optimize", arguments.optimize), ("execute", arguments.execute))
+    how = (("optimize", options.optimize), ("execute", options.execute))
     settings = {}
     for scenario in scenarios:
         try:
-            settings[scenario.name] = digest(check_scenario(scenario), options)
+            settings[scenario.name] = digest(check_scenario(scenario), how)
         except BadInput as error:
             faults += [fault for fault in error.errors if fault not in faults]
     if faults:
         raise BadInput(faults)
-    if arguments.json is not None:
-        check_writable(arguments.json)
+    summaries = [] if options.json is None else [options.json]
+    for path in summaries:
+        check_writable(path)
     with ExitStack() as stack:
-        folder, kept = _folder(arguments, stack)
-        seeds = range(arguments.seed, arguments.seed + arguments.seeds)
+        folder, kept = _folder(options, stack)
         jobs = [
-            ScenarioJob(scenario, seed, folder / f"{scenario.name}-{seed}", options)
+            ScenarioJob(scenario, seed, folder / f"{scenario.name}-{seed}", how)
             for scenario in scenarios
-            for seed in seeds
+            for seed in options.seeds.all
         ]
         return _ScenarioSuite(
             printer=printer,
@@ -124,15 +115,14 @@ def command(arguments: argparse.Namespace) -> int:
             result_type=ScenarioResult,
             jobs=[NamedJob(job, _name(job), settings[job.scenario.name]) for job in jobs],
             folder=folder,
-            summaries=[arguments.json] * (arguments.json is not None) + [folder / SUMMARY] * kept,
-            workers=arguments.jobs,
-            engine=arguments.engine,
+            summaries=summaries + [folder / SUMMARY] * kept,
+            sweep=options.sweep,
             kept=kept,
-            pictures=arguments.pictures,
+            pictures=options.pictures,
         ).run()
 
 
-def _chosen(scenarios: tuple[Scenario, ...], only: list[str] | None) -> tuple[Scenario, ...]:
+def _chosen(scenarios: tuple[Scenario, ...], only: tuple[str, ...] | None) -> tuple[Scenario, ...]:
     if only is None:
         return scenarios
     known = [scenario.name for scenario in scenarios]
@@ -146,12 +136,12 @@ def _chosen(scenarios: tuple[Scenario, ...], only: list[str] | None) -> tuple[Sc
     return tuple(scenario for scenario in scenarios if scenario.name in only)
 
 
-def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool]:
+def _folder(options: Options, stack: ExitStack) -> tuple[Path, bool]:
     """The folder for the runs, and whether it is kept or temporary."""
-    if arguments.out is None and not arguments.pictures:
+    if options.out is None and not options.pictures:
         name = stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenarios-"))
         return Path(name), False
-    return stack.enter_context(results_folder(arguments.out, "scenarios", SUMMARY)), True
+    return stack.enter_context(results_folder(options.out, "scenarios", SUMMARY)), True
 
 
 @dataclass
@@ -162,7 +152,6 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
         kept: whether to keep the runs' folders. pictures: whether to draw each final state.
     """
 
-    COMMAND: ClassVar[str] = "scenarios"
     JOURNAL: ClassVar[str] = LINES
 
     kept: bool = False
@@ -173,7 +162,7 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
         return identity | {"lost": lost.why, "trace": lost.trace}
 
     def announcement(self, runs: int, workers: int) -> str:
-        where = "Ray" if self.engine == "ray" else "processes"
+        where = "Ray" if self.sweep.engine == "ray" else "processes"
         parallel = f", {workers} at a time ({where})" if workers > 1 else ""
         return f"{plural(runs, 'run')}{parallel}"
 
@@ -220,11 +209,10 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
 
     def table(self) -> PlainTable:
         """One row per run: expected and actual outcome."""
-        table = PlainTable(spare=("motion s", "plans", "actions", "seed", "planning s", "expected"))
-        for name in ("scenario", "seed", "expected", "got", "verdict"):
-            table.add_column(name, fold=name == "expected")
-        for name in ("planning s", "plans", "actions", "motion s"):
-            table.add_column(name, right=True)
+        names = ("scenario", "seed", "~expected", "got", "verdict")
+        figures = (">planning s", ">plans", ">actions", ">motion s")
+        spare = ("motion s", "plans", "actions", "seed", "planning s", "expected")
+        table = PlainTable(*names, *figures, spare=spare)
         for job, result in self.results():
             row: list[str | Text] = [job.scenario.name, str(job.seed), str(job.scenario.expect)]
             if isinstance(result, LostJob):
@@ -291,10 +279,7 @@ def _where(lost: LostJob) -> list[str]:
 
 
 def _listed(scenarios: tuple[Scenario, ...]) -> PlainTable:
-    table = PlainTable(spare=("expected",))
-    table.add_column("scenario")
-    table.add_column("expected", fold=True)
-    table.add_column("description", fold=True)
+    table = PlainTable("scenario", "~expected", "~description", spare=("expected",))
     for scenario in scenarios:
         table.add_row(scenario.name, str(scenario.expect), scenario.says)
     return table

@@ -78,9 +78,9 @@ def test_columns_are_whole_or_named_below(seed):
     names = [f"column{k}" for k in range(rng.randint(2, 9))]
     cells = [[f"{n}-{k}".ljust(rng.randint(1, 25), "x") for n in names] for k in range(3)]
     gone_first = rng.sample(names, 2)
-    table = PlainTable(gap=rng.randint(1, 3), spare=gone_first)
-    for name in names:
-        table.add_column(name, right=rng.random() < 0.5)
+    gap = rng.randint(1, 3)
+    columns = [f">{name}" if rng.random() < 0.5 else name for name in names]
+    table = PlainTable(*columns, gap=gap, spare=gone_first)
     for row in cells:
         table.add_row(*row)
     width = rng.choice([30, 60, 80, 140])

@@ -185,7 +185,7 @@ def test_a_run_without_motions_says_so(here, cli):
         (("RUN", "--replay", "a.avi"), "a.avi: --replay writes a file that ends in .mp4"),
         (("RUN", "--scene", "no.yaml"), "no.yaml: no such file"),
         (("RUN", "--motion", "-1"), "must be 0 or more"),
-        (("RUN", "--rate", "0"), "greater than 0"),
+        (("RUN", "--rate", "0"), "a rate is 0.1 to 100000"),
         (("RUN", "--rate", "5"), "argument --rate: belongs to --csv and --ros"),
         (("RUN", "--replay", "a.mp4", "--rate", "5"), "argument --rate: belongs to"),
         (("RUN", "--no-torques", "--inertials", "urdf"), "not allowed with --no-torques"),

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from galley.cli.common.progress import Printer
+from galley.cli.common.shared import Sweep
 from galley.cli.common.study import NamedJob, Study
 
 
@@ -42,7 +43,6 @@ def square(job):
 
 
 class Squares(Study):
-    COMMAND = "squares"
     JOURNAL = "squares.jsonl"
 
     def lost_record(self, job, lost):
@@ -79,8 +79,7 @@ def squares(folder, jobs, workers=1, settings="of old", out=sys.stdout):
         jobs=[NamedJob(job, str(job.number), settings) for job in jobs],
         folder=folder,
         summaries=[folder / "squares.json"],
-        workers=workers,
-        engine="process",
+        sweep=Sweep(jobs=workers),
     )
 
 

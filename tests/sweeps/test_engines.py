@@ -7,7 +7,8 @@ from functools import partial
 
 import pytest
 
-from galley.sweeps import LostJob, MissingRay, sweep
+from galley.domain.errors import BadInput
+from galley.sweeps import LostJob, sweep
 
 # A job is a call of something in the standard library: any worker can import it.
 FIRST_IS_SLOW = [
@@ -88,7 +89,7 @@ def test_no_jobs_and_wrong_requests():
 
 def test_without_ray_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)  # an import of it fails now
-    with pytest.raises(MissingRay, match=r"pip install 'galley-tamp\[ray\]'"):
+    with pytest.raises(BadInput, match=r"pip install 'galley-tamp\[ray\]'"):
         sweep(operator.call, FIRST_IS_SLOW, 2, engine="ray")
 
 

@@ -211,7 +211,7 @@ def test_galley_replay_writes_beside_the_states(stored, capsys):
     [
         (["nowhere"], "no such file"),
         ([str(KITCHEN)], "it is no run"),
-        (["RUN", "--out", "film.mp4"], "must end in .html"),
+        (["RUN", "--out", "film.mp4"], "--out writes a file that ends in .html"),
         (["RUN", "--out", "nowhere/replay.html"], "nowhere"),
     ],
 )

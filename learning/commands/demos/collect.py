@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
+from typing import Literal
 
-from galley.cli.common.arguments import (
-    count,
-    need,
-    optimize_option,
-    plural,
-    seeds_options,
-    task_files,
-    task_options,
-)
+from galley.cli.common.arguments import Count, need, plural
+from galley.cli.common.options import group, option
 from galley.cli.common.progress import Printer
-from galley.learning.commands.collecting import (
-    FILES_EPILOG,
-    collect_command,
-    collect_options,
-    licensed,
-)
+from galley.cli.common.shared import Optimizer, Seeds, TaskFiles, optimize_option
+from galley.learning.commands.collecting import FILES_EPILOG, Collecting, collect_command
 
 EPILOG = f"""At each step an episode has the robot's base, joints and gripper with their velocities,
 the pose of each item, drawers and doors, the symbolic action under way, and what is commanded next;
@@ -38,66 +29,52 @@ examples:
 The exit status is 0 if there is an episode of every seed."""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley demos collect``."""
-    task_options(p)
-    seeds_options(p, 10)
-    p.add_argument(
-        "--execute",
-        choices=("physics", "kinematic"),
-        default="physics",
-        help="as for galley run (default physics)",
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """What is kept of a run."""
+
+    rate: Count = option(20, "steps a second; must divide 120", "HZ")
+    cameras: tuple[str, ...] = option(
+        (),
+        "pictures: front, the room; top, from above; hand, beside the palm (default: none)",
+        "NAME",
     )
-    p.add_argument(
-        "--noise",
-        metavar="HOW",
-        help="random errors of the simulated world, as for galley run (default: none)",
-    )
-    optimize_option(p, ", as for galley run")
-    recorded = p.add_argument_group("what is kept")
-    recorded.add_argument(
-        "--rate",
-        type=count,
-        default=20,
-        metavar="HZ",
-        help="steps a second; must divide 120 (default 20)",
-    )
-    recorded.add_argument(
-        "--cameras",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="pictures: front, the room; top, from above; hand, beside the palm (default: none)",
-    )
-    recorded.add_argument(
-        "--size",
-        type=count,
-        default=96,
-        metavar="PIXELS",
-        help="width and height of the pictures, 96 to 480 (default 96)",
-    )
-    collect_options(p)
+    size: Count = option(96, "width and height of the pictures, 96 to 480", "PIXELS")
 
 
-def command(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley demos collect``."""
+
+    task: TaskFiles = group(TaskFiles())
+    seeds: Seeds = group(Seeds(seeds=10))
+    execute: Literal["physics", "kinematic"] = option("physics", "as for galley run")
+    noise: str | None = option(
+        None, "random errors of the simulated world, as for galley run (default: none)", "HOW"
+    )
+    optimize: Optimizer = optimize_option()
+    kept: Kept = group(Kept(), "what is kept")
+    collecting: Collecting = group(Collecting())
+
+
+def command(options: Options) -> int:
     """Collect; exit status 0 if there is an episode of every seed, 1 if some have none."""
     need("learn", "pyarrow", "zarr")
-    if arguments.noise is not None and arguments.execute != "physics":
+    if options.noise is not None and options.execute != "physics":
         raise argparse.ArgumentTypeError("--noise needs --execute physics")
     from galley import engine
     from galley.compiled.build import RENDERER, ensure
     from galley.execution.disturbance.noise import parse_noise
     from galley.learning.collection.kitchen import Demonstrator, Recording
 
-    recording = Recording(arguments.rate, tuple(arguments.cameras), arguments.size)
-    noise = None if arguments.noise is None else parse_noise(arguments.noise)
+    recording = Recording(options.kept.rate, options.kept.cameras, options.kept.size)
+    noise = None if options.noise is None else parse_noise(options.noise)
     printer = Printer()
-    task = engine.load(**task_files(arguments))
-    run = Demonstrator(task, arguments.execute, noise, arguments.optimize, recording)
-    collection = licensed(run.collection, arguments)
+    task = engine.load(**options.task.paths())
+    run = Demonstrator(task, options.execute, noise, options.optimize, recording)
+    collection = options.collecting.licensed(run.collection)
     # Once, not in each worker.
     parts = (*engine.COMPILED, RENDERER) if recording.cameras else engine.COMPILED
     ensure(*parts, listener=printer)
-    printer.stage(f"{task.problem.name}, {plural(arguments.seeds, 'seed')}, {arguments.execute}")
-    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    return collect_command(run, seeds, collection, arguments, printer)
+    printer.stage(f"{task.problem.name}, {plural(options.seeds.seeds, 'seed')}, {options.execute}")
+    return collect_command(run, options.seeds.all, collection, options.collecting, printer)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
-from galley.cli.common.arguments import index
+from galley.cli.common.arguments import Index
+from galley.cli.common.options import REQUIRED, argument, option
 from galley.cli.common.progress import Printer
 from galley.domain.errors import BadInput
-from galley.learning.commands.collecting import FORMATS, counts, export, open_demonstrations
+from galley.learning.commands.collecting import Format, counts, export, open_demonstrations
 
 EPILOG = """formats (docs/demonstrations.md has them key by key):
   zarr     diffusion_policy's replay buffer
@@ -20,28 +21,28 @@ examples:
   galley demos export demos --format lerobot --success --out train"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley demos export``."""
-    p.add_argument("folder", type=Path, metavar="DIR", help="that a collect wrote")
-    p.add_argument("--format", choices=FORMATS, required=True)
-    p.add_argument("--out", type=Path, metavar="FOLDER", required=True, help="new, or empty")
-    p.add_argument("--success", action="store_true", help="only episodes that succeeded")
-    p.add_argument(
-        "--longest", type=index, metavar="STEPS", help="only episodes with at most so many steps"
-    )
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley demos export``."""
+
+    folder: Path = argument("that a collect wrote", "DIR")
+    format: Format = option(REQUIRED, "see below")
+    out: Path = option(REQUIRED, "new, or empty", "FOLDER")
+    success: bool = option(False, "only episodes that succeeded")
+    longest: Index | None = option(None, "only episodes with at most so many steps", "STEPS")
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Write the export."""
-    found, collection = open_demonstrations(arguments.folder)
+    found, collection = open_demonstrations(options.folder)
     if collection is None:
         what = "is a replay buffer without settings and licence; collected folders can be exported"
-        raise BadInput.one(arguments.folder, what)
-    chosen = found.filter(True if arguments.success else None, longest=arguments.longest)
+        raise BadInput.one(options.folder, what)
+    chosen = found.filter(True if options.success else None, longest=options.longest)
     if not len(chosen):
-        raise BadInput.one(arguments.folder, f"{counts(found)}: none of them is asked for")
+        raise BadInput.one(options.folder, f"{counts(found)}: none of them is asked for")
     printer = Printer()
     printer.stage(f"exporting {counts(chosen)}")
-    export(chosen, collection, arguments.format, arguments.out)
-    printer.stage(f"done: {arguments.out}")
+    export(chosen, collection, options.format, options.out)
+    printer.stage(f"done: {options.out}")
     return 0

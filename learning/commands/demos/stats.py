@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from galley.cli.common.options import argument
 from galley.cli.common.progress import Printer
 from galley.learning.commands.collecting import array_table, counts, open_demonstrations
 
@@ -16,14 +17,16 @@ examples:
   galley demos stats pusht_cchi_v7_replay.zarr"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley demos stats``."""
-    p.add_argument("folder", type=Path, metavar="DIR", help="of demonstrations")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley demos stats``."""
+
+    folder: Path = argument("of demonstrations", "DIR")
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Print counts and the table of arrays."""
-    found, collection = open_demonstrations(arguments.folder)
+    found, collection = open_demonstrations(options.folder)
     console = Printer().console
     if collection is not None:
         console.print(f"{collection.title} ({collection.licence})")
@@ -34,7 +37,7 @@ def command(arguments: argparse.Namespace) -> int:
     seconds = sum(info.duration for info in found.infos)
     middle = f"{median(lengths):g}"
     console.print(f"{lengths[0]} to {lengths[-1]} steps, median {middle}; {seconds:.1f} s in all")
-    size = sum(each.stat().st_size for each in arguments.folder.rglob("*") if each.is_file())
+    size = sum(each.stat().st_size for each in options.folder.rglob("*") if each.is_file())
     console.print(f"{size / 2**20:.2f} MiB, {size / sum(lengths):.0f} bytes a step")
     console.print(array_table(found, collection))
     return 0

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from galley.cli.common.arguments import height, out_option, positive
+from galley.cli.common.arguments import Height, Positive
+from galley.cli.common.options import option
 from galley.cli.common.progress import Printer
-from galley.learning.commands.collecting import (
-    array_table,
-    chosen_episodes,
-    episode_option,
-    open_demonstrations,
-)
+from galley.cli.common.shared import out_option
+from galley.learning.commands.collecting import StoredOne, array_table, open_demonstrations
 
 if TYPE_CHECKING:
     from galley.learning.demonstrations import Collection, Episode
@@ -34,31 +30,22 @@ examples:
   galley demos view demos --scene mine.yaml   of runs in another scene, without pictures"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley demos view``."""
-    p.add_argument("folder", type=Path, metavar="DIR", help="of demonstrations")
-    episode_option(p, 0)
-    p.add_argument(
-        "--scene",
-        type=Path,
-        metavar="FILE",
-        help="of a kitchen run without pictures (default: Galley's kitchen)",
+@dataclass(frozen=True, kw_only=True)
+class Options(StoredOne):
+    """Of ``galley demos view``."""
+
+    scene: Path | None = option(
+        None, "of a kitchen run without pictures (default: Galley's kitchen)", "FILE"
     )
-    p.add_argument(
-        "--height",
-        type=height,
-        default=480,
-        metavar="PIXELS",
-        help="height of the film (default 480)",
-    )
-    p.add_argument("--speed", type=positive, default=1.0, metavar="X", help="(default 1)")
-    out_option(p)
+    height: Height = option(480, "height of the film")
+    speed: Positive = option(1.0, "seconds of the episode in a second of film", "X")
+    out: Path | None = out_option()
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Print the tables, draw and film."""
-    found, collection = open_demonstrations(arguments.folder)
-    (which,) = chosen_episodes(arguments, found)
+    found, collection = open_demonstrations(options.folder)
+    (which,) = options.chosen(found)
     from galley.cli.common.study import results_folder
     from galley.learning.demonstrations.pictures import draw_curves, film_pictures
 
@@ -71,33 +58,21 @@ def command(arguments: argparse.Namespace) -> int:
     marks = _marks(episode)
     meanings: Mapping[str, str] = {} if collection is None else collection.arrays
     ending = {True: "succeeded", False: "failed", None: "not judged"}[episode.success]
-    title = f"{arguments.folder.name}, episode {which}: {ending}"
-    with results_folder(arguments.out, "episode", CURVES) as folder:
+    title = f"{options.folder.name}, episode {which}: {ending}"
+    with results_folder(options.out, "episode", CURVES) as folder:
         rest = {name: each for name, each in episode.arrays.items() if name not in images}
         draw_curves(rest, meanings, episode.times, marks, title, folder / CURVES)
         printer.stage(f"curves: {folder / CURVES}")
-        images = images or _drawn(episode, collection, arguments)
+        images = images or _drawn(episode, collection, options)
         if not images:
             printer.stage("no film: it has no pictures, and no states of a run in the scene")
             return 0
         texts = [""] * len(episode)
         for name, words in marks.items():
             texts = [words[int(k)] for k in episode.observations[name][:, 0]]
-        try:
-            film_pictures(
-                images,
-                episode.times,
-                texts,
-                folder / FILM,
-                arguments.height,
-                arguments.speed,
-                lambda done, total: printer.fraction("filming", done / total),
-            )
-        except RuntimeError as error:
-            print(f"no film: {error}", file=sys.stderr)
+        how = (folder / FILM, options.height, options.speed)
+        if not printer.film(film_pictures, images, episode.times, texts, *how):
             return 1
-        finally:
-            printer.close()
         printer.stage(f"film: {folder / FILM}")
     return 0
 
@@ -129,7 +104,7 @@ def _marks(episode: Episode) -> dict[str, list[str]]:
 
 
 def _drawn(
-    episode: Episode, collection: Collection | None, arguments: argparse.Namespace
+    episode: Episode, collection: Collection | None, options: Options
 ) -> dict[str, Iterable[Any]]:
     """Pictures of a kitchen run, drawn from its states; none if they are of something else."""
     from galley.domain.scene.reader import load_scene
@@ -137,10 +112,10 @@ def _drawn(
     from galley.robots.catalog import robot_of
     from galley.viz.film.pictures import pictures
 
-    scene = load_scene(arguments.scene or "kitchen.yaml")
+    scene = load_scene(options.scene or "kitchen.yaml")
     robot = robot_of(scene.robot)
     states = states_of(episode, scene, robot)
     if states is None or collection is None or collection.settings.get("scene") != scene.name:
         return {}
-    size = arguments.height // 2 * 2
+    size = options.height // 2 * 2
     return {name: pictures(name, size, scene, robot, states) for name in ("front", "hand")}

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import count, need, plural
+from galley.cli.common.arguments import Count, need, plural
+from galley.cli.common.options import group, option
 from galley.cli.common.progress import Printer
 from galley.learning.commands.collecting import (
     FILES_EPILOG,
+    Collecting,
     collect_command,
-    collect_options,
     collecting_into,
     conclude,
-    licensed,
 )
 from galley.learning.commands.push.options import (
+    Table,
+    checked_demonstrator,
     checked_policy,
-    config_of,
-    demonstrator_of,
-    demonstrator_options,
+    demonstrator_option,
+    episodes_option,
     in_window,
     policy_file,
-    table_options,
 )
 
 if TYPE_CHECKING:
@@ -52,51 +53,51 @@ examples:
 The exit status is 0 if all episodes are there."""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley push collect``."""
-    table_options(p)
-    demonstrator_options(p, 100, MOUSE)
-    p.add_argument(
-        "--pixels",
-        type=count,
-        metavar="PIXELS",
-        help="pictures of so many pixels a side, 96 to 480 (default: none)",
+@dataclass(frozen=True, kw_only=True)
+class Options(Table):
+    """Of ``galley push collect``."""
+
+    demonstrator: str = demonstrator_option(**{MOUSE: "you, in a window"})
+    episodes: Count = episodes_option(100)
+    pixels: Count | None = option(
+        None, "pictures of so many pixels a side, 96 to 480 (default: none)", "PIXELS"
     )
-    p.add_argument(
-        "--after",
-        type=Path,
-        metavar="FILE",
-        help="a checkpoint of galley push train: that policy acts first, for 0 to 120 steps, then "
-        "the demonstrator corrects what it has done",
+    after: Path | None = option(
+        None,
+        "a checkpoint of galley push train: that policy acts first, for 0 to 120 steps, then the "
+        "demonstrator corrects what it has done",
+        "FILE",
     )
-    collect_options(p)
+    collecting: Collecting = group(Collecting())
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Collect; exit status 0 if there is an episode of every seed, 1 if some have none."""
     need("learn", "pyarrow", "zarr")
     from galley.learning.collection.pushing import PushDemonstrator
 
-    config = config_of(arguments)
-    by_hand = arguments.demonstrator == MOUSE
+    config = options.push_config()
+    by_hand = options.demonstrator == MOUSE
     if not by_hand:
-        demonstrator_of(arguments, config)  # a bad config is said once, not by each worker
-    if arguments.after is not None:
+        checked_demonstrator(
+            options.demonstrator, config
+        )  # a bad config is said once, not by each worker
+    if options.after is not None:
         if by_hand:
             raise argparse.ArgumentTypeError("--after does not go with the mouse")
-        checked_policy(arguments.after, config)
-    after = None if arguments.after is None else policy_file(arguments.after)
-    run = PushDemonstrator(config, arguments.demonstrator, arguments.pixels, after)
-    collection = licensed(run.collection, arguments)
+        checked_policy(options.after, config)
+    after = None if options.after is None else policy_file(options.after)
+    run = PushDemonstrator(config, options.demonstrator, options.pixels, after)
+    collection = options.collecting.licensed(run.collection)
     if by_hand:
-        return _by_hand(run, collection, arguments)
+        return _by_hand(run, collection, options)
     printer = Printer()
-    printer.stage(f"{arguments.demonstrator}, {plural(arguments.episodes, 'episode')}")
-    seeds = range(arguments.seed, arguments.seed + arguments.episodes)
-    return collect_command(run, seeds, collection, arguments, printer)
+    printer.stage(f"{options.demonstrator}, {plural(options.episodes, 'episode')}")
+    seeds = range(options.seed, options.seed + options.episodes)
+    return collect_command(run, seeds, collection, options.collecting, printer)
 
 
-def _by_hand(run: PushDemonstrator, collection: Collection, arguments: argparse.Namespace) -> int:
+def _by_hand(run: PushDemonstrator, collection: Collection, options: Options) -> int:
     """As ``collect_command``, by mouse: each episode is written when it has ended."""
     need("planar", "pygame")
     from galley.learning.demonstrations import read_folder, write_episode
@@ -104,9 +105,9 @@ def _by_hand(run: PushDemonstrator, collection: Collection, arguments: argparse.
     from galley.planar.pushing.rollout import STEPS
 
     kept = 0
-    with collecting_into(arguments, collection) as out:
+    with collecting_into(options.collecting, collection) as out:
         there = [info.seed + 1 for info in read_folder(out).infos if info.seed is not None]
-        first = max([arguments.seed, *there])
+        first = max([options.seed, *there])
 
         def finished() -> Iterator[Rollout]:
             nonlocal kept
@@ -116,6 +117,6 @@ def _by_hand(run: PushDemonstrator, collection: Collection, arguments: argparse.
                     kept += 1
                     yield rollout
 
-        in_window(lambda: islice(finished(), arguments.episodes))
-        conclude(out, collection, arguments, Printer(), "")
-    return 0 if kept == arguments.episodes else 1
+        in_window(lambda: islice(finished(), options.episodes))
+        conclude(out, collection, options.collecting, Printer(), "")
+    return 0 if kept == options.episodes else 1

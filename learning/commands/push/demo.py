@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-
-from galley.learning.commands.push.options import (
-    config_of,
-    demonstrator_of,
-    demonstrator_options,
-    in_window,
-    table_options,
-)
+from galley.learning.commands.push.options import Pusher, in_window
 
 EPILOG = """R goes on to the next seed, escape ends.
 
@@ -20,17 +12,11 @@ examples:
   galley push demo --policy ready"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley push demo``."""
-    table_options(p)
-    demonstrator_options(p, None, policies=True)
-
-
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Pusher) -> int:
     """Open the window; print the episodes when it is closed."""
     from galley.planar.pushing.play import watch
 
-    config = config_of(arguments)
-    who = demonstrator_of(arguments, config)
-    in_window(lambda: watch(config, who, arguments.seed, arguments.episodes))
+    config = options.push_config()
+    who = options.driver(config)
+    in_window(lambda: watch(config, who, options.seed, options.episodes))
     return 0

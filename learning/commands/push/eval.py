@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import count, need, seed_option, worker_options
+from galley.cli.common.arguments import Count, Seed, need
+from galley.cli.common.options import argument, group, option
 from galley.cli.common.progress import Printer
+from galley.cli.common.shared import Workers, seed_option
 from galley.cli.common.tables import PlainTable
-from galley.learning.commands.push.options import LEARNED, policy_file
+from galley.learning.commands.push.options import LEARNED, episodes_option, policy_file
+from galley.planar.pushing.demonstrators import DEMONSTRATORS
 
 if TYPE_CHECKING:
     from galley.learning.policy.evaluation import Evaluation
@@ -26,58 +29,45 @@ examples:
 The exit status is 0 once all episodes are done, whether they succeed or not."""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley push eval``."""
-    from galley.planar.pushing.demonstrators import DEMONSTRATORS
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley push eval``."""
 
-    p.add_argument("checkpoint", type=Path, metavar="FILE", help="of galley push train, or ready")
-    p.add_argument(
-        "--episodes",
-        type=count,
-        default=50,
-        metavar="N",
-        help="how many, with seeds one after the other (default 50)",
+    checkpoint: Path = argument("of galley push train, or ready", "FILE")
+    episodes: Count = episodes_option(50)
+    demonstrator: str | None = option(
+        None, "also this one, on the same table and seeds", choices=tuple(DEMONSTRATORS)
     )
-    p.add_argument(
-        "--demonstrator",
-        choices=tuple(DEMONSTRATORS),
-        help="also this one, on the same table and seeds",
-    )
-    seed_option(p)
-    worker_options(p, "--workers")
-    p.add_argument("--json", action="store_true", help="print JSON")
+    seed: Seed = seed_option()
+    workers: Workers = group(Workers())
+    json: bool = option(False, "print JSON")
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Evaluate; exit status 0, or 1 if an episode was lost."""
     need("learn", *LEARNED)
     from galley.learning.policy.evaluation import PolicyRunner, evaluate
     from galley.learning.policy.policy import load_policy
-    from galley.sweeps import MissingRay
 
-    path = policy_file(arguments.checkpoint)
+    path = policy_file(options.checkpoint)
     load_policy(path)  # a bad one is said once, not by each worker
-    printer = Printer()
-    seeds = range(arguments.seed, arguments.seed + arguments.episodes)
-    names = {arguments.checkpoint.name: None}
-    if arguments.demonstrator is not None:
-        names[arguments.demonstrator] = arguments.demonstrator
+    printer, workers = Printer(), options.workers
+    seeds = range(options.seed, options.seed + options.episodes)
+    names: dict[str, str | None] = {options.checkpoint.name: None}
+    if options.demonstrator is not None:
+        names[options.demonstrator] = options.demonstrator
     found: dict[str, Evaluation] = {}
     for name, who in names.items():
 
         def progress(done: int, good: int, name: str = name) -> None:
-            if not arguments.json:
+            if not options.json:
                 note = f"{done}/{len(seeds)}, {good} succeeded"
                 printer.fraction(name, done / len(seeds), note)
 
         run = PolicyRunner(path, who)
-        try:
-            found[name] = evaluate(run, seeds, arguments.jobs, arguments.engine, progress)
-        except MissingRay as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-        finally:
-            printer.close()
-    if arguments.json:
+        with printer:
+            found[name] = evaluate(run, seeds, workers.jobs, workers.engine, progress)
+    if options.json:
         print(json.dumps({name: each.record() for name, each in found.items()}, indent=1))
     else:
         _table(found, printer)
@@ -88,10 +78,8 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _table(found: dict[str, Evaluation], printer: Printer) -> None:
-    table = PlainTable()
-    table.add_column("")
-    for name in ("success", "95 %", "steps", "coverage", "largest", "latency ms", "95th"):
-        table.add_column(name, right=True)
+    names = ("success", "95 %", "steps", "coverage", "largest", "latency ms", "95th")
+    table = PlainTable("", *(f">{name}" for name in names))
     for name, each in found.items():
         record = each.record()
         low, high = record["interval"]

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from galley.cli.common.arguments import (
-    count,
-    film_size_options,
-    gif_option,
-    need,
-    out_option,
-    positive,
-    seed_option,
-)
+from galley.cli.common.arguments import Count, Positive, Seed, need, usage
+from galley.cli.common.options import option
+from galley.cli.common.shared import Animation, out_option, seed_option
 from galley.cli.common.tables import PlainTable
+from galley.planar.pushing.demonstrators import DEMONSTRATORS
 
 if TYPE_CHECKING:
     from galley.learning.policy.policy import Policy
@@ -26,118 +21,114 @@ if TYPE_CHECKING:
     from galley.planar.pushing.rollout import Rollout
 
 
-def table_options(p: argparse.ArgumentParser) -> None:
-    """Add the options of the table and its start."""
-    p.add_argument(
-        "--shape",
-        metavar="SHAPE",
-        help="T, L, rectangle or a file of vertices, .yaml (default T, or the config's)",
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """The table and its start."""
+
+    shape: str | None = option(
+        None, "T, L, rectangle or a file of vertices, .yaml (default T, or the config's)", "SHAPE"
     )
-    p.add_argument("--config", type=Path, metavar="FILE", help="parameters, YAML (default: none)")
-    seed_option(p)
+    config: Path | None = option(None, "parameters, YAML (default: none)", "FILE")
+    seed: Seed = seed_option()
+
+    def push_config(self) -> PushConfig:
+        """What the options say.
+
+        Raises:
+            BadInput: a bad file. argparse.ArgumentTypeError: no such shape.
+        """
+        from galley.planar.pushing.config import PushConfig
+        from galley.planar.pushing.config_file import load_config, load_outline
+        from galley.planar.pushing.shapes import SHAPES, shape
+
+        config = PushConfig() if self.config is None else load_config(self.config)
+        name = self.shape
+        if name is None:
+            return config
+        if name not in SHAPES and Path(name).suffix not in (".yaml", ".yml"):
+            known = ", ".join(SHAPES)
+            raise argparse.ArgumentTypeError(
+                f"argument --shape: '{name}' must be one of {known}, or a .yaml file of vertices"
+            )
+        return replace(config, shape=shape(name) if name in SHAPES else load_outline(name))
 
 
-def demonstrator_options(
-    p: argparse.ArgumentParser, episodes: int | None, *by_hand: str, policies: bool = False
-) -> None:
-    """Add who pushes, and how often.
-
-    Args:
-        p: of the command. episodes: the default, None without end.
-        by_hand: names of what a person pushes with. policies: whether a policy may.
-    """
-    from galley.planar.pushing.demonstrators import DEMONSTRATORS
-
-    known = {**DEMONSTRATORS, **dict.fromkeys(by_hand, "you, in a window")}
+def demonstrator_option(**more: str) -> Any:
+    """Who pushes; ``more``: who else may, and a description."""
+    known = DEMONSTRATORS | more
     about = "; ".join(f"{name}: {text}" for name, text in known.items())
-    who = p.add_mutually_exclusive_group(required=True)
-    who.add_argument("--demonstrator", choices=tuple(known), help=about)
-    if policies:
-        who.add_argument(
-            "--policy",
-            type=Path,
-            metavar="FILE",
-            help="a checkpoint of galley push train, or ready: the one that comes with Galley; the "
-            "table is that of its training, but for --shape and --config",
-        )
-    p.add_argument(
-        "--episodes",
-        type=count,
-        default=episodes,
-        metavar="N",
-        help="how many, with seeds one after the other "
-        f"(default {'until escape' if episodes is None else episodes})",
+    return option(None, about, choices=tuple(known), either="who", required=True)
+
+
+def episodes_option(default: int | None) -> Any:
+    """How often; None: without end."""
+    shown = "until escape" if default is None else default
+    about = f"how many, with seeds one after the other (default {shown})"
+    return option(default, about)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pusher(Table):
+    """Who pushes at the table, and how often."""
+
+    demonstrator: str | None = demonstrator_option()
+    policy: Path | None = option(
+        None,
+        "a checkpoint of galley push train, or ready: the one that comes with Galley; the table is "
+        "that of its training, but for --shape and --config",
+        "FILE",
+        either="who",
     )
+    episodes: Count | None = episodes_option(None)
 
+    @property
+    def name(self) -> str:
+        """Of a demonstrator, or of a policy's file."""
+        return self.policy.stem if self.policy is not None else str(self.demonstrator)
 
-def film_options(p: argparse.ArgumentParser) -> None:
-    """Add the options of a film and of its folder."""
-    out_option(p)
-    film_size_options(p, 640, 25)
-    p.add_argument(
-        "--speed",
-        type=positive,
-        default=1.0,
-        metavar="X",
-        help="seconds of an episode in a second of film (default 1)",
-    )
-    gif_option(p)
-
-
-def config_of(arguments: argparse.Namespace) -> PushConfig:
-    """The config that the options of ``table_options`` say.
-
-    Raises:
-        BadInput: a bad file. argparse.ArgumentTypeError: no such shape.
-    """
-    from galley.planar.pushing.config import PushConfig
-    from galley.planar.pushing.config_file import load_config, load_outline
-    from galley.planar.pushing.shapes import SHAPES, shape
-
-    policy = getattr(arguments, "policy", None)
-    if policy is not None and arguments.config is None and arguments.shape is None:
+    def push_config(self) -> PushConfig:
+        """What the options say, or that of the policy's training."""
+        if self.policy is None or self.config is not None or self.shape is not None:
+            return super().push_config()
         need("learn", *LEARNED)
         from galley.learning.policy.policy import load_policy
 
-        return load_policy(policy_file(policy)).config
-    config = PushConfig() if arguments.config is None else load_config(arguments.config)
-    name = arguments.shape
-    if name is None:
-        return config
-    if name not in SHAPES and Path(name).suffix not in (".yaml", ".yml"):
-        known = ", ".join(SHAPES)
-        raise argparse.ArgumentTypeError(
-            f"argument --shape: '{name}' must be one of {known}, or a .yaml file of vertices"
-        )
-    return replace(config, shape=shape(name) if name in SHAPES else load_outline(name))
+        return load_policy(policy_file(self.policy)).config
+
+    def driver(self, config: PushConfig) -> Demonstrator:
+        """The demonstrator, or what a policy does.
+
+        Raises:
+            argparse.ArgumentTypeError: it can't move the config's pusher.
+        """
+        if self.policy is None:
+            return checked_demonstrator(str(self.demonstrator), config)
+        from galley.learning.policy.policy import Driver
+
+        return Driver(checked_policy(self.policy, config))
 
 
-def demonstrator_of(arguments: argparse.Namespace, config: PushConfig) -> Demonstrator:
-    """The demonstrator that the options say.
+@dataclass(frozen=True, kw_only=True)
+class Film(Animation):
+    """A film and its folder."""
+
+    speed: Positive = option(1.0, "seconds of an episode in a second of film", "X")
+    out: Path | None = out_option()
+
+
+def checked_demonstrator(name: str, config: PushConfig) -> Demonstrator:
+    """A demonstrator.
 
     Raises:
         argparse.ArgumentTypeError: it can't move the config's pusher.
     """
     from galley.planar.pushing.demonstrators import demonstrator
 
-    if getattr(arguments, "policy", None) is not None:
-        from galley.learning.policy.policy import Driver
-
-        return Driver(checked_policy(arguments.policy, config))
-    try:
-        return demonstrator(arguments.demonstrator, config)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    with usage():
+        return demonstrator(name, config)
 
 
 LEARNED = ("jax", "equinox", "optax", "safetensors")  # libraries that policies need
-
-
-def pusher_name(arguments: argparse.Namespace) -> str:
-    """The name of who pushes: of a demonstrator, or of a policy's file."""
-    policy: Path | None = getattr(arguments, "policy", None)
-    name: str = arguments.demonstrator if policy is None else policy.stem
-    return name
 
 
 def policy_file(given: Path) -> Path:
@@ -185,10 +176,7 @@ def in_window(watched: Callable[[], Iterator[Rollout]]) -> None:
 
 def episodes_table(rollouts: Iterable[Rollout]) -> PlainTable:
     """A row an episode: seed, steps, coverage, success."""
-    table = PlainTable()
-    for name in ("seed", "steps", "coverage"):
-        table.add_column(name, right=True)
-    table.add_column("success")
+    table = PlainTable(">seed", ">steps", ">coverage", "success")
     for each in rollouts:
         share = f"{100.0 * each.coverage[-1]:.1f} %"
         table.add_row(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import plural
 from galley.cli.common.progress import Printer
 from galley.domain.errors import BadInput
-from galley.learning.commands.collecting import chosen_episodes, episode_option, open_demonstrations
+from galley.learning.commands.collecting import Stored, open_demonstrations
 
 if TYPE_CHECKING:
     from galley.planar.pushing.rollout import Rollout
@@ -24,16 +22,10 @@ examples:
   galley push replay pushes --episode 3"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley push replay``."""
-    p.add_argument("folder", type=Path, metavar="DIR", help="of galley push collect")
-    episode_option(p, None)
-
-
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Stored) -> int:
     """Replay; 1 if an episode differs."""
     printer = Printer()
-    found = replayed(arguments, printer)
+    found = replayed(options, printer)
     worst = max(apart for _, apart in found)
     same = worst <= _SAME
     how = "the same" if worst == 0.0 else f"largest difference of a state {worst:.2g} m or rad"
@@ -44,22 +36,20 @@ def command(arguments: argparse.Namespace) -> int:
     return 0 if same else 1
 
 
-def replayed(arguments: argparse.Namespace, printer: Printer) -> list[tuple[Rollout, float]]:
+def replayed(options: Stored, printer: Printer) -> list[tuple[Rollout, float]]:
     """The chosen episodes, done again, each with its largest difference from what is stored.
 
     Raises:
         BadInput: no such episode, or the folder is not of pushing.
     """
-    episodes, collection = open_demonstrations(arguments.folder)
+    episodes, collection = open_demonstrations(options.folder)
     if collection is None:
-        raise BadInput.one(arguments.folder, "is not of galley push collect: nothing to replay")
+        raise BadInput.one(options.folder, "is not of galley push collect: nothing to replay")
     from galley.learning.collection.pushing import replay
 
-    chosen, found = chosen_episodes(arguments, episodes), []
-    try:
+    chosen, found = options.chosen(episodes), []
+    with printer:
         for done, k in enumerate(chosen):
             printer.fraction("replaying", done / len(chosen))
             found.append(replay(episodes[k], collection))
-    finally:
-        printer.close()
     return found

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from galley.cli.common.arguments import checked
 from galley.cli.common.tables import PlainTable
-from galley.planar.commands.contact.options import friction_option, result_options, session
+from galley.planar.commands.contact.options import Results, friction_option, results_group, session
 
 _ANGLES = np.array([0.5, 0.8, 0.95, 1.05, 1.2, 1.4, 1.7, 2.0])  # of the angle of slip
 _ROW = "{:.2f}", "{:.4f}", "{:.4f}"
+_friction = checked(
+    "must be 0.01 to 0.8: the slope is tilted to twice the angle of slip",
+    lambda value: 0.01 <= value <= 0.8,
+)
 
 EPILOG = """The film shows a slope that is tilted to 1.5 times the angle of slip. The table is of
 slopes at rest, simulated as one batch: the block's acceleration beside g (sin - mu cos), or 0 up to
@@ -21,19 +27,18 @@ examples:
   galley contact incline --friction 0.4 --no-video"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley contact incline``."""
-    friction_option(p, 0.2)
-    result_options(p)
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley contact incline``."""
+
+    friction: Annotated[float, _friction] = friction_option(0.2)
+    results: Results = results_group()
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Simulate, print the table, write; 1 if a step doesn't converge."""
-    mu = arguments.friction
-    if not 0.01 <= mu <= 0.8:
-        what = "must be 0.01 to 0.8: the slope is tilted to twice the angle of slip"
-        raise argparse.ArgumentTypeError(f"argument --friction: {what}")
-    with session(arguments, "incline") as work:
+    mu = options.friction
+    with session(options.results, "incline") as work:
         from galley.planar.contact.demonstrations import angle_of_slip, incline, sliding
         from galley.planar.geometry.support import GRAVITY
 
@@ -41,9 +46,7 @@ def command(arguments: argparse.Namespace) -> int:
         angles = np.arctan(mu) * _ANGLES
         found = sliding(mu, angles)
         exact = np.maximum(GRAVITY * (np.sin(angles) - mu * np.cos(angles)), 0.0)
-        table = PlainTable()
-        for name in ("slope deg", "measured m/s^2", "closed form m/s^2"):
-            table.add_column(name, right=True)
+        table = PlainTable(">slope deg", ">measured m/s^2", ">closed form m/s^2")
         for row in zip(np.degrees(angles), found, exact, strict=True):
             table.add_row(*(text.format(value) for text, value in zip(_ROW, row, strict=True)))
         work.printer.console.print(table)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Literal
 
-from galley.cli.common.arguments import count, positive
+from galley.cli.common.arguments import Count, Multiple, Positive, usage
+from galley.cli.common.options import option
 from galley.planar.commands.contact.options import (
+    Results,
+    Shape,
     friction_option,
-    result_options,
+    results_group,
     session,
-    shape_option,
 )
 
 EPILOG = """A platform of 0.5 kg stands on the ground, on it a body of 0.1 kg and 1.5 m. A force at
@@ -28,43 +31,33 @@ examples:
   galley contact lift --contacts stein --out stein"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley contact lift``."""
-    shape_option(p, "circle")
-    friction_option(p, 0.1)
-    p.add_argument(
-        "--contacts",
-        choices=("auto", "newton", "stein", "perimeter"),
-        default="auto",
-        help="where contact points lie, see below (default auto)",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley contact lift``."""
+
+    shape: Shape = option("circle", "of the body")
+    friction: Multiple = friction_option(0.1)
+    contacts: Literal["auto", "newton", "stein", "perimeter"] = option(
+        "auto", "where contact points lie, see below"
     )
-    p.add_argument(
-        "--force", type=positive, default=15.0, metavar="N", help="at the end (default 15)"
-    )
-    p.add_argument("--steps", type=count, default=100, metavar="N", help="of 1/60 s (default 100)")
-    result_options(p, speed=0.5)
+    force: Positive = option(15.0, "at the end", "N")
+    steps: Count = option(100, "of 1/60 s")
+    results: Results = results_group(speed=0.5)
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Simulate and write; 1 if a step doesn't converge."""
-    with session(arguments, f"lift-{arguments.shape}") as work:
+    with session(options.results, f"lift-{options.shape}") as work:
         from galley.planar.contact import Points
         from galley.planar.contact.demonstrations import lift
 
-        try:
-            setup = lift(
-                arguments.shape,
-                arguments.friction,
-                Points(arguments.contacts),
-                arguments.force,
-                arguments.steps,
-            )
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(f"argument --contacts: {error}") from None
+        points = Points(options.contacts)
+        with usage("--contacts"):
+            setup = lift(options.shape, options.friction, points, options.force, options.steps)
         results = {
-            "shape": arguments.shape,
-            "friction": arguments.friction,
-            "contacts": arguments.contacts,
+            "shape": options.shape,
+            "friction": options.friction,
+            "contacts": options.contacts,
         }
-        title = f"galley contact lift: {arguments.shape}, friction {arguments.friction:g}"
+        title = f"galley contact lift: {options.shape}, friction {options.friction:g}"
         return work.finish(setup, title, results)

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from galley.cli.common.arguments import (
-    check_gif,
-    film_options,
-    gif_option,
-    multiple,
-    need,
-    out_option,
-    positive,
-)
+from galley.cli.common.arguments import Positive, need
+from galley.cli.common.options import group, option
 from galley.cli.common.progress import Printer
+from galley.cli.common.shared import Animation, out_option, video_option
 from galley.domain.files import write_atomically
 
 if TYPE_CHECKING:
@@ -32,44 +25,41 @@ SUMMARY = "summary.json"
 _FELT = 1e-9  # N: soft contacts reach through a gap, but no further than this
 
 
-def result_options(p: argparse.ArgumentParser, speed: float = 1.0) -> None:
-    """Add the options of folder, film and states; ``speed``: the film's default."""
-    out_option(p)
-    group = p.add_argument_group("film and states")
-    film_options(group, 540, 25)
-    gif_option(group)
-    group.add_argument(
-        "--speed",
-        type=positive,
-        default=speed,
-        metavar="X",
-        help=f"seconds of the run in a second of film (default {speed:g})",
-    )
-    group.add_argument("--npz", action="store_true", help="states as npz, contacts too, not CSV")
+Shape = Literal["circle", "hexagon", "rectangle"]
 
 
-def shape_option(p: argparse.ArgumentParser, default: str) -> None:
-    """Add the shape of the body."""
-    shapes = ("circle", "hexagon", "rectangle")
-    p.add_argument("--shape", choices=shapes, default=default, help=f"default {default}")
+@dataclass(frozen=True, kw_only=True)
+class Film(Animation):
+    """Film and states."""
+
+    video: bool = video_option()
+    speed: Positive = option(1.0, "seconds of the run in a second of film", "X")
+    npz: bool = option(False, "states as npz, contacts too, not CSV")
 
 
-def friction_option(p: argparse.ArgumentParser, default: float) -> None:
-    """Add the coefficient of friction."""
-    p.add_argument(
-        "--friction",
-        type=multiple,
-        default=default,
-        metavar="MU",
-        help=f"coefficient of friction (default {default:g})",
-    )
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """What is written, and where."""
+
+    out: Path | None = out_option()
+    film: Film = group(Film(height=540, fps=25), "film and states")
+
+
+def results_group(speed: float = 1.0) -> Any:
+    """What is written; ``speed``: the film's default."""
+    return group(Results(film=Film(height=540, fps=25, speed=speed)))
+
+
+def friction_option(default: float) -> Any:
+    """The coefficient of friction."""
+    return option(default, "coefficient of friction", "MU")
 
 
 @dataclass
 class Session:
     """A run of a subcommand: where it prints and writes."""
 
-    arguments: argparse.Namespace
+    options: Results
     folder: Path
     printer: Printer
 
@@ -105,46 +95,31 @@ class Session:
     def _write(self, run: PlanarRun, title: str, results: dict[str, Any]) -> None:
         from galley.planar.contact.pictures import draw_planar, film_planar
 
-        arguments = self.arguments
+        film = self.options.film
         write_atomically(self.folder / SUMMARY, json.dumps(results, indent=1) + "\n")
-        run.write(self.folder / ("states.npz" if arguments.npz else "states.csv"))
+        run.write(self.folder / ("states.npz" if film.npz else "states.csv"))
         if len(run.time) < 3:
             return  # nothing to be seen
         draw_planar(run, self.folder / "contact.png", title)
-        if not arguments.video:
-            return
-        self.printer.stage("filming")
-        path = self.folder / ("contact.gif" if arguments.gif else "contact.mp4")
-        try:
-            film_planar(
-                run,
-                path,
-                title,
-                arguments.fps,
-                arguments.height,
-                arguments.speed,
-                lambda done, total: self.printer.fraction("filming", done / total),
-            )
-        except RuntimeError as error:
-            print(f"no film: {error}", file=sys.stderr)
-        finally:
-            self.printer.close()
+        if film.video:
+            path = self.folder / f"contact{film.suffix}"
+            how = (title, film.fps, film.height, film.speed)
+            self.printer.film(film_planar, run, path, *how)
 
 
 @contextmanager
-def session(arguments: argparse.Namespace, name: str) -> Iterator[Session]:
-    """The folder of a subcommand's results, once the options go together and JAX is there.
+def session(options: Results, name: str) -> Iterator[Session]:
+    """The folder of a subcommand's results, once JAX is there.
 
     Raises:
-        argparse.ArgumentTypeError: they don't, or it isn't.
+        argparse.ArgumentTypeError: it isn't.
         BadInput: the folder can't be made.
     """
-    check_gif(arguments)
     need("planar", "jax", "equinox")
     from galley.results.run_folder import run_folder
 
-    with run_folder(arguments.out, f"contact-{name}", SUMMARY) as folder:
-        yield Session(arguments, folder, Printer())
+    with run_folder(options.out, f"contact-{name}", SUMMARY) as folder:
+        yield Session(options, folder, Printer())
 
 
 def _words(failure: Failure, setup: Setup) -> str:

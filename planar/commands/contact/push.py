@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 
-from galley.cli.common.arguments import number, positive
+from galley.cli.common.arguments import Multiple, Positive
+from galley.cli.common.options import option
 from galley.planar.commands.contact.options import (
+    Results,
+    Shape,
     friction_option,
-    result_options,
+    results_group,
     session,
-    shape_option,
 )
 
 EPILOG = """Seen from above: there is no gravity in the plane. A body of 1 kg lies on a table that
@@ -21,31 +23,24 @@ examples:
   galley contact push --shape rectangle --offset 0 --gif"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley contact push``."""
-    shape_option(p, "hexagon")
-    friction_option(p, 0.3)
-    p.add_argument(
-        "--offset",
-        type=number,
-        default=0.08,
-        metavar="M",
-        help="of the pusher from the body's centre, in m (default 0.08)",
-    )
-    p.add_argument(
-        "--force", type=positive, default=6.0, metavar="N", help="on the pusher (default 6)"
-    )
-    result_options(p)
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley contact push``."""
+
+    shape: Shape = option("hexagon", "of the body")
+    friction: Multiple = friction_option(0.3)
+    offset: float = option(0.08, "of the pusher from the body's centre, in m", "M")
+    force: Positive = option(6.0, "on the pusher", "N")
+    results: Results = results_group()
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Simulate and write; 1 if a step doesn't converge."""
-    with session(arguments, f"push-{arguments.shape}") as work:
+    with session(options.results, f"push-{options.shape}") as work:
         from galley.planar.contact.demonstrations import push
 
-        given = {
-            name: getattr(arguments, name) for name in ("shape", "friction", "offset", "force")
-        }
+        names = ("shape", "friction", "offset", "force")
+        given = {name: getattr(options, name) for name in names}
         setup = push(**given)
-        title = f"galley contact push: {arguments.shape}, from above"
+        title = f"galley contact push: {options.shape}, from above"
         return work.finish(setup, title, dict(given))

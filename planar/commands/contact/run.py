@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
-from galley.planar.commands.contact.options import result_options, session
+from galley.cli.common.options import argument
+from galley.planar.commands.contact.options import Results, results_group, session
 
 EPILOG = """A scene is YAML:
 
@@ -33,17 +34,19 @@ examples:
   galley contact run scene.yaml --no-video --npz --out states"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley contact run``."""
-    p.add_argument("scene", type=Path, metavar="SCENE", help="the scene, YAML, see below")
-    result_options(p)
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley contact run``."""
+
+    scene: Path = argument("the scene, YAML, see below", "SCENE")
+    results: Results = results_group()
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Read, simulate, write; 1 if a step doesn't converge."""
-    with session(arguments, arguments.scene.stem) as work:
+    with session(options.results, options.scene.stem) as work:
         from galley.planar.contact.scene import load_setup
 
-        setup = load_setup(arguments.scene)
-        title = f"galley contact run: {arguments.scene.name}"
-        return work.finish(setup, title, {"scene": str(arguments.scene)})
+        setup = load_setup(options.scene)
+        title = f"galley contact run: {options.scene.name}"
+        return work.finish(setup, title, {"scene": str(options.scene)})

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from galley.cli.common.arguments import positive
-from galley.planar.commands.contact.options import friction_option, result_options, session
+from galley.cli.common.arguments import Multiple, checked
+from galley.cli.common.options import option
+from galley.planar.commands.contact.options import (
+    Results,
+    friction_option,
+    results_group,
+    session,
+)
+
+_distance = checked("must be 1 to 4 m", lambda value: 1.0 <= value <= 4.0)
 
 EPILOG = """A hand of 0.4 kg holds a ball of 0.1 kg. 44 numbers are sought: the forces on the hand
 in the 0.22 s in which it speeds up. Then it brakes, the ball flies on. Each try is simulated, and
@@ -21,27 +30,21 @@ examples:
   galley contact throw --distance 3 --gif"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley contact throw``."""
-    p.add_argument(
-        "--distance",
-        type=positive,
-        default=2.0,
-        metavar="M",
-        help="of the basket from the hand, 1 to 4 m (default 2)",
-    )
-    friction_option(p, 0.3)
-    result_options(p, speed=0.5)
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley contact throw``."""
+
+    distance: Annotated[float, _distance] = option(2.0, "to the basket, 1 to 4 m", "M")
+    friction: Multiple = friction_option(0.3)
+    results: Results = results_group(speed=0.5)
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Search, print each try, write the last; 1 if it doesn't hit."""
-    if not 1.0 <= arguments.distance <= 4.0:
-        raise argparse.ArgumentTypeError("argument --distance: must be 1 to 4 m")
-    with session(arguments, "throw") as work:
+    with session(options.results, "throw") as work:
         from galley.planar.contact.throw import HIT, Task
 
-        task = Task(arguments.distance, arguments.friction)
+        task = Task(options.distance, options.friction)
         work.printer.stage("searching (the first time it is compiled)")
         tries = []
         for k, last in enumerate(task.search()):
@@ -51,8 +54,8 @@ def command(arguments: argparse.Namespace) -> int:
         gradient = np.full_like(setup.controls, np.nan)
         gradient[: len(last.forces), 0, :2] = tries[0].gradient
         results = {
-            "distance_m": arguments.distance,
-            "friction": arguments.friction,
+            "distance_m": options.distance,
+            "friction": options.friction,
             "miss_m": last.miss,
             "tries_m": [each.miss for each in tries],
         }

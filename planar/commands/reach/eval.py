@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from galley.cli.common.arguments import count, need, seed_option
+from galley.cli.common.arguments import Count, Seed, need
+from galley.cli.common.options import argument, option
 from galley.cli.common.progress import Printer
+from galley.cli.common.shared import seed_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 from galley.planar.commands.reach.train import MODEL, NEEDED
@@ -18,43 +19,30 @@ EPILOG = """examples:
   galley reach eval model.safetensors --json > figures.json"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley reach eval``."""
-    p.add_argument(
-        "checkpoint",
-        type=Path,
-        nargs="?",
-        default=MODEL,
-        metavar="FILE",
-        help=f"of galley reach train (default {MODEL})",
-    )
-    p.add_argument(
-        "--bases",
-        type=count,
-        default=100_000,
-        metavar="N",
-        help="candidate bases of the true law (default 100000)",
-    )
-    seed_option(p, 1)
-    p.add_argument("--json", action="store_true", help="print JSON")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley reach eval``."""
+
+    checkpoint: Path = argument("of galley reach train", "FILE", default=MODEL)
+    bases: Count = option(100_000, "candidate bases of the true law")
+    seed: Seed = seed_option(1)
+    json: bool = option(False, "print JSON")
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Compare model and truth; exit status 0."""
     need("planar", *NEEDED)
     from galley.planar.reach.learned import evaluate, load_checkpoint
 
-    model = load_checkpoint(arguments.checkpoint)
+    model = load_checkpoint(options.checkpoint)
     try:
-        result = evaluate(model, arguments.seed, arguments.bases)
+        result = evaluate(model, options.seed, options.bases)
     except ValueError as error:
-        raise BadInput.one(arguments.checkpoint, str(error)) from None
-    if arguments.json:
+        raise BadInput.one(options.checkpoint, str(error)) from None
+    if options.json:
         print(json.dumps(asdict(result), indent=1))
         return 0
-    table = PlainTable()
-    for name in ("", "model", "truth"):
-        table.add_column(name, right=bool(name))
+    table = PlainTable("", ">model", ">truth")
     kl = f"{result.kl_nats:.4f} +- {result.kl_error:.4f}"
     table.add_row("KL(truth || model), nats", kl, "0")
     nll, entropy = f"{result.nll_nats:.4f}", f"{result.entropy_nats:.4f}"
@@ -70,6 +58,6 @@ def command(arguments: argparse.Namespace) -> int:
     printer = Printer()
     printer.console.print(table)
     what = "each for a circle of its own" if model.task.circle is not None else "no obstacle"
-    printer.console.print(f"{result.rows} samples of each, {what}; seed {arguments.seed}")
+    printer.console.print(f"{result.rows} samples of each, {what}; seed {options.seed}")
     printer.console.print("outside the ring and reachable are 0 and 100 % by the model's chart")
     return 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import count, positive
+from galley.cli.common.arguments import Count, Positive, check_output
+from galley.cli.common.options import argument, option
 from galley.domain.errors import BadInput, did_you_mean
 
 if TYPE_CHECKING:
@@ -29,28 +30,22 @@ examples:
 _HEADINGS = 24
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley reach field``."""
-    p.add_argument(
-        "scene",
-        type=Path,
-        help="scene file; shipped ones by their bare names, such as kitchen.yaml",
-    )
-    p.add_argument("item", help="name of an item in it")
-    p.add_argument("--out", type=Path, metavar="PNG", help="the picture (default: ITEM.png)")
-    p.add_argument("--grid", type=count, default=61, metavar="N", help="N x N places (default 61)")
-    p.add_argument(
-        "--half", type=positive, default=1.5, metavar="M",
-        help="how far from the item, in x and y, metres (default 1.5)",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley reach field``."""
+
+    scene: Path = argument("scene file; shipped ones by their bare names, such as kitchen.yaml")
+    item: str = argument("name of an item in it")
+    out: Path | None = option(None, "the picture (default: ITEM.png)", "PNG")
+    grid: Count = option(61, "N x N places")
+    half: Positive = option(1.5, "how far from the item, in x and y, metres", "M")
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Compute the field, print its figures, draw it."""
     import numpy as np
 
     from galley.cli.common.progress import Printer
-    from galley.domain.files import check_writable
     from galley.domain.frames import transform
     from galley.domain.scene.reader import load_scene
     from galley.domain.state import initial_state
@@ -59,26 +54,24 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.skills.base_placement.field import reachability_field, square
     from galley.skills.manipulation.grasps import grasps_at
 
-    file = arguments.scene
-    path: Path = arguments.out or Path(f"{arguments.item}.png")
-    if path.suffix.lower() != ".png":
-        raise BadInput.one(path, "the picture is a PNG: --out must end in .png")
-    if arguments.grid < 2:
-        raise BadInput.one(file, f"--grid needs at least 2 places, got {arguments.grid}")
+    file = options.scene
+    path = options.out or Path(f"{options.item}.png")
+    check_output(path, ".png")
+    if options.grid < 2:
+        raise BadInput.one(file, f"--grid needs at least 2 places, got {options.grid}")
     scene = load_scene(file)
     names = [item.name for item in scene.items]
-    if arguments.item not in names:
-        hint = did_you_mean(arguments.item, names) or f"; there are {', '.join(names)}"
-        raise BadInput.one(file, f"no item '{arguments.item}'{hint}")
-    check_writable(path)
-    robot, item = robot_of(scene.robot), scene.item(arguments.item)
+    if options.item not in names:
+        hint = did_you_mean(options.item, names) or f"; there are {', '.join(names)}"
+        raise BadInput.one(file, f"no item '{options.item}'{hint}")
+    robot, item = robot_of(scene.robot), scene.item(options.item)
     state = initial_state(scene)
     grasps = grasps_at(scene, state, names.index(item.name), robot.gripper)
     X_TH = transform(None, -robot.p_HT)
     hands = np.array([item.X_WI @ grasp.X_IT @ X_TH for grasp in grasps])
     if not len(hands):
         raise BadInput.one(file, f"no grasp of '{item.name}' fits between the fingers")
-    x, y = square(item.X_WI[:3, 3], arguments.half, arguments.grid)
+    x, y = square(item.X_WI[:3, 3], options.half, options.grid)
     field = reachability_field(robot, hands, x, y)
     shares = _with_room(scene, state, robot, field)
     printer = Printer()

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from galley.cli.common.arguments import count, need, out_option, seed_option
+from galley.cli.common.arguments import Count, Seed, need
+from galley.cli.common.options import option
 from galley.cli.common.progress import Printer
+from galley.cli.common.shared import out_option, seed_option
 from galley.domain.errors import BadInput
-from galley.planar.commands.reach.options import (
-    BOUNDS,
-    any_sampler_option,
-    sampler,
-    sampler_options,
-)
+from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
 if TYPE_CHECKING:
     from galley.planar.reach import DonutSampler, Samples
 
+KINDS = ("donut", "joints", "density", "coverage", "keep-rate", "scores", "hands")
 _WHOLE_STEPS = 1500  # of the training for --kind hands
 # Where no limits are given: they cost the two elbows different shares.
 EXAMPLE_LIMITS = ((-1.2, 2.0), (-2.4, 2.4))
@@ -44,40 +42,50 @@ examples:
   galley reach plot --data data --model model.safetensors --out plots"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley reach plot``."""
-    p.add_argument(
-        "--kind",
-        nargs="+",
-        choices=(*KINDS, "all"),
-        default=["all"],
-        metavar="KIND",
-        help=f"{', '.join(KINDS)}, or all: those but hands (default all)",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley reach plot``.
+
+    Raises:
+        argparse.ArgumentTypeError: one that none of the pictures would heed.
+    """
+
+    kind: tuple[str, ...] = option(
+        ("all",), f"{', '.join(KINDS)}, or all: those but hands", "KIND", choices=(*KINDS, "all")
     )
-    p.add_argument("--data", type=Path, metavar="DIR", help="a dataset of galley reach sample")
-    p.add_argument("--model", type=Path, metavar="FILE", help="a model of galley reach train")
-    p.add_argument(
-        "--bases",
-        type=count,
-        metavar="N",
-        help="candidate bases of samples that are drawn here (default 100000)",
-    )
-    sampler_options(p)
-    seed_option(p)
-    out_option(p)
+    data: Path | None = option(None, "a dataset of galley reach sample", "DIR")
+    model: Path | None = option(None, "a model of galley reach train", "FILE")
+    bases: Count | None = option(None, "candidate bases of samples drawn here (default 100000)")
+    sampler: Sampler = sampler_group()
+    seed: Seed = seed_option()
+    out: Path | None = out_option()
+
+    @property
+    def kinds(self) -> list[str]:
+        """The pictures to draw."""
+        if "all" in self.kind:
+            return [kind for kind in KINDS if kind != "hands" or kind in self.kind]
+        return list(dict.fromkeys(self.kind))
+
+    def __post_init__(self) -> None:
+        kinds = set(self.kinds)
+        if self.model is not None and not kinds & {"density", "hands"}:
+            raise argparse.ArgumentTypeError("--model is drawn by --kind density and hands alone")
+        of_rows = kinds <= {"donut", "joints", "density"} and self.model is None
+        if self.bases is not None and self.data is not None and of_rows:
+            raise argparse.ArgumentTypeError("--bases has no effect on rows of --data")
 
 
 class _Drawing:
     """What the pictures are drawn from; pictures are written into ``folder``."""
 
-    def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
-        _check_used(arguments)
-        self.folder, self.seed = folder, arguments.seed
-        self.bases = arguments.bases or 100_000
-        self.sampler, self.samples, self.bounds = _data(arguments, self.bases)
+    def __init__(self, options: Options, folder: Path) -> None:
+        self.folder, self.seed = folder, options.seed
+        self.bases = options.bases or 100_000
+        self.sampler, self.samples, self.bounds = _data(options, self.bases)
         self.learned: Samples | None = None
-        if arguments.model is not None:
-            self.learned = _learned(arguments.model, self.sampler, self.bases, self.seed)
+        if options.model is not None:
+            self.learned = _learned(options.model, self.sampler, self.bases, self.seed)
 
     def rng(self) -> np.random.Generator:
         """A new one for each picture, so that it does not depend on the others."""
@@ -176,82 +184,50 @@ class _Drawing:
         draw_hands(self.folder / "hands.png", shown)
 
 
-KINDS: dict[str, Callable[[_Drawing], None]] = {
-    "donut": _Drawing.donut,
-    "joints": _Drawing.joints,
-    "density": _Drawing.density,
-    "coverage": _Drawing.coverage,
-    "keep-rate": _Drawing.keep_rate,
-    "scores": _Drawing.scores,
-    "hands": _Drawing.hands,
-}
-
-
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Draw the pictures; exit status 0 once all are written."""
     from galley.domain.files import write_fault
     from galley.results.run_folder import new_names
 
-    folder: Path = arguments.out or next(new_names("reach-plot"))
-    kinds = _kinds(arguments)
-    if "hands" in kinds:
+    folder = options.out or next(new_names("reach-plot"))
+    if "hands" in options.kinds:
         need("planar", "jax", "equinox", "flowjax", "optax", "safetensors")
-    drawing = _Drawing(arguments, folder)
+    drawing = _Drawing(options, folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise write_fault(folder, error) from None
     printer = Printer()
-    for kind in kinds:
-        KINDS[kind](drawing)
+    for kind in options.kinds:
+        getattr(drawing, kind.replace("-", "_"))()
         printer.stage(str(folder / f"{kind}.png"))
     return 0
 
 
-def _kinds(arguments: argparse.Namespace) -> list[str]:
-    if "all" in arguments.kind:
-        return [kind for kind in KINDS if kind != "hands" or kind in arguments.kind]
-    return list(dict.fromkeys(arguments.kind))
-
-
-def _check_used(arguments: argparse.Namespace) -> None:
-    """Refuse options that none of the pictures would heed.
-
-    Raises:
-        argparse.ArgumentTypeError: with the option.
-    """
-    kinds = set(_kinds(arguments))
-    if arguments.model is not None and not kinds & {"density", "hands"}:
-        raise argparse.ArgumentTypeError("--model is drawn by --kind density and hands alone")
-    of_rows = kinds <= {"donut", "joints", "density"} and arguments.model is None
-    if arguments.bases is not None and arguments.data is not None and of_rows:
-        raise argparse.ArgumentTypeError("--bases has no effect on rows of --data")
-
-
 def _data(
-    arguments: argparse.Namespace, bases: int
+    options: Options, bases: int
 ) -> tuple[DonutSampler, Samples, tuple[tuple[float, ...], ...]]:
     """The sampler, rows to draw, and bounds of targets."""
     bounds: tuple[tuple[float, ...], ...] = (BOUNDS[:2], BOUNDS[2:])
-    if arguments.data is None:
-        made = sampler(arguments)
-        rng = np.random.default_rng(arguments.seed)
+    if options.data is None:
+        made = options.sampler.made()
+        rng = np.random.default_rng(options.seed)
         return made, made.sample((0.0, 0.0), bases, rng), bounds
-    option = any_sampler_option(arguments)
-    if option is not None:
-        raise argparse.ArgumentTypeError(f"{option} is that of the dataset where --data is given")
+    given = options.sampler.first_given()
+    if given is not None:
+        raise argparse.ArgumentTypeError(f"{given} is that of the dataset where --data is given")
     need("planar", "pyarrow")
     from galley.planar.reach.dataset import load, read_settings
 
-    settings = read_settings(arguments.data)
+    settings = read_settings(options.data)
     drawn = ("joints", "donut")
-    if settings.filtered and not set(arguments.kind) <= set(drawn):
-        what = f"the rows of {arguments.data} were filtered: draw --kind {' or '.join(drawn)}"
+    if settings.filtered and not set(options.kind) <= set(drawn):
+        what = f"the rows of {options.data} were filtered: draw --kind {' or '.join(drawn)}"
         raise argparse.ArgumentTypeError(what)
-    rows = load(arguments.data, "validation")
+    rows = load(options.data, "validation")
     if not len(rows):
         what = "has no validation rows to draw: sample more bases"
-        raise BadInput.one(arguments.data, what)
+        raise BadInput.one(options.data, what)
     return settings.sampler, rows, settings.bounds or bounds
 
 

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
 from galley.cli.common.arguments import (
-    count,
+    Count,
+    Multiple,
+    Positive,
+    Seed,
     multiple,
     need,
     number,
-    out_option,
     plural,
-    positive,
-    seed_option,
-    worker_options,
+    usage,
 )
+from galley.cli.common.options import given, group, option
 from galley.cli.common.progress import Printer
-from galley.planar.commands.reach.options import BOUNDS, sampler, sampler_options
+from galley.cli.common.shared import Sweep, out_option, seed_option
+from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
-_SHAPES = {
-    "circle": "X Y RADIUS",
-    "box": "X Y WIDTH HEIGHT [ANGLE]",
-    "polygon": "X Y X Y X Y ...",
-}
+_SHAPES = ("circle", "box", "polygon")
 EPILOG = """A target is drawn for each candidate base, or --target is the same for all; then a base
 in the ring about it, a heading, and the joint angles of both elbows. What is out of limits is
 dropped.
@@ -46,104 +46,7 @@ examples:
   galley reach sample --bases 10000000 --jobs 2 --out large"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley reach sample``."""
-    targets = p.add_mutually_exclusive_group()
-    targets.add_argument(
-        "--target", type=number, nargs=2, metavar=("X", "Y"), help="the same for all rows, m"
-    )
-    targets.add_argument(
-        "--bounds",
-        type=number,
-        nargs=4,
-        metavar=("X_LO", "X_HI", "Y_LO", "Y_HI"),
-        help=f"of targets, uniform within, m (default {' '.join(f'{x:g}' for x in BOUNDS)})",
-    )
-    p.add_argument(
-        "--bases",
-        type=count,
-        default=100_000,
-        metavar="N",
-        help="candidate bases, up to two rows each (default 100000)",
-    )
-    p.add_argument(
-        "--bases-per-target",
-        type=count,
-        default=1,
-        metavar="N",
-        help="candidate bases in turn with one target and its random obstacles (default 1)",
-    )
-    sampler_options(p)
-    filters = p.add_argument_group("filters of rows")
-    for kind, numbers in _SHAPES.items():
-        filters.add_argument(
-            f"--{kind}",
-            type=number,
-            nargs="+",
-            action="append",
-            default=[],
-            metavar="NUMBER",
-            help=f"{numbers} of an obstacle that neither links nor base touch, m and rad; may be "
-            "repeated",
-        )
-    filters.add_argument(
-        "--forbid",
-        nargs="+",
-        action="append",
-        default=[],
-        metavar=("SHAPE", "NUMBER"),
-        help="where the base's centre may not be: circle, box or polygon with its numbers; may be "
-        "repeated",
-    )
-    filters.add_argument(
-        "--random",
-        type=number,
-        nargs=3,
-        metavar=("N", "LEAST", "GREATEST"),
-        help="N obstacles of random shape, place and radius, anew for each target; the column "
-        "'obstacles' has them",
-    )
-    filters.add_argument(
-        "--margin",
-        type=multiple,
-        default=0.0,
-        metavar="M",
-        help="to be kept from obstacles (default 0)",
-    )
-    filters.add_argument(
-        "--view", type=positive, metavar="RAD", help="the camera's field of view with the target"
-    )
-    filters.add_argument(
-        "--score",
-        nargs="+",
-        type=_score,
-        default=[],
-        metavar="NAME=WEIGHT",
-        help="of manipulability, margin, clearance, visibility; rows are kept with probability "
-        "(weighted sum) / (sum of weights)",
-    )
-    filters.add_argument(
-        "--threshold", type=multiple, metavar="S", help="keep rows with at least this sum instead"
-    )
-    p.add_argument(
-        "--validation",
-        type=count,
-        default=10,
-        metavar="N",
-        help="one target in N, and its bases, is for validation (default 10)",
-    )
-    p.add_argument(
-        "--shard",
-        type=count,
-        metavar="N",
-        help="candidate bases in a file (default 50000, with --random 2000)",
-    )
-    seed_option(p)
-    worker_options(p)
-    out_option(p)
-
-
-def _random(values: list[float] | None) -> tuple[int, float, float] | None:
+def _random(values: tuple[float, float, float] | None) -> tuple[int, float, float] | None:
     """Number and sizes of random obstacles."""
     if values is None:
         return None
@@ -158,52 +61,106 @@ def _score(text: str) -> tuple[str, float]:
     return name, multiple(weight) if weight else 1.0
 
 
-def command(arguments: argparse.Namespace) -> int:
+def _obstacle_option(numbers: str) -> Any:
+    """Obstacles of a shape with so many numbers."""
+    return option(
+        (),
+        f"{numbers} of an obstacle that neither links nor base touch, m and rad; may be repeated",
+        "NUMBER",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """What rows must fulfil; names are those of ``DatasetSettings`` where they mean the same."""
+
+    circle: tuple[tuple[float, ...], ...] = _obstacle_option("X Y RADIUS")
+    box: tuple[tuple[float, ...], ...] = _obstacle_option("X Y WIDTH HEIGHT [ANGLE]")
+    polygon: tuple[tuple[float, ...], ...] = _obstacle_option("X Y X Y X Y ...")
+    forbid: tuple[tuple[str, ...], ...] = option(
+        (),
+        "where the base's centre may not be: circle, box or polygon with its numbers; may be "
+        "repeated",
+        ("SHAPE", "NUMBER"),
+    )
+    random: tuple[float, float, float] | None = option(
+        None,
+        "N obstacles of random shape, place and radius, anew for each target; the column "
+        "'obstacles' has them",
+        ("N", "LEAST", "GREATEST"),
+    )
+    margin: Multiple = option(0.0, "to be kept from obstacles", "M")
+    view: Positive | None = option(None, "the camera's field of view with the target", "RAD")
+    scores: tuple[Annotated[Any, _score], ...] = option(
+        (),
+        "of manipulability, margin, clearance, visibility; rows are kept with probability "
+        "(weighted sum) / (sum of weights)",
+        "NAME=WEIGHT",
+        flag="--score",
+    )
+    threshold: Multiple | None = option(None, "keep rows with at least this sum instead", "S")
+
+    @property
+    def obstacles(self) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        """Kind and numbers of each."""
+        return tuple((kind, each) for kind in _SHAPES for each in getattr(self, kind))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley reach sample``; as in ``Filters``, names are those of ``DatasetSettings``."""
+
+    target: tuple[float, float] | None = option(
+        None, "the same for all rows, m", ("X", "Y"), either="targets"
+    )
+    bounds: tuple[float, float, float, float] | None = option(
+        None,
+        f"of targets, uniform within, m (default {' '.join(f'{x:g}' for x in BOUNDS)})",
+        ("X_LO", "X_HI", "Y_LO", "Y_HI"),
+        either="targets",
+    )
+    bases: Count = option(100_000, "candidate bases, up to two rows each")
+    bases_per_target: Count = option(1, "candidate bases in turn with one target and its obstacles")
+    sampler: Sampler = sampler_group()
+    filters: Filters = group(Filters(), "filters of rows")
+    every: Count = option(
+        10, "one target in N, and its bases, is for validation", flag="--validation"
+    )
+    shard: Count | None = option(None, "bases in a file (default 50000, with --random 2000)")
+    seed: Seed = seed_option()
+    sweep: Sweep = group(Sweep())
+    out: Path | None = out_option()
+
+
+def command(options: Options) -> int:
     """Write the dataset; exit status 0 once all of it is there, 1 if files or all rows lack."""
     need("planar", "pyarrow")
     from galley.cli.common.study import results_folder
     from galley.planar.reach import dataset
-    from galley.sweeps import MissingRay
 
-    chosen = arguments.bounds or BOUNDS
-    bounds = None if arguments.target else ((chosen[0], chosen[1]), (chosen[2], chosen[3]))
-    try:
-        settings = dataset.DatasetSettings(
-            sampler(arguments),
-            arguments.bases,
-            target=tuple(arguments.target) if arguments.target else None,
-            bounds=bounds,
-            bases_per_target=arguments.bases_per_target,
-            obstacles=tuple(
-                (kind, tuple(each)) for kind in _SHAPES for each in getattr(arguments, kind)
+    edges, filters = options.bounds or BOUNDS, options.filters
+    with usage():
+        own = {
+            "sampler": options.sampler.made(),
+            "bounds": None if options.target else (edges[:2], edges[2:]),
+            "obstacles": filters.obstacles,
+            "forbidden": tuple(
+                (kind, tuple(map(number, numbers))) for kind, *numbers in filters.forbid
             ),
-            forbidden=tuple(
-                (kind, tuple(map(number, numbers))) for kind, *numbers in arguments.forbid
-            ),
-            margin=arguments.margin,
-            random=_random(arguments.random),
-            view=arguments.view,
-            scores=tuple(arguments.score),
-            threshold=arguments.threshold,
-            seed=arguments.seed,
-            every=arguments.validation,
-            shard_bases=arguments.shard or (2_000 if arguments.random else 50_000),
-        )
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+            "random": _random(filters.random),
+            "shard_bases": options.shard or (2_000 if filters.random else 50_000),
+        }
+        settings = dataset.DatasetSettings(**given(options, dataset.DatasetSettings) | own)
     printer = Printer()
-    with results_folder(arguments.out, "reach", dataset.INFO) as folder:
+    with results_folder(options.out, "reach", dataset.INFO) as folder:
         printer.stage(f"{plural(settings.bases, 'candidate base')} to {folder}")
 
         def show(done: int, total: int) -> None:
             printer.fraction(f"{total} files", done / total)
 
-        try:
-            lost = dataset.write_dataset(settings, folder, arguments.jobs, arguments.engine, show)
-        except MissingRay as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-        finally:
-            printer.close()
+        with printer:
+            sweep = options.sweep
+            lost = dataset.write_dataset(settings, folder, sweep.jobs, sweep.engine, show)
         if lost:
             what = f"{len(lost)} of {plural(settings.shards, 'file')} can't be written"
             print(f"{what}: {lost[0].why}", file=sys.stderr)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import count, need, plural, positive, seed_option
+from galley.cli.common.arguments import Count, Positive, Seed, need, plural, usage
+from galley.cli.common.options import option
 from galley.cli.common.progress import Printer
-from galley.domain.errors import BadInput
+from galley.cli.common.shared import seed_option
 from galley.domain.files import check_writable
-from galley.planar.commands.reach.options import (
-    BOUNDS,
-    any_sampler_option,
-    sampler,
-    sampler_options,
-)
+from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
 if TYPE_CHECKING:
     from galley.planar.reach.learned import LearnedModel, Progress
@@ -32,67 +29,53 @@ examples:
   galley reach train --circle 0.1 0.4 --out circle.safetensors"""
 
 
-def add_arguments(p: argparse.ArgumentParser) -> None:
-    """Add the options of ``galley reach train``."""
-    p.add_argument("--data", type=Path, metavar="DIR", help="of galley reach sample")
-    p.add_argument(
-        "--out",
-        type=Path,
-        default=MODEL,
-        metavar="FILE",
-        help=f"the checkpoint (default {MODEL})",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley reach train``."""
+
+    data: Path | None = option(None, "of galley reach sample", "DIR")
+    out: Path = option(MODEL, "the checkpoint", "FILE")
+    bases: Count | None = option(None, "candidate bases, without --data (default 1000000)")
+    circle: tuple[Positive, Positive] | None = option(
+        None,
+        "also with one obstacle as context, a circle with a radius between these, m",
+        ("MIN", "MAX"),
     )
-    p.add_argument(
-        "--bases", type=count, metavar="N", help="candidate bases, without --data (default 1000000)"
-    )
-    p.add_argument(
-        "--circle",
-        type=positive,
-        nargs=2,
-        metavar=("MIN", "MAX"),
-        help="also with one obstacle as context, a circle with a radius between these, m",
-    )
-    p.add_argument(
-        "--steps", type=count, metavar="N", help="training steps (default 1500, with circle 3000)"
-    )
-    seed_option(p)
-    sampler_options(p)
+    steps: Count | None = option(None, "training steps (default 1500, with circle 3000)")
+    seed: Seed = seed_option()
+    sampler: Sampler = sampler_group()
 
 
-def command(arguments: argparse.Namespace) -> int:
+def command(options: Options) -> int:
     """Train; exit status 0 once the checkpoint is written."""
-    option = any_sampler_option(arguments) or (arguments.bases and "--bases")
-    if arguments.data is not None and option:
-        raise argparse.ArgumentTypeError(f"{option} does not go with --data, which says it")
+    given = options.sampler.first_given() or (options.bases and "--bases")
+    if options.data is not None and given:
+        raise argparse.ArgumentTypeError(f"{given} does not go with --data, which says it")
     need("planar", *NEEDED)
-    check_writable(arguments.out)
+    check_writable(options.out)
     from galley.planar.reach.dataset import DatasetSettings, load, read_settings
     from galley.planar.reach.learned import Settings, Shape, Task, save_checkpoint, train
 
-    if arguments.data is not None:
+    if options.data is not None:
         need("planar", "pyarrow")
-        data = read_settings(arguments.data)
+        data = read_settings(options.data)
     else:
-        bases = arguments.bases or 1_000_000
+        bases = options.bases or 1_000_000
         bounds = (BOUNDS[:2], BOUNDS[2:])
-        data = DatasetSettings(sampler(arguments), bases, bounds=bounds, seed=arguments.seed)
+        data = DatasetSettings(options.sampler.made(), bases, bounds=bounds, seed=options.seed)
     printer = Printer()
 
     def each(now: Progress, best: LearnedModel) -> None:
         if now.best:
-            save_checkpoint(arguments.out, best)
+            save_checkpoint(options.out, best)
         printer.console.print(now.line())
 
-    try:
-        task = Task(data, tuple(arguments.circle) if arguments.circle else None)
-        steps = arguments.steps or (3000 if arguments.circle else 1500)
-        how = Settings(steps=steps, seed=arguments.seed)
-        samples = task.samples() if arguments.data is None else load(arguments.data, "all")
+    with usage():
+        task = Task(data, options.circle)
+        steps = options.steps or (3000 if options.circle else 1500)
+        how = Settings(steps=steps, seed=options.seed)
+        samples = task.samples() if options.data is None else load(options.data, "all")
         printer.stage(f"training on {plural(len(samples), 'row')}")
         best = train(task, samples, Shape(), how, each)
-    except BadInput:
-        raise
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    printer.stage(f"{arguments.out}: the model after {best.history['step']} steps")
+    printer.stage(f"{options.out}: the model after {best.history['step']} steps")
     return 0

@@ -108,26 +108,13 @@ def test_malformed_files(name, text, message, tmp_path, capsys):
         (["wall", "--period", "0.1"], "argument --period: belongs to --force with a policy"),
         (["wall", "--gif", "--fps", "30"], "argument --fps: a GIF's frames last whole hundredths"),
         (["--force", "p.py", "--keyboard"], "argument --keyboard: not with --force"),
+        (["wall", "--restitution", "2"], "argument --restitution: must be a number from 0 to 1"),
     ],
 )
-def test_options_that_do_not_go_together(arguments, message, capsys):
-    assert touch(*arguments) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_a_parameter_out_of_bounds(capsys):
-    with pytest.raises(SystemExit) as caught:
-        touch("wall", "--restitution", "2")
-    assert caught.value.code == 2
-    assert "argument --restitution: must be a number from 0 to 1" in capsys.readouterr().err
-
-
-def test_a_missing_extra_is_named(monkeypatch, capsys):
-    monkeypatch.setattr("galley.planar.commands.touch.find_spec", lambda name: None)
-    assert touch("wall", "--parquet") == 2
-    assert "pip install 'galley-tamp[planar]'" in capsys.readouterr().err
-    assert touch("--keyboard") == 2
-    assert "pip install 'galley-tamp[planar]'" in capsys.readouterr().err
+def test_options_that_do_not_go_together(arguments, message, cli):
+    done = cli("touch", *arguments)
+    assert done.status == 2
+    assert message in done.err
 
 
 def columns(picture, color):

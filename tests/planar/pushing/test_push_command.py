@@ -28,13 +28,13 @@ class Still:
 
 @pytest.fixture
 def still(monkeypatch):
-    monkeypatch.setitem(demonstrators.DEMONSTRATORS, "still", "does nothing")
+    """The demonstrators do nothing."""
     monkeypatch.setattr(demonstrators, "demonstrator", lambda name, config: Still(config))
 
 
 def test_a_film_that_fails_is_written_all_the_same(still, tmp_path, capsys):
     out = tmp_path / "out"
-    options = ["--demonstrator", "still", "--height", 120, "--fps", 2, "--speed", 10, "--gif"]
+    options = ["--demonstrator", "scripted", "--height", 120, "--fps", 2, "--speed", 10, "--gif"]
     assert push("film", *options, "--shape", "L", "--seed", 4, "--episodes", 2, "--out", out) == 1
     assert {path.name for path in out.iterdir()} == {"push.gif", "episodes.csv"}
     with open(out / "episodes.csv") as stream:
@@ -75,7 +75,7 @@ def test_windows_end_with_escape_and_say_what_came_of_it(still, monkeypatch, cap
     monkeypatch.setattr(pygame.event, "get", get)
     assert push("play") == 0
     assert capsys.readouterr().out == ""  # the mouse never came
-    assert push("demo", "--demonstrator", "still", "--seed", 7) == 0
+    assert push("demo", "--demonstrator", "scripted", "--seed", 7) == 0
     rows = capsys.readouterr().out.splitlines()
     assert [row.split() for row in rows] == [
         ["seed", "steps", "coverage", "success"],
@@ -94,28 +94,20 @@ def test_windows_end_with_escape_and_say_what_came_of_it(still, monkeypatch, cap
     ],
     ids=["shape", "demonstrator", "rate", "outline", "config"],
 )
-def test_bad_options_are_refused(arguments, fault, monkeypatch, tmp_path, capsys):
-    monkeypatch.chdir(tmp_path)
-    try:
-        status = push(*arguments)
-    except SystemExit as end:  # argparse's own
-        status = end.code
-    assert status == 2
-    assert fault in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
+def test_bad_options_are_refused(arguments, fault, cli, here):
+    done = cli("push", *arguments)
+    assert done.status == 2
+    assert fault in done.err
+    assert not list(here.iterdir())
 
 
 @pytest.mark.parametrize(
     "command", [["play"], ["demo", "--demonstrator", "scripted"]], ids=" ".join
 )
-def test_a_missing_display_or_pygame_is_said_in_a_line(command, monkeypatch, capsys):
+def test_a_missing_display_is_said_in_a_line(command, monkeypatch, capsys):
     pytest.importorskip("pygame")
     for name in ("SDL_VIDEODRIVER", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     assert push(*command) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "no window: " in line
-    monkeypatch.setattr("galley.cli.common.arguments.find_spec", lambda name: None)
-    assert push(*command) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith("needs pygame: pip install 'galley-tamp[planar]'")

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
+from functools import partial
 
 import pytest
 
-from galley.cli import main
 from galley.planar.commands.reach import COMMANDS
 from galley.planar.commands.reach.plot import KINDS
 from galley.planar.reach.dataset import load, read_settings
 
 
 @pytest.fixture
-def run(capsys):
+def run(cli):
     """``run(*words)``: exit status, stdout and stderr of ``galley reach``."""
-
-    def call(*words):
-        try:
-            status = main(["reach", *map(str, words)])
-        except SystemExit as end:  # argparse
-            status = end.code
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return call
+    return partial(cli, "reach")
 
 
 @pytest.mark.parametrize(
@@ -70,16 +60,6 @@ def test_the_folder_of_something_else_is_refused(run, tmp_path):
     assert status == 2
     assert "holds other files" in err
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.txt"]
-
-
-def test_without_pyarrow_it_says_what_to_install(run, tmp_path, monkeypatch):
-    found = importlib.util.find_spec
-    missing = lambda name: None if name == "pyarrow" else found(name)  # noqa: E731
-    monkeypatch.setattr("galley.cli.common.arguments.find_spec", missing)
-    status, _, err = run("sample", "--out", tmp_path / "data")
-    assert status == 2
-    assert err == "galley reach sample: error: needs pyarrow: pip install 'galley-tamp[planar]'\n"
-    assert not (tmp_path / "data").exists()
 
 
 def test_sample_then_plot(run, tmp_path):

@@ -1,0 +1,168 @@
+"""A command's options, declared once: a frozen dataclass, of which the parser is made.
+
+::
+
+    @dataclass(frozen=True, kw_only=True)
+    class Draw:
+        scene: Path = argument("scene file, YAML")
+        grid: Count = option(61, "N x N places")
+        colour: Literal["red", "blue"] = option("red", "of the lines")
+        legend: bool = option(True, "say what each line is")
+        film: FilmSize = group(FilmSize(fps=25), "film")
+
+is ``scene``, ``--grid N``, ``--colour {red,blue}``, ``--legend``, ``--no-legend``, and the options
+of ``FilmSize`` with another default; ``command(options: Draw)`` gets an instance. A tuple is an
+option with several values, a tuple of tuples one that may be repeated. The help has the defaults. A
+field that none of the functions here made is no option.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import MISSING, field, fields
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from galley.cli.common.arguments import number, usage, whole
+
+REQUIRED: Any = MISSING
+"""As a default: the option must be given."""
+
+_READ = {int: whole, float: number, Path: Path}
+_Model = TypeVar("_Model")
+
+
+def option(
+    default: Any, about: str, metavar: str | tuple[str, ...] | None = None, **how: Any
+) -> Any:
+    """A field that is an option.
+
+    Args:
+        default: of the field. A ``bool`` has a ``--no-`` option too, unless this is False.
+        about: for the help, which adds the default.
+        metavar: the value's name in the help, in place of the type's.
+        how: what ``add_argument`` shall get in place of what the type says; ``flag``, in place of
+            the field's name; ``either``, a name shared by options of which only one may be given.
+    """
+    named = {} if metavar is None else {"metavar": metavar}
+    return field(default=default, metadata={"about": about, **named, **how})
+
+
+def argument(about: str, metavar: str | None = None, default: Any = REQUIRED, **how: Any) -> Any:
+    """A field that is a positional argument; with a ``default`` it may be left out."""
+    if default is not REQUIRED:
+        how.setdefault("nargs", "?")
+    return option(default, about, metavar, flag="", **how)
+
+
+def group(defaults: Any, title: str = "") -> Any:
+    """A field that has options of its own, as a dataclass.
+
+    Args:
+        defaults: an instance of it, with the options' defaults.
+        title: they stand apart under it in the help.
+    """
+    return field(default=defaults, metadata={"title": title})
+
+
+def add_options(p: argparse._ActionsContainer, model: type[Any], defaults: Any = None) -> None:
+    """Add a dataclass's options to a parser; ``defaults``: an instance, in place of its own."""
+    hints = get_type_hints(model, include_extras=True)
+    alternatives: dict[str, argparse._ActionsContainer] = {}
+    for each in fields(model):
+        default = each.default if defaults is None else getattr(defaults, each.name)
+        how = dict(each.metadata)
+        if "title" in how:
+            inner = p.add_argument_group(how["title"]) if how["title"] else p
+            add_options(inner, type(default), default)
+        elif "about" in how:
+            where = p
+            if either := how.pop("either", ""):
+                required = how.pop("required", False)
+                if either not in alternatives:
+                    alternatives[either] = p.add_mutually_exclusive_group(required=required)
+                where = alternatives[either]
+            _add(where, each.name, default, {**_settings(hints[each.name], default), **how})
+
+
+def _add(p: argparse._ActionsContainer, name: str, default: Any, how: dict[str, Any]) -> None:
+    how["help"] = _described(how.pop("about"), default)
+    flag = how.pop("flag", f"--{name.replace('_', '-')}")
+    if default is not REQUIRED:
+        how["default"] = list(default) if isinstance(default, tuple) else default
+    elif flag:
+        how["required"] = True
+    if flag:
+        how["dest"] = name
+    p.add_argument(flag or name, **how)
+
+
+def _settings(hint: Any, default: Any) -> dict[str, Any]:
+    """What ``add_argument`` gets for a type."""
+    inner = get_args(hint)
+    if get_origin(hint) in (Union, UnionType):
+        return _settings(next(each for each in inner if each is not NoneType), default)
+    if get_origin(hint) is tuple and get_origin(inner[0]) is tuple:
+        return {**_settings(inner[0], default), "action": "append"}
+    if get_origin(hint) is tuple:
+        size = "+" if inner[-1] is Ellipsis else len(inner)
+        return {**_settings(inner[0], default), "nargs": size}
+    if get_origin(hint) is Literal:
+        return {"choices": inner}
+    if get_origin(hint) is Annotated:
+        return dict(zip(("type", "metavar"), inner[1:], strict=False))
+    if hint is bool:
+        return {"action": "store_true" if default is False else argparse.BooleanOptionalAction}
+    return {"type": _READ[hint]} if hint in _READ else {}
+
+
+def _described(about: str, default: Any) -> str:
+    """A description with the default, unless it says it."""
+    if "(default" in about or any(default is each for each in (REQUIRED, None, False, ())):
+        return about
+    if default is True:
+        return f"{about} (default: yes)"
+    values = default if isinstance(default, tuple) else (default,)
+    shown = " ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in values)
+    return f"{about} (default {shown})"
+
+
+def options_of(command: Callable[[Any], int]) -> type[Any]:
+    """The dataclass that a command takes."""
+    model: type[Any] = get_type_hints(command)["options"]
+    return model
+
+
+def read_options(model: type[_Model], arguments: argparse.Namespace) -> _Model:
+    """The options that were given, with the defaults of the others.
+
+    Raises:
+        argparse.ArgumentTypeError: they don't go together, says the dataclass.
+    """
+    values = {}
+    for each in fields(model):  # type: ignore[arg-type]
+        if "title" in each.metadata:
+            values[each.name] = read_options(type(each.default), arguments)
+        elif "about" in each.metadata:
+            values[each.name] = _frozen(getattr(arguments, each.name))
+    with usage():
+        return model(**values)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def given(options: Any, kind: type[Any]) -> dict[str, Any]:
+    """The options, those of groups too, that are fields of the dataclass ``kind``, but for None."""
+    known = {each.name for each in fields(kind)}
+    found: dict[str, Any] = {}
+    for each in fields(options):
+        value = getattr(options, each.name)
+        if "title" in each.metadata:
+            found |= given(value, kind)
+        elif each.name in known and value is not None:
+            found[each.name] = value
+    return found

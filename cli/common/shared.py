@@ -1,0 +1,118 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from galley.cli.common.arguments import Count, FrameRate, Height, Positive, Seed
+from galley.cli.common.options import option
+from galley.domain.shipped import KITCHEN, shipped_file
+
+Optimizer = Literal["smooth", "time-optimal", "shortest", "none"]
+
+
+def seed_option(default: int = 0) -> Any:
+    """The random seed."""
+    return option(default, "random seed")
+
+
+def out_option() -> Any:
+    """The results' folder."""
+    return option(None, "for the results (default: a new one in runs/)", "FOLDER")
+
+
+def optimize_option(about: str = ", as for galley run") -> Any:
+    """The trajectory optimizer; ``about``: its description in the help."""
+    return option("smooth", f"trajectories of free motions{about}")
+
+
+def video_option() -> Any:
+    """Whether to film."""
+    return option(True, "film the execution")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskFiles:
+    """Scene and task."""
+
+    scene: Path | None = option(None, "scene, YAML (default: Galley's kitchen)", "FILE")
+    domain: Path | None = option(None, "PDDL domain (default: the kitchen's)", "FILE")
+    problem: Path | None = option(None, "PDDL problem (default: sugar and spam)", "FILE")
+
+    def paths(self) -> dict[str, Any]:
+        """The files, found by bare names too; by default the kitchen's."""
+        return {
+            "scene": shipped_file(self.scene or KITCHEN / "kitchen.yaml"),
+            "domain": shipped_file(self.domain or KITCHEN / "kitchen.pddl"),
+            "problem": shipped_file(self.problem or KITCHEN / "task.pddl"),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilmSize:
+    """A film's height (pixels) and frame rate (Hz)."""
+
+    height: Height = option(720, "height of the film")
+    fps: FrameRate = option(20, "frames per second")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Animation(FilmSize):
+    """A film that may be an animated GIF.
+
+    Raises:
+        argparse.ArgumentTypeError: a GIF can't have the frame rate.
+    """
+
+    gif: bool = option(False, "as animated GIF instead of mp4")
+
+    def __post_init__(self) -> None:
+        if self.gif and (self.fps > 50 or 100 % self.fps):
+            what = "a GIF's frames last whole hundredths of a second: 1, 2, 4, 5, 10, 20, 25 or 50"
+            raise argparse.ArgumentTypeError(f"argument --fps: {what}")
+
+    @property
+    def suffix(self) -> str:
+        """Of the file."""
+        return ".gif" if self.gif else ".mp4"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion(FilmSize):
+    """Of commands that make motions and film them."""
+
+    video: bool = video_option()
+    speed: Positive = option(1.0, "speed of the film; any other than real time is shown in it", "X")
+    seed: Seed = seed_option()
+    out: Path | None = out_option()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seeds:
+    """Which seeds to run."""
+
+    seeds: Count = option(1, "number of seeds, one run each")
+    seed: Seed = option(0, "first random seed", "FIRST")
+
+    @property
+    def all(self) -> range:
+        """The seeds."""
+        return range(self.seed, self.seed + self.seeds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """How a sweep runs."""
+
+    jobs: Count | None = option(None, "runs at a time (default: one per core)")
+    engine: Literal["process", "ray"] = option("process", "run in local processes or on Ray")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers(Sweep):
+    """The same, as commands of learning call it."""
+
+    jobs: Count | None = option(None, "runs at a time (default: one per core)", flag="--workers")
