@@ -110,7 +110,7 @@ LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 40923, "beside": 13680, "studies": 2515, "tests": 39753, "bench": 8425}
+LINES = {"kitchen": 40783, "beside": 13240, "studies": 2478, "tests": 39710, "bench": 8424}
 
 
 @cache
