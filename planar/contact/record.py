@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from galley.domain.columns import write_columns
 from galley.domain.files import write_atomically
 from galley.domain.frames import Array
 
@@ -66,9 +67,7 @@ class PlanarRun:
         """
         path = Path(path)
         if path.suffix == ".npz":
-            buffer = io.BytesIO()
-            np.savez_compressed(buffer, **self._arrays())
-            write_atomically(path, buffer.getvalue())
+            write_columns(path, self._arrays())
         else:
             write_atomically(path, self._table())
 
