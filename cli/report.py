@@ -57,5 +57,5 @@ def command(arguments: argparse.Namespace) -> int:
         made = write_page(run, out, arguments.scene, replay=arguments.replay)
     finally:
         printer.close()
-    printer.console.print(f"open {made.path} ({made.size / 1e6:.1f} MB)")
+    printer.console.print(f"open {made} ({made.stat().st_size / 1e6:.1f} MB)")
     return 0

@@ -30,12 +30,10 @@ class Archive:
     """The contents of a file.
 
     Attributes:
-        path: where it was read from.
         curves: group, breaks (n + 1,) and coefficients (n, d + 1, k) of each trajectory.
         columns: every array of the file, and its version: one of ``READABLE``.
     """
 
-    path: Path
     curves: tuple[tuple[str, Array, Array], ...]
     columns: Columns
 
@@ -73,7 +71,7 @@ def read_archive(path: Path | str) -> Archive:
         columns = Columns(path, "store_version", *READABLE)
         groups = columns.texts("group", (None,)).tolist()
         curves = tuple((group, *_curve(k, columns)) for k, group in enumerate(groups))
-    return Archive(Path(path), curves, columns)
+    return Archive(curves, columns)
 
 
 def _curve(k: int, columns: Columns) -> tuple[Array, Array]:
