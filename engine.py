@@ -436,11 +436,10 @@ def _physics(
     moved: Callable[[Sample], None] | None,
 ) -> PhysicsExecutor:
     """Physics in the scene; noise perturbs it and its observations."""
-    scene, seed = solution.task.scene, solution.options.seed
-    if noise is None:
-        return PhysicsExecutor(scene, robot, solution.task.start, fault=faults, on_sample=moved)
-    true, looks = noise.true_scene(scene, stream(seed, "world")), stream(seed, "looks")
-    observe = partial(noise.observed, true, rng=looks)
-    return PhysicsExecutor(
-        true, robot, initial_state(true), fault=faults, sensor=observe, on_sample=moved
-    )
+    scene, start, sensor = solution.task.scene, solution.task.start, None
+    if noise is not None:
+        seed = solution.options.seed
+        scene = noise.true_scene(scene, stream(seed, "world"))
+        start = initial_state(scene)
+        sensor = partial(noise.observed, scene, rng=stream(seed, "looks"))
+    return PhysicsExecutor(scene, robot, start, fault=faults, sensor=sensor, on_sample=moved)

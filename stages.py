@@ -19,6 +19,7 @@ from galley.motion.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from galley.domain.log import Log
+    from galley.domain.scene.model import Scene
     from galley.execution.disturbance.noise import Noise
     from galley.execution.monitor import Recovery, Release
     from galley.execution.recovery.plans import Facts, MotionPlan
@@ -186,14 +187,12 @@ class Solution:
         from galley.collision.backends.pybullet_world import PyBulletWorld
         from galley.execution.kinematic import KinematicExecutor, execute_all
         from galley.robots.catalog import robot_of
-        from galley.viz.replay import Replay, replay_html
 
         task = self.task
         lines = tuple(f"{self.plan[m.action_index]} | {m.phase}" for m in self.motions)
-        robot = robot_of(task.scene.robot)
-        with PyBulletWorld(task.scene, robot) as world:
+        with PyBulletWorld(task.scene, robot_of(task.scene.robot)) as world:
             log = execute_all(KinematicExecutor(world, task.start), self.motions, lines)
-        return Replay(replay_html(log, task.scene, robot, fps=fps, title="planned motions"))
+        return _replay(log, task.scene, fps=fps, title="planned motions")
 
 
 @dataclass(frozen=True)
@@ -281,11 +280,7 @@ class Execution:
         Args:
             fps: poses a second that are looked at.
         """
-        from galley.robots.catalog import robot_of
-        from galley.viz.replay import Replay, replay_html
-
-        scene = self.solution.task.scene
-        return Replay(replay_html(self.log, scene, robot_of(scene.robot), fps=fps))
+        return _replay(self.log, self.solution.task.scene, fps=fps)
 
     def film(self, path: Path | str, *, listener: Listener = SILENT, **options: Any) -> VideoInfo:
         """Film the executed states into an MP4 file, 16 to 9.
@@ -319,3 +314,10 @@ class Execution:
                 *(recovery.plan for recovery in self.recoveries),
             ),
         )
+
+
+def _replay(log: Log, scene: Scene, **how: Any) -> Replay:
+    from galley.robots.catalog import robot_of
+    from galley.viz.replay import Replay, replay_html
+
+    return Replay(replay_html(log, scene, robot_of(scene.robot), **how))

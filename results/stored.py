@@ -18,7 +18,6 @@ from galley.domain.errors import BadInput, InputError
 from galley.domain.files import read_bytes
 from galley.domain.log import Log
 from galley.domain.pddl.formula import Fact
-from galley.domain.pddl.model import Problem
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
@@ -126,6 +125,8 @@ class Stored:
         Raises:
             BadInput: a file is malformed, does not fit the scene, or only one is known.
         """
+        from galley.tamp.binding import bind  # late: it loads the skills
+
         domain_file, problem_file = (
             given or (kept_input(self.folder, name) if self.report else None)
             for given, name in ((domain_file, DOMAIN), (problem_file, PROBLEM))
@@ -138,7 +139,7 @@ class Stored:
             raise BadInput.one(self.file, what)
         domain = read_domain(domain_file)
         problem = read_problem(problem_file, domain)
-        _check_bound(self.scene, problem)
+        bind(self.scene, domain, problem)
         if not self.report:  # the symbols of the start
             return Goal(domain, problem, validate_actions(domain, problem, ()).states[-1])
         facts = set()
@@ -266,23 +267,6 @@ def read_recorded(path: Path | str, scene_file: Path | str | None = None) -> Rec
 
 def _has_digest(file: Path | str, digest: str) -> bool:
     return hashlib.sha256(read_bytes(file)).hexdigest() == digest
-
-
-def _check_bound(scene: Scene, problem: Problem) -> None:
-    """Raise BadInput if the scene does not know an object of the problem."""
-    known = {binding.object for binding in scene.bindings}
-    errors = [
-        InputError(
-            thing.file,
-            thing.line,
-            thing.column,
-            f"object '{thing.name}' maps to nothing in {scene.source}",
-        )
-        for thing in problem.objects
-        if thing.name not in known
-    ]
-    if errors:
-        raise BadInput(errors)
 
 
 def _alone(trajectory: Trajectory) -> Motion:

@@ -7,7 +7,6 @@ import gzip
 import io
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -37,23 +36,14 @@ _UNITS = ("m", "rad", "N", "n", "s", "kg", "ms")
 _OPTIONS = ("skills", "planner", "checker", "optimize", "arrival", "execute", "fault", "recoveries")
 
 
-@dataclass(frozen=True)
-class Figures:
-    """How large a page became: bytes of the file and of the replay in it, uncompressed."""
-
-    path: Path
-    size: int
-    replay: int
-
-
 def write_page(
     folder: Path | str,
     path: Path | str | None = None,
     scene_file: Path | str | None = None,
     *,
     replay: bool = True,
-) -> Figures:
-    """Write a run's page atomically.
+) -> Path:
+    """Write a run's page atomically; its file.
 
     Args:
         folder: the run's.
@@ -64,13 +54,10 @@ def write_page(
     Raises:
         BadInput: there is no run, or it can't be read; or ``path`` can't be written.
     """
-    folder = Path(folder)
     source = read_run(folder, scene_file, REPORT)
-    path = folder / PAGE if path is None else Path(path)
-    turned = _replay(source) if replay else ""
-    text = page_html(source, turned)
-    write_atomically(path, text)
-    return Figures(path, len(text.encode()), len(turned.encode()))
+    path = source.folder / PAGE if path is None else Path(path)
+    write_atomically(path, page_html(source, _replay(source) if replay else ""))
+    return path
 
 
 def page_html(source: Stored, replay: str = "") -> str:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.optimization.torques import HeldItem, TorqueModel
 from galley.results.report import Report
-from galley.results.run_folder import NO_SCENE, keep_inputs
+from galley.results.run_folder import keep_inputs
 from galley.robots.panda.models import mobile_panda
 from galley.tests.motion.trajectory.readers import load_trajectories, read_csv, read_ros
 
@@ -215,16 +214,6 @@ def test_another_scene_than_the_one_planned_in_is_refused(recorded, cli, small_t
     done = cli("trajectory", folder, "--scene", "other.yaml")
     assert done.status == 2
     assert "motion 0 does not begin where the robot is by then" in done.err
-
-
-def test_a_scene_that_is_not_kept_with_the_run_is_asked_for(recorded, cli):
-    folder, scene, *_ = recorded
-    shutil.rmtree(folder / "inputs")
-    done = cli("trajectory", folder)
-    assert done.status == 2
-    assert done.faults == [f"{folder}: {NO_SCENE}"]
-    done = cli("trajectory", folder, "--scene", scene.source, "--no-torques")
-    assert (done.status, done.err) == (0, "")
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"plan": 3}', '{"scene": null}', '{"scene": ""}'])
