@@ -79,6 +79,7 @@ CONFINED = {
     "gym": {"planning"},
     "trimesh": {"domain", "viz"},
     "fast_simplification": {"viz"},
+    "shapely": {"planar", "skills"},
     "unified_planning": {"planning"},
     "pymunk": {"planar"},
     "pyarrow": {"learning", "planar"},
@@ -101,6 +102,7 @@ HEAVY = (
     "zarr",
     "jax",
     "trimesh",
+    "shapely",
 )
 LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
