@@ -31,13 +31,11 @@ class Archive:
     """The contents of a file.
 
     Attributes:
-        path: where it was read from.
         version: one of ``READABLE``.
         curves: group, breaks (n + 1,) and coefficients (n, d + 1, k) of each trajectory.
         columns: every array of the file.
     """
 
-    path: Path
     version: int
     curves: tuple[tuple[str, Array, Array], ...]
     columns: Columns
@@ -80,7 +78,7 @@ def read_archive(path: Path | str) -> Archive:
             raise BadInput.one(path, what)
         groups = enumerate(columns.texts("group", (None,)).tolist())
         curves = tuple((group, *_curve(k, columns)) for k, group in groups)
-    return Archive(path, version, curves, columns)
+    return Archive(version, curves, columns)
 
 
 def _curve(k: int, columns: Columns) -> tuple[Array, Array]:
