@@ -82,6 +82,7 @@ CONFINED = {
     "gym": {"planning"},
     "trimesh": {"domain", "viz"},
     "fast_simplification": {"viz"},
+    "shapely": {"planar", "skills"},
     "unified_planning": {"planning"},
     "pymunk": {"planar"},
     "pyarrow": {"learning", "planar"},
@@ -105,6 +106,7 @@ HEAVY = (
     "jax",
     "trimesh",
     "pydantic",
+    "shapely",
 )
 LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
