@@ -30,7 +30,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Write the folder and say what to do next."""
     from galley.domain.files import atomic_folder
-    from galley.domain.scene.format import schema_text
+    from galley.domain.scene.schema import schema_text
     from galley.domain.shipped import TEMPLATES
 
     folder: Path = arguments.folder
