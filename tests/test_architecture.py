@@ -112,7 +112,7 @@ LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 40783, "beside": 13240, "studies": 2478, "tests": 39710, "bench": 8424}
+LINES = {"kitchen": 40137, "beside": 13206, "studies": 2473, "tests": 39664, "bench": 8334}
 
 
 @cache
