@@ -5,8 +5,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -17,8 +17,7 @@ from galley.domain.shipped import KITCHEN
 ROOT = Path(galley.__file__).parent
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(NamedTuple):
     """What a command left on the terminal."""
 
     status: int
@@ -43,8 +42,7 @@ def cli(capfd, monkeypatch):
             status = main([str(a) for a in arguments])
         except SystemExit as end:  # argparse ends the process on a usage error
             status = end.code
-        out, err = capfd.readouterr()
-        return Done(status, out, err)
+        return Done(status, *capfd.readouterr())
 
     yield run
     signal.signal(signal.SIGTERM, handler)

@@ -2,12 +2,11 @@
 
 import json
 import shutil
-import signal
+from functools import partial
 
 import numpy as np
 import pytest
 
-from galley.cli import main
 from galley.domain.log import Log
 from galley.tests.validation.mutations import changed, part, without
 
@@ -15,20 +14,9 @@ EXECUTION = {"motions": 0, "recoveries": [], "released": [], "faults": [], "fact
 
 
 @pytest.fixture
-def check(capfd):
+def check(cli):
     """``check(folder, "--json")``: exit status, stdout and stderr."""
-    handler = signal.getsignal(signal.SIGTERM)
-
-    def run(*arguments):
-        capfd.readouterr()
-        try:
-            status = main(["check", *map(str, arguments)])
-        except SystemExit as end:
-            status = end.code
-        return (status, *capfd.readouterr())
-
-    yield run
-    signal.signal(signal.SIGTERM, handler)
+    return partial(cli, "check")
 
 
 @pytest.fixture

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import partial
 
 import pytest
 
-from galley.cli import main
 from galley.planar.commands.reach import COMMANDS
 from galley.planar.commands.reach.plot import KINDS
 from galley.planar.reach.dataset import load, read_settings
 
 
 @pytest.fixture
-def run(capsys):
+def run(cli):
     """``run(*words)``: exit status, stdout and stderr of ``galley reach``."""
-
-    def call(*words):
-        try:
-            status = main(["reach", *map(str, words)])
-        except SystemExit as end:  # argparse
-            status = end.code
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return call
+    return partial(cli, "reach")
 
 
 @pytest.mark.parametrize(

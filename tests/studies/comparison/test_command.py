@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import imageio_ffmpeg
 import numpy as np
 import pytest
 
-from galley.cli import main
 from galley.domain.failure import Failure, FailureKind
 from galley.studies.comparison import runner
 from galley.studies.comparison.methods import METHODS, Attempt
@@ -26,20 +26,10 @@ SEED_FILES = [
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capfd):
+def run(tmp_path, monkeypatch, cli):
     """``run("--seed", 1)``: status, stdout, stderr; the results go to ``out``."""
     monkeypatch.chdir(tmp_path)
-    handler = signal.getsignal(signal.SIGTERM)
-
-    def call(*words):
-        try:
-            status = main(["compare", *map(str, words)])
-        except SystemExit as end:
-            status = end.code
-        return (status, *capfd.readouterr())
-
-    yield call
-    signal.signal(signal.SIGTERM, handler)
+    return partial(cli, "compare")
 
 
 def names(folder):

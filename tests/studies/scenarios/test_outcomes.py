@@ -2,15 +2,14 @@
 
 import json
 import pickle
-import signal
 from dataclasses import asdict, replace
+from functools import partial
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import galley.cli.common.study as study
-from galley.cli import main
 from galley.domain.frames import to_pose7
 from galley.domain.log import Log
 from galley.domain.shipped import KITCHEN
@@ -58,20 +57,9 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def cli(capfd):
+def cli(cli):
     """``cli("--list")``: exit status, stdout and stderr of ``galley scenarios``."""
-    handler = signal.getsignal(signal.SIGTERM)
-
-    def run(*arguments):
-        capfd.readouterr()
-        try:
-            status = main(["scenarios", *map(str, arguments)])
-        except SystemExit as end:
-            status = end.code
-        return (status, *capfd.readouterr())
-
-    yield run
-    signal.signal(signal.SIGTERM, handler)
+    return partial(cli, "scenarios")
 
 
 def untimed(outcome):
