@@ -42,8 +42,7 @@ def cli(capfd, monkeypatch):
             status = main([str(a) for a in arguments])
         except SystemExit as end:  # argparse ends the process on a usage error
             status = end.code
-        out, err = capfd.readouterr()
-        return Done(status, out, err)
+        return Done(status, *capfd.readouterr())
 
     yield run
     signal.signal(signal.SIGTERM, handler)
@@ -55,21 +54,22 @@ def environment(**more):
     return found | more
 
 
+def python(*arguments, timeout=600, **more):
+    """What Python does with these arguments in a process of its own."""
+    words = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=False, timeout=timeout, **more
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
 @pytest.fixture(scope="session")
 def engine():
     """``engine("--no-video")``: ``python engine.py`` in a process of its own."""
 
     def run(*arguments, cwd=None, **variables):
-        done = subprocess.run(
-            [sys.executable, str(ROOT / "engine.py"), *map(str, arguments)],
-            cwd=cwd,
-            env=environment(**variables),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
-        return Done(done.returncode, done.stdout, done.stderr)
+        env = environment(**variables)
+        return python(ROOT / "engine.py", *arguments, cwd=cwd, env=env, timeout=300)
 
     return run
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -242,20 +240,13 @@ class PhysicsRun:
 
 def run_default_task(place: Path, hash_seed: str) -> PhysicsRun:
     """``python engine.py --no-video`` in a process of its own, its run folder at ``place/run``."""
+    from galley.tests.command_line import ROOT, environment, python
+
     place.mkdir()
-    drop = ("PYTHONPATH", "PYTHONHASHSEED")
-    variables = {k: v for k, v in os.environ.items() if k not in drop}
-    done = subprocess.run(
-        [sys.executable, str(KITCHEN.parents[1] / "engine.py"), "--no-video", "--out", "run"],
-        cwd=place,
-        env=variables | {"PYTHONHASHSEED": hash_seed},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return PhysicsRun(place / "run", done.stdout)
+    words, env = ("--no-video", "--out", "run"), environment(PYTHONHASHSEED=hash_seed)
+    done = python(ROOT / "engine.py", *words, cwd=place, env=env, timeout=300)
+    assert done.status == 0, done.err[-2000:]
+    return PhysicsRun(place / "run", done.out)
 
 
 def once_per_session(tmp_path_factory, name: str, make: Callable[[Path], object]) -> Path:

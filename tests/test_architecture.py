@@ -3,11 +3,9 @@
 import ast
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import tokenize
 import tomllib
 from collections import Counter
@@ -17,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import galley
+from galley.tests.command_line import environment, python
 
 ROOT = Path(galley.__file__).parent
 KITCHEN = ROOT / "domain" / "kitchen"
@@ -411,20 +410,6 @@ def test_no_trace_of_this_machine():
     assert not wrong, "\n".join(wrong)
 
 
-def python(*arguments, cwd=None, **more):
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-        **more,
-    )
-
-
 @pytest.mark.parametrize(
     "command", [["plan"], ["validate"]], ids=["galley plan", "galley validate"]
 )
@@ -439,10 +424,10 @@ def test_symbolic_commands_start_without_heavy_libraries(command, tmp_path):
         "print('status', status)\n"
         f"print('heavy', [m for m in {HEAVY!r} if m in sys.modules])\n"
     )
-    done = python("-c", code, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert f"status {0 if command == ['plan'] else 1}" in done.stdout
-    assert "heavy []" in done.stdout
+    done = python("-c", code, cwd=tmp_path, env=environment())
+    assert done.status == 0, done.err
+    assert f"status {0 if command == ['plan'] else 1}" in done.out
+    assert "heavy []" in done.out
 
 
 def commands():
@@ -471,9 +456,9 @@ print(json.dumps(told))
 def helped(tmp_path_factory):
     """Status and text of each command's help, and the modules loaded by then, in one process."""
     words = json.dumps([[], *commands()])
-    done = python("-c", HELP, words, cwd=tmp_path_factory.mktemp("help"))
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    done = python("-c", HELP, words, cwd=tmp_path_factory.mktemp("help"), env=environment())
+    assert done.status == 0, done.err
+    return json.loads(done.out)
 
 
 @pytest.mark.parametrize("command", [[], *commands()], ids=" ".join)
@@ -510,9 +495,9 @@ def test_the_script_loads_no_second_copy(arguments, where, tmp_path):
             pytest.skip("the same as in the repository, and slower")
         arguments = [*arguments, "--out", tmp_path / "run"]
     script, cwd = ("engine.py", ROOT) if where == "in the repository" else (ROOT / "engine.py", "/")
-    done = python("-X", "importtime", script, *arguments, cwd=cwd)
-    assert done.returncode == 0, done.stderr[-2000:]
-    names = imported(done.stderr)
+    done = python("-X", "importtime", script, *arguments, cwd=cwd, env=environment())
+    assert done.status == 0, done.err[-2000:]
+    names = imported(done.err)
     own = {*packages(), *COMPOSES, "stages"}
     bare = {name for name in names if name.split(".")[0] in own}
     assert not bare

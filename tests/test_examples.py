@@ -1,14 +1,12 @@
 """The examples: each runs as a plain script, and is a notebook to jupytext."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import jupytext
 import pytest
 
 import galley
+from galley.tests.command_line import environment, python
 
 FOLDER = Path(galley.__file__).parent / "examples"
 EXAMPLES = sorted(FOLDER.glob("[0-9]*.py"))
@@ -39,16 +37,9 @@ def test_an_example_is_a_notebook(path):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_elsewhere_and_writes_only_into_runs(path, tmp_path):
     before = {each: each.stat().st_mtime_ns for each in FOLDER.rglob("*") if each.is_file()}
-    done = subprocess.run(
-        [sys.executable, path],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert 2 <= len(done.stdout.splitlines()) <= 60, done.stdout
+    done = python(path, cwd=tmp_path, env=environment())
+    assert done.status == 0, done.err[-3000:]
+    assert 2 <= len(done.out.splitlines()) <= 60, done.out
     assert {each.name for each in tmp_path.iterdir()} <= {"runs"}
     after = {each: each.stat().st_mtime_ns for each in FOLDER.rglob("*") if each.is_file()}
     assert {k: v for k, v in after.items() if "__pycache__" not in k.parts} == {

@@ -11,6 +11,7 @@ import pytest
 
 import galley.engine
 from galley.domain.shipped import KITCHEN
+from galley.tests.command_line import python
 
 PLAN = ["plan", str(KITCHEN / "kitchen.pddl"), str(KITCHEN / "task.pddl")]
 RUN = ["run", "--execute", "none", "--no-video"]
@@ -102,14 +103,9 @@ def test_a_start_is_interrupted_in_one_line(start, command, tmp_path):
 )
 def test_an_interruption_that_is_swallowed_comes_again(module, caller, tmp_path):
     names = {"MODULE": module, "__name__": caller}
-    done = subprocess.run(
-        [sys.executable, "-c", f"exec({AT_A_MOMENT!r}, {names})", *PLAN],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+    code = f"exec({AT_A_MOMENT!r}, {names})"
+    done = python("-c", code, *PLAN, cwd=tmp_path, timeout=60)
+    assert (done.status, done.err) == (130, "interrupted\n")
 
 
 INSIDE_NUMBA = """
@@ -134,13 +130,8 @@ sys.exit(main())
 
 def test_an_interruption_waits_until_numba_has_finished_what_a_report_still_needs():
     """Interrupted while it loads one, it loads no next one: 'generator raised StopIteration'."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"exec({INSIDE_NUMBA!r}, {{'__name__': 'a_program'}})"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "kept 1\n", "")
+    code = f"exec({INSIDE_NUMBA!r}, {{'__name__': 'a_program'}})"
+    assert python("-c", code, timeout=60) == (130, "kept 1\n", "")
 
 
 def test_an_interruption_that_came_too_late_does_not_end_the_finished_process():
@@ -152,8 +143,7 @@ def test_an_interruption_that_came_too_late_does_not_end_the_finished_process():
         "galley.cli.main = run\n"
         "print(galley.__main__.main(), *signal.getitimer(signal.ITIMER_REAL))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("0 0.0 0.0\n", "")
+    assert python("-c", code, timeout=60) == (0, "0 0.0 0.0\n", "")
 
 
 def test_little_is_imported_before_an_interruption_is_handled():

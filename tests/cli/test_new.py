@@ -1,9 +1,6 @@
 """``galley new kitchen``: what it writes runs as it is, and can be edited."""
 
 import json
-import os
-import subprocess
-import sys
 
 import jsonschema
 import pytest
@@ -11,6 +8,7 @@ import pytest
 from galley.cli import main
 from galley.domain.scene.schema import scene_schema
 from galley.domain.shipped import TEMPLATES
+from galley.tests.command_line import environment, python
 
 TASK = ["--scene", "kitchen.yaml", "--domain", "domain.pddl", "--problem", "task.pddl"]
 
@@ -71,14 +69,9 @@ def test_the_schema_that_is_printed_judges_the_template(capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_template_succeeds_under_physics(folder, seed, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "galley", "run", *TASK, "--seed", str(seed), "--no-video"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    words = ["run", *TASK, "--seed", seed, "--no-video"]
+    done = python("-m", "galley", *words, env=environment())
+    assert done.status == 0, done.err[-2000:]
     (report,) = (tmp_path / "mine" / "runs").glob("*/report.json")
     assert json.loads(report.read_text())["validation"]["passed"]
 

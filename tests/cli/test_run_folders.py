@@ -9,7 +9,7 @@ import pytest
 
 from galley.domain.shipped import KITCHEN
 from galley.results.run_folder import UNFINISHED
-from galley.tests.command_line import ROOT, environment
+from galley.tests.command_line import ROOT, environment, python
 from galley.tests.effort import quick_first
 
 LIMITED = """\
@@ -91,19 +91,13 @@ def test_after_a_kill_no_older_report_passes_for_the_run(cli, here, errand):
 )
 def test_a_full_disk_is_told_with_the_folder(here, errand, name):
     """A limit on the size of files, from one of them on, stands for a disk that is full."""
-    command = [sys.executable, "-c", LIMITED, name, "run", *map(str, errand)]
-    done = subprocess.run(
-        [*command, "--out", here / "run"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith("can't go on: ")
-    assert f"{here}/run" in done.stderr
-    assert "file too large" in done.stderr.lower()
-    assert done.stderr.count("\n") == 1
+    words = [name, "run", *errand, "--out", here / "run"]
+    done = python("-c", LIMITED, *words, env=environment())
+    assert done.status == 1
+    assert done.err.startswith("can't go on: ")
+    assert f"{here}/run" in done.err
+    assert "file too large" in done.err.lower()
+    assert done.err.count("\n") == 1
     assert not (here / "run").exists() or UNFINISHED in os.listdir(here / "run")
 
 

@@ -1,12 +1,10 @@
 """The vector type against numpy, and where compiled code is kept."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from galley.compiled import jit
+from galley.tests.command_line import python
 
 
 @pytest.fixture(scope="module")
@@ -221,8 +219,6 @@ for part in engine.COMPILED:
 def test_a_run_needs_nothing_that_was_not_compiled_before_planning(tmp_path):
     """A kernel that is called with an array of another layout would be compiled then and there."""
     options = ["--execute", "none", "--no-video", "--no-html", "--out", tmp_path / "run"]
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, "run", *options], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "too:" not in done.stdout
+    done = python("-c", RUN, "run", *options)
+    assert done.status == 0, done.err
+    assert "too:" not in done.out

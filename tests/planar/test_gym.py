@@ -1,8 +1,6 @@
 """``galley.gym``: what it registers, and that it stands in nobody's way."""
 
 import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,20 +8,14 @@ import pytest
 
 import galley.gym
 from galley.compiled.build import POLYGONS, PUSHING, ensure
+from galley.tests import command_line
 
 
 def python(code, path="", **more):
     """What a new process prints; ``path`` comes first in its ``PYTHONPATH``."""
     paths = os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-        **more,
-    )
-    return done.stdout + done.stderr
+    done = command_line.python("-c", code, env={**os.environ, "PYTHONPATH": paths}, **more)
+    return done.out + done.err
 
 
 MODULES = ("galley.gym", "galley.planar.pushing.environment", "galley.planar.finger.environment")

@@ -2,8 +2,6 @@
 
 import hashlib
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +22,7 @@ from galley.tamp.binding import bind_plan, tamp_task
 from galley.tamp.feedback.constraints import constrained_task
 from galley.tamp.infeasibility.feasibility import FeasibilityCheck
 from galley.tamp.search import RefinedPlan, Search
+from galley.tests.command_line import python
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 
@@ -122,16 +121,9 @@ print(module.digest(task.solve()[1]))
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_motions_to_the_bit_in_another_process(solved):
     """With other hashes of strings, so that no set's order can matter."""
-    done = subprocess.run(
-        [sys.executable, "-c", AGAIN, __file__, "hemmed_in"],
-        env={**os.environ, "PYTHONHASHSEED": "4711"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[-1] == digest(solved["hemmed_in"][2])
+    done = python("-c", AGAIN, __file__, "hemmed_in", env={**os.environ, "PYTHONHASHSEED": "4711"})
+    assert done.status == 0, done.err
+    assert done.out.split()[-1] == digest(solved["hemmed_in"][2])
 
 
 def test_another_seed_gives_other_motions(solved):

@@ -1,11 +1,10 @@
 """The judge shares no code with those it judges."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import galley
+from galley.tests.command_line import python
 
 ROOT = Path(galley.__file__).parent
 ALLOWED = ("galley.domain", "galley.compiled", "galley.robots", "galley.validation")
@@ -101,11 +100,9 @@ print(validate_run(load_scene(kitchen / "kitchen.yaml"), log, goal).passed)
 print(*sorted(n for n in sys.modules if n.startswith("galley.")))
 print([n for n in ("pydrake", "numba", "matplotlib", "pddlgym") if n in sys.modules])
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    passed, modules, heavy = done.stdout.splitlines()
+    done = python("-c", code)
+    assert done.status == 0, done.err
+    passed, modules, heavy = done.out.splitlines()
     assert passed == "True"
     assert heavy == "[]"
     strange = {n for n in modules.split() if n not in ALONE and not n.startswith(ALLOWED)}

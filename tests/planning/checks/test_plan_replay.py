@@ -15,6 +15,7 @@ from galley.domain.shipped import KITCHEN
 from galley.planning.checks.gym_replay import ReplayStatus, replay
 from galley.planning.checks.validation import read_plan, validate_actions
 from galley.planning.operators import GroundAction
+from galley.tests.command_line import python
 from galley.tests.planning.random_tasks import ADL, make
 from galley.tests.planning.reference import Reference
 
@@ -269,10 +270,7 @@ def test_replay_is_silent_and_leaves_nothing(tmp_path):
     (tmp_path / "plan.txt").write_text(PLAN)
     paths = [KITCHEN / "kitchen.pddl", KITCHEN / "task.pddl", tmp_path / "plan.txt"]
     before = set(Path(tempfile.gettempdir()).glob("galley-replay-*"))
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, paths)], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert python("-c", code, *paths) == (0, "", "")
     assert set(Path(tempfile.gettempdir()).glob("galley-replay-*")) == before
 
 
