@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from galley.domain.errors import BadInput
 from galley.domain.files import read_text
+from galley.validation.verdict import GoalFact, Verdict
 
 _LARGEST = 1e12  # of a number that is not whole, in any unit
 MAYBE, MAYBE_TEXT = (float, None), (str, None)
+_PLAIN: dict[Any, Any] = {**{each: each for each in (int, float, bool, str)}, float | None: MAYBE}
+
+
+def _form(kind: type, but: str = "") -> dict[str, Any]:
+    """The form of a dataclass as plain data: its fields of a plain type, ``but`` one."""
+    types = get_type_hints(kind).items()
+    return {name: _PLAIN[each] for name, each in types if each in _PLAIN and name != but}
+
+
 _EVENT = {"time_s": float, "kind": str, "what": str}
 MOTION = {
     "action_index": int,
@@ -84,24 +94,12 @@ REPORT = {
     "validation": (
         {
             "passed": bool,
-            "states_checked": int,
-            "max_penetration_m": float,
+            **_form(Verdict, but="goal_given"),
             "deepest_pair": ([str], None),
-            "max_declared_penetration_m": float,
-            "max_undeclared_force_n": float,
-            "limit_violations": int,
-            "max_velocity_ratio": float,
-            "max_acceleration_ratio": float,
-            "max_torque_ratio": MAYBE,
-            "torques": str,
-            "tracking_error_rad": float,
-            "tracking_error_base_m": float,
-            "max_slip_m": float,
-            "at_rest": bool,
             "violations": [_EVENT],
             "events": [_EVENT],
             "taken_from_log": [str],
-            "goal_facts": [{"fact": str, "holds": bool, "why": str}],
+            "goal_facts": [_form(GoalFact)],
         },
         None,
     ),

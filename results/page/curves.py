@@ -37,12 +37,11 @@ def motion_curves(motion: Motion, robot: RobotModel) -> dict[str, Any]:
     dense = np.unique(np.append(np.linspace(0.0, trajectory.duration, _SEARCHED), sides))
     values = [trajectory(dense, order) for order in range(4)]
     chosen = _chosen(np.concatenate(values, axis=1), _SHOWN)
-    limits = _limits(group)
     return {
         "group": motion.group,
         "joints": list(group.joints),
         "units": list(group.units),
-        "limits": {name: limits[name] for name in _ORDERS},
+        "limits": _limits(group),
         "t": _plain(dense[chosen], 4),
         **{
             name: [_plain(column) for column in curve[chosen].T]

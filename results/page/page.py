@@ -33,7 +33,10 @@ _HEADLINES = {
 }
 _UNITS = ("m", "rad", "N", "n", "s", "kg", "ms")
 # Options of ``galley run``, by their keys in the report, that decide what comes out.
-_OPTIONS = ("skills", "planner", "checker", "optimize", "arrival", "execute", "fault", "recoveries")
+_OPTIONS = (
+    *("scene", "domain", "problem", "seed", "skills", "planner", "checker", "optimize", "arrival"),
+    *("execute", "fault", "recoveries", "node_limit"),
+)
 
 
 def write_page(
@@ -211,15 +214,11 @@ def _picture(source: Stored, marked: tuple[str, ...]) -> str:
 
 def _command(report: Mapping[str, Any]) -> str:
     """The command that repeats the run."""
-    options = report.get("options") or {}
+    options = {key: report[key] for key in _OPTIONS[:4]} | report["options"]
     words = ["galley", "run"]
-    for key in ("scene", "domain", "problem", "seed"):
-        words += [f"--{key}", str(report.get(key, ""))]
     for key in _OPTIONS:
         if options.get(key) is not None:
-            words += [f"--{key}", str(options[key])]
-    if options.get("node_limit") is not None:
-        words += ["--node-limit", str(options["node_limit"])]
+            words += [f"--{key.replace('_', '-')}", str(options[key])]
     if options.get("noise"):
         words += ["--noise", ",".join(f"{k}={v!r}" for k, v in options["noise"].items())]
     return shlex.join(words) + ("" if options.get("video", True) else " --no-video")

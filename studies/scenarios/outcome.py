@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from galley.domain.errors import BadInput
-from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Scene
 from galley.results.run_folder import STATES
@@ -78,20 +77,6 @@ class ScenarioResult:
     late: bool = False
 
 
-class _SearchRecorder(Listener):
-    """Counts the plans of a search and keeps the learned constraints."""
-
-    def __init__(self) -> None:
-        self.skeletons = 0
-        self.lessons: list[str] = []
-
-    def skeleton(self, actions: tuple[str, ...]) -> None:
-        self.skeletons += 1
-
-    def learned(self, text: str) -> None:
-        self.lessons.append(text)
-
-
 def run_scenario(job: ScenarioJob) -> ScenarioResult:
     """Run a scenario through the engine and judge the outcome.
 
@@ -105,11 +90,11 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
         "seed": job.seed,
         "expected": str(expect),
     }
-    began, recorder = time.perf_counter(), _SearchRecorder()
+    began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="galley-scenario-") as parent:
         folder = job.folder or Path(parent) / "run"
         try:
-            run = record_run(_options(job, folder), recorder)
+            run = record_run(_options(job, folder))
         except BadInput as error:
             return ScenarioResult(
                 **identity,
@@ -136,9 +121,9 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
         right=not wrong,
         wrong=wrong,
         goal_facts=tuple((f.fact, f.holds, f.why) for f in facts),
-        skeletons=recorder.skeletons,
+        skeletons=int(data["plans_tried"]),
         refinements=int(data["refinements"]),
-        lessons=tuple(recorder.lessons),
+        lessons=tuple(map(str, report.search.constraints)) if report.search else (),
         motion_s=float(sum(motion["duration_s"] for motion in data["motions"])),
         fingerprint=fingerprint,
         planning_s=planning_s,
