@@ -72,7 +72,7 @@ def test_a_box_is_the_same_box_from_every_kind_of_file(name, scale, small_text, 
     assert np.abs(points) == pytest.approx(np.tile(SIDES / 2, (8, 1)), abs=1e-6)
 
 
-def test_files_are_read_as_another_library_reads_them(tmp_path):
+def test_files_hold_the_solid_that_was_written(tmp_path):
     shapes = trimesh.creation
     for number, mesh in enumerate((cup(), shapes.icosphere(2), shapes.annulus(1, 2, 1))):
         for ending in ("obj", "stl"):
