@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,10 @@ _MAX_SAMPLES = 20_000  # points of a mesh at which its depth below its hull is m
 # A line of an OBJ file that begins as a vertex or a face and is none.
 _MALFORMED = re.compile(
     r"^(?:v(?= |$)(?!(?: +[-+]?\.?\d[-+.\deE]*){3}(?: |$))"
-    r"|f(?= |$)(?!(?: +-?[1-9]\d*(?:/-?\d*){0,2}){3,}$))",
+    r"|f(?= |$)(?!(?: +[1-9]\d*(?:/-?\d*){0,2}){3,}$))",
     re.M,
 )
+_CORNER = ("v ", "vt ", "vn ")  # what a corner has numbers of, in this order
 _NEEDS = {
     "v": "a vertex needs three finite numbers",
     "f": "a face needs 3 or more of the vertices",
@@ -245,14 +248,13 @@ def _obj(path: Path, text: str, materials: bool) -> Any:
     from trimesh.exchange.obj import load_obj
     from trimesh.resolvers import FilePathResolver
 
-    lines = [line.partition(" #")[0].strip() for line in text.splitlines()]
-    text = "\n".join(lines).replace("\t", " ")
+    lines = [line.partition(" #")[0].strip().replace("\t", " ") for line in text.splitlines()]
+    text = "\n".join(lines)
+    if re.search(r"^f[^\n-]*+-", text, re.M):
+        text = "\n".join(_counted_forwards(lines))
     if bad := _MALFORMED.search(text):  # trimesh would pass over it
         line = text.count("\n", 0, bad.start()) + 1
         raise ValueError(f":{line}: {_NEEDS[bad[0][0]]}")
-    backwards = re.search(r"^f[^\n-]*+-", text, re.M)
-    if backwards and "\nv " in text[backwards.end() :]:  # trimesh counts from the file's end
-        raise ValueError("a face counts vertices backwards, and more vertices follow it")
     if not materials:  # indices of textures and normals would have points split
         text = re.sub(r"/\S*", "", "\n".join(re.findall(r"^[vf] .*", text, re.M)))
     files = FilePathResolver(path, allow_anywhere=True)
@@ -260,6 +262,21 @@ def _obj(path: Path, text: str, materials: bool) -> Any:
         return load_obj(io.StringIO(text), files, maintain_order=not materials)
     except IndexError:
         raise ValueError(_missing_corner(lines)) from None
+
+
+def _counted_forwards(lines: list[str]) -> Iterator[str]:
+    """The lines with corners like -1/-1, the last so far, by numbers from the file's start."""
+    counts = [0, 0, 0]
+    for line in lines:
+        counts = [n + line.startswith(kind) for n, kind in zip(counts, _CORNER, strict=True)]
+        if line.startswith("f "):
+            words = (zip(word.split("/"), counts, strict=False) for word in line.split()[1:])
+            line = " ".join(["f", *("/".join(starmap(_forwards, word)) for word in words)])
+        yield line
+
+
+def _forwards(index: str, count: int) -> str:
+    return str(count + 1 - int(index[1:])) if re.fullmatch(r"-\d+", index) else index
 
 
 def _missing_corner(lines: list[str]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 from numpy.typing import ArrayLike, NDArray
 
-from galley.domain.frames import Array, frozen
+from galley.domain.frames import Array, as_numbers, frozen
 from galley.planar.geometry import polygon as outline
 from galley.planar.geometry.segments import to_segments
 
@@ -43,7 +43,7 @@ class Circle:
     radius: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "center", _points(self.center, (2,), "center"))
+        object.__setattr__(self, "center", frozen(as_numbers(self.center, "center", (2,))))
         if not (isfinite(self.radius) and self.radius > 0.0):
             raise ValueError(f"radius must be positive, got {self.radius:g}")
 
@@ -73,11 +73,8 @@ class Polygon:
     corners: Array
 
     def __post_init__(self) -> None:
-        shape = np.shape(self.corners)
-        if len(shape) != 2 or shape[0] < 3:
-            raise ValueError(f"corners must be (n, 2) with n >= 3, got {shape}")
-        object.__setattr__(self, "corners", _points(self.corners, (shape[0], 2), "corners"))
-        outline.Polygon(self.corners)
+        object.__setattr__(self, "corners", frozen(as_numbers(self.corners, "corners", (-1, 2))))
+        outline.Polygon(self.corners)  # refuses what is not simple
 
     @property
     def point(self) -> Array:
@@ -104,12 +101,12 @@ def box(center: ArrayLike, size: ArrayLike, angle: float = 0.0) -> Polygon:
     Raises:
         ValueError: a size that is not positive.
     """
-    sides = _points(size, (2,), "size")
+    sides = as_numbers(size, "size", (2,))
     if not (sides > 0.0).all():
         raise ValueError(f"size must be positive, got {size!r}")
     corners = 0.5 * sides * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
     R = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
-    return Polygon(corners @ R.T + _points(center, (2,), "center"))
+    return Polygon(corners @ R.T + as_numbers(center, "center", (2,)))
 
 
 Figure = tuple[str, tuple[float, ...]]
@@ -133,10 +130,3 @@ def shape_of(kind: str, numbers: Sequence[float]) -> Shape:
         "shapes are circle X Y RADIUS, box X Y WIDTH HEIGHT [ANGLE] and polygon X Y X Y X Y ..., "
         f"got {kind} {' '.join(f'{each:g}' for each in numbers)}"
     )
-
-
-def _points(values: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
-    points = frozen(values)
-    if points.shape != shape or not np.isfinite(points).all():
-        raise ValueError(f"{name} must be {shape} finite numbers, got {values!r}")
-    return points
