@@ -106,7 +106,7 @@ def command(arguments: argparse.Namespace) -> int:
         parse_fault(fault, scene, 0)
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
     trials = make_trials(options, arguments.kinds, arguments.amounts, faults, seeds)
-    files = {scene.source, *(file for file, _ in scene.places.values())}
+    files = {scene.source, *(place.file for place in scene.places.values())}
     settings = digest({*files, options.domain, options.problem}, options.optimize)
     with results_folder(arguments.out, "disturb", SUMMARY) as folder:
         (folder / FIGURE).unlink(missing_ok=True)
