@@ -332,8 +332,8 @@ class YamlFile:
                 pairs = [(each, each) for each in node.value[part : part + 1]]
             else:
                 pairs = []
-            if pairs:
-                place, node = pairs[0]
+            if pairs:  # of a name that is given twice the value that ``pairs`` takes
+                place, node = next((pair for pair in pairs if not is_null(pair[1])), pairs[0])
                 if place.start_mark.name != node.start_mark.name:
                     place = node  # the value stands in a file of its own
                 known = (*known, part)

@@ -75,6 +75,11 @@ def test_words_stay_words_and_numbers_are_numbers(tmp_path):
         ("name: on", "name:", ["1:1: name: expected a word, got nothing"]),
         ("name: on", "name: {a: b}", ["1:1: name: expected a word, got a mapping"]),
         ("name: on", "name: on\nname: no", ["2:1: name: is given twice"]),
+        (
+            "name: on",
+            "sizes:\nname: on",  # without a value: that one was the slip
+            ["3:1: sizes: is given twice"],
+        ),
         ("ball: 1.0", "ball: null", ["4:10: parts.foot.ball: expected a number, got 'null'"]),
         ("ball: 1.0", "ball: 0", ["4:10: parts.foot.ball: must be greater than 0, got 0"]),
         ("ball: 1.0", "ball: .inf", ["4:10: parts.foot.ball: must be a finite number, got .inf"]),
