@@ -9,6 +9,7 @@
 - ``failure``: why something failed, as a value; ``errors``: malformed input, with file and line
 - ``listener``: progress callbacks, silent by default
 - ``parameters``: names, units and bounds of a model's parameters, checked in one place
+- ``yaml_models``: YAML files read by pydantic models, every error at its line and column
 - ``columns``: checked arrays of an npz file
 - ``files``: bounded reads, atomic writes; ``collection``: pauses the garbage collector
 - ``kitchen/``: the kitchen's PDDL, scene and textures; ``scenarios/``: the other scenes;

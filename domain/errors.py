@@ -15,10 +15,11 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
 class SourceLocation(NamedTuple):
-    """A file, as it is named in messages, and a 1-based line."""
+    """A file, as it is named in messages, and a 1-based line and column."""
 
     file: str
     line: int
+    column: int
 
 
 @dataclass(frozen=True)

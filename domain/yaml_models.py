@@ -332,8 +332,8 @@ class YamlFile:
                 pairs = [(each, each) for each in node.value[part : part + 1]]
             else:
                 pairs = []
-            if pairs:
-                place, node = pairs[0]
+            if pairs:  # of a name that is given twice the value that ``pairs`` takes
+                place, node = next((pair for pair in pairs if not is_null(pair[1])), pairs[0])
                 if place.start_mark.name != node.start_mark.name:
                     place = node  # the value stands in a file of its own
                 known = (*known, part)
@@ -342,17 +342,15 @@ class YamlFile:
     def fault(self, at: At, what: str, place: yaml.Node | None = None) -> None:
         """Record an error in the value at a path; ``place`` overrides where that is."""
         found, _, known = self._found(at)
-        file, line = node_place(place or found)
         key = dotted(at if place else known)
-        error = InputError(file, line, None, f"{key}: {what}" if key else what)
+        error = InputError(*node_place(place or found), f"{key}: {what}" if key else what)
         if error not in self.errors:
             self.errors.append(error)
 
     def warn(self, at: At, what: str) -> None:
         """Log a warning about the value at a path: it is allowed, but may be a mistake."""
         place, _, known = self._found(at)
-        file, line = node_place(place)
-        _log.warning("%s", InputError(file, line, None, f"{dotted(known)}: {what}"))
+        _log.warning("%s", InputError(*node_place(place), f"{dotted(known)}: {what}"))
 
     def made(self, at: At, make: Callable[[], _Value]) -> _Value | None:
         """What ``make`` returns; its ValueError is an error at the path, and gives None."""
@@ -364,10 +362,12 @@ class YamlFile:
 
     def bad_input(self) -> BadInput:
         """The errors as an exception: this file's first, in the order of lines."""
-        own = str(self.path)
-        return BadInput(
-            sorted(self.errors, key=lambda e: (e.file != own, e.file, e.line or 0, e.what))
-        )
+
+        def order(error: InputError) -> Any:
+            own = error.file != str(self.path), error.file
+            return *own, error.line or 0, error.column or 0, error.what
+
+        return BadInput(sorted(self.errors, key=order))
 
     def finish(self) -> None:
         """Raise BadInput if any error was recorded."""
@@ -375,7 +375,7 @@ class YamlFile:
             raise self.bad_input()
 
     def places(self) -> dict[str, SourceLocation]:
-        """File and line of each dotted key."""
+        """The place of each dotted key."""
         return {key: node_place(node) for key, node in _places(self.root, "")}
 
     def _record(self, kind: type[BaseModel], found: list[ErrorDetails]) -> None:
@@ -463,8 +463,9 @@ def is_null(node: yaml.Node) -> bool:
 
 
 def node_place(node: yaml.Node) -> SourceLocation:
-    """The file and line of a value or key."""
-    return SourceLocation(str(node.start_mark.name), int(node.start_mark.line) + 1)
+    """Where a value or key is."""
+    mark = node.start_mark
+    return SourceLocation(str(mark.name), int(mark.line) + 1, int(mark.column) + 1)
 
 
 def dotted(at: At) -> str:

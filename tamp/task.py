@@ -39,7 +39,7 @@ class TampTask:
     @property
     def files(self) -> frozenset[str]:
         """Every file that the task was read from."""
-        places = {file for file, _ in self.scene.places.values()}
+        places = {place.file for place in self.scene.places.values()}
         return self.own_skills | {
             *(self.scene.source, self.domain.file, self.problem.file),
             *places,

@@ -1,8 +1,7 @@
 """Scenes: the static description of the world, read from YAML.
 
 - ``model``: a Scene; ``base_spec``: dimensions and limits of the mobile base
-- ``reader``: reads a scene file; ``shapes``, ``bodies``, ``stances``: its parts
-- ``format``: the table of keys, kinds and bounds, and its JSON Schema; ``kinds``: what tables hold
-- ``yaml_nodes``: a document's nodes, by libyaml where it reads as PyYAML does
-- ``yaml_reader``: YAML values with file, line and error messages
+- ``schema``: what a scene file may hold, as pydantic models, and its JSON Schema
+- ``extended``: a file merged with those that it extends; ``standalone``: one that needs no other
+- ``reader``: makes a Scene of it; ``shapes``, ``bodies``, ``stances``: its parts
 """

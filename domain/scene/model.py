@@ -375,9 +375,9 @@ class Scene:
     places: Mapping[str, SourceLocation]
 
     def fault(self, key: str, what: str) -> InputError:
-        """An error in the value at the dotted ``key``; without a line if no file has that key."""
-        file, line = self.places.get(key, (self.source, None))
-        return InputError(file, line, None, f"{key}: {what}")
+        """An error in the value at the dotted ``key``; without a place if no file has it."""
+        file, line, column = self.places.get(key, (self.source, None, None))
+        return InputError(file, line, column, f"{key}: {what}")
 
     def body(self, name: str) -> Body:
         """The body called ``name``; KeyError if there is none (as for the others below)."""

@@ -415,13 +415,9 @@ class SceneFile(FileModel):
     objects: dict[_Key, BindingEntry] = needed("what the objects of the PDDL problem stand for")
     extends: Word | None = about("another scene file, which this one changes")
     physics: PhysicsEntry = Field(default_factory=PhysicsEntry)
-    joints: dict[_Key, JointEntry] = Field(default_factory=dict, description="drawers and doors")
-    regions: dict[_Key, RegionEntry] = Field(
-        default_factory=dict, description="where things are put"
-    )
-    handles: dict[_Key, HandleEntry] = Field(
-        default_factory=dict, description="where the hand grasps a drawer or door"
-    )
+    joints: dict[_Key, JointEntry] = about("drawers and doors", {})
+    regions: dict[_Key, RegionEntry] = about("where things are put", {})
+    handles: dict[_Key, HandleEntry] = about("where the hand grasps a drawer or door", {})
 
 
 SECTIONS = tuple(n for n, f in SceneFile.model_fields.items() if get_origin(f.annotation) is dict)
@@ -438,42 +434,33 @@ def unit(direction: tuple[float, ...]) -> Array:
 
 def scene_schema() -> dict[str, Any]:
     """The JSON Schema (draft 7) of scene files."""
-    schema = SceneFile.model_json_schema(schema_generator=Draft7)
-    whole = _relaxed(schema, schema, MERGED)
+    whole = SceneFile.model_json_schema(schema_generator=Draft7)
+    kinds = whole.pop("$defs")
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
-        **schema,
         "title": f"Galley scene, format {VERSION}",
+        "$defs": kinds,
         "required": ["galley_scene"],
-        "if": {"not": {"required": ["extends"]}},
-        "then": whole,
+        "if": {"required": ["extends"]},
+        "then": _partial(whole, kinds, MERGED),
+        "else": whole,
     }
 
 
-def _relaxed(
-    schema: dict[str, Any], root: dict[str, Any], merged: Mapping[str, Any]
+def _partial(
+    whole: dict[str, Any], kinds: dict[str, Any], merged: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Let a file that extends another leave out keys and remove entries (null).
-
-    Returns:
-        What must hold besides if no other file is extended.
-    """
-    whole: dict[str, Any] = {"properties": {}, "required": schema.pop("required", [])}
+    """What a file that extends another holds: keys may be missing, and null removes entries."""
+    found = {**whole, "required": [], "properties": {**whole["properties"]}}
     for name, below in merged.items():
-        held = schema["properties"][name]
-        if name in SECTIONS and schema is root:
-            held["additionalProperties"] = _or_null(held["additionalProperties"])
-            whole["properties"][name] = {"additionalProperties": _NO_NULL}
-            continue
-        entry = root["$defs"][held["$ref"].rsplit("/")[-1]]
-        whole["properties"][name] = _relaxed(entry, root, below)
-        for key, each in entry["properties"].items():
-            entry["properties"][key] = _or_null(each)
-            whole["properties"][name]["properties"].setdefault(key, {}).update(_NO_NULL)
-    return whole
-
-
-_NO_NULL = {"not": {"type": "null"}}
+        entry = whole["properties"][name]
+        if "$ref" in entry:
+            part = _partial(kinds[entry["$ref"].rsplit("/")[-1]], kinds, below)
+            part["properties"] = {key: _or_null(each) for key, each in part["properties"].items()}
+        else:
+            part = {**entry, "additionalProperties": _or_null(entry["additionalProperties"])}
+        found["properties"][name] = part
+    return found
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:

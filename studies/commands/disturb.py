@@ -104,7 +104,7 @@ def command(options: Options) -> int:
     for fault in faults:
         parse_fault(fault, scene, 0)
     trials = make_trials(run, options.kinds, options.amounts, faults, options.seeds.all)
-    files = {scene.source, *(file for file, _ in scene.places.values())}
+    files = {scene.source, *(place.file for place in scene.places.values())}
     settings = digest({*files, run.domain, run.problem}, run.optimize)
     with results_folder(options.out, "disturb", SUMMARY) as folder:
         (folder / FIGURE).unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo
 
-from galley.domain.errors import BadInput, InputError, did_you_mean
+from galley.domain.errors import BadInput, InputError, SourceLocation, did_you_mean
 from galley.domain.failure import FailureKind
 from galley.domain.files import read_text
 from galley.domain.pddl.model import Domain
@@ -94,7 +94,7 @@ class Scenario:
         expect: the expected outcome.
         skills: a Python file with further skills, or None.
         file: the scenario file.
-        lines: its line for each dotted key (``expect.names[0]``), for messages.
+        places: the place of each dotted key (``expect.names[0]``), for messages.
     """
 
     name: str
@@ -105,11 +105,11 @@ class Scenario:
     expect: Expectation
     skills: Path | None
     file: Path
-    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
+    places: Mapping[str, SourceLocation] = field(default_factory=dict, compare=False)
 
     def fault(self, key: str, what: str) -> InputError:
         """A fault of the value at ``key``."""
-        return InputError(str(self.file), self.lines.get(key), None, f"{key}: {what}")
+        return InputError(*self.places[key], f"{key}: {what}")
 
 
 def _name(text: str) -> str:
@@ -159,7 +159,7 @@ def read_scenario(path: str | Path) -> Scenario:
         found.expect,
         None if found.skills is None else Path(found.skills),
         file.path,
-        {key: place.line for key, place in file.places().items()},
+        file.places(),
     )
 
 
@@ -239,7 +239,7 @@ def check_scenario(scenario: Scenario) -> frozenset[str]:
     if faults:
         raise BadInput(faults)
     files = (scenario.file, scenario.skills, scenario.domain, scenario.problem, scene.source)
-    places = {file for file, _ in scene.places.values()}
+    places = {place.file for place in scene.places.values()}
     return frozenset(places | {str(file) for file in files if file is not None})
 
 

@@ -16,6 +16,7 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN, SCENARIOS
 from galley.tests.conftest import SMALL
 from galley.tests.domain.pddl.test_fuzz import ADL_DOMAIN, ADL_PROBLEM
+from galley.tests.domain.scene.places import values
 from galley.tests.effort import quick_first
 
 NO_NUMBERS = (".nan", ".inf", "-.inf", "1e400", "1e7", "word", "[1]", "{a: 1}", "''", '"\\e[31m"')
@@ -23,52 +24,40 @@ NO_NAMES = ("nowhere", "[a]", '"a\\e[31mb"', "''")
 DECLARED = ("bodies", "joints", "regions", "handles", "items", "stances", "objects")
 
 
-def values(node, key=""):
-    """Dotted key, YAML node of the key (None in a list) and of the value, of each value."""
-    if isinstance(node, yaml.MappingNode):
-        for name, value in node.value:
-            below = f"{key}.{name.value}".lstrip(".")
-            yield below, name, value
-            yield from values(value, below)
-    elif isinstance(node, yaml.SequenceNode):
-        for i, value in enumerate(node.value):
-            yield f"{key}[{i}]", None, value
-            yield from values(value, f"{key}[{i}]")
-
-
 def is_number(text):
     return re.fullmatch(r"-?[\d.]+", text) is not None
 
 
 def scene_faults(text):
-    """The text with one fault, and the line and key that must be named, each way."""
+    """The text with one fault, and the place and key that must be named, each way."""
     for key, name, value in values(yaml.compose(text, yaml.SafeLoader)):
         start, end = value.start_mark.index, value.end_mark.index
         end = start + len(text[start:end].rstrip())
-        line = (name or value).start_mark.line + 1
+        mark = (name or value).start_mark
+        place = f"{mark.line + 1}:{mark.column + 1}"
         if not isinstance(value, yaml.ScalarNode):
             wrong = ("word",) if isinstance(value, yaml.MappingNode) else ("word", "[]")
         else:
             wrong = NO_NUMBERS if is_number(value.value) else NO_NAMES
         for new in wrong:
             if key != "name":  # any word will do
-                yield text[:start] + new + text[end:], line, key
+                yield text[:start] + new + text[end:], place, key
         if name is not None and not (key.count(".") == 1 and key.split(".")[0] in DECLARED):
             at = name.end_mark.index
-            yield text[:at] + "zz" + text[at:], line, key + "zz"
+            yield text[:at] + "zz" + text[at:], place, key + "zz"
 
 
 @pytest.mark.parametrize("part", quick_first(1, range(12)))
-def test_the_first_message_names_the_line_and_the_key_of_a_scenes_fault(part, tmp_path):
+def test_the_first_message_names_the_place_and_the_key_of_a_scenes_fault(part, tmp_path):
     faults = list(scene_faults(SMALL))
     random.Random(0).shuffle(faults)
     file = tmp_path / "scene.yaml"
-    for text, line, key in faults[part::12]:
+    for text, place, key in faults[part::12]:
         file.write_text(text)
         with pytest.raises(BadInput) as caught:
             load_scene(file)
         first = str(caught.value.errors[0])
-        assert first.startswith(f"{file}:{line}: {key}: "), first
+        assert first.startswith(f"{file}:{place}: {key}: "), first
         assert "\x1b" not in str(caught.value)
 
 

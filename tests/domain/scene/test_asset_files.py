@@ -10,6 +10,7 @@ import trimesh
 from galley.domain.errors import BadInput
 from galley.domain.meshes import read_mesh
 from galley.domain.scene.reader import load_scene
+from galley.tests.domain.scene.places import place_of
 
 BOX = "{box: [0.05, 0.06, 0.10]}"
 SIDES = np.array([0.05, 0.06, 0.10])
@@ -100,8 +101,8 @@ def test_a_mesh_that_is_not_convex_is_told_with_figures(small_text, tmp_path, ca
     item = item_of(tmp_path, small_text, "{mesh: cup.stl}")
     assert item.size == pytest.approx([0.07, 0.07, 0.08], abs=1e-4)
     (record,) = caplog.records
-    line = small_text[: small_text.index(BOX)].count("\n") + 1
-    assert f"{tmp_path}/scene.yaml:{line}: items.block.shapes[0].mesh: cup.stl is not convex" in (
+    place = place_of((tmp_path / "scene.yaml").read_text(), "items.block.shapes[0].mesh")
+    assert f"{tmp_path}/scene.yaml:{place}: items.block.shapes[0].mesh: cup.stl is not convex" in (
         record.getMessage()
     )
     # The middle of the bottom inside: 3 mm from below, 27 mm from the wall, 77 mm from the top.
@@ -112,8 +113,8 @@ def test_a_mesh_that_is_not_convex_is_told_with_figures(small_text, tmp_path, ca
 def test_an_item_that_no_grasp_spans_is_told_with_figures(small_text, tmp_path, caplog):
     item_of(tmp_path, small_text, "{box: [0.09, 0.12, 0.05]}")
     (record,) = caplog.records
-    line = small_text[: small_text.index("  block: {item")].count("\n") + 1
-    assert f"scene.yaml:{line}: objects.block: 'block' can't be picked up" in record.getMessage()
+    place = place_of(small_text, "objects.block")
+    assert f"scene.yaml:{place}: objects.block: 'block' can't be picked up" in record.getMessage()
     assert "0.09 x 0.12 m across and the hand opens to 0.08 m" in record.getMessage()
 
 

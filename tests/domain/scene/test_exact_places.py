@@ -8,6 +8,7 @@ from galley.domain.frames import rotation_rpy, transform
 from galley.domain.predicates import fact_holds
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state
+from galley.tests.domain.scene.places import place_of
 
 X_WH = transform(None, (9.0, 9.0, 9.0))
 TABLE = "  table: {stance: cabinet, region: top}"
@@ -49,10 +50,10 @@ def load(tmp_path, text, old=TABLE, new=TABLE):
 )  # fmt: skip
 def test_a_faulty_place_is_named_with_its_line_and_key(old, new, what, small_text, tmp_path):
     new = f"{old[: old.index('{')]}{new}"
-    line = small_text[: small_text.index(old)].count("\n") + 1
+    place = place_of(small_text.replace(old, new), what.split(":")[0])
     with pytest.raises(BadInput) as caught:
         load(tmp_path, small_text, old, new)
-    assert [str(e) for e in caught.value.errors] == [f"{tmp_path}/scene.yaml:{line}: {what}"]
+    assert [str(e) for e in caught.value.errors] == [f"{tmp_path}/scene.yaml:{place}: {what}"]
 
 
 def test_a_place_is_read_and_absent_where_none_is_given(small_text, tmp_path):

@@ -45,19 +45,19 @@ def test_a_file_is_looked_for_beside_the_scene_that_names_it(small_text, tmp_pat
 @pytest.mark.parametrize(
     ("content", "faults"),
     [
-        (None, ["scene.yaml:{}: items.block.grasps: {}/block.yaml: no such file"]),
+        (None, ["scene.yaml:{}:13: items.block.grasps: {}/block.yaml: no such file"]),
         ("", ["block.yaml:1: is empty"]),
         (
             "top: {width: 0.05}\n",
-            ["block.yaml:1: items.block.grasps: expected a list, got a mapping"],
+            ["block.yaml:1:1: items.block.grasps: expected a list, got a mapping"],
         ),
         ("- s3cret\n", ["block.yaml:1: needs the key 'width'"]),
         ("- [s3cret\n", ["block.yaml:1:3: not valid YAML"]),
         (
             GRASPS.replace("0.06", "0.09").replace("name: top", "nam: top"),
             [
-                "block.yaml:1: items.block.grasps[0].nam: unknown key; did you mean 'name'?",
-                "block.yaml:4: items.block.grasps[1].width: must be at most 0.08, got 0.09",
+                "block.yaml:1:4: items.block.grasps[0].nam: unknown key; did you mean 'name'?",
+                "block.yaml:4:3: items.block.grasps[1].width: must be at most 0.08, got 0.09",
             ],
         ),
     ],
@@ -88,7 +88,8 @@ def test_what_is_neither_a_list_nor_a_file(value, what, small_text, tmp_path):
     with pytest.raises(BadInput) as caught:
         load_scene(file)
     (error,) = caught.value.errors
-    assert str(error) == f"{file}:{line}: items.block.grasps: {what.format(tmp_path)}"
+    assert (error.file, error.line) == (str(file), line)
+    assert error.what == f"items.block.grasps: {what.format(tmp_path)}"
 
 
 def test_a_fault_of_the_file_and_of_the_scene_come_together(small_text, tmp_path):
@@ -100,4 +101,6 @@ def test_a_fault_of_the_file_and_of_the_scene_come_together(small_text, tmp_path
     one, other = (str(error) for error in caught.value.errors)
     assert one.startswith(f"{file}:")
     assert "regions.top.body" in one
-    assert other == f"{tmp_path}/block.yaml:1: items.block.grasps[0].xyz: expected 3 numbers, got 2"
+    assert (
+        other == f"{tmp_path}/block.yaml:1:26: items.block.grasps[0].xyz: expected 3 numbers, got 2"
+    )

@@ -131,7 +131,7 @@ def test_a_fault_in_the_file_has_its_line(run, tmp_path):
     file.write_text("galley_query: 1\ngoal:\n  arm: [9, 0, 0, 0, 0, 0, 0]\n")
     status, _, err = run("--query", file)
     assert status == 2
-    assert err.splitlines()[0].startswith(f"{file}:3: goal.arm: panda_joint1 at 9.0000 rad")
+    assert err.splitlines()[0].startswith(f"{file}:3:3: goal.arm: panda_joint1 at 9.0000 rad")
     assert names(tmp_path) == ["mine.yaml"]
 
 

@@ -91,19 +91,25 @@ def test_a_start_may_be_a_pose_of_the_hand(asked, kernel):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("galley_query: 1", "galley_query: 2"), "1: galley_query: this version of Galley reads"),
-        (("base: [0.85, 0.4, 3.1]", "base: [0.85, 0.4]"), "2: base: expected 3 numbers, got 2"),
-        (("base: [0.85, 0.4, 3.1]", "base: [0.85, 9, 3.1]"), "2: base: base_y at 9.0000 m lies"),
-        (("base:", "bsae:"), "2: bsae: unknown key; did you mean 'base'?"),
-        (("-2.81", "0.5"), "3: start.arm: panda_joint4 at 0.5000 rad lies outside its limits ["),
-        (("-2.81, ", ""), "3: start.arm: expected 7 numbers, got 6"),
-        (("-2.81", ".nan"), "3: start.arm[3]: must be a finite number, got .nan"),
-        (("{hand: {xyz: [0.3, 0.5, 1.2], rpy: [3.14159, 0, 0]}}", "{}"), "4: goal: needs exactly"),
-        (("xyz: [0.3, 0.5, 1.2], ", ""), "4: goal.hand: needs the key 'xyz'"),
-        (("drawer_top_joint: 0.3", "drawer_top: 0.3"), "5: joints.indigo_drawer_top: unknown key"),
-        (("joint: 0.3", "joint: 0.7"), "5: joints.indigo_drawer_top_joint: 0.7 lies outside"),
+        (("galley_query: 1", "galley_query: 2"), "1:1: galley_query: this version of Galley reads"),
+        (("base: [0.85, 0.4, 3.1]", "base: [0.85, 0.4]"), "2:1: base: expected 3 numbers, got 2"),
+        (("base: [0.85, 0.4, 3.1]", "base: [0.85, 9, 3.1]"), "2:1: base: base_y at 9.0000 m lies"),
+        (("base:", "bsae:"), "2:1: bsae: unknown key; did you mean 'base'?"),
+        (("-2.81", "0.5"), "3:9: start.arm: panda_joint4 at 0.5000 rad lies outside its limits ["),
+        (("-2.81, ", ""), "3:9: start.arm: expected 7 numbers, got 6"),
+        (("-2.81", ".nan"), "3:32: start.arm[3]: must be a finite number, got .nan"),
+        (
+            ("{hand: {xyz: [0.3, 0.5, 1.2], rpy: [3.14159, 0, 0]}}", "{}"),
+            "4:1: goal: needs exact",
+        ),
+        (("xyz: [0.3, 0.5, 1.2], ", ""), "4:8: goal.hand: needs the key 'xyz'"),
+        (
+            ("drawer_top_joint: 0.3", "drawer_top: 0.3"),
+            "5:10: joints.indigo_drawer_top: unknown",
+        ),
+        (("joint: 0.3", "joint: 0.7"), "5:10: joints.indigo_drawer_top_joint: 0.7 lies outside"),
         (("potted_meat_can", "potted_meet_can"), "did you mean 'potted_meat_can'?"),
-        (("can}", "can, grasp: bottom}"), "6: holding.grasp: unknown value 'bottom'"),
+        (("can}", "can, grasp: bottom}"), "6:34: holding.grasp: unknown value 'bottom'"),
     ],
 )
 def test_a_fault_names_line_and_key(faults, change, words):
@@ -112,7 +118,7 @@ def test_a_fault_names_line_and_key(faults, change, words):
 
 
 def test_no_goal_at_all(faults):
-    assert faults(text="galley_query: 1\n") == ["1: needs the key 'goal'"]
+    assert faults(text="galley_query: 1\n") == ["1:1: needs the key 'goal'"]
 
 
 def test_all_faults_at_once(faults):
@@ -121,7 +127,7 @@ def test_all_faults_at_once(faults):
 
 def test_a_start_in_collision_is_bad_input_and_names_the_pair(faults):
     (fault,) = faults(("[0.0, -0.57, 0.0, -2.81, 0.0, 3.04, 0.74]", "[0, 1.5, 0, -0.6, 0, 2, 0.7]"))
-    assert fault.startswith("3: start: no free start: ")
+    assert fault.startswith("3:1: start: no free start: ")
     assert "mm deep in" in fault or "within the margin" in fault
 
 
