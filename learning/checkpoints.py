@@ -1,4 +1,4 @@
-"""Trained networks: their weights by name, and the file that they are kept in (extra ``planar``)."""
+"""Trained networks: weights by name, and the file that they are kept in (extra ``planar``)."""
 
 from __future__ import annotations
 
