@@ -44,24 +44,14 @@ from galley.motion.thresholds import THRESHOLDS
 from galley.planning import LimitReached, Plan, SearchLimits, ground
 from galley.planning import search as find_plan
 from galley.planning.searches.methods import METHODS
-from galley.results.inputs import keep_inputs
 from galley.results.recorder import ReportRecorder, record
 from galley.results.report import Report
-from galley.results.run_folder import PAGE, check_destination, run_folder
+from galley.results.run_folder import PAGE, check_destination, keep_inputs, run_folder
 from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
 from galley.skills import SKILLS, PlanningContext, Skill, skill_set
 from galley.skills.own import load_skills
-from galley.stages import (
-    EXECUTING,
-    EXECUTORS,
-    SILENT,
-    SOLVING,
-    Execution,
-    Options,
-    Solution,
-    check_choice,
-)
+from galley.stages import EXECUTORS, SILENT, Execution, Options, Solution, check_choice
 from galley.tamp.binding import check_init, check_skills, tamp_task
 from galley.tamp.checks import check_plan, optimize_and_audit
 from galley.tamp.search import Search
@@ -123,7 +113,7 @@ def solve(
     Raises:
         BadInput: a value that is none of the option's choices.
     """
-    options = replace(options or Options(), seed=seed).updated(SOLVING, changes)
+    options = replace(options or Options(), seed=seed).given("solve", changes)
     compile_s = ensure(*COMPILED, listener=None if listener is SILENT else listener)
     listener.stage("task and motion planning")
     robot = robot_of(task.scene.robot)
@@ -188,7 +178,7 @@ def execute(
     check_choice("executor", executor, EXECUTORS)
     if isinstance(changes.get("noise"), str):
         changes["noise"] = parse_noise(changes["noise"])
-    options = replace(solution.options, execute=executor).updated(EXECUTING, changes)
+    options = replace(solution.options, execute=executor).given("execute", changes)
     if executor == "files" and folder is None:
         raise BadInput.one("executor", "files need a folder")
     fault, seed = options.fault, options.seed
@@ -408,7 +398,7 @@ def _stages(options: Options, task: TampTask, recorder: ReportRecorder, folder: 
     if isinstance(solution, Failure):
         made.fail(solution)
         return
-    recorder.listener.motions(made)
+    recorder.motions(made)
     if options.execute == "none":
         made.status = "success"
         return
@@ -446,11 +436,10 @@ def _physics(
     moved: Callable[[Sample], None] | None,
 ) -> PhysicsExecutor:
     """Physics in the scene; noise perturbs it and its observations."""
-    scene, seed = solution.task.scene, solution.options.seed
-    if noise is None:
-        return PhysicsExecutor(scene, robot, solution.task.start, fault=faults, on_sample=moved)
-    true, looks = noise.true_scene(scene, stream(seed, "world")), stream(seed, "looks")
-    observe = partial(noise.observed, true, rng=looks)
-    return PhysicsExecutor(
-        true, robot, initial_state(true), fault=faults, sensor=observe, on_sample=moved
-    )
+    scene, start, sensor = solution.task.scene, solution.task.start, None
+    if noise is not None:
+        seed = solution.options.seed
+        scene = noise.true_scene(scene, stream(seed, "world"))
+        start = initial_state(scene)
+        sensor = partial(noise.observed, scene, rng=stream(seed, "looks"))
+    return PhysicsExecutor(scene, robot, start, fault=faults, sensor=sensor, on_sample=moved)

@@ -19,6 +19,7 @@ from galley.motion.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from galley.domain.log import Log
+    from galley.domain.scene.model import Scene
     from galley.execution.disturbance.noise import Noise
     from galley.execution.monitor import Recovery, Release
     from galley.execution.recovery.plans import Facts, MotionPlan
@@ -40,10 +41,12 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "arrival": ("box", "l1"),
     "execute": (*EXECUTORS, "none"),
 }
-SOLVING = ("planner", "checker", "optimize", "arrival", "node_limit", "effort")
-EXECUTING = ("noise", "fault", "recoveries")
-FILMING = ("height", "fps", "speed")
-"""The options that ``solve``, ``execute`` and ``film`` take by name."""
+BY_NAME = {
+    "solve": ("planner", "checker", "optimize", "arrival", "node_limit", "effort"),
+    "execute": ("noise", "fault", "recoveries"),
+    "film": ("height", "fps", "speed"),
+}
+"""The options that a function takes by name."""
 SILENT = Listener()
 
 
@@ -107,17 +110,18 @@ class Options:
         if self.execute != "physics" and (self.noise is not None or self.fault is not None):
             raise BadInput.one("executor", "noise and faults need physics")
 
-    def updated(self, allowed: Sequence[str], given: Mapping[str, Any]) -> Options:
-        """The same with other values for some of the ``allowed`` options.
+    def given(self, function: str, values: Mapping[str, Any]) -> Options:
+        """The same with other values for options that a function takes by name.
 
         Raises:
-            TypeError: a value is given for another. BadInput: as for ``Options``.
+            TypeError: it does not take one of them. BadInput: as for ``Options``.
         """
-        for name in given:
-            if name not in allowed:
-                what = f"'{name}' is none of {', '.join(allowed)}{did_you_mean(name, allowed)}"
-                raise TypeError(what)
-        return replace(self, **given)
+        known = BY_NAME[function]
+        for name in values:
+            if name not in known:
+                what = f"'{name}' is none of {', '.join(known)}{did_you_mean(name, known)}"
+                raise TypeError(f"{function}: {what}")
+        return replace(self, **values)
 
     @property
     def settings(self) -> Settings:
@@ -183,14 +187,12 @@ class Solution:
         from galley.collision.backends.pybullet_world import PyBulletWorld
         from galley.execution.kinematic import KinematicExecutor, execute_all
         from galley.robots.catalog import robot_of
-        from galley.viz.replay import Replay, replay_html
 
         task = self.task
         lines = tuple(f"{self.plan[m.action_index]} | {m.phase}" for m in self.motions)
-        robot = robot_of(task.scene.robot)
-        with PyBulletWorld(task.scene, robot) as world:
+        with PyBulletWorld(task.scene, robot_of(task.scene.robot)) as world:
             log = execute_all(KinematicExecutor(world, task.start), self.motions, lines)
-        return Replay(replay_html(log, task.scene, robot, fps=fps, title="planned motions"))
+        return _replay(log, task.scene, fps=fps, title="planned motions")
 
 
 @dataclass(frozen=True)
@@ -278,11 +280,7 @@ class Execution:
         Args:
             fps: poses a second that are looked at.
         """
-        from galley.robots.catalog import robot_of
-        from galley.viz.replay import Replay, replay_html
-
-        scene = self.solution.task.scene
-        return Replay(replay_html(self.log, scene, robot_of(scene.robot), fps=fps))
+        return _replay(self.log, self.solution.task.scene, fps=fps)
 
     def film(self, path: Path | str, *, listener: Listener = SILENT, **options: Any) -> VideoInfo:
         """Film the executed states into an MP4 file, 16 to 9.
@@ -301,7 +299,7 @@ class Execution:
 
         ensure(RENDERER, listener=None if listener is SILENT else listener)
         listener.stage("filming")
-        chosen, scene = self.options.updated(FILMING, options), self.solution.task.scene
+        chosen, scene = self.options.given("film", options), self.solution.task.scene
         height = chosen.height // 2 * 2
         width = height * 16 // 9 // 2 * 2
         return film(
@@ -316,3 +314,10 @@ class Execution:
                 *(recovery.plan for recovery in self.recoveries),
             ),
         )
+
+
+def _replay(log: Log, scene: Scene, **how: Any) -> Replay:
+    from galley.robots.catalog import robot_of
+    from galley.viz.replay import Replay, replay_html
+
+    return Replay(replay_html(log, scene, robot_of(scene.robot), **how))

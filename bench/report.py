@@ -8,8 +8,10 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -52,6 +54,15 @@ def note(text: str) -> None:
     print(f"\r\033[K{text}" if sys.stderr.isatty() else text, end="", file=sys.stderr, flush=True)
     if not sys.stderr.isatty():
         print(file=sys.stderr)
+
+
+def installed(*packages: str) -> dict[str, str]:
+    """The versions of those packages that this interpreter has."""
+    found = {}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
 
 
 def shown(value: Any, digits: int = 3) -> str:

@@ -50,10 +50,12 @@ def command(options: Options) -> int:
     """Validate and print; 0 only without violations, with the goal reached if there is one, and
     with the files unchanged since the run."""
     from galley.cli.common.progress import Printer
-    from galley.results.stored import read_stored
+    from galley.results.stored import read_run
     from galley.validation import validate_run
 
-    stored = read_stored(options.run, options.scene, options.domain, options.problem)
+    stored = read_run(options.run, options.scene)
+    goal = stored.goal(options.domain, options.problem)
+    log, mixed = stored.executed, stored.mixed()
     for change in stored.changes:
         print(f"warning: {change}", file=sys.stderr)
     printer, began = Printer(), time.perf_counter()
@@ -63,12 +65,12 @@ def command(options: Options) -> int:
             printer.fraction("checking", share)
 
     with printer:
-        verdict = validate_run(stored.scene, stored.log, stored.goal, progress)
+        verdict = validate_run(stored.scene, log, goal, progress)
     if options.json:
         print(json.dumps(_as_json(stored, verdict), indent=1))
     else:
         _print(printer, stored, verdict)
-    faults = (verdict.faults, stored.mixed)
+    faults = (verdict.faults, mixed)
     for some in filter(None, faults):
         more = f" (and {len(some) - 1} more)" if some[1:] else ""
         print(f"failed: {some[0]}{more}", file=sys.stderr)
@@ -76,7 +78,7 @@ def command(options: Options) -> int:
 
 
 def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:
-    log = stored.log
+    log = stored.executed
     return {
         "log": str(stored.file),
         "mode": log.mode,
@@ -86,14 +88,16 @@ def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:
         "goal_given": verdict.goal_given,
         "goal_reached": verdict.goal_reached,
         "changed_inputs": list(stored.changes),
-        "changed_files": list(stored.mixed),
+        "changed_files": list(stored.mixed()),
     }
 
 
 def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     from rich.text import Text
 
-    log, say = stored.log, printer.console.print
+    from galley.validation.verdict import figures
+
+    log, say = stored.executed, printer.console.print
     say(
         f"{_name(stored.file)}: {log.mode}, {log.duration:.1f} s,"
         f" {plural(len(log.motions), 'motion')}, {plural(verdict.states_checked, 'state')} checked"
@@ -106,7 +110,7 @@ def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     for event in verdict.events:
         say(Text.assemble(f"{event.time:8.2f} s  ", ("noticed", "yellow"), f"       {event.what}"))
     if verdict.states_checked:
-        for name, figure in _figures(verdict):
+        for name, figure in figures(verdict.as_json()):
             say(f"  {name:32s} {figure}")
     for assumption in verdict.unverified:
         say(Text.assemble(("taken from the log", "dim"), f"  {assumption}"))
@@ -125,23 +129,3 @@ def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
 
 def _name(file: Path) -> str:
     return str(file.parent if file.name == "states.npz" else file)
-
-
-def _figures(verdict: Verdict) -> list[tuple[str, str]]:
-    deepest = f" ({', '.join(verdict.deepest)})" if verdict.deepest else ""
-    torque = "unknown"
-    if verdict.max_torque_ratio is not None:
-        torque = f"{100 * verdict.max_torque_ratio:.0f} % of the limit ({verdict.torques})"
-    return [
-        ("deepest undeclared contact", f"{1e3 * verdict.max_penetration_m:.2f} mm{deepest}"),
-        ("largest undeclared force", f"{verdict.max_undeclared_force_n:.1f} N"),
-        ("deepest declared contact", f"{1e3 * verdict.max_declared_penetration_m:.2f} mm"),
-        ("velocity", f"{100 * verdict.max_velocity_ratio:.0f} % of the limit"),
-        ("acceleration", f"{100 * verdict.max_acceleration_ratio:.0f} % of the limit"),
-        ("torque of the arm", torque),
-        ("limits exceeded", str(verdict.limit_violations)),
-        ("arm from its command", f"{verdict.tracking_error_rad:.4f} rad"),
-        ("base from its command", f"{1e3 * verdict.tracking_error_base_m:.1f} mm"),
-        ("largest slip in the hand", f"{1e3 * verdict.max_slip_m:.2f} mm in one motion"),
-        ("at rest at the end", "yes" if verdict.at_rest else "no"),
-    ]

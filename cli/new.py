@@ -35,7 +35,7 @@ class Options:
 def command(options: Options) -> int:
     """Write the folder and say what to do next."""
     from galley.domain.files import atomic_folder
-    from galley.domain.scene.format import schema_text
+    from galley.domain.scene.schema import schema_text
     from galley.domain.shipped import TEMPLATES
 
     folder = options.folder

@@ -32,19 +32,19 @@ class Options:
 
 def command(options: Options) -> int:
     """Write the page, say where it is."""
-    from galley.results.stored import read_stored
-    from galley.robots.catalog import robot_of
+    from galley.results.stored import read_run
 
-    stored = read_stored(options.run, options.scene, None, None)
-    for change in (*stored.changes, *stored.mixed):
+    stored = read_run(options.run, options.scene)
+    log = stored.executed
+    for change in (*stored.changes, *stored.mixed()):
         print(f"warning: {change}", file=sys.stderr)
-    path = options.out or stored.file.parent / "replay.html"
+    path = options.out or stored.folder / "replay.html"
     check_output(path, ".html", ".htm")
     from galley.viz.replay import Replay, replay_html
 
     printer = Printer()
     printer.stage("making the replay")
-    page = replay_html(stored.log, stored.scene, robot_of(stored.scene.robot), fps=options.fps)
+    page = replay_html(log, stored.scene, stored.robot, fps=options.fps)
     Replay(page).save(path)
     printer.console.print(f"replay: {path} ({len(page) / 1e6:.1f} MB)")
     if options.open:

@@ -49,5 +49,5 @@ def command(options: Options) -> int:
     with Printer() as printer:
         printer.stage(f"reading {run}")
         made = write_page(run, out, options.scene, replay=options.replay)
-    printer.console.print(f"open {made.path} ({made.size / 1e6:.1f} MB)")
+    printer.console.print(f"open {made} ({made.stat().st_size / 1e6:.1f} MB)")
     return 0

@@ -30,7 +30,7 @@ class _PrintSchema(argparse.Action):
     """Prints the schema and exits, as ``--help`` does."""
 
     def __call__(self, *_: Any, **__: Any) -> None:
-        from galley.domain.scene.format import schema_text
+        from galley.domain.scene.schema import schema_text
 
         print(schema_text(), end="")
         raise SystemExit(0)

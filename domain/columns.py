@@ -1,8 +1,12 @@
-"""npz files: written atomically, read column by column with checks. Nothing is unpickled."""
+"""npz files, written atomically and read column by column with checks; and CSV files, written.
+
+Nothing is unpickled.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import zipfile
 import zlib
@@ -16,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.errors import BadInput
-from galley.domain.files import MAX_LOG_BYTES, atomic_file, read_bytes
+from galley.domain.files import MAX_LOG_BYTES, atomic_file, read_bytes, write_atomically
 from galley.domain.frames import Array
 
 # What numpy raises for a damaged file.
@@ -132,3 +136,16 @@ def write_columns(path: Path | str, columns: Mapping[str, Any]) -> None:
     """
     with atomic_file(path) as partial, open(partial, "wb") as stream:
         np.savez_compressed(stream, **columns)
+
+
+def write_table(path: Path | str, columns: Mapping[str, Any]) -> None:
+    """Write columns of one length by name as CSV, atomically. Numbers have all digits.
+
+    Raises:
+        BadInput, OSError: as ``atomic_file``.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(np.asarray(each).tolist() for each in columns.values()), strict=True))
+    write_atomically(path, text.getvalue())

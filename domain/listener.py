@@ -43,6 +43,16 @@ class Listener:
         """All queries of a comparison are done: see ``studies.comparison.summary``."""
 
 
+class Relay(Listener):
+    """Passes on to ``listener`` all but the methods of its own."""
+
+    def __init__(self, listener: Listener) -> None:
+        self.listener = listener
+        for name, method in vars(Listener).items():
+            if getattr(type(self), name) is method and not name.startswith("_"):
+                setattr(self, name, getattr(listener, name))
+
+
 def is_heard(method: Callable[..., None]) -> bool:
     """Whether a listener's method, ``listener.moved`` say, does anything."""
     function = getattr(method, "__func__", method)

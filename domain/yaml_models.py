@@ -8,17 +8,28 @@ merged into one tree.
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Self,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -26,7 +37,9 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     WithJsonSchema,
+    model_validator,
 )
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
 from galley.domain.errors import BadInput, InputError, SourceLocation, closest_match, did_you_mean
@@ -43,41 +56,32 @@ At = tuple[int | str, ...]  # the keys and indices that lead to a value
 _Value = TypeVar("_Value")
 _Model = TypeVar("_Model", bound=BaseModel)
 
-# What pydantic's kinds of error are called here: {got} describes a value, {value} is its text.
-_WHOLE = "must be a whole number, got {value}"
-_NO_NUMBER = "expected a number, got {got}"
-_NO_WORD = "expected a word, got {got}"
-_NO_LIST = "expected a list, got {got}"
-_NO_MAPPING = "expected a mapping of keys to values, got {got}"
+# What pydantic's kinds of error are called here, in full or by the type that was expected.
 _WORDS = {
     "greater_than": "must be greater than {gt:g}, got {value}",
     "greater_than_equal": "must be at least {ge:g}, got {value}",
     "less_than_equal": "must be at most {le:g}, got {value}",
     "finite_number": "must be a finite number, got {value}",
-    "float_parsing": _NO_NUMBER,
-    "float_type": _NO_NUMBER,
-    "int_parsing": _WHOLE,
-    "int_type": _NO_NUMBER,
-    "string_type": _NO_WORD,
-    "literal_error": _NO_WORD,
-    "enum": _NO_WORD,
-    "tuple_type": _NO_LIST,
-    "dict_type": _NO_MAPPING,
-    "model_type": _NO_MAPPING,
-    "dataclass_type": _NO_MAPPING,
     "too_short": "expected at least {min_length} entries, got {actual_length}",
     "too_long": "expected at most {max_length} entries, got {actual_length}",
     "value_error": "{error}",
+    "bool": "expected true or false, got {got}",
+    "float": "expected a number, got {got}",
+    "int": "must be a whole number, got {value}",
+    "string": "expected a word, got {got}",
+    "enum": "expected a word, got {got}",
+    "literal": "expected a word, got {got}",
+    "tuple": "expected a list, got {got}",
+    "dict": "expected a mapping of keys to values, got {got}",
+    "model": "expected a mapping of keys to values, got {got}",
+    "dataclass": "expected a mapping of keys to values, got {got}",
 }
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")  # of models, of dataclasses
 
 
 @dataclass(frozen=True)
 class Length:
-    """Annotates a list of exactly ``n`` values.
-
-    pydantic's own bounds count wrong elements as missing, and say one bound only.
-    """
+    """Annotates a list of exactly ``n`` values, of which pydantic's bounds would tell one only."""
 
     n: int
     of: str = "numbers"
@@ -124,9 +128,9 @@ Word = Annotated[
     WithJsonSchema({"type": ["string", "number", "boolean"]}),  # a label 7 is a word too
 ]
 Flag = Annotated[
-    Literal["true", "false"],
-    AfterValidator(lambda text: text == "true"),
-    WithJsonSchema({"type": "boolean"}),
+    bool,
+    Field(strict=True),
+    BeforeValidator(lambda word: word == "true" if word in ("true", "false") else word),
 ]
 Pair = Annotated[tuple[Number, ...], Length(2)]
 Triple = Annotated[tuple[Number, ...], Length(3)]
@@ -138,42 +142,48 @@ WideRange = Annotated[Range, AfterValidator(_wide)]
 class FileModel(BaseModel):
     """A mapping with fixed keys; any other key is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    one_of: ClassVar[tuple[str, ...]] = ()  # keys of which a file must give exactly one
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if self.one_of and len(self.given(*self.one_of)) != 1:
+            count = len(self.given(*self.one_of))
+            raise ValueError(f"needs exactly one of {', '.join(self.one_of)}, has {count}")
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        found = handler(schema)
+        if cls.one_of:
+            whole = handler.resolve_ref_schema(found)
+            whole["oneOf"] = [{"required": [key]} for key in cls.one_of]
+        return found
+
+    @property
+    def which(self) -> str:
+        """The one key of ``one_of`` that the file gives."""
+        return next(iter(self.given(*self.one_of)))
 
     def given(self, *keys: str) -> dict[str, Any]:
         """Those of the keys, or of all, that the file gives, with their values."""
         keys = keys or tuple(type(self).model_fields)
         return {key: getattr(self, key) for key in keys if key in self.model_fields_set}
 
-    def exactly_one(self, *keys: str) -> str:
-        """The one key of several that the file gives.
-
-        Raises:
-            ValueError: it gives none, or more.
-        """
-        given = self.given(*keys)
-        if len(given) != 1:
-            raise ValueError(f"needs exactly one of {', '.join(keys)}, has {len(given)}")
-        return next(iter(given))
-
 
 def parameter_fields(model: type, required: Collection[str] = ()) -> dict[str, Any]:
     """The parameters of a dataclass, see ``parameters``, as fields of ``create_model``."""
-
-    def field(name: str, default: Any, quantity: Quantity) -> Any:
-        def check(number: float) -> float:
-            try:
-                return quantity.checked(name, number)
-            except ValueError:
-                raise ValueError(f"must be {quantity.rule}, got {number:g}") from None
-
-        kind: Any = float if quantity.infinite else Number
-        return Annotated[kind, AfterValidator(check)], ... if name in required else default
-
-    return {
-        each.name: field(each.name, each.default, each.metadata["quantity"])
-        for each in parameters(model)
-    }
+    found: dict[str, Any] = {}
+    for each in parameters(model):
+        quantity: Quantity = each.metadata["quantity"]
+        most = math.inf if quantity.infinite else LARGEST
+        bounds: dict[str, Any] = {"gt" if quantity.above else "ge": max(quantity.low, -most)}
+        bounds |= {"le": min(quantity.high, most), "allow_inf_nan": quantity.infinite}
+        default = ... if each.name in required else each.default
+        found[each.name] = (Annotated[float, Field(**bounds)], default)
+    return found
 
 
 def named(section: str) -> Any:
@@ -199,6 +209,24 @@ def _checked_name(word: str, known: Collection[str]) -> str:
         context = {"error": unknown("value", word, known), "name": word}
         raise PydanticCustomError("value_error", "{error}", context)
     return word
+
+
+class Draft7(GenerateJsonSchema):
+    """JSON Schema of what files hold: no titles, and null nowhere."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Never."""
+        return False
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> dict[str, Any]:
+        """That of what is not None, which says that a key is absent."""
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
+        """Without the default None."""
+        if "default" in schema and schema["default"] is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
 
 
 class YamlFile:
@@ -227,29 +255,23 @@ class YamlFile:
         self.errors: list[InputError] = []
         self.removed: dict[str, yaml.Node] = {}
 
-    def model(self, kind: type[_Model], context: Any = None) -> _Model | None:
-        """What the file holds, by a model; None, and the errors recorded, if it is not that.
+    def read(self, kind: type[_Model], context: Any = None) -> _Model:
+        """What the file holds, by a model.
 
         Args:
             kind: the model.
             context: for its validators.
-        """
-        data = self.data()
-        try:
-            return kind.model_validate(data, context=context)
-        except ValidationError as invalid:
-            self._record(kind, invalid.errors(include_url=False))
-            return None
-
-    def read(self, kind: type[_Model], context: Any = None) -> _Model:
-        """As ``model``.
 
         Raises:
             BadInput: every error found.
         """
-        found = self.model(kind, context)
+        data = self.data()
+        try:
+            found = kind.model_validate(data, context=context)
+        except ValidationError as invalid:
+            self._record(kind, invalid.errors(include_url=False))
+            raise self.bad_input() from None
         self.finish()
-        assert found is not None
         return found
 
     def data(self) -> Any:
@@ -261,7 +283,7 @@ class YamlFile:
             if is_null(node):
                 return NULL
             value = str(node.value)
-            if node.tag == "tag:yaml.org,2002:float" and re.search("nan|inf", value, re.IGNORECASE):
+            if value[-3:].lower() in ("nan", "inf") and node.tag == "tag:yaml.org,2002:float":
                 return float(value.replace(".", ""))
             return value
         if id(node) not in known:  # an alias may even contain itself
@@ -273,10 +295,10 @@ class YamlFile:
                 made += [self._data(each, (*at, i), known) for i, each in enumerate(node.value)]
         return known[id(node)]
 
-    def names(self, section: str) -> tuple[str, ...] | None:
-        """The names in a mapping of the document; None if there is no such mapping."""
-        _, node, known = self._found((section,))
-        if not known or not isinstance(node, yaml.MappingNode):
+    def names(self, *at: str) -> tuple[str, ...] | None:
+        """The names in the mapping at a path; None if there is none."""
+        _, node, known = self._found(at)
+        if known != at or not isinstance(node, yaml.MappingNode):
             return None
         return tuple(str(key.value) for key, _ in node.value)
 
@@ -312,6 +334,8 @@ class YamlFile:
                 pairs = []
             if pairs:
                 place, node = pairs[0]
+                if place.start_mark.name != node.start_mark.name:
+                    place = node  # the value stands in a file of its own
                 known = (*known, part)
         return place, node, known
 
@@ -352,9 +376,10 @@ class YamlFile:
 
     def places(self) -> dict[str, SourceLocation]:
         """File and line of each dotted key."""
-        return dict(_places(self.root, ()))
+        return {key: node_place(node) for key, node in _places(self.root, "")}
 
     def _record(self, kind: type[BaseModel], found: list[ErrorDetails]) -> None:
+        broken = {error["loc"][:k] for error in found for k in range(len(error["loc"]))}
         meant = set()  # a misspelt key is not missing, too
         for error in found:
             if error["type"] in _UNKNOWN:
@@ -366,12 +391,14 @@ class YamlFile:
             if error["type"] in ("missing", "missing_argument"):
                 if error["loc"] not in meant:
                     self.fault(error["loc"][:-1], f"needs the key '{error['loc'][-1]}'")
+            elif error["type"] == "too_short" and error["loc"] in broken:
+                pass  # pydantic counts wrong elements as missing
             elif error["type"] not in _UNKNOWN:
                 self._record_value(error)
 
     def _record_value(self, error: ErrorDetails) -> None:
         node, context = self.node(error["loc"]), error.get("ctx", {})
-        got, value = _described(node), getattr(node, "value", "")
+        got, value = described(node), getattr(node, "value", "")
         removed = self.removed.get(context.get("name", ""))
         if removed is not None:
             self.fault(error["loc"], f"names '{value}', which is removed here", removed)
@@ -379,8 +406,10 @@ class YamlFile:
             known = re.findall("'([^']*)'", context["expected"])
             self.fault(error["loc"], unknown("value", value, known))
         else:
-            words = _WORDS.get(error["type"], error["msg"])
-            self.fault(error["loc"], words.format(got=got, value=value, **context))
+            words = _WORDS.get(error["type"]) or _WORDS.get(error["type"].split("_")[0])
+            self.fault(
+                error["loc"], (words or error["msg"]).format(got=got, value=value, **context)
+            )
 
 
 def _parsed(path: Path, marks: tuple[str, ...]) -> yaml.Node:
@@ -404,15 +433,28 @@ def _not_yaml(path: Path, text: str, error: yaml.YAMLError, quote: bool) -> BadI
     if isinstance(error, yaml.reader.ReaderError):
         before = text[: error.position]
         line, column = before.count("\n") + 1, error.position - before.rfind("\n")
-        return BadInput.one(path, f"not valid YAML: {error.reason}", line, column)
+        what = f"the character U+{error.character:04X} is not allowed"
+        return BadInput.one(path, f"not valid YAML: {what}", line, column)
     assert isinstance(error, yaml.MarkedYAMLError)
-    context = error.context or ""
     # What is never closed shows at the end of the file: the mistake is where it begins.
-    begins = re.search("quoted|flow", context) and error.context_mark
+    begins = re.search("quoted|flow|simple key", error.context or "") and error.context_mark
     mark = begins or error.problem_mark or error.context_mark
     assert mark is not None
-    said = f": {context} {error.problem or ''}".rstrip() if quote else ""
-    return BadInput.one(path, f"not valid YAML{said}", mark.line + 1, mark.column + 1)
+    said = (
+        f"{text} in line {each.line + 1}"
+        for text, each in ((error.context, error.context_mark), (error.problem, error.problem_mark))
+        if text and each is not None
+    )
+    what = f"not valid YAML: {', '.join(said)}" if quote else "not valid YAML"
+    return BadInput.one(path, what, mark.line + 1, mark.column + 1)
+
+
+def mapped(node: yaml.Node, change: Callable[[str, yaml.Node], yaml.Node]) -> yaml.Node:
+    """A mapping with its values changed, given each name and value; any other node as it is."""
+    if not isinstance(node, yaml.MappingNode):
+        return node
+    pairs = [(key, change(str(key.value), value)) for key, value in node.value]
+    return yaml.MappingNode(node.tag, pairs, node.start_mark, node.end_mark, node.flow_style)
 
 
 def is_null(node: yaml.Node) -> bool:
@@ -431,19 +473,20 @@ def dotted(at: At) -> str:
     return "".join(parts).lstrip(".")
 
 
-def _places(node: yaml.Node, at: At) -> Iterator[tuple[str, SourceLocation]]:
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            below = (*at, str(key.value))
-            yield dotted(below), node_place(key)
-            yield from _places(value, below)
-    elif isinstance(node, yaml.SequenceNode):
-        for i, each in enumerate(node.value):
-            yield dotted((*at, i)), node_place(each)
-            yield from _places(each, (*at, i))
+def _places(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.Node]]:
+    """Dotted key of each value, and the node that stands for it."""
+    if isinstance(node, yaml.ScalarNode):
+        return
+    named = isinstance(node, yaml.MappingNode)
+    for i, each in enumerate(node.value):
+        place, value = each if named else (each, each)
+        below = (f"{key}.{place.value}" if key else str(place.value)) if named else f"{key}[{i}]"
+        yield below, place
+        yield from _places(value, below)
 
 
-def _described(node: yaml.Node) -> str:
+def described(node: yaml.Node) -> str:
+    """A value in a few words, for messages."""
     if isinstance(node, yaml.MappingNode):
         return "a mapping"
     if isinstance(node, yaml.SequenceNode):

@@ -91,14 +91,14 @@ class Release:
     """A released item: its observed against its expected pose.
 
     Attributes:
-        time: seconds into the run. item: its name.
-        off: distance in m. turned: angle in rad.
+        time_s: seconds into the run. item: its name.
+        off_m: distance. turned_rad: angle.
     """
 
-    time: float
+    time_s: float
     item: str
-    off: float
-    turned: float
+    off_m: float
+    turned_rad: float
 
 
 @dataclass

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from galley.domain.files import write_atomically
-from galley.domain.listener import Listener
+from galley.domain.listener import Listener, Relay
 from galley.motion.trajectory.store import save_trajectories
 from galley.results.report import Report
 from galley.results.run_folder import STATES, store_name
@@ -15,7 +15,7 @@ from galley.tamp.checks import AuditedMotions, PlanCheck
 from galley.tamp.feedback.constraints import SearchRecord
 
 
-class ReportRecorder(Listener):
+class ReportRecorder(Relay):
     """Keeps what each stage comes to, also where it is interrupted, and passes progress on.
 
     Args:
@@ -26,19 +26,8 @@ class ReportRecorder(Listener):
     def __init__(
         self, report: Report, folder: Path | str | None = None, listener: Listener | None = None
     ) -> None:
+        super().__init__(listener or Listener())
         self.report, self.folder = report, None if folder is None else Path(folder)
-        self.listener = Listener() if listener is None else listener
-        for name in (
-            "stage",
-            "fraction",
-            "skeleton",
-            "action",
-            "learned",
-            "tried",
-            "refined",
-            "moved",
-        ):
-            setattr(self, name, getattr(self.listener, name))  # progress goes straight on
 
     def finished(self, result: Any) -> None:
         """Record a stage's result."""

@@ -19,7 +19,8 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import write_atomically
 from galley.motion.motion import FREE, Motion
 from galley.results.run_folder import REPORT, digests, folder_digests
-from galley.results.schema import SCHEMA_VERSION
+from galley.results.schema import MOTION, SCHEMA_VERSION
+from galley.results.schema import REPORT as FORM
 from galley.validation.verdict import Verdict
 
 if TYPE_CHECKING:  # these load the planners, which reading a report does not need
@@ -140,9 +141,9 @@ class Report:
         search, verdict = self.search, self.validation
         lessons = () if search is None else search.constraints
         reasons = () if search is None else search.reasons
-        return {
+        found = {
+            **vars(self),
             "schema_version": SCHEMA_VERSION,
-            "status": self.status,
             "goal_reached": verdict is not None and verdict.goal_reached,
             "plan": list(self.plan),
             "plan_replay": None if self.check is None else asdict(self.check),
@@ -159,16 +160,10 @@ class Report:
             "audit": self._audit(),
             "execution": self._execution(),
             "validation": None if verdict is None else verdict.as_json(),
-            "video": self.video,
-            "inputs": self.inputs,
-            "skills": self.skills,
-            "scene": self.scene,
-            "domain": self.domain,
-            "problem": self.problem,
             "seed": self.options["seed"],
-            "options": self.options,
             "versions": versions(),
         }
+        return {key: found[key] for key in FORM if key in found}
 
     def _execution(self) -> dict[str, Any]:
         """What was executed, with every recovery."""
@@ -183,15 +178,7 @@ class Report:
         return {
             "motions": run.motions,
             "recoveries": recoveries,
-            "released": [
-                {
-                    "time_s": each.time,
-                    "item": each.item,
-                    "off_m": each.off,
-                    "turned_rad": each.turned,
-                }
-                for each in run.releases
-            ],
+            "released": [asdict(each) for each in run.releases],
             "faults": list(run.faults),
             "facts": sorted(map(str, run.facts)),
         }
@@ -220,13 +207,11 @@ class Report:
 
 def _motion(motion: Motion, start: float | None) -> dict[str, Any]:
     record = motion.record
-    return {
+    found = {
+        **vars(record),
         "action_index": motion.action_index,
         "phase": motion.phase,
         "group": motion.group,
-        "planner": record.planner,
-        "planning_ms": record.planning_ms,
-        "optimization_ms": record.optimization_ms,
         "waypoints": len(motion.path),
         "length": {
             "rrt": record.length_rrt,
@@ -235,16 +220,9 @@ def _motion(motion: Motion, start: float | None) -> dict[str, Any]:
         },
         "start_s": start,
         "duration_s": motion.trajectory.duration,
-        "min_clearance_m": record.min_clearance_m,
-        "velocity_ratio": record.velocity_ratio,
-        "acceleration_ratio": record.acceleration_ratio,
-        "jerk_ratio": record.jerk_ratio,
-        "optimizer": record.optimizer,
-        "torque_slowdown": record.torque_slowdown,
-        "audit": record.audit,
-        "reason": record.reason,
         "declared_contacts": [list(names) for names in sorted(motion.allowed)],
     }
+    return {key: found[key] for key in MOTION}
 
 
 def versions() -> dict[str, str]:

@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import IO
 
 from galley.domain.errors import BadInput
-from galley.domain.files import open_own, read_bytes, write_fault
+from galley.domain.files import open_own, read_bytes, write_atomically, write_fault
 
 REPORT, STATES, STORE = "report.json", "states.npz", "trajectories.npz"
 """Files of a run: what happened and why, every executed state, the motions of the plan."""
+INPUTS = "inputs"
+"""Folder for copies of what a run was made from: what reads the run again needs no other file."""
+SCENE, DOMAIN, PROBLEM = "scene.yaml", "domain.pddl", "problem.pddl"
+NO_SCENE = "holds no copy of its scene: an older version wrote it; name one: --scene"
 PAGE = "report.html"
 """Made from the other files: it can be made again, and no digest of it is kept."""
 UNFINISHED = "UNFINISHED"
@@ -212,6 +216,33 @@ def new_names(stem: str) -> Iterator[Path]:
     name = f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     yield Path("runs") / name
     yield from (Path("runs") / f"{name}-{k}" for k in itertools.count(2))
+
+
+def keep_inputs(folder: Path | str, scene: str, domain: str, problem: str) -> None:
+    """Copy the files of a task into a run's folder; the user's skills are code, and are not copied.
+
+    A pipe is left out: it was read to its end.
+
+    Raises:
+        BadInput, OSError: a file can't be read any more, or its copy can't be written.
+    """
+    from galley.domain.scene.standalone import standalone  # late: only a run needs it
+
+    files = ((DOMAIN, domain), (PROBLEM, problem))
+    copies = {name: read_bytes(file) for name, file in files if os.path.isfile(file)}
+    if os.path.isfile(scene):
+        text, others = standalone(scene)
+        copies |= others | {SCENE: text.encode()}
+    kept = Path(folder) / INPUTS
+    kept.mkdir()
+    for name, data in copies.items():
+        write_atomically(kept / name, data)
+
+
+def kept_input(folder: Path | str, name: str) -> Path | None:
+    """The copy of a file that a run was made from; None where there is none."""
+    path = Path(folder) / INPUTS / name
+    return path if path.is_file() else None
 
 
 def digests(files: Iterable[str]) -> dict[str, str]:

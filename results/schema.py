@@ -21,16 +21,16 @@ MOTION = {
     "optimization_ms": float,
     "waypoints": int,
     "length": {"rrt": MAYBE, "shortcut": MAYBE, "optimized": MAYBE},
-    "duration_s": float,
     "start_s": MAYBE,
+    "duration_s": float,
     "min_clearance_m": MAYBE,
     "velocity_ratio": float,
     "acceleration_ratio": float,
     "jerk_ratio": float,
     "optimizer": str,
     "torque_slowdown": float,
-    "reason": str,
     "audit": MAYBE_TEXT,
+    "reason": str,
     "declared_contacts": [[str]],
 }
 REPORT = {

@@ -82,6 +82,7 @@ CONFINED = {
     "gym": {"planning"},
     "trimesh": {"domain", "viz"},
     "fast_simplification": {"viz"},
+    "shapely": {"planar", "skills"},
     "unified_planning": {"planning"},
     "pymunk": {"planar"},
     "pyarrow": {"learning", "planar"},
@@ -105,12 +106,13 @@ HEAVY = (
     "jax",
     "trimesh",
     "pydantic",
+    "shapely",
 )
 LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 40923, "beside": 13680, "studies": 2515, "tests": 39753, "bench": 8425}
+LINES = {"kitchen": 40137, "beside": 13206, "studies": 2473, "tests": 39664, "bench": 8334}
 
 
 @cache

@@ -198,7 +198,7 @@ def test_bad_input_is_told_in_one_line(task, solution, call, says):
 def test_an_option_that_is_none_is_told_with_the_one_meant(task, solution):
     with pytest.raises(TypeError, match=r"'planer' is none of .*; did you mean 'planner'"):
         galley.solve(task, planer="rrt")
-    with pytest.raises(TypeError, match="'seed' is none of noise, fault, recoveries"):
+    with pytest.raises(TypeError, match="execute: 'seed' is none of noise, fault, recoveries"):
         galley.execute(solution, seed=1)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from galley.domain.log import MODES, OUTSIDE, Log
@@ -18,9 +20,15 @@ _COLUMNS = ("q", "velocity", "command", "scene_q", "items")
 
 def check_format(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, ...]:
     """Check shapes, types and ranges; a log that fails this can't be judged."""
+    return tuple(_shapes(scene, robot, log)) or tuple(_values(scene, robot, log))
+
+
+def _shapes(scene: Scene, robot: RobotModel, log: Log) -> Iterator[Violation]:
+    """What is wrong with the shapes of columns, and with the figures of the whole log."""
     count = len(log.time)
     if count == 0:
-        return (_fault(0.0, "the log is empty: time has no value"),)
+        yield _fault("the log is empty: time has no value")
+        return
     n, nj, ni = robot.size, len(scene.joints), len(scene.items)
     expected = {
         "time": (count,),
@@ -39,34 +47,32 @@ def check_format(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, 
         "contact_distance": (len(log.contact_step),),
         "contact_force": (len(log.contact_step),),
     }
-    violations = []
     for name, shape in expected.items():
-        if getattr(log, name).shape != shape:
-            what = f"{name} has the shape {getattr(log, name).shape}, expected {shape}"
-            violations.append(_fault(0.0, what))
+        if (found := getattr(log, name).shape) != shape:
+            yield _fault(f"{name} has the shape {found}, expected {shape}")
     if log.mode not in MODES:
-        violations.append(_fault(0.0, f"the mode is '{log.mode}', expected {', '.join(MODES)}"))
+        yield _fault(f"the mode is '{log.mode}', expected {', '.join(MODES)}")
     if not _PERIODS[0] <= log.period <= _PERIODS[1]:
-        what = f"the period is {log.period} s, expected {_PERIODS[0]} to {_PERIODS[1]}"
-        violations.append(_fault(0.0, what))
+        yield _fault(f"the period is {log.period} s, expected {_PERIODS[0]} to {_PERIODS[1]}")
     if not 0.0 <= log.duration <= _MOST:
-        violations.append(_fault(0.0, f"the duration is {log.duration} s"))
+        yield _fault(f"the duration is {log.duration} s")
     if (np.diff(log.time) < 0.0).any():
-        violations.append(_fault(0.0, "time goes backwards"))
-    if violations:
-        return tuple(violations)
+        yield _fault("time goes backwards")
+
+
+def _values(scene: Scene, robot: RobotModel, log: Log) -> Iterator[Violation]:
+    """What is wrong with the values of columns of the right shapes."""
+    count, ni = len(log.time), len(scene.items)
     forces = ("torque",) if log.mode == "physics" else ()
     for name in ("time", *_COLUMNS, *forces):
         wrong = ~np.isfinite(getattr(log, name).reshape(count, -1)).all(axis=1)
         if wrong.any():
             k = int(np.argmax(wrong))
-            violations.append(
-                _fault(k * log.period, f"{name} of sample {k} is not a finite number")
-            )
+            yield _fault(f"{name} of sample {k} is not a finite number", k * log.period)
         elif (size := np.abs(getattr(log, name)).max(initial=0.0)) > _MOST:
-            violations.append(_fault(0.0, f"{name} has values up to {size:.3g}, beyond {_MOST:g}"))
+            yield _fault(f"{name} has values up to {size:.3g}, beyond {_MOST:g}")
     if (np.linalg.norm(log.items[:, :, 3:], axis=2) < _SHORTEST).any():
-        violations.append(_fault(0.0, f"items has a quaternion shorter than {_SHORTEST}"))
+        yield _fault(f"items has a quaternion shorter than {_SHORTEST}")
     ranges = {
         "held": (log.held, -1, ni),
         "motion": (log.motion, 0, len(log.motions)),
@@ -76,27 +82,27 @@ def check_format(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, 
     for name, (values, low, high) in ranges.items():
         if len(values) and (values.min() < low or values.max() >= high):
             what = f"{name} has values from {values.min()} to {values.max()}, expected {low} to"
-            violations.append(_fault(0.0, f"{what} {high - 1}"))
+            yield _fault(f"{what} {high - 1}")
     numbers = {str(k) for k in range(len(log.motions))}
     unknown = [row for row in log.declared if str(row[0]) not in numbers]
     if unknown:
-        violations.append(_fault(0.0, f"contacts are declared for a motion '{unknown[0][0]}'"))
-    if (
-        log.mode == "physics"
-        and not (np.isfinite(log.contact_force) & (log.contact_force >= 0)).all()
-    ):
-        violations.append(_fault(0.0, "a contact under physics has no force, or a pulling one"))
+        yield _fault(f"contacts are declared for a motion '{unknown[0][0]}'")
+    pushing = np.isfinite(log.contact_force) & (log.contact_force >= 0)
+    if log.mode == "physics" and not pushing.all():
+        yield _fault("a contact under physics has no force, or a pulling one")
     bodies = {OUTSIDE, *robot.links, *(body.name for body in scene.bodies)}
     bodies |= {item.name for item in scene.items}
-    unknown = sorted({str(name) for name in log.names} - bodies)
-    if unknown:
-        violations.append(_fault(0.0, f"contacts with '{unknown[0]}', which is not in the scene"))
-    return tuple(violations)
+    strange = sorted({str(name) for name in log.names} - bodies)
+    if strange:
+        yield _fault(f"contacts with '{strange[0]}', which is not in the scene")
 
 
 def check_completeness(log: Log, tolerances: Tolerances) -> tuple[Violation, ...]:
     """Check for missing samples, and for motions and contacts out of order."""
-    violations = []
+    return tuple(_gaps(log, tolerances))
+
+
+def _gaps(log: Log, tolerances: Tolerances) -> Iterator[Violation]:
     due = np.arange(len(log.time)) * log.period
     off = np.abs(log.time - due)
     if off.max() > tolerances.time:
@@ -105,28 +111,24 @@ def check_completeness(log: Log, tolerances: Tolerances) -> tuple[Violation, ...
             what = f"the log begins at {log.time[0]:.4f} s instead of 0"
         else:
             what = f"sample {k} has time {log.time[k]:.4f} s instead of {due[k]:.4f} s"
-        violations.append(_fault(float(due[k]), what))
+        yield _fault(what, due[k])
     if not abs(log.time[-1] - log.duration) <= tolerances.time:
         what = f"the log ends at {log.time[-1]:.4f} s, the run at {log.duration:.4f} s"
-        violations.append(_fault(float(log.time[-1]), what))
+        yield _fault(what, log.time[-1])
     back = np.diff(log.motion) < 0
     if back.any():
         k = int(np.argmax(back))
-        violations.append(
-            _fault(k * log.period, f"motion {log.motion[k + 1]} follows {log.motion[k]}")
-        )
+        what = f"motion {log.motion[k + 1]} follows {log.motion[k]}"
+        yield _fault(what, k * log.period)
     if log.motion[-1] != len(log.motions) - 1:
-        what = f"the log ends in motion {log.motion[-1]} of {len(log.motions)}"
-        violations.append(_fault(float(due[-1]), what))
+        yield _fault(f"the log ends in motion {log.motion[-1]} of {len(log.motions)}", due[-1])
     if (np.diff(log.contact_step) < 0).any():
-        violations.append(_fault(0.0, "contacts are not in order of time"))
+        yield _fault("contacts are not in order of time")
     norms = np.abs(np.linalg.norm(log.items[:, :, 3:], axis=2) - 1.0)
     if norms.size and norms.max() > tolerances.quaternion:
         k = int(np.argmax((norms > tolerances.quaternion).any(axis=1)))
-        what = f"a quaternion of an item in sample {k} is not of unit length"
-        violations.append(_fault(float(due[k]), what))
-    return tuple(violations)
+        yield _fault(f"a quaternion of an item in sample {k} is not of unit length", due[k])
 
 
-def _fault(time: float, what: str) -> Violation:
-    return Violation(time, what, "log")
+def _fault(what: str, time: float = 0.0) -> Violation:
+    return Violation(float(time), what, "log")

@@ -7,7 +7,6 @@ of the recovery.
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -18,7 +17,6 @@ from galley.robots.model import RobotModel
 
 _BASE_PUSH = 0.05  # m/s^2; a push on the base that accelerates the robot by less is ignored
 _PAUSE = 6  # samples without contact between two pushes
-_RECOVERY = re.compile(r"recovery (\d+): ")
 
 
 def externally_pushed(log: Log, names: tuple[str, ...], least: float) -> NDArray[np.bool_]:
@@ -49,9 +47,7 @@ def dilated(flags: NDArray[np.bool_], before: int, after: int) -> NDArray[np.boo
 
 def ends_in_recovery(log: Log) -> NDArray[np.bool_]:
     """Motions (m,) that ended in a recovery: their mishaps were noticed."""
-    numbers = [
-        int(match.group(1)) if (match := _RECOVERY.match(str(name))) else 0 for name in log.motions
-    ]
+    numbers = [part for part, _ in log.parts]
     return np.append(np.diff(numbers) > 0, False).astype(bool)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -129,3 +130,26 @@ def _as_json(violation: Violation) -> dict[str, Any]:
 def rejected(violations: tuple[Violation, ...]) -> Verdict:
     """The verdict on a log that can't be judged."""
     return Verdict(0, 0.0, None, 0.0, 0.0, 0, 0.0, 0.0, None, "", 0.0, 0.0, 0.0, False, violations)
+
+
+def figures(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The figures of a verdict, of the form of ``as_json``, in words."""
+    pair = f" ({' and '.join(verdict['deepest_pair'])})" if verdict["deepest_pair"] else ""
+    torque = verdict["max_torque_ratio"]
+    how = f" ({verdict['torques']})"
+    return [
+        ("deepest undeclared contact", f"{1e3 * verdict['max_penetration_m']:.2f} mm{pair}"),
+        ("largest undeclared force", f"{verdict['max_undeclared_force_n']:.1f} N"),
+        ("deepest declared contact", f"{1e3 * verdict['max_declared_penetration_m']:.2f} mm"),
+        ("joints beyond a limit", f"{verdict['limit_violations']}"),
+        ("highest velocity", f"{100 * verdict['max_velocity_ratio']:.0f} % of the limit"),
+        ("highest acceleration", f"{100 * verdict['max_acceleration_ratio']:.0f} % of the limit"),
+        (
+            "highest torque of the arm",
+            "unknown" if torque is None else f"{100 * torque:.0f} % of the limit{how}",
+        ),
+        ("arm from its command, at most", f"{1e3 * verdict['tracking_error_rad']:.1f} mrad"),
+        ("base from its command, at most", f"{1e3 * verdict['tracking_error_base_m']:.1f} mm"),
+        ("largest slip in the hand", f"{1e3 * verdict['max_slip_m']:.2f} mm in one motion"),
+        ("at rest at the end", "yes" if verdict["at_rest"] else "no"),
+    ]

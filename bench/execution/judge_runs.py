@@ -26,7 +26,7 @@ from galley.domain.shipped import SCENARIOS
 from galley.engine import record_run
 from galley.execution.disturbance.noise import parse_noise
 from galley.results.run_folder import REPORT
-from galley.results.stored import read_stored
+from galley.results.stored import read_run
 from galley.stages import Options
 from galley.studies.scenarios.scenario import read_scenario
 from galley.sweeps import LostJob, sweep
@@ -75,11 +75,10 @@ def _good(out: Path, series: str) -> bool:
 
 def judged(out: Path) -> tuple[float, list[str]]:
     """Seconds that the judge took over a run, and what it found."""
-    stored, began = read_stored(out, None, None, None), perf_counter()
-    verdict = validate_run(stored.scene, stored.log, stored.goal)
+    stored, began = read_run(out), perf_counter()
+    verdict = validate_run(stored.scene, stored.executed, stored.goal())
     spent = perf_counter() - began
-    wrong = [f"{v.time:.2f} s {v.kind}: {v.what}" for v in verdict.violations]
-    return spent, wrong + [f"{f.fact}: {f.why}" for f in verdict.goal_facts if not f.holds]
+    return spent, list(verdict.faults)
 
 
 def main() -> int:

@@ -16,14 +16,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from galley.bench.report import Section, Target, table
+from galley.bench.report import Section, Target, installed, table
 from galley.domain.frames import angle_between
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import forward, inverse_batch, link_frames
@@ -58,7 +57,8 @@ def measure(poses: int = 500, repeats: int = 7) -> Section:
     present = {name: pair for name, pair in solvers.items() if pair is not None}
     figures = {name: judged(*pair, X) for name, pair in present.items()}
     for name, figure in figures.items():
-        figure["version"] = installed(name)
+        package = "galley-tamp" if name == "galley" else name
+        figure["version"] = installed(package).get(package, "")
     times: dict[str, list[float]] = {name: [] for name in present}
     for _ in range(repeats + 1):
         for name, (solve, _) in present.items():
@@ -153,14 +153,6 @@ def judged(solve: Solve, read: Read, X: np.ndarray) -> dict[str, Any]:
         "worst_m": worst_m,
         "worst_rad": worst_rad,
     }
-
-
-def installed(name: str) -> str:
-    """The version of a package."""
-    try:
-        return version("galley-tamp" if name == "galley" else name)
-    except PackageNotFoundError:
-        return ""
 
 
 if __name__ == "__main__":

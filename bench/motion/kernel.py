@@ -11,8 +11,7 @@ import numpy as np
 
 from galley.bench.motion.clutter import alone
 from galley.bench.motion.queries import KITCHEN_SET, Query
-from galley.bench.motion.truth import ENGINES, Tally, Truth, self_collisions
-from galley.bench.motion.verdicts import allowed
+from galley.bench.motion.verdicts import ENGINES, Tally, Truth, allowed, self_collisions
 from galley.bench.report import note
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.checker import MARGIN, pairs

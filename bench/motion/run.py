@@ -23,11 +23,11 @@ from pathlib import Path
 
 from galley.bench.motion import figures, iiwa, inverse_kinematics, kernel, problems
 from galley.bench.motion.peers.ours import PROVEN, RAW, SHORT
-from galley.bench.motion.peers.planners import BIRRT, ROBOPLAN, installed, planners
+from galley.bench.motion.peers.planners import BIRRT, PACKAGES, ROBOPLAN, planners
 from galley.bench.motion.queries import KITCHEN_SET, NARROW, SETS, kitchen_queries, load_kitchen
 from galley.bench.motion.runs import Run, Summary, objections, race, show, summed_up
 from galley.bench.motion.verdicts import Judge
-from galley.bench.report import Section, Target, command_line, measure, shown, table
+from galley.bench.report import Section, Target, command_line, installed, measure, shown, table
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs" / "motion_obstacles.png"
 
@@ -54,7 +54,7 @@ def main() -> int:
             parser.error(str(error))
         steps = {"p": lambda: problems.measure(asked, arguments.seeds)}
         arguments.only = "p"
-    return measure(arguments, steps, installed())
+    return measure(arguments, steps, installed(*PACKAGES))
 
 
 def race_all(quick: bool, limit: float) -> Section:

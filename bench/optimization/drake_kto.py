@@ -27,8 +27,7 @@ from pydrake.solvers import SnoptSolver, SolverOptions
 from pydrake.systems.framework import DiagramBuilder
 from pydrake.trajectories import BsplineTrajectory
 
-from galley.bench.optimization.curves import piecewise
-from galley.bench.optimization.peers import Answer
+from galley.bench.optimization.peers import Answer, piecewise
 from galley.bench.optimization.queries import Case
 from galley.collision.backends.drake_world import rigid_transform
 from galley.collision.backends.urdf import furniture_urdf, item_urdf

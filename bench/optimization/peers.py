@@ -12,14 +12,13 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
 
-from galley.bench.optimization.curves import chained, piecewise
 from galley.bench.optimization.queries import Case
+from galley.bench.report import installed
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
@@ -29,6 +28,7 @@ from galley.motion.trajectory.trajectory import Trajectory
 from galley.optimization.shortest import shortest
 from galley.robots.model import JointGroup, RobotModel
 
+_SHORTEST = 1e-9  # s, breaks nearer than this are one
 PACKAGES = ("drake", "toppra", "ruckig")
 SMOOTH, TIMED = "galley, smooth", "galley, time-optimal"
 SEED = "the baseline QP, rest to rest"
@@ -132,17 +132,6 @@ class Ours:
         return Answer(found.trajectory, seconds, f"galley, {found.method}", found.note)
 
 
-def installed() -> dict[str, str]:
-    """The versions of the peers that this interpreter has."""
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
 def methods(
     scene: Scene, robot: RobotModel, only_ours: bool = False
 ) -> tuple[list[Method], list[str]]:
@@ -162,7 +151,7 @@ def methods(
         ("toppra", ((TOPPRA, _through), (TOPPRA_DENSE, _along))),
         ("ruckig", ((RUCKIG, _stopping), (RUCKIG_MIN, _direct))),
     ):
-        if package in installed():
+        if package in installed(*PACKAGES):
             found += [Simple(name, run, robot) for name, run in makers]
         else:
             missing.append(f"{package} is not installed")
@@ -265,7 +254,7 @@ def _direct(path: Path, group: JointGroup) -> Made:
 
 def ruckig_minimum(path: Path, group: JointGroup) -> float | None:
     """The duration (s) of ``_direct``; None where ruckig is not installed."""
-    if "ruckig" not in installed():
+    if "ruckig" not in installed(*PACKAGES):
         return None
     return float(_ruckig(path.start, path.end, group, straight=False).duration)
 
@@ -296,3 +285,39 @@ def _cubic(found: Any, name: str) -> Trajectory:
         return np.array([found.at_time(float(t))[0] for t in times])
 
     return piecewise(position, breaks, 3, name)
+
+
+def piecewise(
+    position: Callable[[Array], Array], breaks: Array, degree: int, group: str = "arm"
+) -> Trajectory:
+    """The trajectory that is a polynomial of ``degree`` between each two of the breaks.
+
+    Args:
+        position: from times (m,) to positions (m, k).
+        breaks: (n + 1,) seconds, from 0, at least all the places where the polynomial changes.
+    """
+    breaks = np.unique(np.asarray(breaks, dtype=np.float64))
+    keep = np.append(np.diff(breaks) > _SHORTEST, True)
+    keep[0], breaks[0] = True, 0.0
+    breaks = breaks[keep]
+    # Chebyshev points of the first kind: none of them on a break, where two pieces meet.
+    u = 0.5 - 0.5 * np.cos((np.arange(degree + 1) + 0.5) * np.pi / (degree + 1))
+    spans = np.diff(breaks)
+    values = position((breaks[:-1, None] + spans[:, None] * u).ravel())
+    values = np.asarray(values).reshape(len(spans), degree + 1, -1)
+    coefficients = np.linalg.solve(np.vander(u, increasing=True), values)
+    powers = np.arange(degree + 1)
+    return Trajectory(group, breaks, coefficients / (spans[:, None] ** powers)[:, :, None])
+
+
+def chained(parts: list[Trajectory]) -> Trajectory:
+    """One after the other."""
+    degree = max(part.coefficients.shape[1] for part in parts)
+    padded = [
+        np.pad(part.coefficients, ((0, 0), (0, degree - part.coefficients.shape[1]), (0, 0)))
+        for part in parts
+    ]
+    breaks = [np.zeros(1)]
+    for part in parts:
+        breaks.append(breaks[-1][-1] + part.breaks[1:])
+    return Trajectory(parts[0].group, np.concatenate(breaks), np.concatenate(padded))

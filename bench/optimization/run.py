@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from galley.bench.motion.queries import load_kitchen
-from galley.bench.optimization import figures, sections
-from galley.bench.optimization.peers import installed, methods
+from galley.bench.optimization import sections
+from galley.bench.optimization.peers import PACKAGES, methods
 from galley.bench.optimization.queries import arm_cases, base_cases
 from galley.bench.optimization.runs import Run, race
 from galley.bench.optimization.verdicts import TrajectoryJudge
-from galley.bench.report import Section, command_line, measure
+from galley.bench.report import Section, command_line, installed, measure
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs" / "optimization.png"
 _ARM, _BASE = "abc", "d"
@@ -53,9 +53,9 @@ def main() -> int:
         "c": lambda: (None, sections.speed(runs("arm"))),
         "d": lambda: (None, sections.base(runs("base"))),
     }
-    status = measure(arguments, steps, installed(), runs=raw)
+    status = measure(arguments, steps, installed(*PACKAGES), runs=raw)
     if arguments.figure and raw["arm"]:
-        figures.draw(runs("arm"), arguments.figure)
+        sections.draw(runs("arm"), arguments.figure)
     return status
 
 

@@ -13,17 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import polynomial
 
-from galley.bench.motion.verdicts import Judge, allowed
+from galley.bench.motion.verdicts import Engines, allowed, deepest
 from galley.bench.optimization.queries import Case
 from galley.collision.checker import Contact
 from galley.collision.scene_kernel import SceneKernel
-from galley.domain.frames import Array, to_pose7
+from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
-from galley.domain.state import item_pose
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.panda.mobile import hand_pose
-from galley.tamp.checks import DEPTH
 
 DENSE, FINE = 0.005, 0.02  # rad (base: also m) between states: the kernel's, the engines'
 TOLERANCE = 1e-3  # of every limit
@@ -105,7 +102,7 @@ class TrajectoryJudge:
         self.scene = scene
         self.robot = robot
         self.kernel = SceneKernel(scene, robot)  # its own: nobody else's views and switches
-        self.engines = Judge(scene, robot)
+        self.engines = Engines(scene, robot)
 
     def __call__(self, case: Case, trajectory: Trajectory) -> Verdict:
         """The verdict on a trajectory that answers a case."""
@@ -119,10 +116,11 @@ class TrajectoryJudge:
         dense = spread(trajectory, DENSE)
         kernel, clearance = self._in_kernel(case, dense)
         rows = self._rows(case, spread(trajectory, FINE))
+        touching = allowed(self.scene, self.robot, query)
         return Verdict(
             kernel,
-            self._in_drake(case, rows),
-            self._in_bullet(case, rows),
+            deepest(self.engines.in_drake(query.state, touching), rows),
+            deepest(self.engines.in_bullet(query.state, touching), rows),
             float(ends),
             _at_rest(trajectory, group),
             *(float(peak.max()) for peak in peaks),
@@ -145,34 +143,9 @@ class TrajectoryJudge:
         """The deepest overlap of hulls, and the least distance to what stands still."""
         view = self.kernel.view(case.query.state, case.group, margin=0.0)
         clearance = float(view.clearances(states, 0.3).min())
-        worst: Contact | None = None
-        for q in states[~view.free_many(states)]:
-            # Distances of 0 to 2 mm between links also make a state not free: they are no contact.
-            for contact in view.contacts(q, within=0.0):
-                if contact.distance < -_ROUNDING:
-                    worst = _deeper(worst, contact)
-        return worst, clearance
-
-    def _in_bullet(self, case: Case, rows: Array) -> Contact | None:
-        may = allowed(self.scene, self.robot, case.query)
-        checker = self.engines.bullet.checker(case.query.state, may, 0.0)
-        worst: Contact | None = None
-        for q in rows:
-            for contact in checker.contacts(q):
-                worst = _deeper(worst, contact, DEPTH)
-        return worst
-
-    def _in_drake(self, case: Case, rows: Array) -> Contact | None:
-        state, may = case.query.state, allowed(self.scene, self.robot, case.query)
-        worst: Contact | None = None
-        for q in rows:
-            X_WH = hand_pose(q, self.scene.robot.base)
-            items = range(len(self.scene.items))
-            poses = [to_pose7(item_pose(self.scene, state, k, X_WH)) for k in items]
-            self.engines.drake.set_arrays(q, state.scene_q, np.array(poses).reshape(-1, 7))
-            for contact in self.engines.drake.contacts(0.0, may):
-                worst = _deeper(worst, contact, DEPTH)
-        return worst
+        # Distances of 0 to 2 mm between links also make a state not free: they are no contact.
+        hit = states[~view.free_many(states)]
+        return deepest(lambda q: view.contacts(q, within=0.0), hit, _ROUNDING), clearance
 
 
 def spread(trajectory: Trajectory, step: float) -> Array:
@@ -243,10 +216,3 @@ def _roots(slope: Array) -> Array:
         return np.empty(0)
     found = polynomial.polyroots(slope[: solid[-1] + 1])
     return np.asarray(np.clip(np.real(found), 0.0, 1.0))
-
-
-def _deeper(worst: Contact | None, contact: Contact, depth: float = 0.0) -> Contact | None:
-    """The deeper of two, where the new one is deeper than ``depth``."""
-    if contact.distance >= -depth:
-        return worst
-    return contact if worst is None or contact.distance < worst.distance else worst

@@ -19,7 +19,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from galley.bench.planning import sections
-from galley.bench.planning.growth import growth
 from galley.bench.planning.runs import Bench
 from galley.bench.report import Section, command_line, measure
 
@@ -44,7 +43,7 @@ def main() -> int:
             "d": lambda: sections.whole_process(bench, quick),
             "e": lambda: sections.satisficing(bench, quick),
             "f": lambda: sections.top_k(bench, quick),
-            "g": lambda: growth(bench, figure),
+            "g": lambda: sections.growth(bench, figure),
         }
         versions = {k: v for k, v in bench.installed.items() if k != "driver"}
         return measure(arguments, steps, versions)

@@ -18,6 +18,7 @@ import numpy as np
 import shapely
 
 import galley.planar.pushing.environment
+from galley.bench.pushing import scipy_ik
 from galley.bench.pushing.demonstrators import score
 from galley.bench.pushing.peer import PEER, STEPS, ask, differences, picture_differences, recorded
 from galley.bench.report import Target, conclude, table
@@ -168,9 +169,9 @@ def kinematics(figures: dict[str, Any]) -> list[Target]:
     _, ours = arm.ik(starts, targets)
     each = (time.process_time() - began) / CASES
     began = time.process_time()
-    found = [arm.ik_scipy(start, target) for start, target in zip(starts, targets, strict=True)]
+    found = [scipy_ik.ik(arm, start, target) for start, target in zip(starts, targets, strict=True)]
     theirs = (time.process_time() - began) / CASES
-    costs = np.array([arm.cost(q, to) for q, to in zip(found, targets, strict=True)])
+    costs = np.array([scipy_ik.cost(arm, q, to) for q, to in zip(found, targets, strict=True)])
     table(
         ["inverse kinematics", "compiled", "SciPy"],
         [

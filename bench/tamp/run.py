@@ -22,7 +22,6 @@ from pathlib import Path
 
 from galley.bench.report import Section, command_line, measure
 from galley.bench.tamp import sections
-from galley.bench.tamp.growth import growth
 from galley.sweeps import ENGINES
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs" / "tamp_growth.png"
@@ -46,7 +45,7 @@ def main() -> int:
         "a": lambda: sections.default_task(how),
         "b": lambda: sections.suite(how),
         "c": lambda: sections.packing(how),
-        "d": lambda: growth(growing, arguments.figure),
+        "d": lambda: sections.growth(growing, arguments.figure),
         "e": lambda: sections.workers(how),
     }
     return measure(arguments, steps)

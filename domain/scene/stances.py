@@ -12,14 +12,14 @@ import numpy as np
 
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene, Shape, Stance
-from galley.domain.scene.yaml_reader import Reader
+from galley.domain.yaml_models import YamlFile
 
 _CELLS = 64  # along each side of a stance
 _PENETRATION = 0.002  # m that are tolerated, as at the start of a run
 _UPRIGHT = 1e-6
 
 
-def check_stances(reader: Reader, scene: Scene) -> None:
+def check_stances(file: YamlFile, scene: Scene) -> None:
     """Reports each stance in use that is out of the base's limits or has no room for it."""
     base = scene.robot.base
     low, high = np.array(base.lower[:2]), np.array(base.upper[:2])
@@ -27,10 +27,10 @@ def check_stances(reader: Reader, scene: Scene) -> None:
         stance = scene.stance(name)
         if (stance.upper[:2] < low).any() or (stance.lower[:2] > high).any():
             what = f"lies outside the base's limits, x from {low[0]:g} to {high[0]:g} and"
-            reader.fault(f"stances.{name}", f"{what} y from {low[1]:g} to {high[1]:g}")
+            file.fault(("stances", name), f"{what} y from {low[1]:g} to {high[1]:g}")
         elif names := _blocking_bodies(scene, stance):
             what = f"the base can't stand anywhere in it: {', '.join(names)} leaves it no room"
-            reader.fault(f"stances.{name}", what)
+            file.fault(("stances", name), what)
 
 
 def _blocking_bodies(scene: Scene, stance: Stance) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from galley.domain.files import read_bytes
-from galley.domain.scene.reader import merged
+from galley.domain.scene.extended import merged
 
 _FILES = ("mesh", "texture")  # keys of a shape that name a file
 _LIBRARY = rb"(?m)^(\s*mtllib +)([^\r\n]*\S)"
@@ -27,7 +27,8 @@ def standalone(path: str | Path) -> tuple[str, dict[str, bytes]]:
         BadInput: as ``load_scene``, of which it looks at less.
     """
     files = _Files()
-    root = merged(path)
+    root = merged(path).root
+    assert isinstance(root, yaml.MappingNode)
     pairs = [(key, value) for key, value in root.value if key.value != "extends"]
     node = files.renamed(yaml.MappingNode(root.tag, pairs, flow_style=root.flow_style))
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

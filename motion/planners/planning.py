@@ -101,11 +101,13 @@ def search(
     # The spheres alone make a faster search. If they block an end or every path, search by the
     # hulls.
     easy = others == EASY
+    ensure(SEARCHES)
+    run = _rrt if planner == "rrt" else compiled_search.plan_rrt_connect
     if first == EASY and easy.any():
-        found_path = _searched(rough, q, ends[easy], seed, planner, options)
+        found_path = run(rough, q, ends[easy], seed, options)
         if not isinstance(found_path, Failure):
             return found_path
-    return _searched(view, q, ends[others >= FREE], seed, planner, options)
+    return run(view, q, ends[others >= FREE], seed, options)
 
 
 def _refused(view: View, start: Array, goals: Array) -> Failure:
@@ -126,15 +128,6 @@ def _refused(view: View, start: Array, goals: Array) -> Failure:
     return replace(
         found, message=f"none of {len(goals)} goals will do; of the best, {found.message}"
     )
-
-
-def _searched(
-    view: View, start: Array, goals: Array, seed: int, planner: str, options: SearchOptions
-) -> Path | Failure:
-    ensure(SEARCHES)
-    if planner == "rrt":
-        return _rrt(view, start, goals, seed, options)
-    return compiled_search.plan_rrt_connect(view, start, goals, seed, options)
 
 
 def _rrt(

@@ -31,13 +31,11 @@ class Archive:
     """The contents of a file.
 
     Attributes:
-        path: where it was read from.
         version: one of ``READABLE``.
         curves: group, breaks (n + 1,) and coefficients (n, d + 1, k) of each trajectory.
         columns: every array of the file.
     """
 
-    path: Path
     version: int
     curves: tuple[tuple[str, Array, Array], ...]
     columns: Columns
@@ -72,7 +70,6 @@ def read_archive(path: Path | str) -> Archive:
     Raises:
         BadInput: no such file, another format or version, or invalid trajectories.
     """
-    path = Path(path)
     with read_columns(path, "holds no trajectories") as columns:
         version = int(columns.integers("store_version", ()))
         if version not in READABLE:
@@ -80,7 +77,7 @@ def read_archive(path: Path | str) -> Archive:
             raise BadInput.one(path, what)
         groups = enumerate(columns.texts("group", (None,)).tolist())
         curves = tuple((group, *_curve(k, columns)) for k, group in groups)
-    return Archive(path, version, curves, columns)
+    return Archive(version, curves, columns)
 
 
 def _curve(k: int, columns: Columns) -> tuple[Array, Array]:

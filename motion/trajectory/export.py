@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from galley.domain.columns import write_table
 from galley.domain.files import write_atomically
 from galley.motion.trajectory.trajectory import Samples, Trajectory
 from galley.robots.model import JointGroup
@@ -45,21 +46,13 @@ def write_csv(
         ValueError: the trajectory is of another group, or the rate is not positive.
     """
     samples = _sampled(trajectory, group, rate)
-    names = ["time [s]"]
-    for joint, unit in zip(group.joints, group.units, strict=True):
-        names += [
-            f"{joint} position [{unit}]",
-            f"{joint} velocity [{unit}/s]",
-            f"{joint} acceleration [{unit}/s^2]",
-        ]
-    table = np.empty((len(samples.times), len(names)))
-    table[:, 0] = samples.times
-    for k, values in enumerate(samples[1:]):
-        table[:, 1 + k :: 3] = values
-    lines = [",".join(_quoted(name) for name in names)]
-    lines += [",".join(map(repr, row)) for row in table.tolist()]
-    write_atomically(Path(path), "\n".join(lines) + "\n")
-    return len(table)
+    columns = {"time [s]": samples.times}
+    for k, (joint, unit) in enumerate(zip(group.joints, group.units, strict=True)):
+        columns[f"{joint} position [{unit}]"] = samples.positions[:, k]
+        columns[f"{joint} velocity [{unit}/s]"] = samples.velocities[:, k]
+        columns[f"{joint} acceleration [{unit}/s^2]"] = samples.accelerations[:, k]
+    write_table(path, columns)
+    return len(samples.times)
 
 
 def ros_message(
@@ -129,8 +122,3 @@ def _duration(nanoseconds: int) -> dict[str, int]:
     """A time as ROS 2 writes it, in two integers, the second below 1e9."""
     whole, rest = divmod(nanoseconds, _NANO)
     return {"sec": whole, "nanosec": rest}
-
-
-def _quoted(name: str) -> str:
-    """A field of CSV, quoted if needed."""
-    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name

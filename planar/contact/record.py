@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from galley.domain.columns import write_columns
-from galley.domain.files import write_atomically
+from galley.domain.columns import write_columns, write_table
 from galley.domain.frames import Array
 
 ENDLESS = 1e3  # m, half the size of the outline of a half plane
@@ -69,7 +66,7 @@ class PlanarRun:
         if path.suffix == ".npz":
             write_columns(path, self._arrays())
         else:
-            write_atomically(path, self._table())
+            write_table(path, self._table())
 
     def _arrays(self) -> dict[str, Any]:
         names = ("time", "pose", "velocity", "acceleration", "controls", "gradient")
@@ -79,8 +76,8 @@ class PlanarRun:
         found |= {"names": np.array(self.names), "free": np.array(self.free)}
         return {name: value for name, value in found.items() if value is not None}
 
-    def _table(self) -> str:
-        header, columns = ["time_s"], [self.time]
+    def _table(self) -> dict[str, list[str]]:
+        table = {"time_s": self.time}
         first = np.full((1, len(self.free), 3), np.nan)
         series = [("", self.pose[:, self.free]), ("v_", self.velocity[:, self.free])]
         for prefix, values in (("input_", self.controls), ("gradient_", self.gradient)):
@@ -89,11 +86,8 @@ class PlanarRun:
         for prefix, values in series:
             for row, j in enumerate(self.free):
                 for c, coordinate in enumerate(("x", "y", "angle")):
-                    header.append(f"{self.names[j]}.{prefix}{coordinate}")
-                    columns.append(values[:, row, c])
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(header)
-        for line in np.stack(columns, axis=1).tolist():
-            writer.writerow(["" if value != value else f"{value:.9g}" for value in line])
-        return out.getvalue()
+                    table[f"{self.names[j]}.{prefix}{coordinate}"] = values[:, row, c]
+        return {
+            name: ["" if value != value else f"{value:.9g}" for value in column.tolist()]
+            for name, column in table.items()
+        }

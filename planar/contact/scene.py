@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field, create_model, model_validator
+from pydantic import AfterValidator, Field, create_model
 
 from galley.domain.files import read_pairs
 from galley.domain.frames import Array
@@ -39,7 +39,6 @@ from galley.planar.contact.shapes import (
 
 VERSION = 1
 _MARK = "galley_contact"
-_SHAPES = ("circle", "box", "polygon", "file", "regular", "half_plane")
 _MOST_STEPS = 100_000
 
 
@@ -76,6 +75,8 @@ _Support: Any = create_model(
 
 
 class _Shape(FileModel):
+    one_of = ("circle", "box", "polygon", "file", "regular", "half_plane")
+
     circle: Positive | None = None
     box: _Sizes | None = None
     polygon: tuple[Pair, ...] | None = None
@@ -84,11 +85,6 @@ class _Shape(FileModel):
     half_plane: Triple | None = None
     rounding: Positive | None = None
     at: Triple | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        self.exactly_one(*_SHAPES)
-        return self
 
 
 class _Body(FileModel):
@@ -180,7 +176,7 @@ def _body(file: YamlFile, name: str, body: _Body, h: float, n: int) -> tuple[Bod
 
 def _shape(file: YamlFile, at: At, given: _Shape) -> Shape | None:
     """A shape, rounded and moved if the file says so; None, and the error recorded, if none."""
-    kind = given.exactly_one(*_SHAPES)
+    kind = given.which
     made = file.made((*at, kind), lambda: _bare(kind, getattr(given, kind), file.path.parent))
     if given.rounding is not None and made is not None:
         if not isinstance(made, Box | Polygon):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from galley.domain.files import atomic_file, write_atomically
+from galley.domain.columns import write_table
+from galley.domain.files import atomic_file
 from galley.domain.frames import Array, frozen
 from galley.planar.finger.force import Force
 from galley.planar.finger.model import Finger
@@ -185,7 +184,7 @@ class Trace:
         samples = self.samples(rate)
         table = {_header(each.name): getattr(samples, each.name) for each in fields(Samples)}
         if path.suffix == ".csv":
-            write_atomically(path, _csv(table))
+            write_table(path, table)
         elif path.suffix == ".parquet":
             import pyarrow
             from pyarrow import parquet
@@ -206,7 +205,7 @@ class Trace:
             _header(each.name): [getattr(event, each.name) for event in self.events]
             for each in fields(Event)
         }
-        write_atomically(path, _csv(table))
+        write_table(path, table)
 
     def _compression(self, segment: Segment, force: Array, velocity: Array) -> Any:
         if segment.epoch is Epoch.SEPARATE:
@@ -232,12 +231,3 @@ class Trace:
 def _header(name: str) -> str:
     unit = next((unit for word, unit in _UNITS.items() if name.endswith(word)), "N")
     return f"{name} [{unit}]" if unit else name
-
-
-def _csv(table: dict[str, Any]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
-    columns = [np.asarray(column).tolist() for column in table.values()]
-    writer.writerows(zip(*columns, strict=True))
-    return text.getvalue()

@@ -5,9 +5,8 @@ that share no joint a penalty that is linear in how much closer than the thresho
 
     E = |p_tip - p_target|^2 + sum weight (threshold - d)    over pairs with d < threshold
 
-whose residual is sqrt(weight (threshold - d)). ``ik_scipy`` is that, by SciPy; ``ik`` minimises the
-same cost in compiled code, from the same start. A penalty forbids nothing, so what is recorded or
-executed is checked by ``collides`` besides.
+in compiled code. A penalty forbids nothing, so what is recorded or executed is checked by
+``collides`` besides.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from numpy.typing import ArrayLike
 from galley.compiled.build import PUSHING, ensure
 from galley.domain.frames import Array
 from galley.planar.arm import PlanarChain
-from galley.planar.geometry.segments import segments_apart
 from galley.planar.pushing.config import ArmConfig
 
 _STARTS = 12  # further tries of ``ik`` where a penalty is left
@@ -73,26 +71,6 @@ class PushArm:
         if angles.shape != (n,) or not np.isfinite(angles).all():
             raise ValueError(f"theta = {angles.tolist()}: must be {n} finite angles")
         return angles
-
-    def cost(self, theta: ArrayLike, target: ArrayLike) -> float:
-        """E (m^2) of angles (N,)."""
-        return float((self.residuals(np.asarray(theta), np.asarray(target)) ** 2).sum())
-
-    def residuals(self, theta: Array, target: Array) -> Array:
-        """(2 + pairs,) m, of angles (N,): the tip's error, then that of each pair of links."""
-        p = self.points(theta)
-        first, second = np.triu_indices(len(self.config.links), 2)
-        d = segments_apart(p[first], p[first + 1], p[second], p[second + 1])
-        short = np.maximum(self.config.threshold - d, 0.0)
-        return np.concatenate([p[-1] - target, np.sqrt(self.config.weight * short)])
-
-    def ik_scipy(self, start: ArrayLike, target: ArrayLike) -> Array:
-        """Angles (N,) for a target (2,) m, from a start (N,), by SciPy's least squares."""
-        from scipy.optimize import least_squares
-
-        to = np.asarray(target, dtype=np.float64)
-        found = least_squares(self.residuals, np.asarray(start, dtype=np.float64), args=(to,))
-        return np.asarray(found.x)
 
     def ik(self, start: ArrayLike, target: ArrayLike) -> tuple[Array, Array]:
         """Angles and costs (m^2), in compiled code.

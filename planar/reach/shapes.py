@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import cos, isfinite, sin
 from typing import Protocol
 
 import numpy as np
+import shapely
 from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.frames import Array, frozen
 from galley.planar.geometry import polygon as outline
-from galley.planar.geometry.segments import segments_apart, to_segments
+from galley.planar.geometry.segments import to_segments
 
 
 class Shape(Protocol):
@@ -83,22 +85,17 @@ class Polygon:
         return np.asarray(self.corners[0])
 
     def contains(self, p: Array) -> NDArray[np.bool_]:
-        """Whether points p are within: a ray to the right crosses an odd number of sides."""
-        a, b, (x, y) = self.corners, self._next, np.moveaxis(p[..., None, :], -1, 0)
-        spans = (a[:, 1] > y) != (b[:, 1] > y)
-        rise = np.where(a[:, 1] == b[:, 1], 1.0, b[:, 1] - a[:, 1])  # level sides span nothing
-        at = a[:, 0] + (y - a[:, 1]) * (b[:, 0] - a[:, 0]) / rise
-        return np.asarray((spans & (x < at)).sum(axis=-1) % 2 == 1)
+        """Whether points p are within."""
+        return np.asarray(shapely.intersects_xy(self._region, p[..., 0], p[..., 1]))
 
     def distance(self, a: Array, b: Array) -> Array:
         """From segments a to b; 0 where they overlap."""
-        gaps = segments_apart(a[..., None, :], b[..., None, :], self.corners, self._next)
-        return np.where(self.contains(a), 0.0, gaps.min(axis=-1))
+        lines = shapely.linestrings(np.stack(np.broadcast_arrays(a, b), axis=-2))
+        return np.asarray(shapely.distance(self._region, lines))
 
-    @property
-    def _next(self) -> Array:
-        """The corner after each: where its side ends (n, 2)."""
-        return np.roll(self.corners, -1, axis=0)
+    @cached_property
+    def _region(self) -> shapely.Polygon:
+        return shapely.Polygon(self.corners)
 
 
 def box(center: ArrayLike, size: ArrayLike, angle: float = 0.0) -> Polygon:

@@ -1,6 +1,5 @@
 """``report.html``: one self-contained page about a run, made from what the run left.
 
-- ``source``: reads a run's folder
 - ``timeline``: actions, recoveries and learned constraints in the order in which they happened
 - ``curves``: joints against their limits, tracking and forces, thinned to what a screen shows
 - ``certificate``: why a refusal is certain, in words and drawn to scale

@@ -7,7 +7,6 @@ import gzip
 import io
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,10 @@ from galley.domain.files import write_atomically
 from galley.domain.words import in_words
 from galley.results.page.certificate import explain
 from galley.results.page.curves import forces, motion_curves, peaks, tracking
-from galley.results.page.source import Source, read_source
 from galley.results.page.timeline import Timeline, timeline
 from galley.results.run_folder import PAGE, REPORT
+from galley.results.stored import Stored, read_run
+from galley.validation.verdict import figures
 
 # What reading a certificate raises where it is of another form: each kind has its own.
 _NO_CERTIFICATE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
@@ -36,23 +36,14 @@ _UNITS = ("m", "rad", "N", "n", "s", "kg", "ms")
 _OPTIONS = ("skills", "planner", "checker", "optimize", "arrival", "execute", "fault", "recoveries")
 
 
-@dataclass(frozen=True)
-class Figures:
-    """How large a page became: bytes of the file and of the replay in it, uncompressed."""
-
-    path: Path
-    size: int
-    replay: int
-
-
 def write_page(
     folder: Path | str,
     path: Path | str | None = None,
     scene_file: Path | str | None = None,
     *,
     replay: bool = True,
-) -> Figures:
-    """Write a run's page atomically.
+) -> Path:
+    """Write a run's page atomically; its file.
 
     Args:
         folder: the run's.
@@ -63,16 +54,13 @@ def write_page(
     Raises:
         BadInput: there is no run, or it can't be read; or ``path`` can't be written.
     """
-    folder = Path(folder)
-    source = read_source(folder, scene_file)
-    path = folder / PAGE if path is None else Path(path)
-    turned = _replay(source) if replay else ""
-    text = page_html(source, turned)
-    write_atomically(path, text)
-    return Figures(path, len(text.encode()), len(turned.encode()))
+    source = read_run(folder, scene_file, REPORT)
+    path = source.folder / PAGE if path is None else Path(path)
+    write_atomically(path, page_html(source, _replay(source) if replay else ""))
+    return path
 
 
-def page_html(source: Source, replay: str = "") -> str:
+def page_html(source: Stored, replay: str = "") -> str:
     """The page as HTML that needs no other file.
 
     Args:
@@ -118,7 +106,7 @@ def page_html(source: Source, replay: str = "") -> str:
         told=told,
         planning=sum(report["timing_s"].get(k, 0.0) for k in ("task", "motion", "optimization")),
         goals=(report.get("validation") or {}).get("goal_facts", []),
-        checks=_checks(report["validation"]) if report.get("validation") else [],
+        checks=figures(report["validation"]) if report.get("validation") else [],
         first=_first(line),
         picture=_picture(source, ()),
         blockers=_picture(source, told.blockers) if told and told.blockers else "",
@@ -131,7 +119,7 @@ def page_html(source: Source, replay: str = "") -> str:
     )
 
 
-def _replay(source: Source) -> str:
+def _replay(source: Stored) -> str:
     """The run in 3D; empty if nothing was executed."""
     if source.log is None or len(source.log.time) < 2:
         return ""
@@ -140,7 +128,7 @@ def _replay(source: Source) -> str:
     return replay_html(source.log, source.scene, source.robot)
 
 
-def _data(source: Source, line: Timeline) -> dict[str, Any]:
+def _data(source: Stored, line: Timeline) -> dict[str, Any]:
     """What the page's script draws."""
     steps = []
     for step in line.steps:
@@ -173,7 +161,7 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
     return _HEADLINES.get(status, ("?", status))
 
 
-def _because(report: Mapping[str, Any], source: Source) -> str:
+def _because(report: Mapping[str, Any], source: Stored) -> str:
     """The verdict in a sentence."""
     if report.get("failure"):
         failure = report["failure"]
@@ -204,7 +192,7 @@ def _because(report: Mapping[str, Any], source: Source) -> str:
     )
 
 
-def _picture(source: Source, marked: tuple[str, ...]) -> str:
+def _picture(source: Stored, marked: tuple[str, ...]) -> str:
     """The run's last state, or the start with what is in the way, as an address with its data."""
     from galley.viz.render.scene_picture import draw_state, start_of
 
@@ -277,26 +265,3 @@ def _first(line: Timeline) -> int:
     arm = [s for s in line.steps if "arm" in str(s.figures["group"])] or line.steps
     fastest = max(arm, key=lambda s: float(s.figures["velocity_ratio"]), default=None)
     return -1 if fastest is None or fastest.number is None else fastest.number
-
-
-def _checks(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The figures of the validation in words."""
-    pair = f" ({' and '.join(verdict['deepest_pair'])})" if verdict["deepest_pair"] else ""
-    torque = verdict["max_torque_ratio"]
-    how = f" ({verdict['torques']})"
-    return [
-        ("deepest undeclared contact", f"{1e3 * verdict['max_penetration_m']:.2f} mm{pair}"),
-        ("largest undeclared force", f"{verdict['max_undeclared_force_n']:.1f} N"),
-        ("deepest declared contact", f"{1e3 * verdict['max_declared_penetration_m']:.2f} mm"),
-        ("joints beyond a limit", f"{verdict['limit_violations']}"),
-        ("highest velocity", f"{100 * verdict['max_velocity_ratio']:.0f} % of the limit"),
-        ("highest acceleration", f"{100 * verdict['max_acceleration_ratio']:.0f} % of the limit"),
-        (
-            "highest torque of the arm",
-            "unknown" if torque is None else f"{100 * torque:.0f} % of the limit{how}",
-        ),
-        ("arm from its command, at most", f"{1e3 * verdict['tracking_error_rad']:.1f} mrad"),
-        ("base from its command, at most", f"{1e3 * verdict['tracking_error_base_m']:.1f} mm"),
-        ("largest slip in the hand", f"{1e3 * verdict['max_slip_m']:.2f} mm in one motion"),
-        ("at rest at the end", "yes" if verdict["at_rest"] else "no"),
-    ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from galley.domain.log import RECOVERY
 from galley.domain.words import in_words
-from galley.results.page.source import Source
+from galley.results.stored import Stored
 
 
 def mishap(recovery: Mapping[str, Any]) -> tuple[object, ...]:
@@ -68,7 +68,8 @@ class Row:
     @property
     def planned_s(self) -> float:
         """Seconds of searching and optimising its motions."""
-        return sum(_number(s.figures, "planning_ms", "optimization_ms") for s in self.steps) / 1e3
+        figures = (step.figures for step in self.steps)
+        return float(sum(f["planning_ms"] + f["optimization_ms"] for f in figures)) / 1e3
 
     @property
     def start(self) -> float | None:
@@ -124,12 +125,11 @@ class Timeline:
         return sorted((s for s in every if s.number is not None), key=lambda s: s.number or 0)
 
 
-def timeline(source: Source) -> Timeline:
+def timeline(source: Stored) -> Timeline:
     """The timeline of a run."""
     report = source.report
-    recoveries = report["execution"].get("recoveries", [])
-    plans = [(report["plan"], report["motions"])]
-    plans += [(each.get("plan", []), each.get("motions", [])) for each in recoveries]
+    recoveries = report["execution"]["recoveries"]
+    plans = [(each["plan"], each["motions"]) for each in (report, *recoveries)]
     reasons: dict[int, list[str]] = {}
     for each in report.get("reasons", []):
         reasons.setdefault(each["action_index"], []).append(str(each["why"]))
@@ -164,7 +164,3 @@ def timeline(source: Source) -> Timeline:
         parts.append(Part(number, recoveries[number - 1] if number else None, tuple(rows)))
     duration = clock if source.log is None else source.log.duration
     return Timeline(tuple(parts), duration, source.log is not None)
-
-
-def _number(figures: Mapping[str, Any], *keys: str) -> float:
-    return sum(float(figures.get(key) or 0.0) for key in keys)

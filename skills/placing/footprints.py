@@ -208,20 +208,12 @@ def padded(polygons: list[Array]) -> Array:
 
 
 def convex_hull(points: Array) -> Array:
-    """Corners (n, 2) of the convex hull of points (m, 2), counter-clockwise.
+    """Corners (n, 2) of the convex hull of points (m, 2), counter-clockwise from the leftmost."""
+    import shapely
 
-    Andrew's monotone chain (1979). Points on an edge are left out.
-    """
-    ordered = sorted({(float(x), float(y)) for x, y in np.round(points, 9)})
-    chains = []
-    for run in (ordered, ordered[::-1]):
-        chain: list[tuple[float, float]] = []
-        for p in run:
-            while len(chain) > 1 and _turn(chain[-2], chain[-1], p) <= 1e-12:
-                chain.pop()
-            chain.append(p)
-        chains.append(chain[:-1])
-    return frozen(chains[0] + chains[1])
+    found = shapely.MultiPoint(np.round(points, 9)).convex_hull
+    ring = found.normalize().exterior.coords  # clockwise from the leftmost, which ends it, too
+    return frozen(ring[:0:-1])
 
 
 def area(polygon: Array) -> float:
@@ -244,10 +236,6 @@ def _along_normals(a: Array, b: Array) -> Array:
     nearest = reach.reshape(m, n, b.shape[0], b.shape[1]).min(axis=3)
     nearest -= np.where(flat, np.inf, own)[:, :, None]
     return np.asarray(nearest.max(axis=1))
-
-
-def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
 def _circle(radius: float, outside: bool) -> Array:

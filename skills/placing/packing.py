@@ -503,19 +503,7 @@ def _heights(layers: Sequence[Layer]) -> list[float]:
 
 
 def _area_within(polygon: Array, box: Array) -> float:
-    """Area (m^2) of a convex polygon (n, 2) clipped to a box: Sutherland and Hodgman (1974)."""
-    points = [tuple(p) for p in polygon]
-    for axis in (0, 1):
-        for limit, sign in ((box[0, axis], 1.0), (box[1, axis], -1.0)):
-            kept = []
-            for a, b in zip(points, points[1:] + points[:1], strict=True):
-                da, db = sign * (a[axis] - limit), sign * (b[axis] - limit)
-                if da >= 0.0:
-                    kept.append(a)
-                if (da >= 0.0) != (db >= 0.0):
-                    t = da / (da - db)
-                    kept.append((a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])))
-            points = kept
-            if not points:
-                return 0.0
-    return max(0.0, area(np.array(points)))
+    """Area (m^2) of a polygon (n, 2) clipped to a box."""
+    import shapely
+
+    return float(shapely.clip_by_rect(shapely.Polygon(polygon), *box[:, :2].ravel()).area)

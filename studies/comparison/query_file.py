@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
 import numpy as np
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.failure import Failure, FailureKind
@@ -50,13 +50,10 @@ class _HandPose(FileModel):
 class _Configuration(FileModel):
     """Joint angles of the arm, or a pose of the hand."""
 
+    one_of = ("arm", "hand")
+
     arm: Annotated[tuple[Number, ...], Length(7)] | None = None
     hand: _HandPose | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        self.exactly_one("arm", "hand")
-        return self
 
 
 class _Holding(FileModel):

@@ -149,17 +149,16 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
 
 
 def _options(job: ScenarioJob, folder: Path) -> Options:
+    """Those of a run of a scenario: kinematic, without a film, unless the job says otherwise."""
     scenario = job.scenario
-    more: dict[str, Any] = {"execute": "kinematic"} | dict(job.options)
-    if scenario.skills is not None:
-        more["skills"] = scenario.skills
+    more: dict[str, Any] = {"execute": "kinematic", "video": False} | dict(job.options)
     return Options(
         scene=scenario.scene,
         domain=scenario.domain,
         problem=scenario.problem,
+        skills=scenario.skills,
         seed=job.seed,
         out=folder,
-        video=False,
         **more,
     )
 

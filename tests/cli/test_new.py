@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from galley.cli import main
-from galley.domain.scene.format import scene_schema
+from galley.domain.scene.schema import scene_schema
 from galley.domain.shipped import TEMPLATES
 
 TASK = ["--scene", "kitchen.yaml", "--domain", "domain.pddl", "--problem", "task.pddl"]

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +18,8 @@ from galley.motion.trajectory.store import save_trajectories
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.optimization.torques import HeldItem, TorqueModel
-from galley.results.inputs import NO_SCENE, keep_inputs
 from galley.results.report import Report
+from galley.results.run_folder import keep_inputs
 from galley.robots.panda.models import mobile_panda
 from galley.tests.motion.trajectory.readers import load_trajectories, read_csv, read_ros
 
@@ -176,7 +175,7 @@ def test_a_run_without_motions_says_so(here, cli):
     ("arguments", "told"),
     [
         (("nowhere",), "nowhere: no such file"),
-        ((".",), "trajectories.npz: no such file"),
+        ((".",), ".: holds no trajectories.npz"),
         (("RUN", "--motion", 4), "has no motion 4, they are 0 to 3"),
         (("RUN", "--csv", "a.csv"), "holds 4 motions and --csv and --ros write one"),
         (("RUN", "--motion", 1, "--csv", "a.txt"), "a.txt: --csv writes a file that ends in .csv"),
@@ -215,16 +214,6 @@ def test_another_scene_than_the_one_planned_in_is_refused(recorded, cli, small_t
     done = cli("trajectory", folder, "--scene", "other.yaml")
     assert done.status == 2
     assert "motion 0 does not begin where the robot is by then" in done.err
-
-
-def test_a_scene_that_is_not_kept_with_the_run_is_asked_for(recorded, cli):
-    folder, scene, *_ = recorded
-    shutil.rmtree(folder / "inputs")
-    done = cli("trajectory", folder)
-    assert done.status == 2
-    assert done.faults == [f"{folder}: {NO_SCENE}"]
-    done = cli("trajectory", folder, "--scene", scene.source, "--no-torques")
-    assert (done.status, done.err) == (0, "")
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"plan": 3}', '{"scene": null}', '{"scene": ""}'])

@@ -317,9 +317,9 @@ def test_a_release_is_recorded_with_how_far_it_missed(context):
     assert context.run() is None
     (release,) = context.loop.releases
     assert release.item == "block"
-    assert release.off == pytest.approx(0.002)
-    assert release.turned == pytest.approx(0.0, abs=1e-6)
-    assert release.time == pytest.approx(sum(m.trajectory.duration for m in context.motions))
+    assert release.off_m == pytest.approx(0.002)
+    assert release.turned_rad == pytest.approx(0.0, abs=1e-6)
+    assert release.time_s == pytest.approx(sum(m.trajectory.duration for m in context.motions))
 
 
 def test_an_item_that_sticks_to_the_fingers_is_no_release(context):

@@ -13,7 +13,7 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.scene.standalone import standalone
 from galley.domain.shipped import KITCHEN, SCENARIOS
 from galley.engine import record_run
-from galley.results.inputs import SCENE
+from galley.results.run_folder import NO_SCENE, SCENE
 from galley.stages import Options
 from galley.viz.render.mesh_reader import read_visual
 
@@ -124,5 +124,5 @@ def test_a_run_of_an_older_version_is_refused_in_one_line(command, kept, tmp_pat
     run = shutil.copytree(kept[0], tmp_path / "run")
     shutil.rmtree(run / "inputs")
     assert main([command, str(run)]) == 2
-    assert capsys.readouterr().err.startswith(f"{run}: holds no copy of its scene")
+    assert capsys.readouterr().err.startswith(f"{run}: {NO_SCENE}\n")
     assert main([command, str(run), "--scene", str(kept[0] / "inputs" / SCENE)]) == 0

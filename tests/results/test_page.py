@@ -19,8 +19,9 @@ from galley.engine import record_run
 from galley.motion.trajectory.store import load_motions
 from galley.results.page.certificate import explain
 from galley.results.page.page import page_html
-from galley.results.page.source import read_source
 from galley.results.page.timeline import timeline
+from galley.results.run_folder import REPORT
+from galley.results.stored import read_run
 from galley.stages import Options
 from galley.tests.browser import Browser
 
@@ -40,7 +41,7 @@ def text(run):
 
 @pytest.fixture(scope="module")
 def source(run):
-    return read_source(run)
+    return read_run(run, part=REPORT)
 
 
 @pytest.fixture(scope="module")
@@ -129,14 +130,14 @@ def test_names_cannot_become_markup(source, plain):
     ],
 )
 def test_certificates_in_words_and_drawn(name, says, draws, tmp_path):
-    source = read_source(refused(tmp_path, name))
+    source = read_run(refused(tmp_path, name), part=REPORT)
     told = explain(source.report["failure"], source.scene, source.robot)
     assert says in " ".join(told.sentences)
     assert draws in "".join(told.drawings)
 
 
 def test_a_refusal_without_a_plan_tried_is_told_in_words(tmp_path):
-    source = read_source(refused(tmp_path, "too_tall"))
+    source = read_run(refused(tmp_path, "too_tall"), part=REPORT)
     assert source.report["plans_tried"] == 0
     page = page_html(source)
     assert "<p>Stow the sugar box in the drawer: sugar_box is 0.175 m high" in page
@@ -177,7 +178,7 @@ def test_mishaps_are_told_once_with_how_often_and_fold_together(source):
 
 
 def test_what_is_in_the_way_is_marked(tmp_path):
-    source = read_source(refused(tmp_path, "drawer_wholly_blocked", "into_the_drawer"))
+    source = read_run(refused(tmp_path, "drawer_wholly_blocked", "into_the_drawer"), part=REPORT)
     told = explain(source.report["failure"], source.scene, source.robot)
     assert told.blockers == ("crate",)
     assert "In the way: crate" in page_html(source)
@@ -203,7 +204,7 @@ def test_the_command_makes_the_same_page_again(run, plain, tmp_path, capsys):
     [
         (lambda f: (f / "report.json").write_text("{"), "report.json:1: is not JSON"),
         (lambda f: (f / "report.json").write_text('{"status": 1}'), "' is missing"),
-        (lambda f: (f / "report.json").unlink(), "report.json: no such file"),
+        (lambda f: (f / "report.json").unlink(), ": holds no report.json"),
         (lambda f: (f / "UNFINISHED").write_text(""), "has not ended, or was cut short"),
     ],
 )

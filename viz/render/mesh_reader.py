@@ -87,17 +87,12 @@ def picture(file: Path) -> Pixels:
 
 def _welded(mesh: VisualMesh) -> VisualMesh:
     """The mesh with identical points merged."""
+    from trimesh.grouping import unique_rows
+
     uvs = mesh.uvs.copy()
     uvs[mesh.triangles[mesh.pictures < 0].ravel()] = 0.0  # no longer used
-    rows = np.concatenate([mesh.points, mesh.normals, uvs], axis=1).astype(np.float32)
-    rows += 0.0  # no negative zeros
-    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * 8))).ravel()
-    _, first, index = np.unique(whole, return_index=True, return_inverse=True)
-    # In the order of their use by triangles, for locality in memory.
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    first, index = first[order], rank[index.ravel()]
+    rows = np.concatenate([mesh.points, mesh.normals, uvs], axis=1)
+    first, index = unique_rows(rows, keep_order=True)  # near in memory what is drawn in turn
     return replace(
         mesh,
         points=mesh.points[first],

@@ -123,34 +123,33 @@ def _cube() -> VisualMesh:
 
 def cylinder_mesh(radius: float, length: float) -> VisualMesh:
     """A cylinder along z about its frame's origin, metres, with smooth shading."""
-    angle = np.linspace(0.0, 2.0 * np.pi, _FACETS, endpoint=False)
-    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(_FACETS)], axis=1)
-    z = np.array([0.0, 0.0, 1.0])
-    rings = [radius * ring + 0.5 * side * length * z for side in (-1.0, 1.0)]
-    ends = np.array([-z, z])
-    points = [*rings, *rings, 0.5 * length * ends]
-    normals = [ring, ring, *(np.tile(end, (_FACETS, 1)) for end in ends), ends]
-    a = np.arange(_FACETS)
-    b = (a + 1) % _FACETS
-    n, below, above = _FACETS, np.full(_FACETS, 4 * _FACETS), np.full(_FACETS, 4 * _FACETS + 1)
-    triangles = [
-        np.stack([a, b, b + n], axis=1),
-        np.stack([a, b + n, a + n], axis=1),
-        np.stack([below, b + 2 * n, a + 2 * n], axis=1),
-        np.stack([above, a + 3 * n, b + 3 * n], axis=1),
-    ]
-    return plain(np.concatenate(points), np.concatenate(normals), np.concatenate(triangles))
+    corners = np.array([(0.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, -1.0), (1.0, -1.0), (0.0, -1.0)])
+    normals = np.array([(0.0, 1.0), (0.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, -1.0)])
+    return _revolved(corners * (radius, 0.5 * length), normals, [0, 2, 4])
 
 
 def sphere_mesh(radius: float) -> VisualMesh:
     """A sphere about its frame's origin, metres, with smooth shading."""
     rows = _FACETS // 2
     down = np.linspace(0.0, np.pi, rows + 1)
-    round_ = np.linspace(0.0, 2.0 * np.pi, _FACETS, endpoint=False)
-    theta, phi = (g.ravel() for g in np.meshgrid(down, round_, indexing="ij"))
-    normals = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], 1)
-    row, k = (g.ravel() for g in np.meshgrid(np.arange(rows), np.arange(_FACETS), indexing="ij"))
-    a, b = row * _FACETS + k, row * _FACETS + (k + 1) % _FACETS
-    c, d = a + _FACETS, b + _FACETS
-    triangles = np.concatenate([np.stack([a, c, d], axis=1), np.stack([a, d, b], axis=1)])
-    return plain(radius * normals, normals, triangles)
+    normals = np.stack([np.sin(down), np.cos(down)], axis=1)
+    return _revolved(radius * normals, normals, range(rows))
+
+
+def _revolved(profile: Array, normals: Array, strips: Sequence[int]) -> VisualMesh:
+    """A profile turned about z.
+
+    Args:
+        profile, normals: (n, 2), in the half plane of r and z, downwards.
+        strips: points of the profile from which a surface goes to the next.
+    """
+    angle = np.linspace(0.0, 2.0 * np.pi, _FACETS, endpoint=False)
+    r, z = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1), np.array([0.0, 0.0, 1.0])
+    points, directions = (
+        np.concatenate([u * r + v * z for u, v in row.tolist()]) for row in (profile, normals)
+    )
+    k = np.arange(_FACETS)
+    a = np.array([_FACETS * strip + k for strip in strips])
+    b = a - k + (k + 1) % _FACETS
+    triangles = np.stack([a, a + _FACETS, b + _FACETS, a, b + _FACETS, b], axis=-1)
+    return plain(points, directions, triangles)

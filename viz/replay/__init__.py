@@ -1,13 +1,13 @@
 """A run in the browser, in three dimensions: Drake's Meshcat, as a file or live.
 
-- ``recording``: ``replay_html``, a log as one page that needs nothing else; ``page``: its controls
+- ``recording``: ``replay_html``, a log as one page that needs nothing else
+- ``page``: its controls, and ``Replay``, the page as a value that a notebook shows
 - ``contacts``: the log's contacts as arrows
 - ``bodies``: robot and scene as Meshcat's objects; ``gltf``: their meshes, simplified
-- ``notebook``: the page as a value that a notebook shows
 - ``live``: planning and execution while they happen
 """
 
-from galley.viz.replay.notebook import Replay
+from galley.viz.replay.page import Replay
 from galley.viz.replay.recording import replay_html
 
 __all__ = ["Replay", "replay_html"]

@@ -10,7 +10,7 @@ import numpy as np
 from pydrake.geometry import Rgba
 
 from galley.domain.frames import Array
-from galley.domain.listener import Listener
+from galley.domain.listener import Listener, Relay
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.viz.film.camera import LinkPoses
@@ -24,7 +24,7 @@ _PLANNED, _EXECUTED = Rgba(0.95, 0.45, 0.10), Rgba(0.10, 0.35, 0.85)
 _TICK = np.array([0.0, 0.0, 0.06])  # m, by which a try is marked
 
 
-class LiveView(Listener):
+class LiveView(Relay):
     """Shows a scene, and what it hears of: tries as ticks, the path found, and execution.
 
     A tick stands at the base pose and at the grasp: green if the arm reached it, else red. The
@@ -44,9 +44,8 @@ class LiveView(Listener):
     def __init__(self, scene: Scene, robot: RobotModel, listener: Listener) -> None:
         self._meshcat = open_meshcat()
         self.address = self._meshcat.web_url()
-        for name in ("stage", "fraction", "action", "learned", "finished", "motions"):
-            setattr(self, name, getattr(listener, name))  # only passed on
-        self._listener, self._robot = listener, robot
+        super().__init__(listener)
+        self._robot = robot
         self._bodies, self._links = Bodies(self._meshcat, scene, robot), LinkPoses(robot)
         self._tries: dict[bool, deque[Array]] = {b: deque(maxlen=_KEPT) for b in (True, False)}
         self._executed: list[Array] = []
@@ -56,7 +55,7 @@ class LiveView(Listener):
     def skeleton(self, actions: tuple[str, ...]) -> None:
         """A new plan: nothing of it is found yet."""
         self._meshcat.Delete(f"{ROOT}/planned")
-        self._listener.skeleton(actions)
+        self.listener.skeleton(actions)
 
     def tried(self, base: Any, contact: Any, found: bool) -> None:
         """Mark a base pose and a grasp."""
@@ -68,7 +67,7 @@ class LiveView(Listener):
         ]
         if self._due():
             self._draw_tries()
-        self._listener.tried(base, contact, found)
+        self.listener.tried(base, contact, found)
 
     def refined(self, index: int, state: Any, motions: Any) -> None:
         """Draw the hand's path through an action."""
@@ -85,7 +84,7 @@ class LiveView(Listener):
             self._meshcat.SetLine(
                 f"{ROOT}/planned/{index}", columns(np.array(points)), 2.0, _PLANNED
             )
-        self._listener.refined(index, state, motions)
+        self.listener.refined(index, state, motions)
 
     def moved(self, q: Any, scene_q: Any, items: Any) -> None:
         """Show a state, at most some times a second."""
@@ -95,7 +94,7 @@ class LiveView(Listener):
             if len(self._executed) > 1:
                 line = columns(np.array(self._executed))
                 self._meshcat.SetLine(f"{ROOT}/executed", line, 3.0, _EXECUTED)
-        self._listener.moved(q, scene_q, items)
+        self.listener.moved(q, scene_q, items)
 
     def _hand(self, q: Array) -> Array:
         """The grasp centre (3,) at q (n,)."""

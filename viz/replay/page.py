@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from galley.domain.files import write_atomically
+
+_HEIGHT = 480  # px of the frame in a notebook
 _CONTROLS = Path(__file__).with_name("controls.html")
 _OUTSIDE = re.compile(r"https?://(?!www\.w3\.org)[\w./@#-]+")
 """Addresses in Meshcat's program, in comments and for headsets: left out, so that nothing is ever
@@ -67,3 +70,33 @@ def page(
     head, body, foot = meshcat.rpartition("</body>")
     head = head.replace("<title>Drake MeshCat</title>", f"<title>{html.escape(title)}</title>", 1)
     return head + controls + body + foot
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A page to turn and play.
+
+    Attributes:
+        html: the page, which needs nothing else.
+    """
+
+    html: str
+
+    def __repr__(self) -> str:
+        return f"Replay({len(self.html) / 1e6:.1f} MB; save(path) writes it)"
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page; it appears whole or not at all.
+
+        Raises:
+            BadInput: ``path`` can't be written.
+        """
+        write_atomically(Path(path), self.html)
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, inline."""
+        return (
+            f'<iframe style="width: 100%; height: {_HEIGHT}px; border: 0" '
+            f'title="replay" srcdoc="{html.escape(self.html)}"></iframe>'
+        )

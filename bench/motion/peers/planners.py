@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
 
 from galley.bench.motion.queries import Query
+from galley.bench.report import installed
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
@@ -57,17 +57,6 @@ class Planner(Protocol):
         ...
 
 
-def installed() -> dict[str, str]:
-    """The versions of the peers that this interpreter has."""
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
 def planners(
     scene: Scene, robot: RobotModel, with_ours: bool = True, without: Sequence[str] = ()
 ) -> tuple[list[Planner], list[str]]:
@@ -93,7 +82,7 @@ def planners(
             missing.append(f"{package} is not installed")
             continue
         found += make()
-    if "vamp-planner" not in installed():
+    if "vamp-planner" not in installed(*PACKAGES):
         missing.append("vamp-planner is not installed (it has no wheels)")
     else:
         missing.append("vamp-planner is installed, but this benchmark has no adapter for it")

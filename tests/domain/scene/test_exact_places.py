@@ -42,9 +42,9 @@ def load(tmp_path, text, old=TABLE, new=TABLE):
         (TABLE, "{stance: cabinet, region: top, at: {xy: [0, 0], z: 1}}",
          "objects.table.at.z: unknown key; known are xy, yaw"),
         ("  block: {item: block}", "{item: block, at: {xy: [0, 0]}}",
-         "objects.block.at: is only for furniture; 'block' is an item"),
+         "objects.block.at: is only for furniture; the object is an item"),
         ("  h1: {hand: panda_hand}", "{hand: panda_hand, at: {xy: [0, 0]}}",
-         "objects.h1.at: is only for furniture; 'h1' is a hand"),
+         "objects.h1.at: is only for furniture; the object is a hand"),
     ],
 )  # fmt: skip
 def test_a_faulty_place_is_named_with_its_line_and_key(old, new, what, small_text, tmp_path):

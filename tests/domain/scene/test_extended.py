@@ -168,7 +168,13 @@ FAULTS = {
     "missing file": ("base.yaml", "bas.yaml", "child", "extends", "extends: {}/bas.yaml: no such"),
     "a folder": ("base.yaml", ".", "child", "extends", "extends: {}: is a folder"),
     "no name": ("base.yaml", "", "child", "extends", "extends: needs the name of a scene file"),
-    "a list": ("base.yaml", "[a, b]", "child", "extends", "extends: expected a word, got a list"),
+    "a list": (
+        "base.yaml",
+        "[a, b]",
+        "child",
+        "extends",
+        "extends: needs the name of a scene file, got a list",
+    ),
     "circle": ("base.yaml", "child.yaml", "child", "extends", "is a cycle: child.yaml > child"),
     "no version": (
         "galley_scene: 1\n",
@@ -275,7 +281,7 @@ def test_faults_of_the_base_are_its_own(folder, small_text):
         ("", "base.yaml:1: is empty"),
         ("- 1\n", "base.yaml:1: needs the key 'galley_scene'"),
         ("a: *s3cret\n", "base.yaml:1:4: not valid YAML"),
-        ("a: [1\nb: 2\n", "base.yaml:1:6: not valid YAML"),
+        ("a: [1\nb: 2\n", "base.yaml:1:4: not valid YAML"),
         ("name: x\n", "base.yaml:1: needs the key 'galley_scene'"),
         ("galley_scene: 3\nnonsense: 1\n", "base.yaml:1: galley_scene: this version"),
         ("galley_scene: 1\nextends: child.yaml\n", "base.yaml:2: extends: is a cycle: child.yaml"),

@@ -32,7 +32,7 @@ FAULTS = {
         "parent: drawr",
         "parent: drawr",
         "bodies.knob.parent",
-        "unknown parent body 'drawr'; did you mean 'drawer'?",
+        "unknown value 'drawr'; did you mean 'drawer'?",
     ),
     "unknown joint": (
         "joint: hinge",
@@ -177,7 +177,7 @@ FAULTS = {
         "[[-2, 3], [-2, 2]]",
         "- {extents: [[-2",
         "bodies.floor.shapes[0].extents",
-        "three ranges",
+        "expected 3 ranges, got 2",
     ),
     "two kinds of shape": (
         "{box: [0.05, 0.06, 0.10]}",
@@ -186,7 +186,13 @@ FAULTS = {
         "items.block.shapes[0]",
         "exactly one",
     ),
-    "no shapes": ("- {box: [0.05, 0.06, 0.10]}", "[]", "    shapes:\n      []", "", "one shape"),
+    "no shapes": (
+        "- {box: [0.05, 0.06, 0.10]}",
+        "[]",
+        "    shapes:\n      []",
+        "items.block.shapes",
+        "expected at least 1 entries, got 0",
+    ),
     "nothing to touch": (
         "{box: [0.05, 0.06, 0.10]}",
         "{box: [0.05, 0.06, 0.10], collision: false}",
@@ -243,7 +249,13 @@ FAULTS = {
         "regions.top.surface[0].x",
         "wider than 0",
     ),
-    "region of no kind": ("    volume: [[-0.3", "    #", "inside:\n", "regions.inside", "either"),
+    "region of no kind": (
+        "    volume: [[-0.3",
+        "    #",
+        "inside:\n",
+        "regions.inside",
+        "needs exactly one of surface, volume",
+    ),
     "reserved body": ("  floor:", "  world:", "  world:", "bodies.world", "reserved"),
     "reserved item": (
         "\n  block:\n    mass",
@@ -452,7 +464,7 @@ def test_files_that_can_not_be_read(tmp_path):
             "      - {box: [0.05, 0.06, 0.10]}\n",
             "      - {box: [0.05, 0.06, 0.10]}\n" * 3000,
             "    shapes:\n      - {box: [0.05",
-            "items.block.shapes: has 3000 shapes, at most 1000 are allowed in a body",
+            "items.block.shapes: expected at most 1000 entries, got 3000",
         ),
     ],
 )

@@ -47,14 +47,17 @@ def test_a_file_is_looked_for_beside_the_scene_that_names_it(small_text, tmp_pat
     [
         (None, ["scene.yaml:{}: items.block.grasps: {}/block.yaml: no such file"]),
         ("", ["block.yaml:1: is empty"]),
-        ("top: {width: 0.05}\n", ["block.yaml:1: expected a list, got a mapping"]),
+        (
+            "top: {width: 0.05}\n",
+            ["block.yaml:1: items.block.grasps: expected a list, got a mapping"],
+        ),
         ("- s3cret\n", ["block.yaml:1: needs the key 'width'"]),
-        ("- [s3cret\n", ["block.yaml:1:10: not valid YAML"]),
+        ("- [s3cret\n", ["block.yaml:1:3: not valid YAML"]),
         (
             GRASPS.replace("0.06", "0.09").replace("name: top", "nam: top"),
             [
-                "block.yaml:1: [0].nam: unknown key; did you mean 'name'?",
-                "block.yaml:4: [1].width: must be at most 0.08, got 0.09",
+                "block.yaml:1: items.block.grasps[0].nam: unknown key; did you mean 'name'?",
+                "block.yaml:4: items.block.grasps[1].width: must be at most 0.08, got 0.09",
             ],
         ),
     ],
@@ -74,7 +77,7 @@ def test_a_faulty_file_is_named_with_its_line(content, faults, small_text, tmp_p
     ("value", "what"),
     [
         ("null", "expected a list, got 'null'"),
-        ("''", "needs a list of grasps, or the name of a file with one"),
+        ("''", "{}: is a folder, expected a file"),
         (".", "{}: is a folder, expected a file"),
         ("{name: top}", "expected a list, got a mapping"),
     ],
@@ -97,4 +100,4 @@ def test_a_fault_of_the_file_and_of_the_scene_come_together(small_text, tmp_path
     one, other = (str(error) for error in caught.value.errors)
     assert one.startswith(f"{file}:")
     assert "regions.top.body" in one
-    assert other == f"{tmp_path}/block.yaml:1: [0].xyz: expected 3 numbers, got 2"
+    assert other == f"{tmp_path}/block.yaml:1: items.block.grasps[0].xyz: expected 3 numbers, got 2"

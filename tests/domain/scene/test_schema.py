@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import galley
 from galley.domain.errors import BadInput
-from galley.domain.scene.format import scene_schema
 from galley.domain.scene.reader import load_scene
+from galley.domain.scene.schema import scene_schema
 from galley.tests.effort import examples
 
 ROOT = Path(galley.__file__).parent

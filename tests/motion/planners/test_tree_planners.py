@@ -1,9 +1,8 @@
-"""RRT and RRT-Connect in a plane with a wall and a gap, against an independent fine check."""
+"""The baseline RRT in a plane with a wall and a gap, against an independent fine check."""
 
 import numpy as np
 import pytest
 
-from galley.bench.motion.python_rrt import RRTConnect, shortcut
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import rotation_about, transform
 from galley.motion.path import Path
@@ -37,24 +36,15 @@ def touches_wall(path):
     return False
 
 
-def connect(free, goals=GOAL, seed=0, iterations=3000, start=START):
-    planner = RRTConnect(radius=0.2, iterations=iterations)
-    return planner.plan(space(), free, start, np.atleast_2d(goals), np.random.default_rng(seed))
-
-
 def rrt(free, goals=GOAL, seed=0, iterations=5000, region=None, start=START):
     planner = RRT(radius=0.1, iterations=iterations)
     goals = np.atleast_2d(goals) if len(goals) else NO_GOALS
     return planner.plan(space(), free, start, region, goals, np.random.default_rng(seed))
 
 
-PLANNERS = pytest.mark.parametrize("plan", [connect, rrt])
-
-
-@PLANNERS
 @pytest.mark.parametrize("seed", range(6))
-def test_a_path_leads_through_the_gap_from_start_to_goal(plan, seed):
-    path = plan(wall, seed=seed)
+def test_a_path_leads_through_the_gap_from_start_to_goal(seed):
+    path = rrt(wall, seed=seed)
     assert isinstance(path, Path)
     np.testing.assert_array_equal(path.start, START)
     np.testing.assert_array_equal(path.end, GOAL)
@@ -62,50 +52,30 @@ def test_a_path_leads_through_the_gap_from_start_to_goal(plan, seed):
     assert ((path.waypoints >= 0) & (path.waypoints <= 1)).all()
 
 
-@PLANNERS
-def test_the_same_seed_gives_the_same_path_and_another_seed_another(plan):
-    a, b, c = plan(wall, seed=3), plan(wall, seed=3), plan(wall, seed=4)
+def test_the_same_seed_gives_the_same_path_and_another_seed_another():
+    a, b, c = rrt(wall, seed=3), rrt(wall, seed=3), rrt(wall, seed=4)
     np.testing.assert_array_equal(a.waypoints, b.waypoints)
     assert a.waypoints.shape != c.waypoints.shape or (a.waypoints != c.waypoints).any()
 
 
-@PLANNERS
-def test_a_wall_without_a_gap_is_a_budget_failure_that_says_how_often(plan):
-    failure = plan(closed, iterations=300)
+def test_a_wall_without_a_gap_is_a_budget_failure_that_says_how_often():
+    failure = rrt(closed, iterations=300)
     assert isinstance(failure, Failure)
     assert failure.kind is FailureKind.BUDGET
     assert failure.numbers["iterations"] == 300
     assert failure.certificate is None, "running out of tries proves nothing"
 
 
-@PLANNERS
-def test_a_start_in_collision_is_blocked(plan):
-    failure = plan(wall, start=np.array([0.5, 0.2]))
+def test_a_start_in_collision_is_blocked():
+    failure = rrt(wall, start=np.array([0.5, 0.2]))
     assert isinstance(failure, Failure)
     assert failure.kind is FailureKind.BLOCKED
 
 
-def test_goals_that_are_all_in_collision_are_blocked():
-    failure = connect(wall, goals=np.array([[0.5, 0.1], [0.5, 0.2]]))
-    assert isinstance(failure, Failure)
-    assert failure.kind is FailureKind.BLOCKED
-
-
-def test_a_goal_in_collision_is_left_out_where_another_is_free():
-    path = connect(wall, goals=np.array([[0.5, 0.1], GOAL]))
-    np.testing.assert_array_equal(path.end, GOAL)
-
-
-@PLANNERS
-def test_the_nearest_or_any_of_several_goals_ends_the_path(plan):
+def test_the_nearest_or_any_of_several_goals_ends_the_path():
     goals = np.array([[0.2, 0.2], [0.9, 0.9]])
-    path = plan(wall, goals=goals)
+    path = rrt(wall, goals=goals)
     assert any((path.end == goal).all() for goal in goals)
-
-
-def test_a_free_straight_line_is_taken_at_once():
-    path = connect(wall, goals=np.array([0.3, 0.9]))
-    np.testing.assert_array_equal(path.waypoints, [START, [0.3, 0.9]])
 
 
 def test_edges_of_the_rrt_are_no_longer_than_its_radius():
@@ -165,40 +135,3 @@ def test_an_orientation_that_is_never_met_is_a_budget_failure():
     assert isinstance(
         rrt(lambda q: True, goals=NO_GOALS, region=free_orientation, iterations=500), Path
     )
-
-
-# -- shortcutting ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_shortcut_path_is_never_longer_keeps_its_ends_and_stays_free(seed):
-    path = connect(wall, seed=seed)
-    rng = np.random.default_rng(seed)
-    short = shortcut(path, space(), wall, rng)
-    assert short.length <= path.length + 1e-12
-    np.testing.assert_array_equal(short.start, path.start)
-    np.testing.assert_array_equal(short.end, path.end)
-    assert not touches_wall(short)
-
-
-def test_a_detour_in_the_open_becomes_the_straight_line():
-    zigzag = Path("arm", np.array([[0.1, 0.1], [0.3, 0.6], [0.2, 0.7], [0.1, 0.9]]))
-    short = shortcut(zigzag, space(), wall, np.random.default_rng(0))
-    np.testing.assert_array_equal(short.waypoints, [[0.1, 0.1], [0.1, 0.9]])
-
-
-def test_a_path_about_a_wall_comes_near_the_shortest():
-    """Round the lower corners of the gap: |start - (0.45, 0.8)| + 0.1 + |(0.55, 0.8) - goal|."""
-    best = 2 * np.hypot(0.35, 0.3) + 0.1
-    path = connect(wall, seed=1)
-    short = shortcut(path, space(), wall, np.random.default_rng(1), tries=300)
-    assert best - 0.02 <= short.length <= 1.1 * best
-
-
-@pytest.mark.parametrize(
-    "points", [[[0.2, 0.2]], [[0.2, 0.2], [0.2, 0.2]], [[0.2, 0.2], [0.3, 0.3]]]
-)
-def test_paths_with_nothing_to_shorten_come_back(points):
-    short = shortcut(Path("arm", np.array(points)), space(), wall, np.random.default_rng(0))
-    np.testing.assert_array_equal(short.start, points[0])
-    np.testing.assert_array_equal(short.end, points[-1])

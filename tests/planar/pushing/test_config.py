@@ -48,8 +48,8 @@ def test_vertices_may_stand_in_the_file_itself(tmp_path):
     ("text", "line", "named"),
     [
         ("mass: 1\nmas: 2\n", 2, "mas: unknown key; did you mean 'mass'"),
-        ("mass: 1\ncontact_stiffness: -5\n", 2, "contact_stiffness: must be a number from 0"),
-        ("mass: 0\n", 1, "mass: must be a number greater than 0"),
+        ("mass: 1\ncontact_stiffness: -5\n", 2, "contact_stiffness: must be at least 0, got -5"),
+        ("mass: 0\n", 1, "mass: must be greater than 0, got 0"),
         ("friction: .inf\n", 1, "friction: must be a finite number"),
         ("substeps: 2.5\n", 1, "whole number"),
         ("arm:\n  links: [0.1]\n  lenght: 3\n", 3, "arm.lenght: unknown key"),

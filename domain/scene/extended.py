@@ -1,0 +1,158 @@
+"""The YAML of a scene file, merged with that of the files that it extends.
+
+A file's entries override those of the same name. Files are merged as YAML nodes before anything is
+read; each node keeps its file and line, for messages and for files beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from galley.domain.errors import BadInput, closest_match, did_you_mean
+from galley.domain.scene.schema import MERGED, VERSION, SceneFile
+from galley.domain.shipped import shipped_file
+from galley.domain.yaml_models import At, YamlFile, described, is_null, mapped
+
+
+def merged(path: str | Path) -> YamlFile:
+    """A scene file with the entries of all that it extends, and the grasps of files of their own.
+
+    Raises:
+        BadInput: a file of the chain is missing, not YAML, of another format version, or repeated.
+    """
+    chain = _chain(path)
+    file, node = chain[0], chain[-1].root
+    for own in reversed(chain[:-1]):
+        node = _merge(file, node, own.root, (), MERGED)
+        for name, section in file.pairs(own.root, ()).items():
+            removed = file.pairs(section[1], (name,)).items()
+            file.removed |= {entry: key for entry, (key, value) in removed if is_null(value)}
+
+    def item(name: str, entry: yaml.Node) -> yaml.Node:
+        return mapped(entry, lambda key, value: _grasps(file, ("items", name, key), value))
+
+    file.root = mapped(
+        node, lambda section, each: mapped(each, item) if section == "items" else each
+    )
+    return file
+
+
+def beside(node: yaml.Node) -> Path:
+    """The file that a node names, relative to its own file."""
+    return Path(node.start_mark.name).parent / str(node.value)
+
+
+def _grasps(file: YamlFile, at: At, node: yaml.Node) -> yaml.Node:
+    """The value of an item's key; of ``grasps``, what stands in the file that it names.
+
+    After an error, none.
+    """
+    if at[-1] != "grasps" or not isinstance(node, yaml.ScalarNode) or is_null(node):
+        return node
+    found = _linked(file, at, node, beside(node), ("width",))
+    if found is not None:
+        return found.root
+    return yaml.SequenceNode("tag:yaml.org,2002:seq", [], node.start_mark, node.end_mark)
+
+
+def _linked(
+    file: YamlFile, at: At, node: yaml.Node, path: Path, marks: tuple[str, ...]
+) -> YamlFile | None:
+    """Another file, which a node names; None, and the error recorded, if it can't be read."""
+    try:
+        found = YamlFile(path, marks)
+    except BadInput as bad:
+        for error in bad.errors:
+            if error.line is None:  # of the whole file: report where it is named
+                file.fault(at, f"{error.file}: {error.what}", node)
+            else:
+                file.errors.append(error)
+        return None
+    found.errors = file.errors
+    return found
+
+
+def _chain(path: str | Path) -> list[YamlFile]:
+    """The file, the file it extends, and so on; they share their errors."""
+    chain = [YamlFile(path)]
+    while True:
+        own = chain[-1]
+        top = own.pairs(own.root, ())
+        _check_version(own, top)
+        meant = next((n for n in top if closest_match(n, SceneFile.model_fields) == "extends"), "")
+        if not meant:
+            return chain
+        key, node = top[meant]
+        if not isinstance(node, yaml.ScalarNode) or is_null(node) or not node.value:
+            what = f"needs the name of a scene file, got {described(node)}"
+            own.fault(("extends",), what, key)
+            raise chain[0].bad_input()
+        base = shipped_file(node.value, Path(node.start_mark.name).parent)
+        found = None
+        if any(_same_file(base, each.path) for each in chain):
+            cycle = " > ".join(each.name for each in (*(each.path for each in chain), base))
+            own.fault(("extends",), f"is a cycle: {cycle}", key)
+        else:
+            found = _linked(own, ("extends",), key, base, ("galley_scene",))
+        if found is None:  # else its missing keys would be reported too
+            raise chain[0].bad_input()
+        chain.append(found)
+
+
+def _check_version(file: YamlFile, top: Mapping[str, tuple[yaml.Node, yaml.Node]]) -> None:
+    """Only the version is looked at first: another one may have other keys.
+
+    Raises:
+        BadInput: it is another one, or the document is no mapping.
+    """
+    if not isinstance(file.root, yaml.MappingNode):
+        file.read(SceneFile)
+    if "galley_scene" not in top:
+        file.fault((), "needs the key 'galley_scene'")
+    elif not re.fullmatch(rf"{VERSION}(\.0*)?", str(top["galley_scene"][1].value)):
+        file.fault(("galley_scene",), f"this version of Galley reads scene format {VERSION}")
+        raise file.bad_input()
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.resolve() == other.resolve()
+    except (OSError, RuntimeError, ValueError):  # cyclic links, a NUL
+        return False
+
+
+def _merge(
+    file: YamlFile, base: yaml.Node, own: yaml.Node, at: At, merging: Mapping[str, Any]
+) -> yaml.Node:
+    """The entries of ``base``, overridden by those of ``own``; null removes an entry.
+
+    Args:
+        file: for errors. base, own: mappings. at: their path.
+        merging: the entries that are merged in turn, with the same of each.
+    """
+    pairs, given = file.pairs(base, at), file.pairs(own, at)
+    for name, (key, value) in given.items():
+        meant = "" if name in pairs else closest_match(name, merging) or ""
+        if meant and meant not in given:
+            file.fault((*at, name), f"unknown key; did you mean '{meant}'?", key)
+            name = meant
+        if at and is_null(value):
+            if name not in pairs:
+                hint = did_you_mean(name, tuple(pairs))
+                what = f"removes nothing: the extended file has no '{name}'{hint}"
+                file.fault((*at, name), what, key)
+            pairs.pop(name, None)
+            continue
+        if name in merging and isinstance(value, yaml.MappingNode):
+            empty = yaml.MappingNode(value.tag, [], value.start_mark, value.end_mark)
+            _, below = pairs.get(name, (key, empty))
+            if not isinstance(below, yaml.MappingNode):
+                continue  # it will be reported
+            value = _merge(file, below, value, (*at, name), merging[name])
+        pairs[name] = (key, value)
+    return yaml.MappingNode(own.tag, list(pairs.values()), own.start_mark, own.end_mark)
