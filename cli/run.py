@@ -103,9 +103,6 @@ def command(options: Options) -> int:
             f"--planner {planner} needs --checker kernel; "
             "in PyBullet the baseline RRT plans: --planner rrt"
         )
-    if options.execute != "physics" and (options.noise or options.fault):
-        named = "--noise" if options.noise else "--fault"
-        raise argparse.ArgumentTypeError(f"{named} needs --execute physics")
     from galley.cli.common.progress import Printer
     from galley.engine import record_run
     from galley.execution.disturbance.noise import parse_noise

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from galley.cli.common.arguments import Count, FrameRate, Height, Positive, Seed
 from galley.cli.common.options import option
-from galley.domain.shipped import KITCHEN, shipped_file
+from galley.domain.shipped import shipped_file
 
 Optimizer = Literal["smooth", "time-optimal", "shortest", "none"]
 
@@ -43,12 +43,8 @@ class TaskFiles:
     problem: Path | None = option(None, "PDDL problem (default: sugar and spam)", "FILE")
 
     def paths(self) -> dict[str, Any]:
-        """The files, found by bare names too; by default the kitchen's."""
-        return {
-            "scene": shipped_file(self.scene or KITCHEN / "kitchen.yaml"),
-            "domain": shipped_file(self.domain or KITCHEN / "kitchen.pddl"),
-            "problem": shipped_file(self.problem or KITCHEN / "task.pddl"),
-        }
+        """The files that are given, found by bare names too."""
+        return {name: shipped_file(path) for name, path in vars(self).items() if path is not None}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,14 +92,21 @@ def load_config(path: str | Path) -> PushConfig:
     if "vertices" in values:
         values["shape"] = Polygon(np.array(values.pop("vertices")))
     elif "shape" in values:
-        name = values["shape"]
-        beside = shipped_file(name, file.path.parent)
-        values["shape"] = shape(name) if name in SHAPES else load_outline(beside)
+        values["shape"] = outline(values["shape"], file.path.parent)
     try:
         return PushConfig(**values)
     except ValueError as error:  # what concerns the whole: substeps, a goal beyond the table
         file.fault((str(error).split(" = ")[0],), str(error))
         raise file.bad_input() from None
+
+
+def outline(name: str, folder: Path = Path()) -> Polygon:
+    """A shipped outline by its name, or that of a file in a folder.
+
+    Raises:
+        BadInput: as ``load_outline``. ValueError: it is neither; the message has the names.
+    """
+    return shape(name) if _shape(name) in SHAPES else load_outline(shipped_file(name, folder))
 
 
 def load_outline(path: str | Path) -> Polygon:

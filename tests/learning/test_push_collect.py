@@ -142,7 +142,7 @@ def test_the_mouse_keeps_what_has_ended(tmp_path, monkeypatch):
     [
         (("replay", "nowhere"), "nowhere: has no demonstrations"),
         (("collect", "--demonstrator", "planned", "--pixels", 20), "96 to 480 pixels"),
-        (("collect", "--demonstrator", "planned", "--shape", "Q"), "'Q' must be one of"),
+        (("collect", "--demonstrator", "planned", "--shape", "Q"), "'Q': must be one of"),
     ],
     ids=["folder", "pixels", "shape"],
 )

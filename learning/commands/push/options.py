@@ -38,19 +38,13 @@ class Table:
             BadInput: a bad file. argparse.ArgumentTypeError: no such shape.
         """
         from galley.planar.pushing.config import PushConfig
-        from galley.planar.pushing.config_file import load_config, load_outline
-        from galley.planar.pushing.shapes import SHAPES, shape
+        from galley.planar.pushing.config_file import load_config, outline
 
         config = PushConfig() if self.config is None else load_config(self.config)
-        name = self.shape
-        if name is None:
+        if self.shape is None:
             return config
-        if name not in SHAPES and Path(name).suffix not in (".yaml", ".yml"):
-            known = ", ".join(SHAPES)
-            raise argparse.ArgumentTypeError(
-                f"argument --shape: '{name}' must be one of {known}, or a .yaml file of vertices"
-            )
-        return replace(config, shape=shape(name) if name in SHAPES else load_outline(name))
+        with usage("--shape"):
+            return replace(config, shape=outline(self.shape))
 
 
 def demonstrator_option(**more: str) -> Any:

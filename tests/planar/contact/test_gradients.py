@@ -153,7 +153,7 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch):
 
     find = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name: None if name == "jax" else find(name))
-    with pytest.raises(ImportError, match=r"needs jax: pip install 'galley-tamp\[contact\]'"):
+    with pytest.raises(ImportError, match=r"needs jax: pip install 'galley-tamp\[planar\]'"):
         planar.__getattr__("simulate")
 
 
