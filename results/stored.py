@@ -250,7 +250,7 @@ def read_recorded(path: Path | str, scene_file: Path | str | None = None) -> Rec
         raise BadInput.one(file, what)
     motions = tuple(_alone(Trajectory(*curve)) for curve in archive.curves)
     _check_groups(file, motions, robot)
-    complete = archive.columns.version > 1 and "phase" in archive.columns.arrays
+    complete = archive.version > 1 and "phase" in archive.arrays
     start, lines = initial_state(scene), ("",) * len(motions)
     if not complete:
         states = tuple(_with_start(robot, start, motion) for motion in motions)

@@ -8,7 +8,6 @@ One format for a single trajectory (``Trajectory.save``) and for the many of a r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +24,17 @@ _SHORTEST = 0.99e-9  # s, of a piece: 1 ns, less rounding
 _FARTHEST = 1e9  # m or rad, of a piece's terms: sums of larger ones are all rounding
 
 
-@dataclass(frozen=True)
-class Archive:
-    """The contents of a file.
+class Archive(Columns):
+    """The columns of a file, with its trajectories; ``version`` is one of ``READABLE``.
 
     Attributes:
         curves: group, breaks (n + 1,) and coefficients (n, d + 1, k) of each trajectory.
-        columns: every array of the file, and its version: one of ``READABLE``.
     """
 
-    curves: tuple[tuple[str, Array, Array], ...]
-    columns: Columns
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(path, "store_version", *READABLE)
+        groups = self.texts("group", (None,)).tolist()
+        self.curves = tuple((group, *_curve(k, self)) for k, group in enumerate(groups))
 
 
 def write_archive(
@@ -68,10 +67,7 @@ def read_archive(path: Path | str) -> Archive:
         BadInput: no such file, another format or version, or invalid trajectories.
     """
     with told(path, "holds no trajectories"):
-        columns = Columns(path, "store_version", *READABLE)
-        groups = columns.texts("group", (None,)).tolist()
-        curves = tuple((group, *_curve(k, columns)) for k, group in enumerate(groups))
-    return Archive(curves, columns)
+        return Archive(path)
 
 
 def _curve(k: int, columns: Columns) -> tuple[Array, Array]:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.columns import Columns, told
+from galley.domain.columns import told
 from galley.domain.errors import BadInput
-from galley.domain.frames import Array
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
-from galley.motion.trajectory.archive import read_archive, write_archive
+from galley.motion.trajectory.archive import Archive, read_archive, write_archive
 from galley.motion.trajectory.trajectory import Trajectory
 
 
@@ -46,36 +45,35 @@ def load_motions(path: Path | str) -> tuple[Motion, ...]:
             1, which lacks the attachments.
     """
     archive = read_archive(path)
-    columns = archive.columns
-    if columns.version < 2:
+    if archive.version < 2:
         raise BadInput.one(path, "was written by an older version and lacks what the hand holds")
-    if "phase" not in columns.arrays:
+    if "phase" not in archive.arrays:
         raise BadInput.one(path, "holds a trajectory without the motion that it belongs to")
     with told(path, "holds no motions"):
-        return _motions(archive.curves, columns)
+        return _motions(archive)
 
 
-def _motions(curves: tuple[tuple[str, Array, Array], ...], columns: Columns) -> tuple[Motion, ...]:
-    count = len(curves)
-    phases = columns.texts("phase", (count,)).tolist()
-    indices = columns.whole("action_index", (count,)).tolist()
+def _motions(archive: Archive) -> tuple[Motion, ...]:
+    count = len(archive.curves)
+    phases = archive.texts("phase", (count,)).tolist()
+    indices = archive.whole("action_index", (count,)).tolist()
     attachments: list[list[Attachment]] = [[] for _ in range(count)]
     allowed: list[set[tuple[str, str]]] = [set() for _ in range(count)]
-    for k, kind, name in columns.texts("attachment", (None, 3)).tolist():
+    for k, kind, name in archive.texts("attachment", (None, 3)).tolist():
         attachments[_index("attachment", k, count)].append(Attachment(kind, name))
-    for k, a, b in columns.texts("allowed", (None, 3)).tolist():
+    for k, a, b in archive.texts("allowed", (None, 3)).tolist():
         allowed[_index("allowed", k, count)].add((a, b))
     return tuple(
         Motion(
             action_index=indices[k],
             phase=phases[k],
             group=curve[0],
-            path=JointPath(curve[0], columns.real(f"{k}_waypoints")),
+            path=JointPath(curve[0], archive.real(f"{k}_waypoints")),
             trajectory=Trajectory(*curve),
             attachments=tuple(attachments[k]),
             allowed=frozenset(allowed[k]),
         )
-        for k, curve in enumerate(curves)
+        for k, curve in enumerate(archive.curves)
     )
 
 
