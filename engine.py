@@ -1,8 +1,8 @@
 """The pipeline as functions: load, solve, execute, judge, film, report (docs/python.md).
 
-Each returns a value that the next one takes. They compose the other folders and define no
-algorithm; nothing is written unless a path is given. ``python engine.py`` is the same as the
-console script ``galley``.
+Each returns a value that the next one takes (``galley.stages``). They compose the other folders and
+define no algorithm; nothing is written unless a path is given. ``record_run`` is all of them, into
+a folder: ``galley run``. ``python engine.py`` is the same as the console script ``galley``.
 """
 
 from __future__ import annotations

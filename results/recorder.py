@@ -26,7 +26,7 @@ class ReportRecorder(Relay):
     def __init__(
         self, report: Report, folder: Path | str | None = None, listener: Listener | None = None
     ) -> None:
-        super().__init__(listener or Listener())
+        super().__init__(Listener() if listener is None else listener)
         self.report, self.folder = report, None if folder is None else Path(folder)
 
     def finished(self, result: Any) -> None:
