@@ -80,7 +80,7 @@ def read_bytes(path: Path | str, largest: int = MAX_FILE_BYTES) -> bytes:
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size  # 0: a pipe or device, it may be endless
             most = largest if size else min(largest, MAX_FILE_BYTES)
-            data = stream.read(min(size or most, most) + 1)
+            data = stream.read((size or most) + 1) if size <= most else b""
     except FileNotFoundError:
         raise BadInput.one(path, f"no such file{did_you_mean_file(path)}") from None
     except IsADirectoryError:

@@ -200,14 +200,14 @@ def read_parts(path: Path | str) -> list[MeshPart]:
     pictures: dict[str, NDArray[np.uint8]] = {}  # many materials may share one
     for part in reversed(_loaded(Path(path), materials=True)):
         drawn = MeshPart(part["vertices"], part["faces"], part.get("vertex_normals"))
-        visual = part.get("visual")
-        if visual is not None and visual.material.name is not None:  # else a default
-            color, image = visual.material.kwargs.get("kd", 1.0), visual.material.image
-            file = "" if image is None else image.info.get("file_path")
-            if file and file not in pictures:
+        if (visual := part.get("visual")) is not None:
+            image, color = visual.material.image, visual.material.kwargs.get("kd")
+            file = None if image is None else image.info.get("file_path")
+            if file is not None and file not in pictures:
                 pictures[file] = np.asarray(image.convert("RGB"))
-            texture = pictures.get(file)
-            drawn = replace(drawn, color=color * np.ones(3), uvs=visual.uv, texture=texture)
+            if file is not None or color is not None:  # else it is trimesh's own
+                color, texture = np.array(color or [1.0] * 3)[:3], pictures.get(file)
+                drawn = replace(drawn, color=color, uvs=visual.uv, texture=texture)
         parts.append(drawn)
     return parts
 

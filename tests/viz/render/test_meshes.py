@@ -64,8 +64,9 @@ def test_shapes_have_their_volumes_and_face_outwards(
         lambda side: " ".join(f"{word}//" for word in side.split()),
         lambda side: " ".join(str(int(word) - 9) for word in side.split()),  # counted from the end
         lambda side: " ".join(f"{word}//1" for word in side.split()),
+        lambda side: " ".join(f"{word}/1" for word in side.split()),
     ],
-    ids=["plain", "slashes", "negative", "normals"],
+    ids=["plain", "slashes", "negative", "normals", "uvs"],
 )
 def test_cubes_are_read_however_they_are_written(corners: object, tmp_path: Path) -> None:
     assert callable(corners)
@@ -75,7 +76,7 @@ def test_cubes_are_read_however_they_are_written(corners: object, tmp_path: Path
         corners(side) if k == 1 or corners(side)[-2:] != "/1" else side
         for k, side in enumerate(SIDES)
     ]
-    path.write_text(CUBE + "vn 0 0 1\n" + "".join(f"f {side}\n" for side in sides))
+    path.write_text(CUBE + "vn 0 0 1\nvt 0 0\n" + "".join(f"f {side}\n" for side in sides))
     mesh, own = read_visual(path)
     assert not own
     assert len(mesh.triangles) == 12
