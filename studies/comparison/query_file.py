@@ -12,14 +12,24 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen, rotation_rpy, transform
 from galley.domain.shipped import shipped_file
 from galley.domain.state import State, initial_state
-from galley.domain.yaml_models import At, FileModel, Length, Number, Triple, Word, YamlFile, unknown
+from galley.domain.yaml_models import (
+    At,
+    FileModel,
+    Length,
+    Number,
+    Triple,
+    Word,
+    YamlFile,
+    unknown,
+    version,
+)
 from galley.motion.planners.planning import goal_configurations, in_collision
 from galley.robots.model import JointGroup
 from galley.skills.manipulation.grasps import grasps_of
@@ -28,12 +38,6 @@ from galley.studies.comparison.queries import ArmQuery, arm_view, stands_free, w
 VERSION = 1
 _TOLERANCE = 1e-9  # beyond a limit
 _OPEN = 0.04  # m, a finger's range
-
-
-def _version(number: float) -> float:
-    if number != VERSION:
-        raise ValueError(f"this version of Galley reads query format {VERSION}")
-    return number
 
 
 class _HandPose(FileModel):
@@ -62,7 +66,7 @@ class _Holding(FileModel):
 
 
 class _Query(FileModel):
-    galley_query: Annotated[Number, AfterValidator(_version)]
+    galley_query: Annotated[Number, version(VERSION)]
     goal: _Configuration
     scene: Word | None = None
     base: Triple | None = None
