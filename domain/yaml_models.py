@@ -152,16 +152,6 @@ class FileModel(BaseModel):
             raise ValueError(f"needs exactly one of {', '.join(self.one_of)}, has {count}")
         return self
 
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        found = handler(schema)
-        if cls.one_of:
-            whole = handler.resolve_ref_schema(found)
-            whole["oneOf"] = [{"required": [key]} for key in cls.one_of]
-        return found
-
     @property
     def which(self) -> str:
         """The one key of ``one_of`` that the file gives."""
@@ -199,6 +189,17 @@ def named(section: str) -> Any:
     return AfterValidator(check)
 
 
+def version(known: int) -> Any:
+    """A check of the version of a format."""
+
+    def check(number: float) -> float:
+        if number != known:
+            raise ValueError(f"this version of Galley reads format {known}, got {number:g}")
+        return number
+
+    return AfterValidator(check)
+
+
 def one_of(known: Collection[str]) -> Any:
     """A check that a word is one of several."""
     return AfterValidator(lambda word: _checked_name(word, known))
@@ -217,6 +218,12 @@ class Draft7(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         """Never."""
         return False
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> dict[str, Any]:
+        """With the keys of which exactly one must stand."""
+        keys = getattr(schema["cls"], "one_of", ())
+        choice = {"oneOf": [{"required": [key]} for key in keys]} if keys else {}
+        return {**super().model_schema(schema), **choice}
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> dict[str, Any]:
         """That of what is not None, which says that a key is absent."""

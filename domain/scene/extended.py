@@ -84,10 +84,12 @@ def _chain(path: str | Path) -> list[YamlFile]:
         own = chain[-1]
         top = own.pairs(own.root, ())
         _check_version(own, top)
-        meant = next((n for n in top if closest_match(n, SceneFile.model_fields) == "extends"), "")
-        if not meant:
+        known = SceneFile.model_fields
+        misspelt = (n for n in top if n not in known and closest_match(n, known) == "extends")
+        name = "extends" if "extends" in top else next(misspelt, "")
+        if not name:
             return chain
-        key, node = top[meant]
+        key, node = top[name]
         if not isinstance(node, yaml.ScalarNode) or is_null(node) or not node.value:
             what = f"needs the name of a scene file, got {described(node)}"
             own.fault(("extends",), what, key)
@@ -137,7 +139,8 @@ def _merge(
     """
     pairs, given = file.pairs(base, at), file.pairs(own, at)
     for name, (key, value) in given.items():
-        meant = "" if name in pairs else closest_match(name, merging) or ""
+        strange = name not in pairs and name not in merging
+        meant = closest_match(name, merging) if strange and merging else None
         if meant and meant not in given:
             file.fault((*at, name), f"unknown key; did you mean '{meant}'?", key)
             name = meant

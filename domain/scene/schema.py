@@ -117,7 +117,9 @@ _FreeKey = Annotated[
 _ItemKey = Annotated[_FreeKey, AfterValidator(_not_a_body)]
 
 
-class _Posed(FileModel):
+class Posed(FileModel):
+    """A pose, in the frame that its use says."""
+
     xyz: Triple = about("position, m", (0.0, 0.0, 0.0))
     rpy: Triple = about("rotation about the fixed x, then y, then z, rad", (0.0, 0.0, 0.0))
 
@@ -177,7 +179,7 @@ class RobotEntry(FileModel):
     base: BaseEntry = Field(default_factory=BaseEntry)
 
 
-class ShapeEntry(_Posed):
+class ShapeEntry(Posed):
     """One of extents, box, cylinder, sphere, mesh, and how it looks."""
 
     one_of = ("extents", "box", "cylinder", "sphere", "mesh")
@@ -223,7 +225,7 @@ class _Solid(FileModel):
     restitution: Share | None = about("0 to 1 (default: that of physics)")
 
 
-class BodyEntry(_Solid, _Posed):
+class BodyEntry(_Solid, Posed):
     """A piece of furniture; without xyz and rpy its shapes are in world coordinates."""
 
     parent: Annotated[Word, named("parents")] = about("the body that carries it", WORLD)
@@ -302,14 +304,14 @@ class HandleEntry(FileModel):
         return self
 
 
-class GraspEntry(_Posed):
+class GraspEntry(Posed):
     """The grasp frame in the item's: z points out of the hand, the fingers close along y."""
 
     name: Word
     width: _Width = needed("between the closed fingers, m")
 
 
-class ItemPose(_Posed):
+class ItemPose(Posed):
     """{on: REGION, xy: [x, y], yaw: angle}, or {xyz: ..., rpy: ...} in the world."""
 
     model_config = ConfigDict(

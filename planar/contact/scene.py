@@ -23,6 +23,7 @@ from galley.domain.yaml_models import (
     named,
     one_of,
     parameter_fields,
+    version,
 )
 from galley.planar.contact.bodies import Body2D, Contact, Points, Support, World
 from galley.planar.contact.setup import COORDINATES, Setup, Waypoints, sampled
@@ -40,12 +41,6 @@ from galley.planar.contact.shapes import (
 VERSION = 1
 _MARK = "galley_contact"
 _MOST_STEPS = 100_000
-
-
-def _version(number: float) -> float:
-    if number != VERSION:
-        raise ValueError(f"must be {VERSION}")
-    return number
 
 
 def _regular(numbers: tuple[float, ...]) -> tuple[float, ...]:
@@ -104,7 +99,7 @@ class _Cost(FileModel):
 
 
 class _Scene(FileModel):
-    galley_contact: Annotated[Number, AfterValidator(_version)]
+    galley_contact: Annotated[Number, version(VERSION)]
     h: Positive
     duration: Positive
     bodies: dict[str, _Body]

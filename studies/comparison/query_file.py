@@ -12,14 +12,25 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, frozen, rotation_rpy, transform
+from galley.domain.frames import Array, frozen
+from galley.domain.scene.schema import Posed
 from galley.domain.shipped import shipped_file
 from galley.domain.state import State, initial_state
-from galley.domain.yaml_models import At, FileModel, Length, Number, Triple, Word, YamlFile, unknown
+from galley.domain.yaml_models import (
+    At,
+    FileModel,
+    Length,
+    Number,
+    Triple,
+    Word,
+    YamlFile,
+    unknown,
+    version,
+)
 from galley.motion.planners.planning import goal_configurations, in_collision
 from galley.robots.model import JointGroup
 from galley.skills.manipulation.grasps import grasps_of
@@ -30,21 +41,10 @@ _TOLERANCE = 1e-9  # beyond a limit
 _OPEN = 0.04  # m, a finger's range
 
 
-def _version(number: float) -> float:
-    if number != VERSION:
-        raise ValueError(f"this version of Galley reads query format {VERSION}")
-    return number
-
-
-class _HandPose(FileModel):
+class _HandPose(Posed):
     """X_WT: the grasp centre between the fingertips, z out of the hand."""
 
     xyz: Triple
-    rpy: Triple = (0.0, 0.0, 0.0)
-
-    @property
-    def X_WT(self) -> Array:
-        return frozen(transform(rotation_rpy(*self.rpy), self.xyz))
 
 
 class _Configuration(FileModel):
@@ -62,7 +62,7 @@ class _Holding(FileModel):
 
 
 class _Query(FileModel):
-    galley_query: Annotated[Number, AfterValidator(_version)]
+    galley_query: Annotated[Number, version(VERSION)]
     goal: _Configuration
     scene: Word | None = None
     base: Triple | None = None
@@ -128,7 +128,7 @@ def resolve_query(read: QueryFile, kernel: SceneKernel) -> ArmQuery | Failure:
         return _query(read, kernel, chosen, np.array([query.goal.arm]))
     assert query.goal.hand is not None
     view = arm_view(kernel, chosen)
-    found = goal_configurations(kernel.world(chosen), view, query.goal.hand.X_WT)
+    found = goal_configurations(kernel.world(chosen), view, query.goal.hand.X)
     if isinstance(found, Failure):
         return found.within("goal")
     return _query(read, kernel, chosen, found)
@@ -154,7 +154,7 @@ def _free_start(read: QueryFile, kernel: SceneKernel, states: list[State]) -> St
         if start is None or start.hand is None:
             arms = state.q[None, where] if start is None else np.array([start.arm])
         else:
-            found = goal_configurations(kernel.world(state), view, start.hand.X_WT)
+            found = goal_configurations(kernel.world(state), view, start.hand.X)
             if isinstance(found, Failure):
                 blocked = blocked or str(found)
                 continue

@@ -20,7 +20,16 @@ from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import SCENARIOS, did_you_mean_file, shipped_file
-from galley.domain.yaml_models import LARGEST_FILE, FileModel, Positive, Word, YamlFile, one_of
+from galley.domain.yaml_models import (
+    LARGEST_FILE,
+    FileModel,
+    Number,
+    Positive,
+    Word,
+    YamlFile,
+    one_of,
+    version,
+)
 from galley.domain.yaml_nodes import document
 
 VERSION = 1
@@ -118,23 +127,23 @@ def _name(text: str) -> str:
     return text
 
 
-def _file(text: str, info: ValidationInfo) -> str:
+def _file(text: str, info: ValidationInfo) -> Path:
     """The file that a scenario names: beside it, else a shipped one."""
     if not text:
         raise ValueError("expected a file name, got nothing")
     path = shipped_file(text, info.context or Path())
     if not path.is_file():
         raise ValueError(f"no such file: {path}{did_you_mean_file(path)}")
-    return str(path)
+    return path
 
 
 _File = Annotated[Word, AfterValidator(_file)]
 
 
 class _ScenarioFile(FileModel):
-    galley_scenario: Annotated[Word, one_of((str(VERSION),))]
+    galley_scenario: Annotated[Number, version(VERSION)]
     name: Annotated[Word, AfterValidator(_name)]
-    says: Word
+    says: Annotated[Word, AfterValidator(lambda text: " ".join(text.split()))]
     scene: _File
     domain: _File
     problem: _File
@@ -150,17 +159,8 @@ def read_scenario(path: str | Path) -> Scenario:
     """
     file = YamlFile(path)
     found = file.read(_ScenarioFile, file.path.parent)
-    return Scenario(
-        found.name,
-        " ".join(found.says.split()),
-        Path(found.scene),
-        Path(found.domain),
-        Path(found.problem),
-        found.expect,
-        None if found.skills is None else Path(found.skills),
-        file.path,
-        file.places(),
-    )
+    given = {key: value for key, value in found if key != "galley_scenario"}
+    return Scenario(**given, file=file.path, places=file.places())
 
 
 def find_scenarios(paths: Sequence[str | Path] = ()) -> tuple[Scenario, ...]:

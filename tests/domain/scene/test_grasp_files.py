@@ -5,6 +5,7 @@ import pytest
 
 from galley.domain.errors import BadInput
 from galley.domain.scene.reader import load_scene
+from galley.domain.scene.standalone import standalone
 
 MASS = "    mass: 0.3\n"
 GRASPS = """- {name: top, width: 0.05, xyz: [0, 0, 0.03], rpy: [3.14159, 0, 0]}
@@ -32,6 +33,16 @@ def test_grasps_of_a_file_are_those_listed_in_the_scene(small_text, tmp_path):
     for one, other in zip(found, same, strict=True):
         assert (one.name, one.width) == (other.name, other.width)
         np.testing.assert_array_equal(one.X_IT, other.X_IT)
+
+
+def test_a_copy_of_the_scene_that_needs_no_other_file_holds_the_grasps(small_text, tmp_path):
+    (tmp_path / "block.yaml").write_text(GRASPS)
+    text, files = standalone(scene_with(tmp_path, small_text, "block.yaml"))
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / "scene.yaml").write_text(text)
+    grasps = load_scene(tmp_path / "copy" / "scene.yaml").item("block").grasps
+    assert [grasp.name for grasp in grasps] == ["top", "side"]
+    assert files == {}
 
 
 def test_a_file_is_looked_for_beside_the_scene_that_names_it(small_text, tmp_path):
