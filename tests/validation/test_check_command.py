@@ -183,4 +183,4 @@ def test_another_version_of_the_log_is_refused(check, stored):
     np.savez(stored / "states.npz", **columns)
     status, _, err = check(stored)
     assert status == 2
-    assert "is of version 1, expected 3" in err
+    assert "is a log of version 1, expected 3" in err
