@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import plural
-from galley.cli.common.options import argument, option
+from galley.domain.options import argument, option
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer

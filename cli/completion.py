@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from galley.cli.common.options import argument
+from galley.domain.options import argument
 
 EPILOG = """The script knows this version's commands and options: write it again after an update.
 

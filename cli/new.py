@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from galley.cli.common.options import argument
+from galley.domain.options import argument
 
 SCHEMA = "scene.schema.json"  # the first line of the template names it
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from galley.cli.common.arguments import Count, Positive, plural
-from galley.cli.common.options import argument, option
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.options import argument, option
 
 if TYPE_CHECKING:
     from galley.planning import Plan, SearchLimits, Task

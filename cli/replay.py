@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from galley.cli.common.arguments import Count, check_output
-from galley.cli.common.options import argument, option
 from galley.cli.common.progress import Printer
+from galley.domain.options import argument, option
 
 EPILOG = """examples:
   galley replay runs/task-20260101-120000               writes replay.html into the run's folder

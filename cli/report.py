@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from galley.cli.common.arguments import check_output
-from galley.cli.common.options import argument, option
+from galley.domain.options import argument, option
 
 EPILOG = """what it shows:
   The verdict and why, the plan with the times of each action, recoveries and learned constraints, a

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from galley.cli.common.arguments import Count, Index, Positive
-from galley.cli.common.options import given, group, option
+from galley.cli.common.options import given
 from galley.cli.common.shared import Motion, Optimizer, TaskFiles, optimize_option
+from galley.domain.options import group, option
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer

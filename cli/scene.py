@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from galley.cli.common.arguments import check_output
-from galley.cli.common.options import argument, option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
+from galley.domain.options import argument, option
 
 if TYPE_CHECKING:
     from galley.domain.scene.model import Binding, Item, Scene

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from galley.cli.common.arguments import Index, SampleRate, check_output
-from galley.cli.common.options import argument, option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
+from galley.domain.options import argument, option
 from galley.results.run_folder import REPORT
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from galley.cli.common.arguments import plural
-from galley.cli.common.options import argument, option
+from galley.domain.options import argument, option
 
 EPILOG = """examples:
   galley plan domain.pddl problem.pddl > task.plan

@@ -10,6 +10,7 @@
 - ``listener``: progress callbacks, silent by default
 - ``parameters``: names, units and bounds of a model's parameters, checked in one place
 - ``yaml_models``: YAML files read by pydantic models, every error at its line and column
+- ``options``: fields of a dataclass that are a command's options
 - ``columns``: checked arrays of an npz file
 - ``files``: bounded reads, atomic writes; ``collection``: pauses the garbage collector
 - ``kitchen/``: the kitchen's PDDL, scene and textures; ``scenarios/``: the other scenes;

@@ -22,7 +22,7 @@ KITCHEN = ROOT / "domain" / "kitchen"
 OUTSIDE = {"tests", "bench", "docs", "videos", "examples", "build", "dist", "runs"}
 
 # Rooms with a rule of their own; every other folder at the top is one room.
-ROOMS = ("cli.common", "learning.checkpoints")
+ROOMS = ("cli.common", "learning.checkpoints", "planar.commands", "learning.commands")
 BELOW_SKILLS = {"compiled", "domain", "robots", "collision", "motion", "optimization"}
 KITCHEN_BELOW_ENGINE = {
     *BELOW_SKILLS,
@@ -52,9 +52,11 @@ MAY_IMPORT = {
     # Options, the terminal and sweeps, for all commands.
     "cli.common": {"compiled", "domain", "engine", "results", "sweeps", "cli"},
     "learning.checkpoints": {"domain"},
-    "planar": KITCHEN_BELOW_ENGINE | {"cli.common", "gym", "learning.checkpoints", "results"},
-    "learning": KITCHEN_BELOW_ENGINE
-    | {"cli.common", "engine", "learning.checkpoints", "planar", "results", "stages"},
+    "planar": KITCHEN_BELOW_ENGINE | {"gym", "learning.checkpoints"},
+    "planar.commands": KITCHEN_BELOW_ENGINE | {"cli.common", "planar", "results"},
+    "learning": KITCHEN_BELOW_ENGINE | {"engine", "learning.checkpoints", "planar", "stages"},
+    "learning.commands": KITCHEN_BELOW_ENGINE
+    | {"cli.common", "engine", "learning", "planar", "results", "stages"},
 }
 COMPOSES = {
     "__main__",  # the entry of the command line
@@ -63,7 +65,7 @@ COMPOSES = {
     "studies",
 }  # may import what is not forbidden below
 # The kitchen stands alone: what of it may import the rooms beside it, by name.
-BESIDE = {"planar", "learning", "learning.checkpoints"}
+BESIDE = {"planar", "planar.commands", "learning", "learning.commands", "learning.checkpoints"}
 MAY_IMPORT_STUDIES = {"galley.engine"}  # ``engine.compare``
 # What executes knows nothing of plans: these parts of execution see only what lies below skills.
 EXECUTORS = {"domain", "robots", "collision", "motion", "execution"}
@@ -111,7 +113,7 @@ LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 40130, "beside": 13189, "studies": 2467, "tests": 39416, "bench": 8334}
+LINES = {"kitchen": 40135, "beside": 13192, "studies": 2468, "tests": 39411, "bench": 8334}
 
 
 @cache

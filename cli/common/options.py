@@ -1,70 +1,19 @@
-"""A command's options, declared once: a frozen dataclass, of which the parser is made.
-
-::
-
-    @dataclass(frozen=True, kw_only=True)
-    class Draw:
-        scene: Path = argument("scene file, YAML")
-        grid: Count = option(61, "N x N places")
-        colour: Literal["red", "blue"] = option("red", "of the lines")
-        legend: bool = option(True, "say what each line is")
-        film: FilmSize = group(FilmSize(fps=25), "film")
-
-is ``scene``, ``--grid N``, ``--colour {red,blue}``, ``--legend``, ``--no-legend``, and the options
-of ``FilmSize`` with another default; ``command(options: Draw)`` gets an instance. A tuple is an
-option with several values, a tuple of tuples one that may be repeated. The help has the defaults. A
-field that none of the functions here made is no option.
-"""
+"""The parser of a command, made of the dataclass of its options (``domain.options``)."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import MISSING, field, fields
+from dataclasses import fields
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from galley.cli.common.arguments import number, usage, whole
-
-REQUIRED: Any = MISSING
-"""As a default: the option must be given."""
+from galley.domain.options import REQUIRED
 
 _READ = {int: whole, float: number, Path: Path}
 _Model = TypeVar("_Model")
-
-
-def option(
-    default: Any, about: str, metavar: str | tuple[str, ...] | None = None, **how: Any
-) -> Any:
-    """A field that is an option.
-
-    Args:
-        default: of the field. A ``bool`` has a ``--no-`` option too, unless this is False.
-        about: for the help, which adds the default.
-        metavar: the value's name in the help, in place of the type's.
-        how: what ``add_argument`` shall get in place of what the type says; ``flag``, in place of
-            the field's name; ``either``, a name shared by options of which only one may be given.
-    """
-    named = {} if metavar is None else {"metavar": metavar}
-    return field(default=default, metadata={"about": about, **named, **how})
-
-
-def argument(about: str, metavar: str | None = None, default: Any = REQUIRED, **how: Any) -> Any:
-    """A field that is a positional argument; with a ``default`` it may be left out."""
-    if default is not REQUIRED:
-        how.setdefault("nargs", "?")
-    return option(default, about, metavar, flag="", **how)
-
-
-def group(defaults: Any, title: str = "") -> Any:
-    """A field that has options of its own, as a dataclass.
-
-    Args:
-        defaults: an instance of it, with the options' defaults.
-        title: they stand apart under it in the help.
-    """
-    return field(default=defaults, metadata={"title": title})
 
 
 def add_options(p: argparse._ActionsContainer, model: type[Any], defaults: Any = None) -> None:

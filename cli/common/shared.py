@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from galley.cli.common.arguments import Count, FrameRate, Height, Positive, Seed
-from galley.cli.common.options import option
+from galley.domain.options import option
 from galley.domain.shipped import shipped_file
 
 Optimizer = Literal["smooth", "time-optimal", "shortest", "none"]

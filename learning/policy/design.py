@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from galley.cli.common.options import option
+from galley.domain.options import option
 
 OBSERVATIONS = ("state", "keypoints")
 FRAMES = ("body", "world")

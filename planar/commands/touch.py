@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from galley.cli.common.arguments import Positive, SampleRate, need, usage
-from galley.cli.common.options import argument, given, group, option
+from galley.cli.common.options import given
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Animation, out_option, video_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
+from galley.domain.options import argument, group, option
 from galley.domain.parameters import Quantity, parameters
 from galley.planar.finger.model import Drag, Finger
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Positive, count, usage
-from galley.cli.common.options import given, group, option
+from galley.cli.common.options import given
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Motion
 from galley.cli.common.tables import PlainTable
+from galley.domain.options import group, option
 
 if TYPE_CHECKING:
     from galley.studies.comparison.measures import Measurements

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from rich.text import Text
 
 from galley.cli.common.arguments import Multiple
-from galley.cli.common.options import group, option
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import (
     Optimizer,
@@ -22,6 +21,7 @@ from galley.cli.common.shared import (
 )
 from galley.cli.common.study import NamedJob, Study, results_folder
 from galley.cli.common.tables import PlainTable
+from galley.domain.options import group, option
 from galley.studies.disturbances.trials import (
     FAULTS,
     KINDS,

@@ -8,15 +8,8 @@ from typing import Literal
 import pytest
 
 from galley.cli.common.arguments import Count
-from galley.cli.common.options import (
-    REQUIRED,
-    add_options,
-    argument,
-    given,
-    group,
-    option,
-    read_options,
-)
+from galley.cli.common.options import add_options, given, read_options
+from galley.domain.options import REQUIRED, argument, group, option
 
 
 @dataclass(frozen=True, kw_only=True)

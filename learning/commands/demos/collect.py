@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from galley.cli.common.arguments import Count, need, plural
-from galley.cli.common.options import group, option
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Optimizer, Seeds, TaskFiles, optimize_option
+from galley.domain.options import group, option
 from galley.learning.commands.collecting import FILES_EPILOG, Collecting, collect_command
 
 EPILOG = f"""At each step an episode has the robot's base, joints and gripper with their velocities,

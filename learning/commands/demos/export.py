@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from galley.cli.common.arguments import Index
-from galley.cli.common.options import REQUIRED, argument, option
 from galley.cli.common.progress import Printer
 from galley.domain.errors import BadInput
+from galley.domain.options import REQUIRED, argument, option
 from galley.learning.commands.collecting import Format, counts, export, open_demonstrations
 
 EPILOG = """formats (docs/demonstrations.md has them key by key):

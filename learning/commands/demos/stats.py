@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from galley.cli.common.options import argument
 from galley.cli.common.progress import Printer
+from galley.domain.options import argument
 from galley.learning.commands.collecting import array_table, counts, open_demonstrations
 
 EPILOG = """DIR is what a collect wrote, an export as parquet, or any replay buffer (zarr).

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from galley.cli.common.arguments import Height, Positive
-from galley.cli.common.options import option
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import out_option
+from galley.domain.options import option
 from galley.learning.commands.collecting import StoredOne, array_table, open_demonstrations
 
 if TYPE_CHECKING:

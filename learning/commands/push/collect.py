@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Count, need, plural
-from galley.cli.common.options import group, option
 from galley.cli.common.progress import Printer
+from galley.domain.options import group, option
 from galley.learning.commands.collecting import (
     FILES_EPILOG,
     Collecting,

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Count, Seed, need
-from galley.cli.common.options import argument, group, option
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Workers, seed_option
 from galley.cli.common.tables import PlainTable
+from galley.domain.options import argument, group, option
 from galley.learning.commands.push.options import LEARNED, episodes_option, policy_file
 from galley.planar.pushing.demonstrators import DEMONSTRATORS
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Count, plural
-from galley.cli.common.options import group
+from galley.domain.options import group
 from galley.learning.commands.push.options import (
     Film,
     Pusher,

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from galley.cli.common.arguments import Count, Positive, Seed, need, usage
-from galley.cli.common.options import option
 from galley.cli.common.shared import Animation, out_option, seed_option
 from galley.cli.common.tables import PlainTable
+from galley.domain.options import option
 from galley.planar.pushing.demonstrators import DEMONSTRATORS
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from galley.cli.common.options import group
+from galley.domain.options import group
 from galley.learning.commands.collecting import StoredOne
 from galley.learning.commands.push.options import Film
 from galley.learning.commands.push.replay import replayed

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from galley.cli.common.arguments import Count, Multiple, Positive, usage
-from galley.cli.common.options import option
+from galley.domain.options import option
 from galley.planar.commands.contact.options import (
     Results,
     Shape,

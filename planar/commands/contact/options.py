@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from galley.cli.common.arguments import Positive, need
-from galley.cli.common.options import group, option
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Animation, out_option, video_option
 from galley.domain.files import write_atomically
+from galley.domain.options import group, option
 
 if TYPE_CHECKING:
     from galley.planar.contact import Failure

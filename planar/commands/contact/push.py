@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from galley.cli.common.arguments import Multiple, Positive
-from galley.cli.common.options import option
+from galley.domain.options import option
 from galley.planar.commands.contact.options import (
     Results,
     Shape,

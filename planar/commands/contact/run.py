@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from galley.cli.common.options import argument
+from galley.domain.options import argument
 from galley.planar.commands.contact.options import Results, results_group, session
 
 EPILOG = """A scene is YAML:

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from galley.cli.common.arguments import Multiple, checked
-from galley.cli.common.options import option
+from galley.domain.options import option
 from galley.planar.commands.contact.options import (
     Results,
     friction_option,

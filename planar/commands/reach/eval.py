@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from galley.cli.common.arguments import Count, Seed, need
-from galley.cli.common.options import argument, option
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import seed_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
+from galley.domain.options import argument, option
 from galley.planar.commands.reach.train import MODEL, NEEDED
 
 EPILOG = """examples:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Count, Positive, check_output
-from galley.cli.common.options import argument, option
 from galley.domain.errors import BadInput, did_you_mean
+from galley.domain.options import argument, option
 
 if TYPE_CHECKING:
     from galley.domain.frames import Array

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from galley.cli.common.arguments import Multiple, Positive, usage
-from galley.cli.common.options import given, group, option
+from galley.cli.common.options import given
+from galley.domain.options import group, option
 
 if TYPE_CHECKING:
     from galley.planar.reach import DonutSampler

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from galley.cli.common.arguments import Count, Seed, need
-from galley.cli.common.options import option
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import out_option, seed_option
 from galley.domain.errors import BadInput
+from galley.domain.options import option
 from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from galley.cli.common.arguments import (
     plural,
     usage,
 )
-from galley.cli.common.options import given, group, option
+from galley.cli.common.options import given
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Sweep, out_option, seed_option
+from galley.domain.options import group, option
 from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
 _SHAPES = ("circle", "box", "polygon")
