@@ -197,7 +197,7 @@ def read_parts(path: Path | str) -> list[MeshPart]:
         ValueError, BadInput: as ``read_mesh``.
     """
     parts: list[MeshPart] = []
-    pictures: dict[str, NDArray[np.uint8]] = {}  # many materials may share one
+    pictures: dict[str | None, NDArray[np.uint8]] = {}  # many materials may share one
     for part in reversed(_loaded(Path(path), materials=True)):
         drawn = MeshPart(part["vertices"], part["faces"], part.get("vertex_normals"))
         if (visual := part.get("visual")) is not None:
