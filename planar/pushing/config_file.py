@@ -100,7 +100,7 @@ def load_config(path: str | Path) -> PushConfig:
         raise file.bad_input() from None
 
 
-def outline(name: str, folder: Path = Path()) -> Polygon:
+def outline(name: str, folder: Path | str = "") -> Polygon:
     """A shipped outline by its name, or that of a file in a folder.
 
     Raises:

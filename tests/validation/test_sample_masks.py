@@ -1,11 +1,12 @@
 """External pushes and noticed mishaps excuse what they explain, and no more."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from galley.domain.log import OUTSIDE
+from galley.domain.log import OUTSIDE, Log
 from galley.tests.validation.mutations import changed, kinds, with_contact, words
 from galley.validation import validate_run
 from galley.validation.sample_masks import dilated, ends_in_recovery
@@ -143,12 +144,10 @@ def test_an_impact_may_go_as_deep_as_a_step_of_simulation_takes_it(kitchen, phys
 
 
 def test_noticed_motions_are_those_right_before_a_new_recovery():
-    class Names:
-        motions = np.array(
-            ["(a) | x", "(a) | y", "recovery 1: (b) | x", "recovery 1: (b) | y", "recovery 2: (c)"]
-        )
-
-    assert ends_in_recovery(Names).tolist() == [False, True, False, True, False]
+    names = ("(a) | x", "(a) | y", "recovery 1: (b) | x", "recovery 1: (b) | y", "recovery 2: (c)")
+    log = SimpleNamespace(motions=np.array(names))
+    log.parts = Log.parts.func(log)
+    assert ends_in_recovery(log).tolist() == [False, True, False, True, False]
 
 
 def test_flags_spread_ahead_and_behind():
