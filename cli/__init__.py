@@ -20,7 +20,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any, NoReturn
 
 from galley import __version__
@@ -62,30 +62,37 @@ _COMMANDS = {
     "validate": "check a plan; if it fails, name the first wrong action and the reason",
     "new": "write a commented scene, domain and task of your own that run at once",
     "scene": "check a scene file and draw it with labels",
-    "compare": "compare RRT, shortcut, QP, smooth and time-optimal trajectories on one query",
     "trajectory": "show a run's trajectories with limits and torques; export or film them",
-    "scenarios": "run the scenario suite or your own; print expected and actual outcomes",
     "check": "validate a stored run again, from its executed states and the scene alone",
     "replay": "write a stored run as a page to turn and play in the browser",
     "report": "make the page of a stored run again, report.html",
+    "completion": "print a script by which a shell completes commands, options and files",
+    "compare": "compare RRT, shortcut, QP, smooth and time-optimal trajectories on one query",
+    "scenarios": "run the scenario suite or your own; print expected and actual outcomes",
     "disturb": "measure success rates under physics with noise and faults",
     "touch": "push an object with a finger in one dimension: events, felt force, figure and film",
     "contact": "lift, tilt, push and throw bodies in the plane, with gradients through contact",
-    "push": "push a body over a table to a goal: by mouse, or watch and film a demonstrator",
     "reach": "sample, draw and learn where a robot can stand to reach a target",
+    "push": "push a body over a table to a goal: by mouse, or watch and film a demonstrator",
     "demos": "collect runs as demonstrations that learners read; show and export them",
-    "completion": "print a script by which a shell completes commands, options and files",
 }
-# Where the commands of a room beside the kitchen are.
+# Where the commands of a room beside the kitchen are, and the heading of its first.
 _ROOMS = {
     **dict.fromkeys(("compare", "scenarios", "disturb"), "galley.studies.commands"),
     **dict.fromkeys(("touch", "contact", "reach"), "galley.planar.commands"),
     **dict.fromkeys(("push", "demos"), "galley.learning.commands"),
 }
+_HEADINGS = {"run": "the kitchen", "compare": "studies", "touch": "planar systems and learning"}
 
 
 class _Parser(argparse.ArgumentParser):
-    """Suggests the command or the value that may have been meant."""
+    """Suggests the command or the value that may have been meant.
+
+    Attributes:
+        headings: of groups of commands in the help, by the first command of each.
+    """
+
+    headings: Mapping[str, str] = MappingProxyType({})
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:
@@ -93,6 +100,13 @@ class _Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             error.message += did_you_mean(str(value), [str(each) for each in action.choices or ()])
             raise
+
+    def format_help(self) -> str:
+        """The help; commands stand under their headings."""
+        text = super().format_help()
+        for first, heading in self.headings.items():
+            text = text.replace(f"\n    {first} ", f"\n  {heading}:\n    {first} ", 1)
+        return text
 
 
 def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
@@ -108,6 +122,7 @@ def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
         epilog=f"{_EXAMPLES}\n\n{_EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    top.headings = _HEADINGS
     top.add_argument("--version", action="version", version=f"galley {__version__}")
     _add_commands(top, __name__, _COMMANDS, words, whole)
     return top
