@@ -6,11 +6,11 @@ import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Count, Index, Positive
 from galley.cli.common.options import given
-from galley.cli.common.shared import Motion, Optimizer, TaskFiles, optimize_option
+from galley.cli.common.shared import Motion, TaskFiles, optimize_option, run_option
 from galley.domain.options import group, option
 
 if TYPE_CHECKING:
@@ -45,25 +45,26 @@ class Options:
         "Python file with your own skills for the domain's actions (docs/own_skills.md)",
         "FILE",
     )
-    planner: Literal["rrt-connect", "rrt", "anytime"] | None = option(
-        None,
+    planner: str | None = run_option(
+        "planner",
         "of free arm motions: RRT-Connect, the baseline RRT, or RRT-Connect that goes on searching "
         "for shorter paths (default rrt-connect; with --checker pybullet it is rrt, also for the "
         "base)",
+        default=None,
     )
-    checker: Literal["kernel", "pybullet"] = option(
-        "kernel",
+    checker: str = run_option(
+        "checker",
         "collision checker for planning: the compiled kernel, or PyBullet with the baseline RRT in "
         "Python, which is many times slower",
     )
-    arrival: Literal["box", "l1"] = option("box", "goal test of the baseline RRT: box, or L1 norm")
-    optimize: Optimizer = optimize_option(
+    arrival: str = run_option("arrival", "goal test of the baseline RRT: box, or L1 norm")
+    optimize: str = optimize_option(
         ": smooth, splines proven free at all times; time-optimal, the planned path with rounded "
         "corners, as fast as possible; shortest, the baseline QP on the arm's paths; none, the "
         "path with a stop at each corner"
     )
-    execute: Literal["physics", "kinematic", "files", "none"] = option(
-        "physics",
+    execute: str = run_option(
+        "execute",
         "physics: PyBullet's dynamics with monitoring and recovery; kinematic: joint states set "
         "over time, fast and without forces; files: kinematic, and files for a real arm in "
         "OUT/robot; none: stop after planning",
@@ -81,8 +82,8 @@ class Options:
         "stuck-for-good:DRAWER, push-base; several are separated by commas (docs/disturbances.md)",
         "FAULT",
     )
-    recoveries: Index | None = option(None, "most recoveries before the run gives up (default 8)")
-    node_limit: Count | None = option(None, "most states that the task planner expands")
+    recoveries: Index = run_option("recoveries", "most recoveries before the run gives up")
+    node_limit: Count | None = run_option("node_limit", "most states that the task planner expands")
     view: bool = option(
         False,
         "show planning and execution live in the browser, at an address that only this machine can "
@@ -91,7 +92,9 @@ class Options:
     html: bool = option(
         True, "write report.html, a few seconds (default: yes; galley report makes it later)"
     )
-    effort: Positive = option(1.0, "multiplies how many refinements the search tries", "X")
+    effort: Positive = run_option(
+        "effort", "multiplies how many refinements the search tries", metavar="X"
+    )
     motion: Motion = group(Motion())
 
 

@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "stages": KITCHEN_BELOW_ENGINE - {"sweeps"},
     "results": KITCHEN_BELOW_ENGINE | {"stages"},
     # Options, the terminal and sweeps, for all commands.
-    "cli.common": {"compiled", "domain", "engine", "results", "sweeps", "cli"},
+    "cli.common": {"compiled", "domain", "engine", "results", "stages", "sweeps", "cli"},
     "learning.checkpoints": {"domain"},
     "planar": KITCHEN_BELOW_ENGINE | {"gym", "learning.checkpoints"},
     "planar.commands": KITCHEN_BELOW_ENGINE | {"cli.common", "planar", "results"},
@@ -113,7 +113,7 @@ LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 40143, "beside": 13192, "studies": 2468, "tests": 39411, "bench": 8334}
+LINES = {"kitchen": 40150, "beside": 13192, "studies": 2467, "tests": 39411, "bench": 8334}
 
 
 @cache

@@ -10,8 +10,14 @@ from typing import Any, Literal
 from galley.cli.common.arguments import Count, FrameRate, Height, Positive, Seed
 from galley.domain.options import option
 from galley.domain.shipped import shipped_file
+from galley.stages import CHOICES, Options
 
-Optimizer = Literal["smooth", "time-optimal", "shortest", "none"]
+
+def run_option(name: str, about: str, **how: Any) -> Any:
+    """An option that ``stages.Options`` has: with its choices, and its default unless ``how``."""
+    if name in CHOICES:
+        how["choices"] = CHOICES[name]
+    return option(how.pop("default", getattr(Options, name)), about, **how)
 
 
 def seed_option(default: int = 0) -> Any:
@@ -26,7 +32,7 @@ def out_option() -> Any:
 
 def optimize_option(about: str = ", as for galley run") -> Any:
     """The trajectory optimizer; ``about``: its description in the help."""
-    return option("smooth", f"trajectories of free motions{about}")
+    return run_option("optimize", f"trajectories of free motions{about}")
 
 
 def video_option() -> Any:

@@ -12,7 +12,6 @@ from rich.text import Text
 from galley.cli.common.arguments import Multiple
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import (
-    Optimizer,
     Seeds,
     Sweep,
     TaskFiles,
@@ -81,7 +80,7 @@ class Options:
     )
     seeds: Seeds = group(Seeds(seeds=5))
     sweep: Sweep = group(Sweep())
-    optimize: Optimizer = optimize_option()
+    optimize: str = optimize_option()
     out: Path | None = out_option()
 
 

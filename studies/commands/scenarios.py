@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from rich.text import Text
 
 from galley.cli.common.arguments import plural
-from galley.cli.common.shared import Optimizer, Seeds, Sweep, optimize_option
+from galley.cli.common.shared import Seeds, Sweep, optimize_option
 from galley.cli.common.study import NamedJob, Study, results_folder
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput, InputError, did_you_mean
@@ -66,7 +66,7 @@ class Options:
     list: bool = option(False, "list the scenarios, run nothing")
     seeds: Seeds = group(Seeds())
     sweep: Sweep = group(Sweep())
-    optimize: Optimizer = optimize_option()
+    optimize: str = optimize_option()
     execute: Literal["kinematic", "physics"] = option(
         "kinematic", "kinematic: joint states set over time, fast; physics: as galley run does"
     )

@@ -8,7 +8,7 @@ from typing import Literal
 
 from galley.cli.common.arguments import Count, need, plural
 from galley.cli.common.progress import Printer
-from galley.cli.common.shared import Optimizer, Seeds, TaskFiles, optimize_option
+from galley.cli.common.shared import Seeds, TaskFiles, optimize_option
 from galley.domain.options import group, option
 from galley.learning.commands.collecting import FILES_EPILOG, Collecting, collect_command
 
@@ -52,7 +52,7 @@ class Options:
     noise: str | None = option(
         None, "random errors of the simulated world, as for galley run (default: none)", "HOW"
     )
-    optimize: Optimizer = optimize_option()
+    optimize: str = optimize_option()
     kept: Kept = group(Kept(), "what is kept")
     collecting: Collecting = group(Collecting())
 
