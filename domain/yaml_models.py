@@ -307,13 +307,16 @@ class YamlFile:
         _, node, known = self._found(at)
         if known != at or not isinstance(node, yaml.MappingNode):
             return None
-        return tuple(str(key.value) for key, _ in node.value)
+        return tuple(dict.fromkeys(str(key.value) for key, _ in node.value))
 
     def pairs(self, node: yaml.Node, at: At) -> dict[str, tuple[yaml.Node, yaml.Node]]:
         """Key and value of each entry of a mapping; a name that is given twice is an error."""
         found: dict[str, tuple[yaml.Node, yaml.Node]] = {}
         for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
             name = str(key.value)
+            if not isinstance(key, yaml.ScalarNode):
+                self.fault(at, f"a key must be a word, got {described(key)}", key)
+                continue
             if name in found:
                 self.fault((*at, name), "is given twice", key)
             if name not in found or is_null(found[name][1]):  # that one was the slip

@@ -117,7 +117,8 @@ def _check_version(file: YamlFile, top: Mapping[str, tuple[yaml.Node, yaml.Node]
     if "galley_scene" not in top:
         file.fault((), "needs the key 'galley_scene'")
     elif not re.fullmatch(rf"{VERSION}(\.0*)?", str(top["galley_scene"][1].value)):
-        file.fault(("galley_scene",), f"this version of Galley reads scene format {VERSION}")
+        got = described(top["galley_scene"][1])
+        file.fault(("galley_scene",), f"this version of Galley reads format {VERSION}, got {got}")
         raise file.bad_input()
 
 

@@ -112,7 +112,7 @@ def test_broken_yaml(refused, variant, line_of):
         ),
         (("spam: {item: potted_meat_can}", "spam: {item: potted_meat}"), "potted_meat_can"),
         (("textures/sugar_box.png", "textures/missing.png"), "no such file: textures/missing.png"),
-        (("galley_scene: 1", "galley_scene: 2"), "reads scene format 1"),
+        (("galley_scene: 1", "galley_scene: 2"), "reads format 1, got '2'"),
         (("center: {stance: center}", "center: {}"), "needs exactly one of item, hand, stance"),
     ],
 )

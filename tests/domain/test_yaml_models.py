@@ -75,6 +75,7 @@ def test_words_stay_words_and_numbers_are_numbers(tmp_path):
         ("name: on", "name:", ["1:1: name: expected a word, got nothing"]),
         ("name: on", "name: {a: b}", ["1:1: name: expected a word, got a mapping"]),
         ("name: on", "name: on\nname: no", ["2:1: name: is given twice"]),
+        ("name: on", "name: on\n[a]: no", ["2:1: a key must be a word, got a list"]),
         (
             "name: on",
             "sizes:\nname: on",  # without a value: that one was the slip

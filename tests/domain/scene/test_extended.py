@@ -174,7 +174,7 @@ FAULTS = {
         "extends: needs the name of a scene file, got a list"),
     "circle": ("base.yaml", "child.yaml", "extends", "is a cycle: child.yaml > child"),
     "no version": ("galley_scene: 1\n", "", "extends", "needs the key 'galley_scene'"),
-    "version": ("galley_scene: 1", "galley_scene: 2", "galley", "scene format 1"),
+    "version": ("galley_scene: 1", "galley_scene: 2", "galley", "reads format 1, got '2'"),
     "null that removes nothing": ("  block: null", "  blok: null", "  blok",
         "items.blok: removes nothing: the extended file has no 'blok'; did you mean 'block'?"),
     "null in physics": ("{friction: 0.5}", "{friction: null}", "physics:",
