@@ -1,6 +1,7 @@
 """A diffusion policy of pushing, learned from demonstrations. Needs the extra ``learn`` (JAX).
 
 - ``design``: what a policy is made of, and how it is trained
+- ``data``: episodes to learn from; ``shipped``: policies that come with Galley
 - ``views``: what its network sees and says; ``windows``: of episodes, to learn from
 - ``diffusion``: schedule and sampling; ``network``: the U-Net
 - ``training``: resumes where it was stopped; ``policy``: ``act``, and the checkpoint
