@@ -118,7 +118,7 @@ class Stored:
         return motions
 
     def goal(
-        self, domain_file: Path | None = None, problem_file: Path | None = None
+        self, domain_file: Path | str | None = None, problem_file: Path | str | None = None
     ) -> Goal | None:
         """The run's goal, or that of other files; None where no problem is known.
 

@@ -77,7 +77,7 @@ def textured(mesh: VisualMesh, texture: Pixels) -> VisualMesh:
     )
 
 
-def picture(file: Path) -> Pixels:
+def picture(file: Path | str) -> Pixels:
     """An image file's pixels (h, w, 3)."""
     from PIL import Image  # few meshes have a texture
 
