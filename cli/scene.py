@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,12 +99,13 @@ def command(options: Options) -> int:
         draw_scene(scene, robot, path)
         printer.console.print(f"picture: {path}")
     if options.view:
-        from galley.cli.common.browser import serve
         from galley.viz.replay.bodies import Bodies, open_meshcat
 
         meshcat = open_meshcat()
         Bodies(meshcat, scene, robot).show_start(scene)
-        serve(meshcat.web_url())
+        print(f"in the browser: {meshcat.web_url()} (Ctrl-C ends)", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()
     return 0
 
 

@@ -9,10 +9,11 @@
 - ``failure``: why something failed, as a value; ``errors``: malformed input, with file and line
 - ``listener``: progress callbacks, silent by default
 - ``parameters``: names, units and bounds of a model's parameters, checked in one place
-- ``yaml_models``: YAML files read by pydantic models, every error at its line and column
+- ``yaml_models``: YAML files read by pydantic models, every error at its line and column;
+  ``yaml_nodes``: the nodes with their lines
 - ``options``: fields of a dataclass that are a command's options
-- ``columns``: checked arrays of an npz file
-- ``files``: bounded reads, atomic writes; ``collection``: pauses the garbage collector
+- ``columns``: checked arrays of an npz file; ``meshes``: OBJ and STL, and convex hulls
+- ``files``: bounded reads, atomic writes; ``gc_pause``: pauses the garbage collector
 - ``kitchen/``: the kitchen's PDDL, scene and textures; ``scenarios/``: the other scenes;
   ``templates/``: what ``galley new`` writes; ``shipped``: paths of all, bare names
 """

@@ -21,61 +21,58 @@ ROOT = Path(galley.__file__).parent
 KITCHEN = ROOT / "domain" / "kitchen"
 OUTSIDE = {"tests", "bench", "docs", "videos", "examples", "build", "dist", "runs"}
 
-# Rooms with a rule of their own; every other folder at the top is one room.
+# Who imports what of Galley: all that is needed, and no more. Each file and folder at the top has
+# one row; so have these folders below.
 ROOMS = ("cli.common", "learning.checkpoints", "planar.commands", "learning.commands")
-BELOW_SKILLS = {"compiled", "domain", "robots", "collision", "motion", "optimization"}
-KITCHEN_BELOW_ENGINE = {
-    *BELOW_SKILLS,
-    *("planning", "skills", "tamp", "execution", "validation", "viz", "sweeps"),
-}
-MAY_IMPORT = {
-    "compiled": set(),
-    "domain": set(),
-    "gym": set(),  # a file at the root
-    "sweeps": {"domain"},
-    "planning": {"domain", "compiled"},
-    "robots": {"domain", "compiled"},
-    "collision": {"domain", "robots", "compiled"},
-    "motion": {"domain", "robots", "collision", "compiled"},
-    "optimization": {"domain", "robots", "collision", "motion", "compiled"},
-    "skills": BELOW_SKILLS,
-    "tamp": {"planning", "skills"} | BELOW_SKILLS,
-    # What they import of collision is the name under which PyBullet is imported, and no more: see
+IMPORTS = {
+    # What the kitchen is built of, from below.
+    "compiled": "",
+    "domain": "",
+    "sweeps": "domain",
+    "planning": "domain compiled",
+    "robots": "domain compiled",
+    "collision": "domain robots compiled",
+    "motion": "domain robots collision compiled",
+    "optimization": "domain robots collision motion compiled",
+    "skills": "domain robots collision motion optimization compiled",
+    "tamp": "domain robots collision motion planning skills",
+    "execution": "domain robots collision motion planning skills tamp",
+    # Of collision only the name under which PyBullet is imported, and no more: see
     # tests/validation/test_independence.py.
-    "validation": {"domain", "robots", "collision"},
-    "execution": {"planning", "skills", "tamp"} | BELOW_SKILLS,
-    "viz": {"compiled", "domain", "robots", "collision"},
-    # The engine's values, a file at the root; and what writes them down and reads them again. The
-    # engine imports both, and neither imports the engine.
-    "stages": KITCHEN_BELOW_ENGINE - {"sweeps"},
-    "results": KITCHEN_BELOW_ENGINE | {"stages"},
-    # Options, the terminal and sweeps, for all commands.
-    "cli.common": {"compiled", "domain", "engine", "results", "stages", "sweeps", "cli"},
-    "learning.checkpoints": {"domain"},
-    "planar": KITCHEN_BELOW_ENGINE | {"gym", "learning.checkpoints"},
-    "planar.commands": KITCHEN_BELOW_ENGINE | {"cli.common", "planar", "results"},
-    "learning": KITCHEN_BELOW_ENGINE | {"engine", "learning.checkpoints", "planar", "stages"},
-    "learning.commands": KITCHEN_BELOW_ENGINE
-    | {"cli.common", "engine", "learning", "planar", "results", "stages"},
+    "validation": "domain robots collision",
+    "viz": "domain robots collision compiled",
+    # The engine's values, and what writes them down and reads them again. Neither imports the
+    # engine, nor anything that stands beside the kitchen.
+    "stages": "domain robots collision motion planning skills tamp execution validation viz"
+    " compiled",
+    "results": "domain robots motion planning tamp execution validation viz stages",
+    "engine": "domain robots collision motion planning skills tamp execution viz compiled"
+    " stages results studies",
+    "cli.common": "domain stages engine results sweeps compiled",
+    "cli": "domain robots collision motion optimization planning skills tamp execution validation"
+    " viz stages results engine cli.common",
+    "__main__": "cli",
+    # Beside the kitchen.
+    "gym": "",  # names environments, as text
+    "learning.checkpoints": "domain",
+    "planar": "domain skills viz sweeps gym compiled learning.checkpoints",
+    "planar.commands": "domain robots collision skills results planar cli.common",
+    "learning": "domain robots tamp execution viz sweeps stages engine planar learning.checkpoints",
+    "learning.commands": "domain robots execution viz compiled results engine cli.common planar"
+    " learning",
+    # Above it.
+    "studies": "domain robots collision motion optimization skills tamp execution viz sweeps"
+    " compiled stages results engine cli.common",
 }
-COMPOSES = {
-    "__main__",  # the entry of the command line
-    "engine",
-    "cli",
-    "studies",
-}  # may import what is not forbidden below
-# The kitchen stands alone: what of it may import the rooms beside it, by name.
-BESIDE = {"planar", "planar.commands", "learning", "learning.commands", "learning.checkpoints"}
-MAY_IMPORT_STUDIES = {"galley.engine"}  # ``engine.compare``
+MAY_IMPORT = {here: set(there.split()) for here, there in IMPORTS.items()}
 # What executes knows nothing of plans: these parts of execution see only what lies below skills.
 EXECUTORS = {"domain", "robots", "collision", "motion", "execution"}
 # A robot is a RobotModel to these; ``robots.catalog`` constructs the scene's.
 ANY_ROBOT = {"skills", "tamp", "motion", "collision"}
 
-# Libraries and the packages that may import them.
+# Libraries and the packages that import them, all of them.
 CONFINED = {
-    "pybullet": {"collision", "execution"},
-    "pybullet_data": {"collision", "execution", "robots"},  # data files only: no simulator
+    "pybullet": {"collision"},  # the others import it from ``collision.backends.bullet``
     "pydrake": {"collision", "optimization", "viz"},
     "imageio": {"viz"},
     "imageio_ffmpeg": {"viz"},
@@ -184,30 +181,20 @@ def imports(path):
 
 def test_import_directions():
     wrong = []
+    unused = {(here, there) for here, below in MAY_IMPORT.items() for there in below}
     for path in sources():
+        if path == ROOT / "__init__.py":
+            continue
         here = room(module_name(path))
-        if here in COMPOSES or not here:
-            continue
         for name, line in imports(path):
-            if name.split(".")[0] != "galley":
-                continue
             there = room(name)
-            if there and there != here and there not in MAY_IMPORT[here]:
+            if not name.startswith("galley.") or there == here:
+                continue
+            if there not in MAY_IMPORT[here]:
                 wrong.append(f"{path.relative_to(ROOT)}:{line}: {here} imports {name}")
+            unused.discard((here, there))
     assert not wrong, "\n".join(wrong)
-
-
-def test_the_kitchen_imports_nothing_that_stands_beside_it():
-    wrong = []
-    for path in sources():
-        if (here := module_name(path)).startswith(("galley.planar", "galley.learning")):
-            continue
-        for name, line in imports(path):
-            if room(name) in BESIDE and top(here) != "studies":
-                wrong.append(f"{path.relative_to(ROOT)}:{line}: imports {name}")
-            if top(name) == "studies" != top(here) and here not in MAY_IMPORT_STUDIES:
-                wrong.append(f"{path.relative_to(ROOT)}:{line}: imports {name}")
-    assert not wrong, "\n".join(wrong)
+    assert not unused, "the table allows what nobody needs"
 
 
 def test_what_plans_knows_no_robot_by_name():
@@ -241,14 +228,13 @@ def test_executors_and_disturbances_know_nothing_of_plans():
 
 def test_every_package_has_a_rule():
     at_root = {p.stem for p in ROOT.glob("*.py")} - {"__init__"}
-    assert at_root <= COMPOSES | {"gym", "stages"}
-    assert set(packages()) == (set(MAY_IMPORT) | COMPOSES) - at_root - set(ROOMS)
+    assert at_root | set(packages()) == set(MAY_IMPORT) - set(ROOMS)
     assert len(packages()) <= MOST_FOLDERS
 
 
 def test_the_rules_have_no_way_back():
-    """Among what composes the engine leads, and ``cli.common`` may ask it."""
-    order, left = [*COMPOSES], dict(MAY_IMPORT)
+    """But for ``engine.compare``, which imports its study when it is called."""
+    order, left = [], {**MAY_IMPORT, "engine": MAY_IMPORT["engine"] - {"studies"}}
     while left:
         ready = [name for name, below in left.items() if below <= set(order)]
         assert ready, f"a circle among {sorted(left)}"
@@ -293,17 +279,11 @@ def test_libraries_stay_where_they_belong(library):
     for path in sources():
         if any(name.split(".")[0] == library for name, _ in imports(path)):
             users.setdefault(top(module_name(path)), []).append(str(path.relative_to(ROOT)))
-    assert set(users) <= CONFINED[library], users
+    assert set(users) == CONFINED[library], users
     if library == "pddlgym":
         assert users == {"planning": ["planning/checks/gym_replay.py", "planning/pddlgym.py"]}
     if library == "gym":
         assert users == {"planning": ["planning/pddlgym.py"]}
-
-
-def test_each_package_of_the_users_choice_is_used():
-    used = {name.split(".")[0] for path in sources() for name, _ in imports(path)}
-    assert {"pybullet", "pddlgym", "numpy", "pydrake"} <= used
-    assert used & {"imageio", "imageio_ffmpeg"}
 
 
 def project():
@@ -500,7 +480,7 @@ def test_the_script_loads_no_second_copy(arguments, where, tmp_path):
     done = python("-X", "importtime", script, *arguments, cwd=cwd, env=environment())
     assert done.status == 0, done.err[-2000:]
     names = imported(done.err)
-    own = {*packages(), *COMPOSES, "stages"}
+    own = set(IMPORTS) - {"gym"}  # which is a library's name, too
     bare = {name for name in names if name.split(".")[0] in own}
     assert not bare
     assert "galley.cli" in names

@@ -217,7 +217,7 @@ def _on(final: FinalState, thing: Binding, place: Binding) -> tuple[bool, str]:
         return False, f"the centre of {item.name} is not over {region.name}"
     gap = min(under, key=abs)
     words = f"{item.name} stands {round(1e3 * gap, 1) + 0.0:.1f} mm above {region.name}"
-    return _at_spot(final, place, X_BI, abs(gap) <= GOAL.gap, words, item.name)
+    return _at_spot(place, X_BI, abs(gap) <= GOAL.gap, words, item.name)
 
 
 def _within(final: FinalState, thing: Binding, place: Binding, closed: bool) -> tuple[bool, str]:
@@ -242,16 +242,14 @@ def _within(final: FinalState, thing: Binding, place: Binding, closed: bool) -> 
         return False, f"{item.name} sticks out of {region.name} by {1e3 * excess:.1f} mm"
     words = f"{item.name} is inside {region.name}"
     if not closed:
-        return _at_spot(final, place, X_BI, True, words, item.name)
+        return _at_spot(place, X_BI, True, words, item.name)
     if place.handle is None:
         return True, words
     name, value, open_by = _opening(final, place.handle)
     return abs(value) <= GOAL.closed, f"{item.name} is inside, {name} open by {open_by}"
 
 
-def _at_spot(
-    final: FinalState, place: Binding, X_BI: Array, holds: bool, words: str, name: str
-) -> tuple[bool, str]:
+def _at_spot(place: Binding, X_BI: Array, holds: bool, words: str, name: str) -> tuple[bool, str]:
     """``holds`` and, if the place has an exact spot, the item is at it."""
     if not holds or place.spot is None:
         return holds, words

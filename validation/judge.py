@@ -44,7 +44,6 @@ def validate_run(
     log: Log,
     goal: Goal | None = None,
     progress: Progress = lambda share: None,
-    allowed: Tolerances | None = None,
 ) -> Verdict:
     """Judge a run from its log and the scene alone.
 
@@ -53,17 +52,15 @@ def validate_run(
         log: of the run, by any executor.
         goal: to check in the final state, or None.
         progress: called with the share of states that have been checked.
-        allowed: tolerances instead of those of the log's mode.
 
     Returns:
         The verdict; for a malformed log (empty, or of another scene) only the reasons.
     """
-    limits = allowed or tolerances(log.mode)
     with ReplayWorld(scene) as world:
         malformed = check_format(scene, world.robot, log)
         if malformed:
             return rejected(malformed)
-        return _judge(world, log, goal, progress, limits)
+        return _judge(world, log, goal, progress, tolerances(log.mode))
 
 
 def unverified(log: Log) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The sections of the optimization benchmark: tables of the results of ``optimization/runs.py``."""
+"""The sections of the optimization benchmark: tables of the results of ``runs.py``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Planning tasks of any size, made from a seed: kitchens and classics in STRIPS, some with costs.
 
 The same arguments always give the same text. Tests and benchmarks share them; tasks beyond STRIPS
-are in ``planning/adl.py``.
+are in ``adl.py``.
 """
 
 from __future__ import annotations

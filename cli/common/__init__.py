@@ -3,5 +3,5 @@
 - ``options``: a command's options, as a dataclass; ``shared``: those that several commands have
 - ``arguments``: their types
 - ``progress``, ``tables``: the terminal
-- ``browser``: opens a page; ``study``: the base of commands that run a sweep
+- ``study``: the base of commands that run a sweep
 """

@@ -5,7 +5,7 @@
 - ``selection``: ``Demonstrations``, loaded one by one: ``merge``, ``filter``, ``split``
 - ``statistics``: ``summarize``: successes, lengths, the range of each array
 - ``card``: ``Collection``: title, licence, settings; the dataset card
-- ``replay_buffer``, ``lerobot``, ``parquet``: the formats
+- ``replay_buffer``, ``lerobot``, ``parquet``: the formats; ``columns``: parquet's columns
 - ``pictures``: an episode as a film of its pictures and as curves
 
 Needs the extra ``learn`` (pyarrow, zarr). docs/demonstrations.md has the formats key by key.

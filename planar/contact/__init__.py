@@ -6,9 +6,10 @@ Needs the extra ``planar`` (JAX), which is loaded by the first use of a name of 
 - ``shapes``: signed distance functions; ``bodies``: ``Body2D``, ``Contact``, ``World``
 - ``virtual_contacts``: where two bodies touch; ``forces``: how hard
 - ``steps``: BDF1 and BDF2; ``simulation``: ``simulate``, ``value_and_gradient``
-- ``fitting``: parameters from an observed trajectory
+- ``fitting``: parameters from an observed trajectory; ``throw``: forces that throw a ball
+- ``setup``: a world with all that a run needs: ``demonstrations``, or a ``scene`` from a file
 - ``prediction``: ``predict_push``, how a body on a plane moves when it is pushed slowly (no JAX)
-- ``pictures``: figure and film of a run
+- ``record``: a run as plain arrays; ``pictures``: its figure and film
 
 For use as a library::
 

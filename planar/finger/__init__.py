@@ -8,6 +8,7 @@
 - ``identification``: ``identify`` an object's parameters from what the finger felt
 - ``environment``, ``policies``: the Gymnasium environment (extra ``planar``), hand-made policies
 - ``pictures``: figure and film of a trace; ``window``: the arrow keys push
+- ``examples``: the two demonstrations of ``galley touch``
 """
 
 from galley.planar.finger.force import Policy, Profile

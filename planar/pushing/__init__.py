@@ -1,7 +1,7 @@
 """Pushing a body on a table, with a round pusher that an arm of N links may hold.
 
 - ``shapes``: outlines: T, L, rectangle, or a file of vertices
-- ``config``: every parameter with its unit, from Python or one YAML file
+- ``config``: every parameter with its unit; ``config_file``: in YAML
 - ``simulation``: ``Simulation`` of one or many tables at once, in compiled code
 - ``arm``: the planar arm that holds the pusher: kinematics, inverse kinematics, self-collision
 - ``demonstrators``: who drives the pusher, step by step

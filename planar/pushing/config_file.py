@@ -1,19 +1,19 @@
 """YAML files of a pushing simulation: its config, and outlines of bodies.
 
-A config:
+A config::
 
-shape: T          # or L, rectangle, a file of vertices beside this one
-mass: 0.5         # kg; every parameter of PushConfig may stand here
-goal_theta: 0.0
-arm:              # optional: every parameter of ArmConfig
-  links: [0.2, 0.2, 0.2]
+    shape: T          # or L, rectangle, a file of vertices beside this one
+    mass: 0.5         # kg; every parameter of PushConfig may stand here
+    goal_theta: 0.0
+    arm:              # optional: every parameter of ArmConfig
+      links: [0.2, 0.2, 0.2]
 
-An outline:
+An outline::
 
-vertices:  # in m, around the outline in either direction
-  - [0.00, 0.00]
-  - [0.12, 0.04]
-  - [0.00, 0.08]
+    vertices:  # in m, around the outline in either direction
+      - [0.00, 0.00]
+      - [0.12, 0.04]
+      - [0.00, 0.08]
 """
 
 from __future__ import annotations

@@ -160,21 +160,21 @@ def _link_frames() -> Callable[[Array], Array]:
     return link_frames
 
 
-def stretch(limits: JointLimits = LIMITS) -> tuple[float, float]:
+def stretch() -> tuple[float, float]:
     """Least and greatest distance from shoulder S to wrist centre W, metres.
 
     |SW| depends on q4 alone: |SW|^2 = u^2 + f^2 - 2 u f cos(q4 + c), by the law of cosines in the
     triangle of shoulder, joint 4 and wrist centre. Its extremes are at the ends of joint 4's range,
     or where the angle passes 0 (folded) or pi (stretched).
     """
-    low, high = limits.lower[3] + ANGLE_AT_ZERO, limits.upper[3] + ANGLE_AT_ZERO
+    low, high = LIMITS.lower[3] + ANGLE_AT_ZERO, LIMITS.upper[3] + ANGLE_AT_ZERO
     angles = [low, high]
     angles += [k * np.pi for k in range(-2, 3) if low < k * np.pi < high]
     squares = UPPER**2 + FORE**2 - 2.0 * UPPER * FORE * np.cos(angles)
     return float(np.sqrt(squares.min())), float(np.sqrt(squares.max()))
 
 
-def reach_shortfall(X: Array, limits: JointLimits = LIMITS) -> float:
+def reach_shortfall(X: Array) -> float:
     """Lower bound on how far the flange must be moved, without turning it, to be reachable.
 
     Whatever q7 is, the wrist centre lies on a circle of radius 88 mm about the point 107 mm behind
@@ -184,11 +184,10 @@ def reach_shortfall(X: Array, limits: JointLimits = LIMITS) -> float:
     below.
 
     The converse does not hold: 0 promises nothing, since the bound ignores all limits but joint
-        4's.
+    4's.
 
     Args:
         X: pose of the flange in ``panda_link0``, X_AF (4, 4).
-        limits: position limits; joint 4's range is used.
 
     Returns:
         Metres, >= 0; 0 where the bound proves nothing.
@@ -199,6 +198,6 @@ def reach_shortfall(X: Array, limits: JointLimits = LIMITS) -> float:
     radius = float(np.linalg.norm(p_CS - height * z))
     nearest = np.hypot(height, radius - A7)
     farthest = np.hypot(height, radius + A7)
-    least, greatest = stretch(limits)
+    least, greatest = stretch()
     gap = float(max(nearest - greatest, least - farthest))
     return gap if gap > _ROUNDING else 0.0

@@ -33,10 +33,11 @@ _DEEPER = 0.0005  # m that such a pair may penetrate deeper along the leg
 _BASE_STEPS = (0.02, 0.05, 0.10)  # m that the base moves away from what is too near
 _TRIES = 400  # legs in all
 _SLOW = 0.25  # share of the limits for the base
+_ACTION = 0  # index: the motions belong to no action of the plan
 
 
 def escape(
-    context: PlanningContext, state: State, motion: Motion | None = None, action_index: int = 0
+    context: PlanningContext, state: State, motion: Motion | None = None
 ) -> tuple[Motion, ...] | Failure:
     """Motions to a State in which the robot keeps the margin of free motions.
 
@@ -47,15 +48,14 @@ def escape(
         context: scene, robot, settings.
         state: as observed.
         motion: the interrupted one, to be tried backwards; or None.
-        action_index: of the motions.
 
     Returns:
         The motions, none if the robot is free already; or a ``budget`` Failure.
     """
     if _free(context, state):
         return ()
-    search = _EscapeSearch(context, motion, action_index)
-    opened = _open_fingers(context, state, action_index)
+    search = _EscapeSearch(context, motion)
+    opened = _open_fingers(context, state)
     for first in (opened, ()) if opened else ((),):
         here = _end(context, first, state)
         if first and _free(context, here):
@@ -89,7 +89,7 @@ def _touching(context: PlanningContext, state: State) -> frozenset[Pair]:
     return held | {(c.a, c.b) for c in near}
 
 
-def _open_fingers(context: PlanningContext, state: State, action_index: int) -> tuple[Motion, ...]:
+def _open_fingers(context: PlanningContext, state: State) -> tuple[Motion, ...]:
     """The stroke that opens empty fingers as far as possible; none if they touch nothing."""
     where = context.robot.slice("fingers")
     now, most = state.q[where], context.robot.gripper.open
@@ -104,7 +104,7 @@ def _open_fingers(context: PlanningContext, state: State, action_index: int) -> 
         opening = min(wider, most)
         if checker.free_many(stroke_states(context, state.q, opening)).all():
             opened = Stroke("escape: open fingers", opening, allowed, ())
-            return (stroke_motion(context, state.q, opened, action_index, opened.phase),)
+            return (stroke_motion(context, state.q, opened, _ACTION, opened.phase),)
     return ()
 
 
@@ -119,7 +119,6 @@ class _EscapeSearch:
 
     context: PlanningContext
     motion: Motion | None
-    action_index: int
     tried: int = 0
 
     def out(self, state: State, legs: int) -> tuple[Motion, ...] | None:
@@ -192,7 +191,7 @@ class _EscapeSearch:
         poses = np.array([hand(arm) for arm in arms])
         line = Line(phase, poses, state, allowed, held_attachment(context, state), CARRY_SPEED)
         segment = proven_line(context, line, state.q, arms, Tally())
-        return None if segment is None else segment.motion(line, self.action_index, phase)
+        return None if segment is None else segment.motion(line, _ACTION, phase)
 
     def _base_legs(self, state: State, allowed: frozenset[Pair], last: bool) -> Iterator[Motion]:
         """Short straight drives, if the base is too near something."""
@@ -221,9 +220,7 @@ class _EscapeSearch:
                 trajectory = rest_to_rest(ends, group, _SLOW)
                 held = held_attachment(context, state)
                 phase, record = "escape: give way", Record("straight", length_rrt=path.length)
-                yield Motion(
-                    self.action_index, phase, "base", ends, trajectory, held, allowed, None, record
-                )
+                yield Motion(_ACTION, phase, "base", ends, trajectory, held, allowed, None, record)
 
     def _deeper(self, state: State, group: str, way: Array, allowed: frozenset[Pair]) -> bool:
         """Whether an allowed pair penetrates deeper along the leg than at its beginning."""

@@ -16,7 +16,7 @@ from galley.learning.demonstrations import (
     read_replay_buffer,
     write_episode,
 )
-from galley.learning.policy.shipped import READY
+from galley.learning.policy import READY
 from galley.planar.pushing.config import ArmConfig, PushConfig
 from galley.planar.pushing.shapes import shape
 from galley.tests.digests import digest

@@ -158,8 +158,9 @@ def film(
     return VideoInfo(path, job.count, fps, width, height, job.count / fps, elapsed)
 
 
-def viewpoint(log: Log, scene: Scene, robot: RobotModel, fps: float = 25.0) -> Camera:
+def viewpoint(log: Log, scene: Scene, robot: RobotModel) -> Camera:
     """One camera that sees a whole short run well: the first of its film."""
+    fps = 25.0
     frames = resample(log, robot, frame_times(log, fps, 1.0, 0.0))
     lines = [str(line) for line in log.motions]
     return film_cameras(frames, lines, scene, robot, fps)[0]

@@ -12,6 +12,7 @@ from galley.cli.common.arguments import Count, Positive, Seed, need, usage
 from galley.cli.common.shared import Animation, out_option, seed_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.options import option
+from galley.learning.policy import READY
 from galley.planar.pushing.demonstrators import DEMONSTRATORS
 
 if TYPE_CHECKING:
@@ -127,8 +128,6 @@ LEARNED = ("jax", "equinox", "optax", "safetensors")  # libraries that policies 
 
 def policy_file(given: Path) -> Path:
     """The path of a policy; a bare name that does not exist here means one that is shipped."""
-    from galley.learning.policy.shipped import READY
-
     bare = given.name == str(given)
     return READY[given.name] if bare and not given.exists() and given.name in READY else given
 

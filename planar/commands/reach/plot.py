@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,8 +126,6 @@ class _Drawing:
         draw_coverage(self.folder / "coverage.png", points, self.bounds, arm.outer)
 
     def keep_rate(self) -> None:
-        from dataclasses import replace
-
         from galley.planar.reach.pictures import draw_keep_rates, keep_rates
 
         limits = self.sampler.arm.limits or EXAMPLE_LIMITS
@@ -136,8 +134,6 @@ class _Drawing:
         draw_keep_rates(self.folder / "keep-rate.png", rates, limits)
 
     def scores(self) -> None:
-        from dataclasses import replace
-
         from galley.planar.reach import Circle, Context, scores
         from galley.planar.reach.pictures import draw_scores, scored_plane
         from galley.planar.reach.weighted import Weight
