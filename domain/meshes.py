@@ -241,6 +241,7 @@ def _stl(data: bytes, text: str) -> Any:
     try:
         return load_stl_binary(io.BytesIO(data))
     except HeaderError:  # its length is not that of a binary file
+        text += "" if "endsolid" in text.lower() else "\nendsolid"  # trimesh needs it
         return load_stl_ascii(io.StringIO(text.replace("normal", "")))  # it logs broken ones
 
 

@@ -307,6 +307,8 @@ class HandleEntry(FileModel):
 class GraspEntry(Posed):
     """The grasp frame in the item's: z points out of the hand, the fingers close along y."""
 
+    xyz: Triple = needed("position, m")
+    rpy: Triple = needed("rotation about the fixed x, then y, then z, rad")
     name: Word
     width: _Width = needed("between the closed fingers, m")
 

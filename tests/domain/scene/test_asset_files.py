@@ -52,7 +52,7 @@ def quads():
     return QUADS.format("".join("v {} {} {}\n".format(*(SIDES / 2 * c)) for c in corners))
 
 
-@pytest.mark.parametrize("name", ["a.obj", "normals.obj", "b.stl", "text.STL", "quads.obj"])
+@pytest.mark.parametrize("name", ["a.obj", "normals.obj", "b.stl", "text.STL", "_.stl", "q.obj"])
 @pytest.mark.parametrize("scale", [1.0, 0.001])
 def test_a_box_is_the_same_box_from_every_kind_of_file(name, scale, small_text, tmp_path):
     """Without a ``size`` and without normals: the mesh gives what it needs itself."""
@@ -60,13 +60,15 @@ def test_a_box_is_the_same_box_from_every_kind_of_file(name, scale, small_text, 
     folder.mkdir()
     mesh = trimesh.creation.box(SIDES / scale)
     file = folder / f"würfel {name}"
-    if name == "quads.obj":
+    if name == "q.obj":
         file.write_text(quads())
         scale = 1.0
     else:
-        text = {"file_type": "stl_ascii"} if name.startswith("text") else {}
+        text = {"file_type": "stl_ascii"} if name in ("text.STL", "_.stl") else {}
         text |= {"include_normals": name.startswith("normals")} if name.endswith("obj") else {}
         mesh.export(file, **text)
+    if name == "_.stl":  # without its last line
+        file.write_text(file.read_text().partition("endsolid")[0])
     item = item_of(folder, small_text, f"{{mesh: {file.name}, scale: {scale}}}")
     assert item.size == pytest.approx(SIDES, abs=1e-6)
     points = item.shapes[0].points
