@@ -1,11 +1,11 @@
 """The command line: ``galley``, ``python -m galley`` and ``python engine.py``.
 
 One file per command: its work, ``command(options) -> int``, takes a dataclass that declares the
-options (``common/options.py``), and ``EPILOG`` ends the help; or a folder with one file per
+options (``domain.options``), and ``EPILOG`` ends the help; or a folder with one file per
 subcommand and their table (``COMMANDS``, ``EPILOG``). Only the called command is imported, and
 heavy libraries only when it runs.
 
-- ``common/``: options, those that several share, the terminal, sweeps
+- ``common/``: parsers, options that several share, the terminal, sweeps
 
 The planar systems, learning and studies bring their own commands (``galley.planar.commands``).
 """

@@ -37,7 +37,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley run``; those without a value here have the default of ``RunOptions``."""
+    """Of ``galley run``; those without a value here have the default of ``stages.Options``."""
 
     task: TaskFiles = group(TaskFiles())
     skills: Path | None = option(

@@ -41,7 +41,7 @@ class Path:
     @property
     def length(self) -> float:
         """Sum of the Euclidean lengths of its segments, in the group's units."""
-        return float(np.linalg.norm(np.diff(self.waypoints, axis=0), axis=1).sum())
+        return polygon_length(self.waypoints)
 
     def resampled(self, step: float) -> Path:
         """The same line, waypoints added so that no joint moves more than ``step`` in one."""
@@ -56,3 +56,8 @@ class Path:
 
     def __len__(self) -> int:
         return len(self.waypoints)
+
+
+def polygon_length(points: Array) -> float:
+    """Length of the polygon through points (n, k)."""
+    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())

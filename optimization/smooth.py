@@ -37,7 +37,7 @@ from galley.collision.view import Nearby, View
 from galley.compiled.build import TIMING, ensure
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, as_numbers
-from galley.motion.path import Path
+from galley.motion.path import Path, polygon_length
 from galley.motion.trajectory.timing import corners
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.heading import astern, astern_cost
@@ -231,7 +231,7 @@ def _optimize(
     u, basis = sampled_basis(space, options.samples)
     weights, trust = options.weights, options.trust
     counted = _counted(points.shape[1], weights)
-    target = options.length_ratio * _length(points * counted)
+    target = options.length_ratio * polygon_length(points * counted)
     # A bound of the duration says nothing of headings.
     enough = (1.0 + options.enough) * least_duration(points, group, scale)
     enough = 0.0 if weights.astern > 0.0 else enough
@@ -250,7 +250,7 @@ def _optimize(
         trajectory = _at_limits(space.trajectory(group.name, controls, duration), group, scale)
         verdict = check_trajectory(view, trajectory, group, scale, required)
         if verdict.passed:
-            excess = _length(basis @ controls * counted) / target
+            excess = polygon_length(basis @ controls * counted) / target
             value = float(np.log(trajectory.duration) + options.weights.length * np.log(excess))
             if weights.astern > 0.0:
                 value += weights.astern * astern(basis @ controls) / trajectory.duration
@@ -279,10 +279,6 @@ def _optimize(
 def _counted(k: int, weights: Weights) -> Array:
     """1 for each joint (k,) that counts in the length: with ``astern`` not the heading."""
     return np.array([1.0, 1.0, 0.0]) if weights.astern > 0.0 else np.ones(k)
-
-
-def _length(points: Array) -> float:
-    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
 
 
 def initial_control_points(space: SplineSpace, points: Array, group: JointGroup) -> Array:

@@ -41,7 +41,7 @@ class Journal:
         for line in self._lines():
             name = line.pop(_JOB, None)
             if name in jobs and line.pop(_SETTINGS, None) == jobs[name]:
-                results[name] = {key: _tuples(value) for key, value in line.items()}
+                results[name] = {key: as_tuples(value) for key, value in line.items()}
         return results
 
     @property
@@ -87,8 +87,9 @@ class Journal:
         return lines
 
 
-def _tuples(value: object) -> object:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def as_tuples(value: Any) -> Any:
+    """Lists, those within lists too, as tuples: JSON knows only lists."""
+    return tuple(map(as_tuples, value)) if isinstance(value, list) else value
 
 
 def digest(files: Iterable[str | Path], *settings: object) -> str:

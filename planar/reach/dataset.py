@@ -40,6 +40,7 @@ from galley.planar.reach.scores import (
 from galley.planar.reach.shapes import Figure, shape_of
 from galley.planar.reach.weighted import Weight, Weighted
 from galley.sweeps import LostJob, sweep
+from galley.sweeps.journal import as_tuples
 
 INFO = "dataset.json"
 FORMAT = 2
@@ -214,7 +215,7 @@ class DatasetSettings:
     @classmethod
     def of_record(cls, record: dict[str, Any]) -> DatasetSettings:
         """The inverse of ``record``."""
-        own = {key: _tuples(value) for key, value in record.items()}
+        own = {key: as_tuples(value) for key, value in record.items()}
         arm = PlanarArm(**{key: own.pop(key) for key in ("l1", "l2", "limits")})
         keys = ("epsilon", "heading_sigma", "radial", "branches", "heading")
         return cls(DonutSampler(arm, **{key: own.pop(key) for key in keys}), **own)
@@ -461,7 +462,3 @@ def _check_same(folder: Path, info: dict[str, Any]) -> None:
             if old.get(name) != new[name]:
                 what = f"has a dataset made with {name} {old.get(name)}, not {new[name]}"
                 raise BadInput.one(folder, f"{what}; choose another --out")
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -15,6 +15,7 @@ from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.checker import held_pairs
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array
+from galley.motion.path import polygon_length
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
 from galley.robots.model import JointGroup
 from galley.studies.comparison.methods import Attempt
@@ -143,11 +144,6 @@ def measure(
 def sample_times(duration: float) -> Array:
     """0, 1 ms, 2 ms, ... and the end, s."""
     return np.append(np.arange(0.0, duration - 1e-9, TIME_STEP), duration)
-
-
-def polygon_length(points: Array) -> float:
-    """Length of the polygon through points (n, k)."""
-    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
 
 
 def peak_ratios(

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from galley.motion.path import Path
+from galley.motion.path import Path, polygon_length
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.studies.comparison.measures import (
     TIME_STEP,
     measure,
     peak_ratios,
-    polygon_length,
     sample_times,
 )
 from galley.studies.comparison.methods import Attempt
