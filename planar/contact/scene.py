@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, create_model
 from galley.domain.files import read_pairs
 from galley.domain.frames import Array
 from galley.domain.yaml_models import (
+    LARGEST,
     At,
     FileModel,
     Length,
@@ -57,7 +58,7 @@ _Name = Annotated[Word, named("bodies")]
 _Law: Any = create_model(
     "_Law",
     __base__=FileModel,
-    count=(Annotated[int, Field(ge=1)], 1),
+    count=(Annotated[int, Field(ge=1, le=LARGEST)], 1),
     points=(Points, Points.AUTO),
     **parameter_fields(Contact),
 )

@@ -64,10 +64,8 @@ def test_a_file_is_looked_for_beside_the_scene_that_names_it(small_text, tmp_pat
         ),
         ("- s3cret\n", ["block.yaml:1: needs the key 'width'"]),
         ("- [s3cret\n", ["block.yaml:1:3: not valid YAML"]),
-        (
-            "- {name: top, width: 0.06, xyz: [0, 0, 0]}\n",
-            ["block.yaml:1:3: items.block.grasps[0]: needs the key 'rpy'"],
-        ),
+        ("- {name: top, width: 0.06, xyz: [0, 0, 0]}\n",
+         ["block.yaml:1:3: items.block.grasps[0]: needs the key 'rpy'"]),
         (
             GRASPS.replace("0.06", "0.09").replace("name: top", "nam: top"),
             [

@@ -80,6 +80,7 @@ def test_a_scene_of_ones_own_leaves_film_plot_and_states(tmp_path):
         ("{circle: 0.2}", "{circle: 0.2, rounding: 1}", 8, "only boxes and polygons"),
         ("{count: 1}", "{stiffness: 0}", 4, "must be"),
         ("{count: 1}", "{count: 2.7}", 4, "whole number, got 2.7"),
+        ("{count: 1}", "{count: 10000000}", 4, "at most 1e+06, got 10000000"),
         (
             "bodies:",
             "pairs: [{bodies: [disc, ground]}, {bodies: [ground, disc]}]\nbodies:",
