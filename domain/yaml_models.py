@@ -170,7 +170,9 @@ def parameter_fields(model: type, required: Collection[str] = ()) -> dict[str, A
         quantity: Quantity = each.metadata["quantity"]
         most = math.inf if quantity.infinite else LARGEST
         bounds: dict[str, Any] = {"gt" if quantity.above else "ge": max(quantity.low, -most)}
-        bounds |= {"le": min(quantity.high, most), "allow_inf_nan": quantity.infinite}
+        bounds["allow_inf_nan"] = quantity.infinite
+        if (high := min(quantity.high, most)) < math.inf:  # else a NaN would be "at most inf"
+            bounds["le"] = high
         default = ... if each.name in required else each.default
         found[each.name] = (Annotated[float, Field(**bounds)], default)
     return found
