@@ -377,7 +377,8 @@ class YamlFile:
 
         def order(error: InputError) -> Any:
             own = error.file != str(self.path), error.file
-            return *own, error.line or 0, error.column or 0, error.what
+            missing = "needs the key" in error.what  # perhaps only misspelt further on in the line
+            return *own, error.line or 0, missing, error.column or 0, error.what
 
         return BadInput(sorted(self.errors, key=order))
 
