@@ -192,6 +192,15 @@ def test_an_action_says_why_it_makes_way(source):
     assert rows[2].reasons == ("the can stands before the handle",)
 
 
+def test_the_page_has_the_command_with_every_option_that_decides_what_comes_out(source, plain):
+    shown = html.unescape(plain)
+    assert source.report["options"]["effort"] == 1.0
+    elsewhere = {"out", "noise", "video", "height", "fps", "speed", "html"}
+    for name, value in source.report["options"].items():
+        if value is not None and name not in elsewhere:
+            assert f"--{name.replace('_', '-')} {value}" in shown, name
+
+
 def test_the_command_makes_the_same_page_again(run, plain, tmp_path, capsys):
     page = tmp_path / "again.html"
     assert main(["report", str(run), "--no-replay", "--out", str(page)]) == 0
