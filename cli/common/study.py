@@ -109,9 +109,6 @@ class Study(ABC, Generic[_Job, _Result]):
     def status(self) -> int:
         """The command's exit status."""
 
-    def on_result(self, job: _Job, result: _Result | LostJob, resumed: bool = False) -> None:
-        """Called for each result; ``resumed``: it comes from an earlier call."""
-
     def conclude(self) -> None:
         """Called after the table is printed."""
 
@@ -151,8 +148,6 @@ class Study(ABC, Generic[_Job, _Result]):
         say, ended = self.printer.console.print, len(self._by_index)
         if ended and not self.finished:
             say(f"resuming: {ended} of {len(self.jobs)} runs had ended in {self.folder}")
-            for job, result in self.results():
-                self.on_result(job, result, resumed=True)
             return
         if not ended and not self._journal.empty:
             say(f"the runs in {self.folder} had other settings: starting over")
@@ -192,7 +187,6 @@ class Study(ABC, Generic[_Job, _Result]):
         self._journal.add(each.name, each.settings, line)
         count = f"{len(self._by_index):4d}/{len(self.jobs)}  "
         self.printer.console.print(Text(count).append_text(self.result_line(each.job, result)))
-        self.on_result(each.job, result)
         self._save()
         if self._live is not None:
             self._live.update(self.table())

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from galley.cli.common.arguments import Positive, count, usage
 from galley.cli.common.options import given
@@ -19,7 +19,7 @@ from galley.domain.options import group, option
 if TYPE_CHECKING:
     from galley.studies.comparison.measures import Measurements
     from galley.studies.comparison.methods import Attempt
-    from galley.studies.comparison.summary import MethodSummary, QueryResult
+    from galley.studies.comparison.summary import QueryResult
 
 _STOPS = "The RRTs, shortcut and shortest stop at every corner. Solve times are of warm code."
 _COLUMNS = {"rrt": "RRT", "rrt-pybullet": "RRT in\nPyBullet", "time-optimal": "time-\noptimal"}
@@ -46,7 +46,6 @@ examples:
 results, in --out:
   compare.json                             all figures
   compare.png                              joints, velocities, hand path, clearance
-  distributions.png                        box plots and success rates of many queries
   trajectory_rrt.npy, _qp.npy, _opt.npy    waypoints (n, 7), rad: rrt, shortest, smooth
   rrt.mp4, qp.mp4, opt.mp4                 films of these three, from one viewpoint
   side_by_side.mp4                         rrt and smooth on one clock
@@ -107,9 +106,7 @@ def command(options: Options) -> int:
 class _Listener(Printer):
     """Prints progress, and the tables of the results."""
 
-    def results(
-        self, results: tuple[QueryResult, ...], summaries: tuple[MethodSummary, ...]
-    ) -> None:
+    def results(self, results: tuple[QueryResult, ...], summaries: list[dict[str, Any]]) -> None:
         self.close()
         if len(results) == 1:
             self.console.print(_one(results[0]))
@@ -191,26 +188,24 @@ def _attempt_remarks(attempt: Attempt, measured: Measurements) -> Iterable[str]:
         yield f"exceeds the limits by a factor of {max(measured.peaks):.4f}"
 
 
-def _many(summaries: tuple[MethodSummary, ...]) -> PlainTable:
-    from galley.studies.comparison.summary import tail_percent
+def _many(summaries: list[dict[str, Any]]) -> PlainTable:
+    from galley.studies.comparison.summary import tail
 
-    table = _table(s.method for s in summaries)
-    for title, counts in (
-        ("found", [s.found for s in summaries]),
-        ("free of collision", [s.free for s in summaries]),
-        ("within limits", [s.within for s in summaries]),
-        ("success: all 3", [s.good for s in summaries]),
-        ("by itself", [s.itself for s in summaries]),
+    table = _table(s["method"] for s in summaries)
+    for title, key in (
+        ("found", "found"),
+        ("free of collision", "free"),
+        ("within limits", "within_limits"),
+        ("success: all 3", "good"),
+        ("by itself", "by_itself"),
     ):
-        shares = zip(counts, summaries, strict=True)
-        table.add_row(title, *(f"{n} ({100 * n / s.queries:.0f}%)" for n, s in shares))
+        shares = ((s[key], s["queries"]) for s in summaries)
+        table.add_row(title, *(f"{n} ({100 * n / queries:.0f}%)" for n, queries in shares))
     for name, (title, scale, digits) in _NAMES.items():
-        spreads = [s.spreads.get(name) for s in summaries]
-        medians = [None if s is None else scale * s.median for s in spreads]
-        tails = [None if s is None else scale * s.tail for s in spreads]
-        table.add_row(title, *(_figure(value, digits) for value in medians))
-        table.add_row(f"{tail_percent(name):>10} %", *(_figure(value, digits) for value in tails))
-    ratios = [s.against_shortcut for s in summaries]
+        for label, key in ((title, "median"), (f"{int(tail(name)[1:]):>10} %", tail(name))):
+            values = [scale * s[name][key] if name in s else None for s in summaries]
+            table.add_row(label, *(_figure(value, digits) for value in values))
+    ratios = [s["duration_over_shortcut"] for s in summaries]
     table.add_row("time / shortcut's", *(_figure(ratio, 2) for ratio in ratios))
     return table
 

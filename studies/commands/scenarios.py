@@ -94,7 +94,7 @@ def command(options: Options) -> int:
     settings = {}
     for scenario in scenarios:
         try:
-            settings[scenario.name] = digest(check_scenario(scenario), how)
+            settings[scenario.name] = digest(check_scenario(scenario), (how, options.pictures))
         except BadInput as error:
             faults += [fault for fault in error.errors if fault not in faults]
     if faults:
@@ -105,7 +105,7 @@ def command(options: Options) -> int:
     with ExitStack() as stack:
         folder, kept = _folder(options, stack)
         jobs = [
-            ScenarioJob(scenario, seed, folder / f"{scenario.name}-{seed}", how)
+            ScenarioJob(scenario, seed, folder / f"{scenario.name}-{seed}", options.pictures, how)
             for scenario in scenarios
             for seed in options.seeds.all
         ]
@@ -118,7 +118,6 @@ def command(options: Options) -> int:
             summaries=summaries + [folder / SUMMARY] * kept,
             sweep=options.sweep,
             kept=kept,
-            pictures=options.pictures,
         ).run()
 
 
@@ -149,13 +148,12 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
     """The runs of one command.
 
     Attributes:
-        kept: whether to keep the runs' folders. pictures: whether to draw each final state.
+        kept: whether to keep the runs' folders.
     """
 
     JOURNAL: ClassVar[str] = LINES
 
     kept: bool = False
-    pictures: bool = False
 
     def lost_record(self, job: ScenarioJob, lost: LostJob) -> dict[str, Any]:
         identity = {"scenario": job.scenario.name, "seed": job.seed}
@@ -170,22 +168,6 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
         if isinstance(result, LostJob):
             return Text(f"{_name(job)}: lost: {result.why}")
         return Text.assemble(f"{_name(job)}: ", _verdict(result.right), f", {_got(result)}")
-
-    def on_result(
-        self, job: ScenarioJob, result: ScenarioResult | LostJob, resumed: bool = False
-    ) -> None:
-        """Draw the final state."""
-        if not self.pictures or isinstance(result, LostJob) or result.status == "bad-input":
-            return
-        path = self.folder / f"{job.scenario.name}-{job.seed}.png"
-        if job.folder is not None and not (resumed and path.exists()):
-            from galley.domain.scene.reader import load_scene
-            from galley.results.run_folder import STATES
-            from galley.robots.catalog import robot_of
-            from galley.viz.render.scene_picture import draw_end
-
-            scene = load_scene(job.scenario.scene)
-            draw_end(scene, robot_of(scene.robot), job.folder / STATES, path)
 
     def conclude(self) -> None:
         """Print the reasons and the number of expected outcomes."""

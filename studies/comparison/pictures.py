@@ -1,15 +1,15 @@
-"""Figures and films of a comparison.
+"""The figure and the films of one query.
 
-One query: joint positions and velocities, the hand's path, clearance; films of two methods, alone
-and side by side. Many queries: a box plot for each figure of merit.
+Joint positions and velocities, the hand's path, clearance; films of two methods, alone and side by
+side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,15 +22,9 @@ from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.mobile import link0_pose
-from galley.studies.comparison.measures import Measurements
+from galley.studies.comparison.measures import CLEARANCE_CAP, Measurements
 from galley.studies.comparison.methods import TITLES, Attempt
-from galley.studies.comparison.summary import (
-    MethodSummary,
-    QueryResult,
-    figures,
-    is_success,
-    summarize,
-)
+from galley.studies.comparison.summary import QueryResult
 from galley.viz.figures import figure_file
 from galley.viz.film.side_by_side import Take, film_side_by_side
 from galley.viz.film.video import FilmOptions, film, viewpoint
@@ -57,29 +51,8 @@ _WIDTHS = {
 _VIEWS = (("from above", 0, 1, 2), ("from the side", 0, 2, 1), ("from the front", 1, 2, 0))
 _AXES = "xyz"
 _ROOM = 0.15  # m shown around the hands' paths
-_SHOWN = 0.3  # m, largest clearance drawn
 _GREY = "#777777"
 
-
-class _Panel(NamedTuple):
-    """A panel for one of FIGURES."""
-
-    figure: str
-    title: str
-    scale: float = 1.0
-    logarithmic: bool = False
-    limit: float | None = None
-
-
-_PANELS = (
-    _Panel("duration_s", "duration, s"),
-    _Panel("joint_length_rad", "joint path length, rad"),
-    _Panel("hand_length_m", "hand path length, m"),
-    _Panel("min_clearance_m", "least clearance, mm", 1e3),
-    _Panel("acceleration_ratio", "peak acceleration / limit", limit=1.0),
-    _Panel("jerk_ratio", "peak jerk / limit", limit=1.0),
-    _Panel("solve_ms", "solve time, ms", logarithmic=True),
-)
 
 _Row = tuple[Attempt, Measurements]
 
@@ -99,39 +72,26 @@ def draw_query(path: Path | str, result: QueryResult, scene: Scene, robot: Robot
         return
     state, group = result.query.state, robot.group("arm")
     foot = link0_pose(state.q[robot.slice("base")], scene.robot.base)[:3, 3]
-    furniture = furniture_boxes(scene, state.scene_q)
-    title = f"{result.query.name}: {result.query.about}"
+    names = [[f"q{j}", f"v{j}", "hand" if j < 4 else "clearance"] for j in range(group.size)]
     with figure_file(path, (16.0, 11.0)) as figure:
-        grid = figure.add_gridspec(
-            group.size,
-            3,
-            width_ratios=(1.0, 1.0, 1.35),
-            left=0.06,
-            right=0.985,
-            bottom=0.055,
-            top=0.86,
-            wspace=0.22,
-            hspace=0.18,
-        )
-        side = grid[:, 2].subgridspec(2, 1, height_ratios=(1.75, 1.0), hspace=0.22)
-        first = None
+        axes = figure.subplot_mosaic(names, width_ratios=(1.0, 1.0, 1.35))
+        figure.subplots_adjust(0.06, 0.055, 0.985, 0.86, wspace=0.22, hspace=0.25)
         for j in range(group.size):
-            left = figure.add_subplot(grid[j, 0], sharex=first)
-            first = first or left
-            right = figure.add_subplot(grid[j, 1], sharex=first)
-            _joint(left, right, j, rows, group, last=j == group.size - 1)
+            _joint(axes[f"q{j}"], axes[f"v{j}"], j, rows, group)
+        for name in ("q", "v"):
+            axes[f"{name}{group.size - 1}"].set_xlabel("time, s")
+        axes["q0"].set_title("joint positions")
+        axes["v0"].set_title("joint velocities, limits dashed")
+        _hands(axes["hand"], rows, furniture_boxes(scene, state.scene_q), foot)
+        _clearance(axes["clearance"], rows)
+        for each in axes.values():
+            each.grid(alpha=0.25)
         figure.align_ylabels()
-        _hands(figure.add_subplot(side[0]), rows, furniture, foot)
-        _clearance(figure.add_subplot(side[1]), rows)
+        title = f"{result.query.name}: {result.query.about}"
         figure.suptitle(title, x=0.015, y=0.98, ha="left", fontsize=15, fontweight="bold")
-        figure.legend(
-            *left.get_legend_handles_labels(),
-            loc="upper left",
-            bbox_to_anchor=(0.01, 0.96),
-            ncols=3,
-            fontsize=11,
-            frameon=False,
-        )
+        handles = axes["q0"].get_legend_handles_labels()
+        place = {"loc": "upper left", "bbox_to_anchor": (0.01, 0.96)}
+        figure.legend(*handles, **place, ncols=3, fontsize=11, frameon=False)
 
 
 def _label(attempt: Attempt, measured: Measurements) -> str:
@@ -154,29 +114,19 @@ def _cross(axes: Any, attempt: Attempt, x: float, y: float) -> None:
     axes.plot(x, y, "X", color=COLORS[attempt.method], markersize=13, mec="black", zorder=4)
 
 
-def _joint(
-    left: Any, right: Any, j: int, rows: Sequence[_Row], group: JointGroup, last: bool
-) -> None:
+def _joint(left: Any, right: Any, j: int, rows: Sequence[_Row], group: JointGroup) -> None:
     for attempt, measured in rows:
         curve, style = measured.curve, _style(attempt)
         left.plot(curve.time, curve.position[:, j], label=_label(attempt, measured), **style)
         right.plot(curve.time, curve.velocity[:, j], **style)
     for sign in (-1.0, 1.0):
-        right.axhline(sign * group.velocity[j], color=_GREY, linewidth=1.0, linestyle=(0, (5, 3)))
-    right.set_ylim(-1.18 * group.velocity[j], 1.18 * group.velocity[j])
+        right.axhline(sign * group.velocity[j], color=_GREY, linewidth=1.0, linestyle="--")
     short = group.joints[j].rpartition("_")[2].replace("joint", "joint ")
     left.set_ylabel(f"{short}, {group.units[j]}")
     right.set_ylabel(f"{group.units[j]}/s")
     for axes in (left, right):
-        axes.grid(alpha=0.25)
         axes.margins(x=0.01)
-        axes.tick_params(labelbottom=last)
-    if j == 0:
-        left.set_title("joint positions", fontsize=12)
-        right.set_title("joint velocities, limits dashed", fontsize=12)
-    if last:
-        left.set_xlabel("time, s")
-        right.set_xlabel("time, s")
+        axes.tick_params(labelbottom=j == group.size - 1)
 
 
 def _hands(axes: Any, rows: Sequence[_Row], furniture: Occluders, foot: Array) -> None:
@@ -187,49 +137,34 @@ def _hands(axes: Any, rows: Sequence[_Row], furniture: Occluders, foot: Array) -
     for bottom, top in outlines(furniture, a, b):
         if (bottom < low).all() and (top > high).all():
             continue  # a floor or wall behind everything
-        axes.add_patch(_rectangle(bottom, top - bottom))
+        x, y = np.transpose([bottom, top])
+        axes.fill(
+            x[[0, 1, 1, 0]], y[[0, 0, 1, 1]], fc="#d9d4cc", ec="#b5aea3", alpha=0.55, zorder=0
+        )
     for attempt, measured in rows:
         curve, hit = measured.curve, measured.verdict.first
         axes.plot(curve.hand[:, a], curve.hand[:, b], **_style(attempt))
         if hit is not None:
             _cross(axes, attempt, *curve.hand[np.searchsorted(curve.time, hit.time), [a, b]])
-    for name_of, p, mark in (("start", points[0], "o"), ("end", points[-1], "s")):
+    for text, p, mark in (("start", points[0], "o"), ("end", points[-1], "s"), ("base", foot, "P")):
         axes.plot(p[a], p[b], mark, color="black", markersize=8)
-        axes.annotate(name_of, (p[a], p[b]), xytext=(8, 6), textcoords="offset points")
-    axes.plot(foot[a], foot[b], "P", color=_GREY, markersize=10)
-    axes.annotate(
-        "the arm's base",
-        (foot[a], foot[b]),
-        xytext=(0, 10),
-        ha="center",
-        textcoords="offset points",
-        color=_GREY,
-    )
-    axes.set_xlim(low[0], high[0])
-    axes.set_ylim(low[1], high[1])
+        axes.annotate(text, (p[a], p[b]), xytext=(8, 6), textcoords="offset points")
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     axes.set_aspect("equal", adjustable="box")
-    axes.set_title(f"the hand's path, {name}; a cross marks a collision", fontsize=12)
-    axes.set_xlabel(f"{_AXES[a]}, m")
-    axes.set_ylabel(f"{_AXES[b]}, m")
-    axes.grid(alpha=0.25)
+    axes.set_title(f"the hand's path, {name}; a cross marks a collision")
+    axes.set(xlabel=f"{_AXES[a]}, m", ylabel=f"{_AXES[b]}, m")
 
 
 def _clearance(axes: Any, rows: Sequence[_Row]) -> None:
     for attempt, measured in rows:
         curve, hit = measured.curve, measured.verdict.first
-        shown = 1e3 * np.minimum(curve.clearance, _SHOWN)
-        axes.plot(curve.clearance_time, shown, **_style(attempt))
+        axes.plot(curve.clearance_time, 1e3 * curve.clearance, **_style(attempt))
         if hit is not None:
-            k = min(int(np.searchsorted(curve.clearance_time, hit.time)), len(shown) - 1)
-            _cross(axes, attempt, hit.time, shown[k])
+            k = np.searchsorted(curve.clearance_time[:-1], hit.time)
+            _cross(axes, attempt, hit.time, 1e3 * curve.clearance[k])
     axes.axhline(0.0, color="black", linewidth=1.0)
-    axes.set_ylim(min(-5.0, axes.get_ylim()[0]), None)
-    axes.set_title(
-        f"clearance to everything that does not move, up to {1e3 * _SHOWN:.0f} mm", fontsize=12
-    )
-    axes.set_xlabel("time, s")
-    axes.set_ylabel("mm")
-    axes.grid(alpha=0.25)
+    axes.set_title(f"clearance to what does not move, up to {1e3 * CLEARANCE_CAP:.0f} mm")
+    axes.set(xlabel="time, s", ylabel="mm")
     axes.margins(x=0.01)
 
 
@@ -249,101 +184,6 @@ def outlines(boxes: Occluders, a: int, b: int) -> list[tuple[Array, Array]]:
         seen = corners[:, [a, b]]
         found.append((seen.min(axis=0), seen.max(axis=0)))
     return found
-
-
-def _rectangle(corner: Array, size: Array) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle(
-        (float(corner[0]), float(corner[1])),
-        float(size[0]),
-        float(size[1]),
-        facecolor="#d9d4cc",
-        edgecolor="#b5aea3",
-        alpha=0.55,
-        linewidth=0.6,
-        zorder=0,
-    )
-
-
-# -- many queries ----------------------------------------------------------------------------------
-
-
-def draw_distributions(path: Path | str, results: Sequence[QueryResult]) -> None:
-    """Draw many queries as a PNG file: the success rates, and a panel for each figure of merit over
-    the queries in which a method succeeds.
-
-    Raises:
-        BadInput: ``path`` can't be written.
-    """
-    summaries = summarize(results)
-    good = {}
-    for method in (summary.method for summary in summaries):
-        rows = [result.row(method) for result in results]
-        good[method] = [figures(a, m) for a, m in rows if m is not None and is_success(m)]
-    columns = 4
-    lines = -(-(len(_PANELS) + 1) // columns)
-    with figure_file(path, (16.0, 4.4 * lines)) as figure:
-        grid = figure.add_gridspec(
-            lines, columns, left=0.045, right=0.99, bottom=0.13, top=0.88, wspace=0.22, hspace=0.62
-        )
-        _success(figure.add_subplot(grid[0, 0]), summaries)
-        for k, panel in enumerate(_PANELS, 1):
-            values = {
-                method: panel.scale * np.array([row[panel.figure] for row in table])
-                for method, table in good.items()
-            }
-            _panel(figure.add_subplot(grid[k // columns, k % columns]), panel, values)
-        title = f"{len(results)} queries"
-        figure.suptitle(title, x=0.045, y=0.97, ha="left", fontsize=15, fontweight="bold")
-
-
-def _success(axes: Any, summaries: Sequence[MethodSummary]) -> None:
-    for k, summary in enumerate(summaries):
-        share = 100 * (summary.good / summary.queries)
-        axes.bar(k, share, color=COLORS[summary.method], width=0.65)
-        axes.text(k, share + 1.5, f"{share:.0f}", ha="center")
-    axes.set_ylim(0, 112)
-    axes.set_title("found, free, within limits, %", fontsize=12)
-    _name(axes, [summary.method for summary in summaries])
-
-
-def _panel(axes: Any, panel: _Panel, each: Mapping[str, Array]) -> None:
-    rng = np.random.default_rng(0)  # spreads the points sideways
-    for k, (method, values) in enumerate(each.items()):
-        if not len(values):
-            continue
-        color = COLORS[method]
-        axes.boxplot(
-            [values],
-            positions=[k],
-            widths=0.6,
-            showfliers=False,
-            whis=(5, 95),
-            patch_artist=True,
-            boxprops={"facecolor": color, "alpha": 0.35, "edgecolor": color},
-            medianprops={"color": "black", "linewidth": 2.0},
-            whiskerprops={"color": color},
-            capprops={"color": color},
-        )
-        beside = k + rng.uniform(-0.18, 0.18, len(values))
-        axes.plot(beside, values, ".", color=color, markersize=5)
-    if panel.logarithmic:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:g}")
-    else:
-        axes.set_ylim(bottom=0.0)
-    if panel.limit is not None:
-        axes.axhline(panel.limit, color=_GREY, linewidth=1.0, linestyle=(0, (5, 3)))
-    axes.set_title(panel.title, fontsize=12)
-    _name(axes, list(each))
-
-
-def _name(axes: Any, methods: Sequence[str]) -> None:
-    axes.set_xticks(range(len(methods)))
-    axes.set_xticklabels([TITLES[method] for method in methods], rotation=30, ha="right")
-    axes.set_xlim(-0.6, len(methods) - 0.4)
-    axes.grid(axis="y", alpha=0.25)
 
 
 # -- films -----------------------------------------------------------------------------------------

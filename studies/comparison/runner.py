@@ -41,7 +41,6 @@ from galley.studies.comparison.summary import (
     result_record,
     result_to_show,
     summarize,
-    summary_record,
 )
 
 MARKER = "compare.json"
@@ -199,7 +198,7 @@ class _Comparison:
             "queries_done": len(results),
             "shown": result_to_show(results).query.name,
             "not_as_expected": self.outcome.faults,
-            "summary": summary_record(summarize(results)),
+            "summary": summarize(results),
             "queries": [result_record(r, self.scene, self.world.robot) for r in results],
             "versions": versions(),
         }
@@ -218,13 +217,10 @@ class _Comparison:
                 save_waypoints(self.folder / f"trajectory_{name}.npy", attempt)
 
     def _figure(self, shown: QueryResult) -> None:
-        from galley.studies.comparison.pictures import draw_distributions, draw_query
+        from galley.studies.comparison.pictures import draw_query
 
         self.listener.stage("drawing compare.png")
-        results = self.outcome.results
         draw_query(self.folder / "compare.png", shown, self.scene, self.world.robot)
-        if len(results) > 1:
-            draw_distributions(self.folder / "distributions.png", results)
 
     def _film(self, result: QueryResult) -> None:
         from galley.studies.comparison.pictures import film_query

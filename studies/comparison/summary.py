@@ -17,7 +17,7 @@ from galley.studies.comparison.measures import CollisionVerdict, Measurements
 from galley.studies.comparison.methods import DEFAULT, METHODS, Attempt
 from galley.studies.comparison.queries import ArmQuery
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _DIGITS = 7  # significant digits in the file
 _SUBSTITUTES = ("time-optimal", "shortcut")  # shown if the default method fails
 FIGURES = (
@@ -53,51 +53,13 @@ class QueryResult:
         return None if measured is None else attempt
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Median and tail of a sample.
-
-    Attributes:
-        tail: the 95th percentile; of clearances the 5th, since less is worse.
-    """
-
-    median: float
-    tail: float
-
-
-@dataclass(frozen=True)
-class MethodSummary:
-    """Statistics of one method over all queries.
-
-    Attributes:
-        queries: number of queries. found: of those with a trajectory.
-        free: trajectories without a collision. within: trajectories within the limits.
-        good: successes: free and within. itself: successes without a fallback method.
-        spreads: for each of FIGURES, over the successes; empty without any.
-        against_shortcut: median ratio of the duration to the shortcut path's, over queries in
-            which both succeed; None without any.
-    """
-
-    method: str
-    queries: int
-    found: int
-    free: int
-    within: int
-    good: int
-    itself: int
-    spreads: dict[str, Spread]
-    against_shortcut: float | None
-
-
 def figures(attempt: Attempt, measured: Measurements) -> dict[str, float]:
     """The values of FIGURES for one attempt."""
     values = (
         measured.joint_length,
         measured.hand_length,
         measured.duration,
-        measured.velocity,
-        measured.acceleration,
-        measured.jerk,
+        *measured.peaks,
         measured.clearance,
         1e3 * attempt.seconds,
     )
@@ -109,44 +71,50 @@ def is_success(measured: Measurements | None) -> bool:
     return measured is not None and measured.verdict.free and measured.within_limits
 
 
-def summarize(results: Sequence[QueryResult]) -> tuple[MethodSummary, ...]:
-    """Statistics of each of METHODS."""
-    return tuple(_summary(method, results) for method in METHODS)
+def summarize(results: Sequence[QueryResult]) -> list[dict[str, Any]]:
+    """Statistics of each of METHODS over all queries, as ``compare.json`` has them.
+
+    ``good`` are successes, trajectories free of collision and within the limits; each of FIGURES
+    has the median over them and the percentile at its bad end (``tail``).
+    ``duration_over_shortcut`` is the median ratio over queries in which both succeed.
+    """
+    return [_summary(method, results) for method in METHODS]
 
 
-def _summary(method: str, results: Sequence[QueryResult]) -> MethodSummary:
+def _summary(method: str, results: Sequence[QueryResult]) -> dict[str, Any]:
     rows = [result.row(method) for result in results]
     found = [(a, m) for a, m in rows if m is not None]
     good = [(a, m) for a, m in found if is_success(m)]
     table = [figures(a, m) for a, m in good]
-    spreads = {name: spread_of(name, [row[name] for row in table]) for name in FIGURES if table}
     ratios = []
     for result in results:
-        _, own = result.row(method)
-        _, other = result.row("shortcut")
+        (_, own), (_, other) = result.row(method), result.row("shortcut")
         if own is not None and other is not None and is_success(own) and is_success(other):
             ratios.append(own.duration / other.duration)
-    return MethodSummary(
-        method=method,
-        queries=len(rows),
-        found=len(found),
-        free=sum(m.verdict.free for _, m in found),
-        within=sum(m.within_limits for _, m in found),
-        good=len(good),
-        itself=sum(a.by == method for a, _ in good),
-        spreads=spreads,
-        against_shortcut=float(np.median(ratios)) if ratios else None,
-    )
+    record: dict[str, Any] = {
+        "method": method,
+        "queries": len(rows),
+        "found": len(found),
+        "free": sum(m.verdict.free for _, m in found),
+        "within_limits": sum(m.within_limits for _, m in found),
+        "good": len(good),
+        "by_itself": sum(a.by == method for a, _ in good),
+        "success_rate": len(good) / len(rows) if rows else None,
+        "duration_over_shortcut": float(np.median(ratios)) if ratios else None,
+    }
+    for name in FIGURES if table else ():
+        values = [row[name] for row in table]
+        spread = (
+            ("median", np.median(values)),
+            (tail(name), np.percentile(values, int(tail(name)[1:]))),
+        )
+        record[name] = {key: _short(float(value)) for key, value in spread}
+    return record
 
 
-def spread_of(name: str, values: Sequence[float]) -> Spread:
-    """Median and tail of values of the figure ``name``."""
-    return Spread(float(np.median(values)), float(np.percentile(values, tail_percent(name))))
-
-
-def tail_percent(name: str) -> int:
-    """The percentile at the bad end of the figure ``name``."""
-    return 5 if name == "min_clearance_m" else 95
+def tail(name: str) -> str:
+    """The percentile at the bad end of a figure: ``p95``, of clearances ``p05``."""
+    return "p05" if name == "min_clearance_m" else "p95"
 
 
 def best_attempt(result: QueryResult) -> Attempt | None:
@@ -189,31 +157,6 @@ def result_record(result: QueryResult, scene: Scene, robot: RobotModel) -> dict[
     }
 
 
-def summary_record(summaries: Sequence[MethodSummary]) -> list[dict[str, Any]]:
-    """The statistics of each method as plain data."""
-    return [
-        {
-            "method": s.method,
-            "queries": s.queries,
-            "found": s.found,
-            "free": s.free,
-            "within_limits": s.within,
-            "good": s.good,
-            "by_itself": s.itself,
-            "success_rate": s.good / s.queries if s.queries else None,
-            "duration_over_shortcut": s.against_shortcut,
-            **{
-                name: {
-                    "median": _short(spread.median),
-                    f"p{tail_percent(name):02d}": _short(spread.tail),
-                }
-                for name, spread in s.spreads.items()
-            },
-        }
-        for s in summaries
-    ]
-
-
 def _row(attempt: Attempt, measured: Measurements | None) -> dict[str, Any]:
     record: dict[str, Any] = {"method": attempt.method, "found": measured is not None}
     if measured is None:
@@ -222,7 +165,6 @@ def _row(attempt: Attempt, measured: Measurements | None) -> dict[str, Any]:
     record |= {name: _short(value) for name, value in figures(attempt, measured).items()}
     if attempt.waypoints is not None:
         record["waypoints"] = len(attempt.waypoints)
-    record["exact_peaks"] = [_short(peak) for peak in measured.peaks]
     record["within_limits"] = measured.within_limits
     return record | _verdict(measured.verdict) | {"good": is_success(measured)}
 

@@ -14,6 +14,7 @@ from galley.domain.errors import BadInput
 from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Scene
 from galley.results.run_folder import STATES
+from galley.robots.catalog import robot_of
 from galley.stages import Options
 from galley.studies.scenarios.scenario import Scenario, judge_report
 
@@ -25,6 +26,7 @@ class ScenarioJob:
     Attributes:
         seed: of every random stream.
         folder: for the run's files; None for a temporary one.
+        picture: draw the final state beside ``folder``, as its name and ``.png``.
         options: further ``stages.Options`` by name, such as ``optimize``; kinematic
             execution by default.
     """
@@ -32,6 +34,7 @@ class ScenarioJob:
     scenario: Scenario
     seed: int = 0
     folder: Path | None = None
+    picture: bool = False
     options: tuple[tuple[str, Any], ...] = ()
 
 
@@ -105,6 +108,11 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
                 wall_s=time.perf_counter() - began,
             )
         fingerprint = _fingerprint(folder / STATES)
+        if job.picture:
+            from galley.viz.render.scene_picture import draw_end
+
+            robot = robot_of(run.task.scene.robot)
+            draw_end(run.task.scene, robot, folder / STATES, folder.with_suffix(".png"))
     report, data = run.report, run.report.as_json()
     failure, timing = data["failure"] or {}, data["timing_s"]
     wrong = judge_report(expect, data, _aliases(run.task.scene))
