@@ -1,5 +1,7 @@
 """The command line as a user calls it, in this process or in one of its own."""
 
+import contextlib
+import io
 import os
 import shutil
 import signal
@@ -30,22 +32,40 @@ class Done(NamedTuple):
         return self.err.splitlines()
 
 
+def _status(arguments):
+    """The exit status of the console entry point, in this process."""
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        return main([str(a) for a in arguments])
+    except SystemExit as end:  # argparse ends the process on a usage error
+        return end.code
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+
+
+def command(*arguments, cwd="."):
+    """``command("run", "--seed", 3, cwd=folder)``: a command in this process, for any fixture.
+
+    Unlike ``cli`` it needs no fixture, so that those of a module or a session can call it.
+    """
+    out, err = io.StringIO(), io.StringIO()
+    streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+    with pytest.MonkeyPatch.context() as patch, contextlib.chdir(cwd), streams[0], streams[1]:
+        patch.delenv("COLUMNS", raising=False)  # tables are as wide as in a file
+        status = _status(arguments)
+    return Done(status, out.getvalue(), err.getvalue())
+
+
 @pytest.fixture
 def cli(capfd, monkeypatch):
-    """``cli("plan", domain, problem)``: the console entry point, in this process."""
-    monkeypatch.delenv("COLUMNS", raising=False)  # tables are as wide as in a file
-    handler = signal.getsignal(signal.SIGTERM)
+    """``cli("plan", domain, problem)``: a command in this process; hears its children too."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*arguments):
         capfd.readouterr()
-        try:
-            status = main([str(a) for a in arguments])
-        except SystemExit as end:  # argparse ends the process on a usage error
-            status = end.code
-        return Done(status, *capfd.readouterr())
+        return Done(_status(arguments), *capfd.readouterr())
 
-    yield run
-    signal.signal(signal.SIGTERM, handler)
+    return run
 
 
 def environment(**more):
