@@ -2,8 +2,7 @@
 
 - ``skill``: the interface; ``SKILLS`` here maps each PDDL action to its skill
 - ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``symbolic``: the kitchen's skills
-- ``own``: loads a user's skills; ``guarded``, ``given_types``: check what
-  they return
+- ``own``: loads a user's skills, and checks what they return
 
 Their building blocks:
 

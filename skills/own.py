@@ -1,33 +1,40 @@
-"""Loads a user's Python file, and the skills in it."""
+"""A user's own skills: loads them from a Python file, and says with file and line what goes wrong.
+
+A fault of the user's code is malformed input, as one in a scene file: ``BadInput``, with the
+exception as its cause.
+"""
 
 from __future__ import annotations
-import __future__
 
-import ast
+import contextlib
 import hashlib
-import importlib.util
+import inspect
 import re
 import sys
-from collections.abc import Collection, Mapping
+import traceback
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import astuple
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
+
 from galley.domain.errors import BadInput, InputError, did_you_mean
+from galley.domain.failure import Failure
 from galley.domain.files import read_text
 from galley.domain.shipped import shipped_file
-from galley.skills.given_types import kind_of
-from galley.skills.guarded import GuardedSkill, user_code
-from galley.skills.skill import Role, Skill
+from galley.domain.state import State
+from galley.motion.motion import Motion
+from galley.motion.sequence import states_along
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.skill import BoundAction, Role, Skill
 
-_TABLE = "SKILLS"
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _KINDS = ("item", "furniture", "hand")
 
 
-def load_skills(
-    path: str | Path, actions: Collection[str] | None = None
-) -> dict[str, GuardedSkill]:
+def load_skills(path: str | Path, actions: Collection[str] | None = None) -> dict[str, OwnSkill]:
     """The skills in a file's ``SKILLS``, by name of the PDDL action.
 
     Args:
@@ -35,131 +42,154 @@ def load_skills(
         actions: names of the domain's actions; None: any name is accepted.
 
     Raises:
-        BadInput: as ``load_module``, or ``SKILLS`` is missing or wrong; with the line where
-            possible.
+        BadInput: as ``load_module``, or ``SKILLS`` is missing or wrong.
     """
     path = shipped_file(path)
-    file = str(path)
-    module, tree = load_module(path)
-    lines = _lines(tree)
-    if not hasattr(module, _TABLE):
-        what = f"defines no {_TABLE}; write {_TABLE} = {{'wipe': Wipe()}} for an action 'wipe'"
-        raise BadInput.one(path, what)
-    at = lines.get(_TABLE)
-    errors: list[InputError] = []
-    found: dict[str, GuardedSkill] = {}
-    with user_code(file, at, f"{_TABLE} can't be read: "):
-        table = getattr(module, _TABLE)
-        entries = dict(table) if isinstance(table, Mapping) else {}
-        for name, skill in entries.items():
-            line = lines.get(f"{_TABLE}.{name}", at)
-            fault = _fault(name, skill, actions)
-            if fault is None:
-                found[name] = GuardedSkill(skill, name, file, line)
-            else:
-                errors.append(InputError(file, line, None, fault))
+    table = getattr(load_module(path), "SKILLS", None)
+    line = _line_of(path, "SKILLS")
+    if not isinstance(table, Mapping) or not table:
+        what = "needs SKILLS = {'wipe': Wipe()} for an action 'wipe'; it has "
+        what += "none" if table is None else f"{table!r:.40}"
+        raise BadInput.one(path, what, line)
+    faults = [_fault(name, skill, actions) for name, skill in table.items()]
+    errors = [InputError(str(path), line, None, fault) for fault in faults if fault is not None]
     if errors:
         raise BadInput(errors)
-    if not found:
-        kind = "empty" if isinstance(table, Mapping) else kind_of(table)
-        what = f"{_TABLE} is {kind}, expected a dict of action name to skill, not empty"
-        raise BadInput.one(path, what, at)
-    return found
+    return {name: OwnSkill(skill, name, str(path), line) for name, skill in table.items()}
 
 
-def load_module(path: str | Path) -> tuple[ModuleType, ast.Module]:
-    """Run a user's file, once, as a module of its own; returns the module and its syntax tree.
-
-    It can't import files beside it.
+def load_module(path: str | Path) -> ModuleType:
+    """Run a user's file as a module of its own. It can't import files beside it.
 
     Raises:
-        BadInput: the file is missing or no Python, raises or closes stdout; with the line.
+        BadInput: the file is missing or no Python, or it raises; with the line.
     """
-    tree = _parsed(str(path), read_text(path))
-    return _run(str(path), tree), tree
-
-
-def _parsed(file: str, text: str) -> ast.Module:
+    text, place = read_text(path), Path(path).resolve()
     try:
-        tree = ast.parse(text, file)
-        compile(tree, file, "exec", dont_inherit=True)  # finds what only a whole module shows
-        return tree
+        code = compile(text, str(path), "exec", dont_inherit=True)
     except SyntaxError as error:
-        what = f"is no Python: {error.msg}"
-        raise BadInput.one(file, what, error.lineno, error.offset or None) from None
+        raise BadInput.one(path, f"is no Python: {error.msg}", error.lineno) from None
     except (ValueError, RecursionError, MemoryError) as error:  # a NUL; nested too deeply
-        raise BadInput.one(file, f"is no Python: {error}") from None
-
-
-def _run(file: str, tree: ast.Module) -> ModuleType:
-    """Run the file as a module whose name is a digest of its path.
-
-    One statement at a time, so that closing stdout is reported with its line.
-    """
-    place = Path(file).resolve()
-    name = "galley_own_" + hashlib.sha256(str(place).encode()).hexdigest()[:16]
-    spec = importlib.util.spec_from_file_location(name, place)
-    module = ModuleType(name) if spec is None else importlib.util.module_from_spec(spec)
+        raise BadInput.one(path, f"is no Python: {error}") from None
+    module = ModuleType("galley_own_" + hashlib.sha256(str(place).encode()).hexdigest()[:16])
     module.__file__ = str(place)
-    module.__doc__ = ast.get_docstring(tree)
-    before = sys.modules.get(name)
-    sys.modules[name] = module  # dataclasses look their module up
-    flags = 0
-    try:
-        for node in tree.body:
-            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-                for each in node.names:
-                    flags |= getattr(__future__, each.name).compiler_flag
-            code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
-            with user_code(file, node.lineno, "fails while it is read: "):
-                exec(code, module.__dict__)
-    except BaseException:
-        if before is None:
-            del sys.modules[name]
-        else:
-            sys.modules[name] = before
-        raise
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+    with user_code(str(path), None, "fails while it is read"):
+        exec(code, module.__dict__)
     return module
+
+
+@contextlib.contextmanager
+def user_code(file: str, line: int | None, what: str) -> Iterator[None]:
+    """Context for a user's code: turns exceptions, SystemExit too, into BadInput.
+
+    Args:
+        file: the user's. line: reported if the traceback has no line of the file.
+        what: begins the message.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == file]
+        said = "".join(traceback.format_exception_only(error)).strip().partition("\n")[0]
+        raise BadInput.one(file, f"{what}: {said}", lines[-1] if lines else line) from error
+
+
+class OwnSkill(Skill):
+    """Calls a user's skill and checks what it returns.
+
+    Every method raises BadInput if the user's raises, or returns something invalid.
+
+    Attributes:
+        own: the user's skill. name: of its action. file, line: of ``SKILLS``.
+    """
+
+    def __init__(self, own: Skill, name: str, file: str, line: int | None) -> None:
+        self.own, self.name, self.file, self.line = own, name, file, line
+        vars(self).update(parameters=own.parameters, role=own.role, prepares=own.prepares)
+
+    def refine(
+        self,
+        context: PlanningContext,
+        action: BoundAction,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+    ) -> tuple[Motion, ...] | Failure:
+        """The user's Motions, which must follow each other from ``state`` on, or Failure."""
+        with self._guarded("refine"):
+            found = self.own.refine(context, action, upcoming, state, rng)
+            if isinstance(found, Failure):
+                return found
+            if not isinstance(found, tuple) or not all(isinstance(m, Motion) for m in found):
+                raise TypeError(f"expected a tuple of Motions, or a Failure, got {found!r:.80}")
+            if any(motion.action_index != action.index for motion in found):
+                raise ValueError(f"expected Motions with action_index {action.index}")
+            states_along(context.scene, context.robot, found, state)
+            return found
+
+    def first_contacts(
+        self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
+    ) -> Iterator[Manipulation]:
+        """The user's Manipulations, one at a time."""
+        with self._guarded("first_contacts"):
+            each = iter(self.own.first_contacts(context, action, state, rng))
+        while True:
+            with self._guarded("first_contacts"):
+                found = next(each, None)
+                if found is not None and not isinstance(found, Manipulation):
+                    raise TypeError(f"expected Manipulations, got {found!r:.80}")
+            if found is None:
+                return
+            yield found
+
+    def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
+        """The user's answer."""
+        with self._guarded("resumes"):
+            return bool(self.own.resumes(context, action, state))
+
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
+        """The user's Failure or None."""
+        with self._guarded("impossible"):
+            found = self.own.impossible(context, action, state)
+            if found is not None and not isinstance(found, Failure):
+                raise TypeError(f"expected a Failure or None, got {found!r:.80}")
+            return found
+
+    def _guarded(self, method: str) -> contextlib.AbstractContextManager[None]:
+        """Reports the method's first line where no other of the file is to blame."""
+        code = getattr(inspect.unwrap(getattr(self.own, method)), "__code__", None)
+        own = code is not None and code.co_filename == self.file
+        line = code.co_firstlineno if own else self.line
+        return user_code(self.file, line, f"{method} of '{self.name}'")
 
 
 def _fault(name: object, skill: object, actions: Collection[str] | None) -> str | None:
     """What is wrong with one entry of ``SKILLS``, or None."""
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
-        return (
-            f"{name!r} is not the name of a PDDL action: a lower-case letter, then lower-case "
-            f"letters, digits, '-' and '_'"
-        )
+        return f"{name!r} is not the name of a PDDL action, in lower case"
     if actions is not None and name not in actions:
         hint = did_you_mean(name, actions) or f"; it has {', '.join(sorted(actions))}"
         return f"the domain has no action '{name}'{hint}"
     if isinstance(skill, type) and issubclass(skill, Skill):
         return f"'{name}' is the class {skill.__name__}, expected an instance: {skill.__name__}()"
     if not isinstance(skill, Skill):
-        return f"'{name}' is {kind_of(skill)}, expected an instance of galley.skills.Skill"
+        return f"'{name}' is {skill!r:.40}, expected an instance of galley.skills.Skill"
     kinds = getattr(skill, "parameters", None)
     if not isinstance(kinds, tuple) or any(kind not in _KINDS for kind in kinds):
         return f"'{name}' needs parameters, a tuple of {', '.join(map(repr, _KINDS))}"
-    if not isinstance(skill.role, Role) or not all(
-        each is None or (isinstance(each, int) and 0 <= each < len(kinds))
-        for each in astuple(skill.role)
-    ):
+    role = astuple(skill.role) if isinstance(skill.role, Role) else (len(kinds),)
+    if not all(each is None or each in range(len(kinds)) for each in role):
         return f"'{name}' needs as role a Role of positions of parameters, below {len(kinds)}"
     return None
 
 
-def _lines(tree: ast.Module) -> dict[str, int]:
-    """The lines of ``SKILLS`` and of its literal keys."""
-    found: dict[str, int] = {}
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if isinstance(node, ast.AnnAssign):
-            targets = [node.target]
-        if not any(isinstance(target, ast.Name) and target.id == _TABLE for target in targets):
-            continue
-        found[_TABLE] = node.lineno
-        value = getattr(node, "value", None)
-        if isinstance(value, ast.Dict):
-            for key in value.keys:
-                if isinstance(key, ast.Constant):
-                    found[f"{_TABLE}.{key.value!s}"] = key.lineno
-    return found
+def _line_of(path: str | Path, name: str) -> int | None:
+    """The first line of a file that begins with a name."""
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if line.startswith(name):
+            return number
+    return None

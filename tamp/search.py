@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import count
@@ -210,7 +210,6 @@ class Search:
         self._prover = Prover(context, task, start)
         self._evidence: Counter[Key] = Counter()  # how often each constraint was found
         self._given_up: set[Key] = set()  # unproven ones that leave no plan
-        self._tried: list[Failure] = []  # of exhaustive grids, where nothing was proven
 
         self._known: dict[tuple[GroundAction, ...], _Active] = {}
         self._active: list[_Active] = []
@@ -335,19 +334,15 @@ class Search:
             found = shortest(ground(self.task.domain, self.task.problem), self.node_limit)
             return found if isinstance(found, Failure) else self._source.failure
         needed = minimal_core(self._constrained, self.constraints, self._given_up)
-        prover = self._prover
-        refused = refusal(needed, prover.prove)
+        refused = refusal(needed, self._prover.prove)
         if refused is not None:
             return refused
         unproven = [each for each in needed if not each.proven]
         if all(each.failure.kind is FailureKind.DOES_NOT_FIT for each in unproven):
             # Refinement places one by one, and finds no arrangement where packing found none.
-            self._tried += [each.failure for each in unproven]
-            return self._budget("no arrangement of the items was found")
-        for constraint in needed:
-            tried = None if prover.prove(constraint).proven else prover.tried(constraint)
-            if tried is not None:
-                self._tried.append(tried)
+            why = dict.fromkeys(each.failure.message for each in unproven)
+            named = [name for each in unproven for name in each.failure.objects]
+            return self._budget("; ".join(["no arrangement of the items was found", *why]), named)
         self._given_up |= {each.key for each in unproven}
         self._analyzer.silent = True
         self._source = self._new_source()
@@ -469,7 +464,7 @@ class Search:
                 each.against = each.against or keys
         return new
 
-    def _budget(self, what: str) -> Failure:
+    def _budget(self, what: str, named: Sequence[str] = ()) -> Failure:
         """Budget exhausted: what was tried how often, and what blocked it."""
         tried = f"{self.skeletons} plan{'' if self.skeletons == 1 else 's'}"
         message = f"no motions found ({tried} tried, {what})"
@@ -478,15 +473,9 @@ class Search:
             worst = self._active[0].refinement.worst
         if worst is not None:
             message += f"; got furthest: {worst}"
-        message += "".join(f"; {each}" for each in dict.fromkeys(t.message for t in self._tried))
+            named = [*worst.objects, *named]
         numbers = {"plans": float(self.skeletons), "refinements": float(self.refinements)}
-        objects = worst.objects if worst is not None else ()
-        if self._tried:
-            pairs = [each.numbers["pairs"] for each in self._tried if "pairs" in each.numbers]
-            numbers |= {"pairs": max(pairs)} if pairs else {}
-            objects = tuple(dict.fromkeys((*objects, *(n for t in self._tried for n in t.objects))))
-        evidence = tuple(part for each in self._tried for part in each.evidence)
-        return Failure(FailureKind.BUDGET, message, objects, numbers, evidence=evidence)
+        return Failure(FailureKind.BUDGET, message, tuple(dict.fromkeys(named)), numbers)
 
 
 @dataclass(eq=False)

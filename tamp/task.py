@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from galley.domain.pddl.model import Domain, Problem
 from galley.domain.scene.model import Binding, Scene
 from galley.domain.state import State, initial_state
-from galley.skills.guarded import GuardedSkill
+from galley.skills.own import OwnSkill
 from galley.skills.skill import Skill
 
 
@@ -48,5 +48,5 @@ class TampTask:
     @property
     def own_skills(self) -> frozenset[str]:
         """The files of the user's skills."""
-        own = (skill for skill in self.skills.values() if isinstance(skill, GuardedSkill))
+        own = (skill for skill in self.skills.values() if isinstance(skill, OwnSkill))
         return frozenset(skill.file for skill in own)

@@ -180,7 +180,7 @@ def _force_of(path: Path, period: float | None) -> Any:
         raise BadInput.one(path, "must be a profile, .csv, or a policy, .py")
     from galley.skills.own import load_module
 
-    act = getattr(load_module(path)[0], "policy", None)
+    act = getattr(load_module(path), "policy", None)
     if not callable(act):
         raise BadInput.one(path, "defines no function policy(sense)")
     return Policy(act) if period is None else Policy(act, period)

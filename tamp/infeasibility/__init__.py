@@ -2,5 +2,4 @@
 
 - ``feasibility``: checks of a plan before any motion is planned: impossible actions, reach, room
 - ``proofs``: minimal unsatisfiable sets of constraints, and proofs for the suspected ones
-- ``grid``: evidence of an exhaustive search, where nothing is proven
 """

@@ -7,8 +7,7 @@ A suspected constraint is proven by a covering bound: no grasp of the family is 
 hand alone, or within the arm's reach. The proof must hold in every state of the task: after other
 items have been moved, with drawers and doors in any position. So it is made in a counterfactual
 world without the items that a plan could move and the bodies that a plan could open. What is
-impossible there is impossible in any state of the task. Where nothing is proven, an exhaustive grid
-of grasps and stances in that world is the evidence of what was tried.
+impossible there is impossible in any state of the task.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.scene.model import WORLD, Binding, Stance
+from galley.domain.scene.model import WORLD, Binding
 from galley.domain.state import State
 from galley.planning import SearchLimits, Task, search
 from galley.skills.drawer import MIN_OPENING, intended_opening
@@ -114,24 +113,17 @@ def _unsolvable(task: Task) -> bool:
 
 
 @dataclass(frozen=True)
-class _ManipulationQuery:
-    """Can an item be taken, or a drawer opened, from any of some places?
+class _Question:
+    """Can an item be taken, or a drawer opened, from any of some stance sets?
 
     Attributes:
-        blockers: names of the items that stay; other movable_items ones are gone.
+        subject: its PDDL name. stances: names of the sets.
+        blockers: names of the items that stay; others that a plan could move are gone.
     """
 
-    subject: Binding
-    places: tuple[Binding, ...]
+    subject: str
+    stances: tuple[str, ...]
     blockers: frozenset[str]
-
-    @property
-    def what(self) -> str:
-        """For messages."""
-        return f"{'take' if self.subject.kind == 'item' else 'open'} {self.subject.object}"
-
-
-_Answer = Callable[[_ManipulationQuery], Failure | None]
 
 
 @dataclass
@@ -146,123 +138,80 @@ class Prover:
     context: PlanningContext
     task: TampTask
     start: State
-    _known: dict[tuple[str, ...], Failure | None] = field(default_factory=dict)
+    _known: dict[_Question, Failure | None] = field(default_factory=dict)
 
     def prove(self, constraint: LearnedConstraint) -> LearnedConstraint:
         """The constraint with a certificate, or unchanged if none was found."""
-        query = self._query(constraint)
-        found = None if query is None else self._once("proof", query, self._proof)
+        question = self._question(constraint)
+        if question is None:
+            return constraint
+        if question not in self._known:
+            self._known[question] = self._proof(question)
+        found = self._known[question]
         return constraint if found is None else replace(constraint, failure=found)
 
-    def tried(self, constraint: LearnedConstraint) -> Failure | None:
-        """Evidence of an exhaustive grid without solution; None if it has one or does not apply."""
-        query = self._query(constraint)
-        return None if query is None else self._once("grid", query, self._grid)
-
-    def _once(self, what: str, query: _ManipulationQuery, answer: _Answer) -> Failure | None:
-        places = sorted(each.target for each in query.places)
-        key = (what, query.subject.object, *places, "but", *sorted(query.blockers))
-        if key not in self._known:
-            self._known[key] = answer(query)
-        return self._known[key]
-
-    def _query(self, constraint: LearnedConstraint) -> _ManipulationQuery | None:
+    def _question(self, constraint: LearnedConstraint) -> _Question | None:
         """What is to be proven; None if it is not about taking or opening."""
-        fact = constraint.fact
-        things = [self.task.bindings[name] for name in fact.args if name in self.task.bindings]
+        fact, bindings = constraint.fact, self.task.bindings
+        things = [bindings[name] for name in fact.args if name in bindings]
         if not fact.predicate.startswith(("blocked-by", "no-stance")) or not things:
             return None
-        subject = things[0]
-        names = {action.name for action in constraint.actions} | (
-            {constraint.by} if constraint.by else set()
-        )
-        roles = [self.task.skills[name].role for name in sorted(names)]
-        if not self._only_ours("takes" if subject.kind == "item" else "opens"):
-            return None  # the bound covers our skills only
+        subject, names = things[0], {action.name for action in constraint.actions}
+        roles = [self.task.skills[name].role for name in names | {constraint.by} - {""}]
+        does = "takes" if subject.kind == "item" else "opens"
+        if any(getattr(role, does) is None for role in roles) or not self._only_ours(does):
+            return None  # a proof about taking says nothing about placing, nor of own skills
         if subject.kind == "item":
-            if any(role.takes is None for role in roles) or not self._stands(subject):
-                return None  # a proof about taking says nothing about placing
-            places = [b for b in things[1:] if b.kind == "furniture"] or self._places()
-        elif subject.handle is not None and all(role.opens is not None for role in roles):
+            if not self._stands(subject):
+                return None
+            furniture = [each for each in bindings.values() if each.kind == "furniture"]
+            places = [each for each in things[1:] if each.kind == "furniture"] or furniture
+        elif subject.handle is not None:
             places = [subject]
         else:
             return None
-        blockers = frozenset(b.target for b in things[1:] if b.kind == "item")
-        return _ManipulationQuery(subject, tuple(places), blockers)
+        stances = tuple(dict.fromkeys(each.target for each in places))
+        blockers = frozenset(each.target for each in things[1:] if each.kind == "item")
+        return _Question(subject.object, stances, blockers)
 
-    def _only_ours(self, what: str) -> bool:
+    def _only_ours(self, does: str) -> bool:
         """Whether all skills that take, or open, are among those that the bound covers."""
-        doing = (each for each in self.task.skills.values() if getattr(each.role, what) is not None)
+        doing = (each for each in self.task.skills.values() if getattr(each.role, does) is not None)
         return all(skill.standard_grasps for skill in doing)
 
     def _stands(self, thing: Binding) -> bool:
         """Whether no drawer can carry the item elsewhere."""
         return self.start.items[self.context.scene.item_index[thing.target]].parent == WORLD
 
-    def _places(self) -> list[Binding]:
-        """One piece of furniture for each set of stances."""
-        found = {b.target: b for b in self.task.bindings.values() if b.kind == "furniture"}
-        return list(found.values())
-
-    def _proof(self, query: _ManipulationQuery) -> Failure | None:
+    def _proof(self, question: _Question) -> Failure | None:
+        """The covering bound in a world in which all is moved and opened that could be."""
         from galley.skills.infeasibility.covering import handle_holds, item_grasps, prove_no_grasp
 
-        context, state, said = self._counterfactual(query)
-        subject, stances = query.subject, self._stances(query)
-        if subject.kind == "item":
-            families = item_grasps(context, state, context.scene.item_index[subject.target])
-            found = prove_no_grasp(context, state, families, stances, query.what, subject.target)
-        else:
-            families = handle_holds(context, state, subject, min(self._values(context, subject)))
-            found = prove_no_grasp(context, state, families, stances, query.what)
-        if found is None:
-            return None
-        return replace(found, certificate={**(found.certificate or {}), **said})
-
-    def _grid(self, query: _ManipulationQuery) -> Failure | None:
-        from galley.tamp.infeasibility.grid import all_operations, all_picks, tried
-
-        context, state, said = self._counterfactual(query)
-        subject = query.subject
-        if subject.kind == "item":
-            ways = all_picks(context, state, context.scene.item_index[subject.target])
-        else:
-            assert subject.handle is not None
-            handle = context.scene.handle(subject.handle)
-            values = self._values(context, subject)
-            ways = [w for v in values for w in all_operations(context, state, handle, v)]
-        found = tried(context, state, ways, self._stances(query), query.what)
-        if found is None:
-            return None
-        return replace(found, evidence=tuple({**each, **said} for each in found.evidence))
-
-    def _stances(self, query: _ManipulationQuery) -> list[Stance]:
-        scene = self.context.scene
-        return [scene.stance(name) for name in dict.fromkeys(p.target for p in query.places)]
-
-    @staticmethod
-    def _values(context: PlanningContext, subject: Binding) -> list[float]:
-        """How far a drawer is opened: as far as it goes, or the least that will do."""
-        far = intended_opening(context, subject)
-        return list(dict.fromkeys((far, min(MIN_OPENING, far))))
-
-    def _counterfactual(
-        self, query: _ManipulationQuery
-    ) -> tuple[PlanningContext, State, dict[str, list[str]]]:
-        """The counterfactual world: context, state, and what was removed."""
-        away = self._movable(query.subject, query.blockers)
-        left_out = self._openable(query.subject)
+        scene, subject = self.context.scene, self.task.bindings[question.subject]
+        stances = [scene.stance(name) for name in question.stances]
+        away = self._movable(subject, question.blockers)
+        left_out = self._openable(subject)
         context = self.context.without(left_out) if left_out else self.context
-        state = without(self.start, [self.context.scene.item_index[name] for name in away])
-        return context, state, {"moved_away": list(away), "left_out": sorted(left_out)}
+        state = without(self.start, [scene.item_index[name] for name in away])
+        if subject.kind == "item":
+            families = item_grasps(context, state, scene.item_index[subject.target])
+            what, item = f"take {subject.object}", subject.target
+        else:
+            least = min(MIN_OPENING, intended_opening(context, subject))
+            families = handle_holds(context, state, subject, least)
+            what, item = f"open {subject.object}", None
+        found = prove_no_grasp(context, state, families, stances, what, item)
+        if found is None:
+            return None
+        removed = {"moved_away": list(away), "left_out": sorted(left_out)}
+        return replace(found, certificate={**(found.certificate or {}), **removed})
 
     def _movable(self, subject: Binding, blockers: frozenset[str]) -> tuple[str, ...]:
         """Items that a plan could move, without ``blockers``; and all that stand in drawers."""
-        scene = self.context.scene
         can_go = movable_items(self.task, self.start)
         return tuple(
             item.name
-            for index, item in enumerate(scene.items)
+            for index, item in enumerate(self.context.scene.items)
             if item.name not in (*blockers, subject.target)
             and (index in can_go or self.start.items[index].parent != WORLD)
         )

@@ -57,13 +57,10 @@ def test_between_two_walls_the_block_is_taken_by_a_leaning_hand(solve):
 
 
 @pytest.mark.slow
-def test_what_only_a_grid_shows_is_no_refusal(solve):
+def test_what_no_bound_shows_is_no_refusal(solve):
     found = solve(cage())
     assert isinstance(found, Failure)
     assert found.kind is FailureKind.BUDGET
     assert found.certificate is None
     assert "cage" in found.objects
-    pairs = int(found.numbers["pairs"])
-    assert f"none of {pairs:,} grasp and stance pairs tried" in str(found)
-    assert sum(each["pairs"] for each in found.evidence) >= pairs
-    assert all(each["kind"] == "grid" and each["grid"]["x_m"] > 0 for each in found.evidence)
+    assert "grasps and placements from base poses were tried" in found.message
