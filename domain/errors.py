@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-# Fuzzy matching takes microseconds per known name: too slow for thousands of objects and an error
-# in every line. Beyond this many, only names at edit distance 1 are looked up.
 _FUZZY_NAMES = 300
 _FUZZY_LENGTH = 80  # characters; longer names get no suggestion
-_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
 class SourceLocation(NamedTuple):
@@ -75,32 +72,16 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     return f"; did you mean '{match}'?" if match else ""
 
 
-def closest_match(name: str, known: Collection[str]) -> str | None:
-    """The known name that ``name`` is probably a misspelling of, if any."""
+def closest_match(name: str, known: Collection[str], cutoff: float = 0.6) -> str | None:
+    """The known name that ``name`` is probably a misspelling of, if any.
+
+    Args:
+        name: the word in question.
+        known: the names; none of more than 300 is suggested, as comparing takes microseconds each.
+        cutoff: how similar the names must be, 0 to 1.
+    """
     from difflib import get_close_matches  # late: only errors need it
 
-    if len(name) > _FUZZY_LENGTH:
+    if len(name) > _FUZZY_LENGTH or len(known) > _FUZZY_NAMES:
         return None
-    if len(known) > _FUZZY_NAMES:
-        return one_edit_away(name, known)
-    return next(iter(get_close_matches(name, known, n=1, cutoff=0.6)), None)
-
-
-def one_edit_away(name: str, known: Collection[str]) -> str | None:
-    """A known name at edit distance 1 from ``name``; swapped neighbours count as one edit."""
-    pool = known if isinstance(known, (Set, Mapping)) else set(known)
-    return next((edit for edit in _edits(name) if edit in pool), None) if pool else None
-
-
-def _edits(name: str) -> Iterator[str]:
-    """Every name at edit distance 1: two characters swapped, one replaced, inserted or deleted."""
-    for i in range(len(name) - 1):
-        yield name[:i] + name[i + 1] + name[i] + name[i + 2 :]
-    for i in range(len(name)):
-        for letter in _LETTERS:
-            yield name[:i] + letter + name[i + 1 :]
-    for i in range(len(name) + 1):
-        for letter in _LETTERS:
-            yield name[:i] + letter + name[i:]
-    for i in range(len(name)):
-        yield name[:i] + name[i + 1 :]
+    return next(iter(get_close_matches(name, known, n=1, cutoff=cutoff)), None)

@@ -3,5 +3,4 @@
 - ``model``, ``formula``: domains and problems, conditions and effects, as data
 - ``reader``: reads domain and problem files
 - ``syntax``: s-expressions and sections; ``declarations``, ``actions``: their contents;
-  ``parentheses``: where they don't balance
 """

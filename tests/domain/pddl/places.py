@@ -1,4 +1,4 @@
-"""A small domain and problem, and where a marked text stands in one."""
+"""Small domains and problems, and where a marked text stands in one."""
 
 DOMAIN = """\
 (define (domain d)
@@ -15,6 +15,25 @@ PROBLEM = """\
   (:objects den - room crate - box)
   (:init (at crate hall))
   (:goal (and (at crate den) (not (lit hall)))))
+"""
+COSTS_DOMAIN = """\
+(define (domain d)
+  (:types place)
+  (:constants home - place)
+  (:predicates (at ?p - place))
+  (:functions (total-cost) - number (way ?a ?b - place) (toll) - number)
+  (:action go
+    :parameters (?a ?b - place)
+    :precondition (at ?a)
+    :effect (and (at ?b) (not (at ?a)) (increase (total-cost) (way ?a ?b))))
+  (:action rest :effect (increase (total-cost) 2)))
+"""
+COSTS_PROBLEM = """\
+(define (problem p) (:domain d)
+  (:objects inn - place)
+  (:init (at home) (= (total-cost) 0) (= (way home inn) 3) (= (way inn home) 2.5))
+  (:goal (at inn))
+  (:metric minimize (total-cost)))
 """
 
 

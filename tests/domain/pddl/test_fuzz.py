@@ -131,32 +131,14 @@ HOSTILE = {
     "open": "(" * 1_000_000,
     "closed": ")" * 1_000_000,
     "pairs": "()" * 500_000,
-    "deep": "(and" * 200_000,
-    "one word": "x" * 1_000_000,
     "one line of words": "x " * 500_000,
-    "a comment": ";" * 1_000_000,
-    "nested pairs": "(define (domain d)" + "(())" * 100_000 + ")",
     "faults": "(define (domain d) (:predicates " + "(p ?x - rom) " * 40_000 + "))",
-    "types above types": "(define (domain d) (:types"
-    + " ".join(f"t{i} - t{i + 1}" for i in range(25_000))
-    + "))",
     "types in a ring": "(define (domain d) (:types"
     + " ".join(f"t{i} - t{(i + 1) % 9000}" for i in range(25_000))
     + "))",
     "types nowhere declared": "(define (domain d) (:types"
     + " ".join(f"t{i} - u{i}" for i in range(25_000))
     + ") (:predicates (p ?x - t)))",
-    "predicates": "(define (domain d) (:predicates"
-    + "".join(f"(p{i})" for i in range(20_000))
-    + ") (:action a :precondition (and"
-    + "".join(f"(q{i})" for i in range(20_000))
-    + ")))",
-    "actions": "(define (domain d) (:constants"
-    + " ".join(f"c{i}" for i in range(20_000))
-    + ")"
-    + "".join(f"(:action a{i} :efect (p c{i}))" for i in range(20_000))
-    + ")",
-    "sections": "(define (domain d)" + "(:typos a)" * 50_000 + ")",
 }
 
 
@@ -176,7 +158,3 @@ def test_large_problems_are_read_soon(tmp_path):
     start = time.process_time()
     assert outcome(tmp_path, ADL_DOMAIN, problem)
     assert time.process_time() - start < 6
-    # A slip in every line, each with a hundred thousand names that it could be one of.
-    start = time.process_time()
-    assert not outcome(tmp_path, ADL_DOMAIN, re.sub(r"\(at x(\d+) a", r"(at y\1 a", problem))
-    assert time.process_time() - start < 12
