@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 EXECUTORS = ("physics", "kinematic", "files")
 CHOICES: Mapping[str, Sequence[str]] = {
-    "planner": ("rrt-connect", "rrt", "anytime"),
+    "planner": ("rrt-connect", "rrt"),
     "checker": ("kernel", "pybullet"),
     "optimize": ("smooth", "time-optimal", "shortest", "none"),
     "arrival": ("box", "l1"),

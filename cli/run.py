@@ -47,9 +47,8 @@ class Options:
     )
     planner: str | None = run_option(
         "planner",
-        "of free arm motions: RRT-Connect, the baseline RRT, or RRT-Connect that goes on searching "
-        "for shorter paths (default rrt-connect; with --checker pybullet it is rrt, also for the "
-        "base)",
+        "of free arm motions: RRT-Connect, or the baseline RRT (default rrt-connect; with "
+        "--checker pybullet it is rrt, also for the base)",
         default=None,
     )
     checker: str = run_option(

@@ -41,7 +41,6 @@ PARTS = {  # the longest first
     ),
     PLANNERS: (
         "motion.kernel.plan",
-        "motion.kernel.rrt",
         "motion.kernel.shortcut",
         "motion.kernel.checks",
     ),
@@ -51,10 +50,8 @@ PARTS = {  # the longest first
     COVERING: ("robots.spheres.covering_kernel",),
     LANDMARKS: ("planning.searches.landmark_cut_kernel",),
     TIMING: (
-        "motion.kernel.curves",
         "optimization.kernel.dynamics",
         "optimization.kernel.path_timing",
-        "optimization.kernel.program",
     ),
     PUSHING: (
         "planar.pushing.simulation_kernel",

@@ -60,7 +60,7 @@ class Record:
     """How a Motion was planned: figures for the report.
 
     Attributes:
-        planner: ``rrt-connect``, ``rrt``, ``anytime``, ``straight`` or ``direct``.
+        planner: ``rrt-connect``, ``rrt``, ``straight`` or ``direct``.
         planning_ms, optimization_ms: wall time.
         length_rrt, length_shortcut, length_optimized: joint path lengths, or None.
         optimizer: the one used: ``smooth``, ``time-optimal``, ``shortest`` or ``none``; with the

@@ -3,44 +3,27 @@
 Sequential convex programming (J. Schulman et al., "Motion planning with sequential convex
 optimization and convex collision checking", 2014) on a cubic B-spline. Each round
 1. gets from the kernel the near pairs of bodies at sampled states, with distances and gradients,
-2. solves the quadratic program that these give (``solve_program``),
+2. solves the quadratic program that these give (``program``),
 3. has the result proven, also between the samples; if the proof fails, adds a sample there.
 Returns the best proven spline; without any, or where it is clearly faster, the path with rounded
 corners (``time_optimal``).
-
-The program of a round, linearised at the current iterate (control points and duration T):
-
-Variables: the inner control points P, the duration as a multiple tau of T, and a slack s >= 0 in
-metres for every sampled state.
-
-minimise    tau + w_L (length of the control polygon) / (its current length) + w_s sum s
-            for a base also + w_a (metres driven backwards, see ``heading``) / T
-subject to  |D_p P| <= limit_p T^p (p tau - (p - 1))     velocity, acceleration, jerk: p = 1, 2, 3
-            d + g (q(P) - q) + s >= required + buffer    for every near pair of bodies
-            the joints' ranges, and the trust region around the control points
-
-tau^p is convex, so p tau - (p - 1) <= tau^p: any solution keeps the limits exactly, however far tau
-moves. The length is bounded from above by a quadratic that is tight at the iterate (iteratively
-reweighted least squares). ``kernel/program`` solves it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from math import inf, isfinite
 
 import numpy as np
-from numpy.typing import NDArray
 
-from galley.collision.view import Nearby, View
-from galley.compiled.build import TIMING, ensure
+from galley.collision.view import View
 from galley.domain.failure import Failure
-from galley.domain.frames import Array, as_numbers
+from galley.domain.frames import Array
 from galley.motion.path import Path, polygon_length
 from galley.motion.trajectory.timing import corners
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
-from galley.optimization.heading import astern, astern_cost
+from galley.optimization.heading import astern
+from galley.optimization.program import Iterate, Weights, counted_joints, solve_program
 from galley.optimization.spline import DEGREE, FIXED, SplineSpace, sampled_basis, spline_space
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
 from galley.optimization.verdict import check_arguments, check_trajectory, planned_clearance
@@ -54,33 +37,6 @@ _PATIENCE = 5  # rounds after which any proven spline is good enough
 _APART = 1e-4  # least distance of two samples in the parameter
 _SAME = 1e-6  # rad or m, ends nearer than this are the same place
 _RISE = 0.25  # share of the motion in which the initial guess accelerates
-_TAU = (0.5, 3.0)  # bounds of the change of duration in one round
-# A round's program only gives the next iterate, which is timed and proven by itself.
-_GAP = 1e-3  # relative
-_INFEASIBLE = 1e-5  # per radian or metre of the motion, up to one
-_SHORT = 0.3  # share of the mean step below which weights of steps stop growing
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Weights of the program's cost; the relative duration has weight 1.
-
-    Attributes:
-        length: of the relative length.
-        astern: s that a metre driven backwards counts more than one forward. Only for joints x, y
-            and heading of a base that drives some way; the length is that of x and y then.
-        slack: per metre of missing clearance at a state.
-        buffer: metres of clearance at sampled states beyond what is required.
-    """
-
-    length: float = 0.3
-    astern: float = 0.0
-    slack: float = 100.0
-    buffer: float = 0.0015
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            as_numbers(value, name, least=0.0)
 
 
 @dataclass(frozen=True)
@@ -230,7 +186,7 @@ def _optimize(
     space = spline_space(len(controls) - DEGREE)
     u, basis = sampled_basis(space, options.samples)
     weights, trust = options.weights, options.trust
-    counted = _counted(points.shape[1], weights)
+    counted = counted_joints(points.shape[1], weights)
     target = options.length_ratio * polygon_length(points * counted)
     # A bound of the duration says nothing of headings.
     enough = (1.0 + options.enough) * least_duration(points, group, scale)
@@ -276,11 +232,6 @@ def _optimize(
     return best, rounds, reason
 
 
-def _counted(k: int, weights: Weights) -> Array:
-    """1 for each joint (k,) that counts in the length: with ``astern`` not the heading."""
-    return np.array([1.0, 1.0, 0.0]) if weights.astern > 0.0 else np.ones(k)
-
-
 def initial_control_points(space: SplineSpace, points: Array, group: JointGroup) -> Array:
     """Control points (m, k) along a polygon with trapezoidal speed, at rest at both ends."""
     spans = (np.abs(np.diff(points, axis=0)) / group.velocity).max(axis=1)
@@ -312,115 +263,3 @@ def _at_limits(trajectory: Trajectory, group: JointGroup, scale: float) -> Traje
     ratios = limit_ratios(trajectory, group)
     worst = max((ratio / scale) ** (1.0 / p) for p, ratio in enumerate(ratios, start=1))
     return slowed(trajectory, worst * (1.0 + 1e-9))
-
-
-# -- the program of one round ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Iterate:
-    """The current point of the optimization.
-
-    Attributes:
-        points: control points (m, k). duration: seconds.
-        trust: how far a control point may move in this round, in the joints' units.
-    """
-
-    points: Array
-    duration: float
-    trust: float
-
-
-def solve_program(
-    space: SplineSpace,
-    iterate: Iterate,
-    group: JointGroup,
-    scale: float,
-    basis: Array,
-    near: Nearby,
-    weights: Weights,
-) -> Array | None:
-    """The control points (m, k) of the program's solution; None if there is none.
-
-    Args:
-        group: gives the limits. scale: share of the velocity, acceleration and jerk limits to use.
-        basis: (s, m) from control points to the sampled states.
-        near: the near pairs of bodies in those states, by state.
-    """
-    from galley.optimization.kernel.program import solve
-
-    points, trust, T = iterate.points, iterate.trust, iterate.duration
-    low = np.maximum(points - trust, group.lower) - points
-    high = np.minimum(points + trust, group.upper) - points
-    if (low > high)[FIXED:-FIXED].any():
-        return None
-    low[:FIXED] = low[-FIXED:] = -trust
-    high[:FIXED] = high[-FIXED:] = trust
-    limits = np.stack([group.velocity, group.acceleration, group.jerk])
-    # The jerk is a difference of accelerations; over long pieces its limit can't be active.
-    shortest_piece = _TAU[0] * T * float(np.diff(space.breaks).min())
-    orders = 2 if (2.0 * group.acceleration <= group.jerk * shortest_piece).all() else 3
-    rows, rows_at, order = _limit_rows(space, orders)
-    shares = np.ones((4, points.shape[1]))
-    shares[1:] = 1.0 / (scale * limits * T ** np.arange(1.0, 4.0)[:, None])
-    values = np.concatenate([space.derivatives[p] @ points * shares[p] for p in (1, 2, 3)[:orders]])
-    which, first = np.unique(near.row, return_index=True)
-    states, states_at = _narrow(basis[which])
-    pull, cost = _length_cost(points, _counted(points.shape[1], weights), weights.length)
-    turn = np.zeros((0, 0))
-    if weights.astern > 0.0:
-        share = weights.astern / T
-        H, g = astern_cost(basis, points)
-        turn = np.zeros((space.size, space.size))
-        turn[FIXED:-FIXED, FIXED:-FIXED] = share * H
-        cost[FIXED:-FIXED, -1] += share * (g + H @ points[FIXED:-FIXED, -1])
-    steps = np.zeros(points.shape)
-    infeasible = _INFEASIBLE * min(1.0, float(np.ptp(points, axis=0).max()))
-    ensure(TIMING)
-    iterations = solve(
-        rows, rows_at, order, shares, values,
-        states, states_at, np.append(first, len(near.row)), np.ascontiguousarray(near.gradient),
-        near.distance - near.required - weights.buffer,
-        pull, turn, cost, low, high, np.array(_TAU) - 1.0, weights.slack,
-        _GAP, infeasible, steps,
-    )  # fmt: skip
-    if iterations < 0 or not np.isfinite(steps).all():
-        return None
-    return np.clip(points + steps, points + low, points + high)
-
-
-@lru_cache(maxsize=64)
-def _limit_rows(
-    space: SplineSpace, orders: int
-) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
-    """Rows (l, 4) of the derivatives up to ``orders``, where they begin and their order (l,)."""
-    every = [space.derivatives[p] for p in range(1, orders + 1)]
-    order = np.repeat(np.arange(1, orders + 1), [len(D) for D in every])
-    return *_narrow(np.concatenate(every)), order
-
-
-def _narrow(rows: Array) -> tuple[Array, NDArray[np.int64]]:
-    """The four consecutive entries (n, 4) of rows (n, m) outside of which they are 0; the first."""
-    from galley.optimization.kernel.program import WIDTH
-
-    at = np.minimum((rows != 0.0).argmax(axis=1), rows.shape[1] - WIDTH)
-    return np.take_along_axis(rows, at[:, None] + np.arange(WIDTH), axis=1), at
-
-
-def _length_cost(points: Array, counted: Array, weight: float) -> tuple[Array, Array]:
-    """The upper bound of the relative length, times ``weight``.
-
-    From |d| <= (|d|^2 / |d_0| + |d_0|) / 2 for every step d of the control polygon.
-
-    Returns:
-        Weights (m - 1, k) of half the squared steps, and the gradient (m, k) at ``points``.
-    """
-    steps = np.diff(points, axis=0)
-    sizes = np.linalg.norm(steps, axis=1)
-    total = max(float(sizes.sum()), 1e-9)
-    share = weight / (np.maximum(sizes, _SHORT * total / len(points)) * total)
-    pull = share[:, None] * counted
-    gradient = np.zeros(points.shape)
-    gradient[1:] += pull * steps
-    gradient[:-1] -= pull * steps
-    return pull, gradient

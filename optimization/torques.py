@@ -97,14 +97,16 @@ class _Tree(NamedTuple):
     gravity: Array
 
 
-class _Bare(NamedTuple):
-    """A robot that holds nothing.
+class _Robot(NamedTuple):
+    """What a URDF says.
 
     Attributes:
-        inertials, effort: of ``TorqueModel``. damping: (n,) of the joints.
+        inertials, effort: of ``TorqueModel``.
+        damping: (n,) of the joints.
         order: (n,) of the tree's joints in q.
-        palm: row of the tree that carries the palm, -1 if none does. X_WH: its pose (4, 4) there,
-            at zero positions.
+        tree: with nothing in the hand.
+        palm: row of the tree that carries the palm, -1 if none does.
+        X_WH: the palm's pose (4, 4) at zero positions.
     """
 
     inertials: str
@@ -135,12 +137,12 @@ class TorqueModel:
         if inertials not in INERTIALS:
             raise ValueError(f"no inertials '{inertials}', there are {list(INERTIALS)}")
         self.robot = robot
-        bare = _read(robot, inertials)
-        self.inertials, self.effort = bare.inertials, bare.effort
+        read = _read(robot, inertials)
+        self.inertials, self.effort = read.inertials, read.effort
         """Effort limits (n,) in the order of q; infinite where the URDF has none."""
         self._limited = np.nonzero(np.isfinite(self.effort))[0]
-        self._damping, self._order = bare.damping, bare.order
-        self._tree = bare.tree if held is None else _holding(bare, held)
+        self._damping, self._order = read.damping, read.order
+        self._tree = read.tree if held is None or read.palm < 0 else _holding(read, held)
 
     def torques(self, q: Array, velocity: Array, acceleration: Array) -> Array:
         """Joint torques (m, n) for a motion: N m, or N for sliding joints.
@@ -247,7 +249,7 @@ class TorqueModel:
 
 
 @lru_cache(maxsize=8)
-def _read(robot: RobotModel, inertials: str) -> _Bare:
+def _read(robot: RobotModel, inertials: str) -> _Robot:
     """A robot's bodies by Drake's parser, which takes milliseconds.
 
     Raises:
@@ -294,39 +296,28 @@ def _read(robot: RobotModel, inertials: str) -> _Bare:
         tree.sliding[row] = isinstance(joint, PrismaticJoint)
         axis = joint.translation_axis() if tree.sliding[row] else joint.revolute_axis()
         tree.axis[row], tree.place[row] = X_WF.rotation() @ axis, X_WF.translation()
-        for index in sorted(carried[i].difference(*(carried[k] for k in order[row + 1 :]))):
-            body = plant.get_body(BodyIndex(index))
-            M, X_WB = body.default_spatial_inertia(), plant.EvalBodyPoseInWorld(context, body)
-            R, com = X_WB.rotation().matrix(), M.get_com()
-            about = M.CalcRotationalInertia().CopyToFullMatrix3() - M.get_mass() * _spread(com)
-            _add_body(tree, row, M.get_mass(), X_WB @ com, R @ about @ R.T)
+        own = sorted(carried[i].difference(*(carried[k] for k in order[row + 1 :])))
+        if own:
+            bodies = [BodyIndex(index) for index in own]
+            M = plant.CalcSpatialInertia(context, plant.world_frame(), bodies)
+            tree.mass[row], tree.centre[row] = M.get_mass(), M.get_com()
+            about_origin = M.CalcRotationalInertia().CopyToFullMatrix3()
+            tree.inertia[row] = about_origin - M.get_mass() * _spread(M.get_com())
     damping = np.array([joint.default_damping_vector()[0] for joint in joints])
     X_WH = plant.EvalBodyPoseInWorld(context, hand).GetAsMatrix4()
-    return _Bare(source, effort, damping, np.array(order), tree, palm, X_WH)
+    return _Robot(source, effort, damping, np.array(order), tree, palm, X_WH)
 
 
-def _add_body(tree: _Tree, row: int, mass: float, centre: Array, inertia: Array) -> None:
-    """Fixes a body to another one, in place; its inertia (3, 3) is about its centre."""
-    if mass > 0.0:
-        before = tree.mass[row]
-        apart = centre - tree.centre[row]
-        tree.mass[row] += mass
-        tree.centre[row] += mass / tree.mass[row] * apart
-        inertia = inertia + before * mass / tree.mass[row] * _spread(apart)
-    tree.inertia[row] += inertia
-
-
-def _holding(bare: _Bare, held: HeldItem) -> _Tree:
-    """The tree with an item fixed to the palm."""
-    tree = bare.tree._replace(
-        mass=bare.tree.mass.copy(),
-        centre=bare.tree.centre.copy(),
-        inertia=bare.tree.inertia.copy(),
-    )
-    centre, inertia = inertial(held.item.shapes, bare.X_WH @ held.X_HI, held.item.mass)
-    if bare.palm >= 0:
-        _add_body(tree, bare.palm, held.item.mass, centre, inertia)
-    return tree
+def _holding(read: _Robot, held: HeldItem) -> _Tree:
+    """The tree with an item fixed to the palm: mass and centre of both, inertia by Steiner."""
+    tree, row, mass = read.tree, read.palm, held.item.mass
+    centre, inertia = inertial(held.item.shapes, read.X_WH @ held.X_HI, mass)
+    masses, centres, inertias = tree.mass.copy(), tree.centre.copy(), tree.inertia.copy()
+    whole, apart = masses[row] + mass, centre - centres[row]
+    masses[row] = whole
+    centres[row] += mass / whole * apart
+    inertias[row] += inertia + (whole - mass) * mass / whole * _spread(apart)
+    return tree._replace(mass=masses, centre=centres, inertia=inertias)
 
 
 def _spread(r: Array) -> Array:

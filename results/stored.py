@@ -26,9 +26,8 @@ from galley.domain.state import State, initial_state
 from galley.motion.motion import Motion
 from galley.motion.path import Path as JointPath
 from galley.motion.sequence import states_along
-from galley.motion.trajectory.archive import read_archive
-from galley.motion.trajectory.store import load_motions
-from galley.motion.trajectory.trajectory import Trajectory
+from galley.motion.trajectory.store import has_motions, load_motions
+from galley.motion.trajectory.trajectory import Trajectory, read_trajectories
 from galley.planning import validate_actions
 from galley.results.run_folder import (
     DOMAIN,
@@ -243,14 +242,14 @@ def read_recorded(path: Path | str, scene_file: Path | str | None = None) -> Rec
     """
     run = read_run(path, scene_file, STORE)
     file, scene, robot = run.file, run.scene, run.robot
-    archive = read_archive(file)
-    if not archive.curves:
+    trajectories, columns = read_trajectories(file)
+    if not trajectories:
         raise BadInput.one(file, "holds no motion: the goal held already")
     for what in run.mixed(STORE):
         raise BadInput.one(file, what)
-    motions = tuple(_alone(Trajectory(*curve)) for curve in archive.curves)
+    motions = tuple(map(_alone, trajectories))
     _check_groups(file, motions, robot)
-    complete = archive.version > 1 and "phase" in archive.columns
+    complete = has_motions(columns)
     start, lines = initial_state(scene), ("",) * len(motions)
     if not complete:
         states = tuple(_with_start(robot, start, motion) for motion in motions)

@@ -7,8 +7,7 @@ table unread. They search a box of configurations with a metric.
 - ``sampling``: random numbers and configurations, the same on every machine
 - ``tree``: search trees in arrays, and their nearest nodes
 - ``polyline``: lengths and points of a path
-- ``rrt_connect``, ``rrt``: the searches
+- ``rrt_connect``: the search
 - ``shortcut``: shorter paths
-- ``anytime``: many bounded searches, of which the best path is kept
 - ``plan``: search, shortening and proof in one call
 """

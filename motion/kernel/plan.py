@@ -12,18 +12,37 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import int64, types
 
 from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
-from galley.motion.kernel.anytime import BUDGET, Budget, short_path
 from galley.motion.kernel.checks import prove_path, state_proven
 from galley.motion.kernel.polyline import copy, first_rows
 from galley.motion.kernel.rrt_connect import connect
-from galley.motion.kernel.rules import BOX, RULES, UNBOUNDED, Box, Rules
+from galley.motion.kernel.rules import BOX, RULES, Box, Rules
 from galley.motion.kernel.sampling import seeded
 from galley.motion.kernel.shortcut import shorten
 
 FOUND, NO_PATH, NOT_PROVEN, START_NOT_PROVEN, GOALS_NOT_PROVEN = range(5)
+
+
+class Budget(NamedTuple):
+    """Limits on the effort of a search.
+
+    Attributes:
+        iterations: samples of a search.
+        tries: random changes in shortening one path.
+        patience: shortening stops after this many changes in a row without a gain.
+        rounds: restarts of all of it, the first start counted, where no path found could be proven.
+    """
+
+    iterations: int
+    tries: int
+    patience: int
+    rounds: int
+
+
+BUDGET = types.NamedUniTuple(int64, 4, Budget)
 
 
 class PlanResult(NamedTuple):
@@ -33,7 +52,7 @@ class PlanResult(NamedTuple):
         status: FOUND, or why there is no path.
         path: (n, k); without rows unless the status is FOUND.
         iterations: samples drawn in all.
-        start_nodes, goal_nodes: sizes of the trees of the last round's first search.
+        start_nodes, goal_nodes: sizes of the trees of the last round's search.
         rounds: searches started.
         doubtful: paths with an edge that could not be proven.
         states: checked in the proof of the path; 0 without one.
@@ -49,7 +68,7 @@ class PlanResult(NamedTuple):
     states: int
 
 
-@entry("i8:2 i8:2", BOX, RULES, BUDGET, "f8:1 f8:2 i8 f8:2")
+@entry("i8:2 i8:2", BOX, RULES, BUDGET, "f8:1 f8:2 i8")
 @kernel
 def plan(
     table: Any,
@@ -60,7 +79,6 @@ def plan(
     start: Array,
     goals: Array,
     seed: int,
-    history: Array,
 ) -> PlanResult:
     """A short path from start (k,) to one of ``goals`` (m, k), all of them free, m at least 1.
 
@@ -68,7 +86,6 @@ def plan(
         table, finer: the same view with edges sampled at a coarser and at a finer step.
         rules: with ``proven``, the returned path is proven to keep ``required``.
         seed: all random numbers come from it.
-        history: see ``short_path``; of the last round.
     """
     nothing = np.empty((0, len(start)))
     ends = goals
@@ -83,13 +100,14 @@ def plan(
         state = seeded(seed, turn)
         current = table if turn == 0 else finer
         strict = rules.proven and turn > 0 and turn == budget.rounds - 1
-        trial = Rules(rules.radius, UNBOUNDED, strict, rules.required)
-        path, raw, more, first, second = short_path(
-            current, box, trial, budget, start, ends, state, history
+        trial = Rules(rules.radius, strict, rules.required)
+        raw, more, first, second = connect(
+            current, box, trial, start, ends, budget.iterations, state
         )
         used += more
-        if len(path) == 0:  # one long search finds more than two of half its length
+        if len(raw) == 0:  # one long search finds more than two of half its length
             return PlanResult(status, nothing, used, first, second, turn + 1, doubtful, 0)
+        path = shorten(current, box, trial, raw, budget.tries, budget.patience, state)
         if not rules.proven:
             return PlanResult(FOUND, path, used, first, second, turn + 1, 0, 0)
         for attempt in range(3):

@@ -1,11 +1,9 @@
 """RRT-Connect in compiled code: two trees grow towards each other, from the start and the goals.
 
 J. Kuffner and S. LaValle, "RRT-Connect: an efficient approach to single-query path planning"
-(2000). The smaller tree is the one that grows next. With a bound, samples are informed and a node
-is attached only where a path through it could keep the bound, as in T. Wilson et al., "AORRTC:
-almost-surely asymptotically optimal planning with RRT-Connect" (2025). A node from which an edge
-was blocked grows only towards samples near it, after A. Yershova et al., "Dynamic-domain RRTs"
-(2005): most others would meet the same obstacle, and in narrow places such checks cost the most.
+(2000). The smaller tree is the one that grows next. A node from which an edge was blocked grows
+only towards samples near it, after A. Yershova et al., "Dynamic-domain RRTs" (2005): most others
+would meet the same obstacle, and in narrow places such checks cost the most.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free
 from galley.motion.kernel.polyline import copy, distance, reverse, steer
 from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
-from galley.motion.kernel.sampling import sample
+from galley.motion.kernel.sampling import sample_box
 from galley.motion.kernel.tree import (
     SearchTree,
     add,
@@ -27,7 +25,6 @@ from galley.motion.kernel.tree import (
     empty_tree,
     joined_branches,
     nearest,
-    nearest_within,
     with_room,
 )
 
@@ -79,9 +76,8 @@ def connect(
     done = 0
     while True:
         done, leaf, meeting, side = _grow(
-            table, box, rules, first, second, roots, goals, scratch,
-            longest, done, iterations, state,
-        )  # fmt: skip
+            table, box, rules, first, second, scratch, longest, done, iterations, state
+        )
         if leaf >= 0:
             if side == 0:
                 path = joined_branches(first, leaf, second, meeting)
@@ -107,8 +103,6 @@ def straight(table: Any, box: Box, rules: Rules, start: Array, goals: Array, gap
         for i in range(1, m):
             if gaps[i] < gaps[nearest_goal]:
                 nearest_goal = i
-        if gaps[nearest_goal] >= rules.bound:
-            return -1
         if edge_free(table, rules, start, goals[nearest_goal]):
             return nearest_goal
         gaps[nearest_goal] = UNBOUNDED
@@ -122,8 +116,6 @@ def _grow(
     rules: Rules,
     first: SearchTree,
     second: SearchTree,
-    roots: Array,
-    goals: Array,
     scratch: Array,
     longest: int,
     done: int,
@@ -150,12 +142,12 @@ def _grow(
         done += 1
         # One call each of _extend and _reach: a second one would be compiled a second time.
         side = 0 if first.size[0] <= second.size[0] else 1
-        near, far, ends = (first, second, goals) if side == 0 else (second, first, roots)
+        near, far = (first, second) if side == 0 else (second, first)
         leaf, draws = _TOO_FAR, 0
         while leaf == _TOO_FAR and draws < _DRAWS:
             draws += 1
-            sample(box, roots[0], goals, rules.bound, state, target)
-            leaf = _extend(table, box, rules, near, ends, target, q)
+            sample_box(state, box.low, box.high, target)
+            leaf = _extend(table, box, rules, near, target, q)
         if leaf >= 0:
             meeting = _reach(table, box, rules, far, near, leaf, q)
             if meeting >= 0:
@@ -169,25 +161,16 @@ def _extend(
     box: Box,
     rules: Rules,
     tree: SearchTree,
-    ends: Array,
     target: Array,
     q: Array,
 ) -> int:
     """One edge of at most the radius towards ``target``; the new node's index, or -1.
 
-    _TOO_FAR where the nearest node was blocked before and ``target`` is out of its domain.
-    ``ends`` (m, k) are the other tree's roots; q (k,) is overwritten.
+    _TOO_FAR where the nearest node was blocked before and ``target`` is out of its domain;
+    q (k,) is overwritten.
     """
     weights = box.weights
-    if rules.bound >= UNBOUNDED:
-        parent = nearest(tree, target, weights)
-    else:
-        to_come = UNBOUNDED
-        for i in range(len(ends)):
-            to_come = min(to_come, distance(ends[i], target, weights))
-        parent = nearest_within(tree, target, weights, rules.bound - to_come)
-        if parent < 0:
-            return -1
+    parent = nearest(tree, target, weights)
     a = tree.points[parent]
     gap = distance(a, target, weights)
     if gap > tree.domains[parent]:
@@ -196,7 +179,7 @@ def _extend(
     if not edge_free(table, rules, a, q):
         tree.domains[parent] = _DOMAIN * distance(box.low, box.high, weights)
         return -1
-    return add(tree, q, weights, parent, tree.costs[parent] + min(gap, rules.radius))
+    return add(tree, q, weights, parent)
 
 
 @bare_kernel
@@ -215,12 +198,7 @@ def _reach(
     """
     weights = box.weights
     target = other.points[leaf]
-    if rules.bound >= UNBOUNDED:
-        at = nearest(tree, target, weights)
-    else:
-        at = nearest_within(tree, target, weights, rules.bound - other.costs[leaf])
-        if at < 0:
-            return -1
+    at = nearest(tree, target, weights)
     while tree.size[0] < len(tree.points):
         a = tree.points[at]
         gap = distance(a, target, weights)
@@ -229,7 +207,7 @@ def _reach(
         steer(a, target, gap, rules.radius, q)
         if not edge_free(table, rules, a, q):
             return -1
-        at = add(tree, q, weights, at, tree.costs[at] + min(gap, rules.radius))
+        at = add(tree, q, weights, at)
         if gap <= rules.radius:
             return at
     return -1  # only where a start or a goal lies far outside the box

@@ -12,17 +12,15 @@ UNBOUNDED = 1e300  # no infinities: fast-math code assumes that there are none
 
 
 class Rules(NamedTuple):
-    """What counts as a valid edge, and as a path.
+    """What counts as a valid edge.
 
     Attributes:
         radius: longest edge stored in a tree (metric of the box).
-        bound: only paths shorter than this; UNBOUNDED for any.
         proven: whether each edge must be proven to keep ``required``, not only sampled.
         required: clearance, metres.
     """
 
     radius: float
-    bound: float
     proven: bool
     required: float
 
@@ -41,5 +39,5 @@ class Box(NamedTuple):
 
 
 BOX = types.NamedUniTuple(float64[::1], 3, Box)
-RULES = types.NamedTuple((float64, float64, types.boolean, float64), Rules)
+RULES = types.NamedTuple((float64, types.boolean, float64), Rules)
 """Their types to Numba, for entries."""

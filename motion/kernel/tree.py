@@ -30,7 +30,6 @@ class SearchTree(NamedTuple):
         tiles: the same, times the metric's weights, rounded to float32; 16 nodes a tile, joint
             after joint: node i's joint j is at ((i // 16) * k + j) * 16 + i % 16.
         parents: (capacity,) int64, -1 at a root.
-        costs: length of the branch from its root (capacity,).
         domains: (capacity,) how far from it a sample may be that the node grows towards.
         size: (1,) int64.
         near: (16,) float32, scratch of the search for the nearest node.
@@ -39,7 +38,6 @@ class SearchTree(NamedTuple):
     points: Array
     tiles: Any
     parents: Any
-    costs: Array
     domains: Array
     size: Any
     near: Any
@@ -54,14 +52,13 @@ def empty_tree(k: int, capacity: int) -> SearchTree:
         tiles,
         np.empty(capacity, np.int64),
         np.empty(capacity),
-        np.empty(capacity),
         np.zeros(1, np.int64),
         np.empty(LANES, np.float32),
     )
 
 
 @bare_kernel
-def add(tree: SearchTree, q: Array, weights: Array, parent: int, cost: float) -> int:
+def add(tree: SearchTree, q: Array, weights: Array, parent: int) -> int:
     """Append a node and return its index; there must be room for it."""
     i: int = tree.size[0]
     k = len(q)
@@ -74,7 +71,6 @@ def add(tree: SearchTree, q: Array, weights: Array, parent: int, cost: float) ->
         tree.points[i, j] = q[j]
         tree.tiles[at + j * LANES + lane] = np.float32(q[j] * weights[j])
     tree.parents[i] = parent
-    tree.costs[i] = cost
     tree.domains[i] = UNBOUNDED
     tree.size[0] = i + 1
     return i
@@ -84,7 +80,7 @@ def add(tree: SearchTree, q: Array, weights: Array, parent: int, cost: float) ->
 def add_roots(tree: SearchTree, roots: Array, weights: Array) -> None:
     """Append the rows of ``roots`` (m, k) as roots."""
     for i in range(len(roots)):
-        add(tree, roots[i], weights, -1, 0.0)
+        add(tree, roots[i], weights, -1)
 
 
 @bare_kernel
@@ -95,7 +91,6 @@ def _copy_nodes(tree: SearchTree, larger: SearchTree) -> None:
     for i in range(n):
         copy(tree.points[i], larger.points[i])
         larger.parents[i] = tree.parents[i]
-        larger.costs[i] = tree.costs[i]
         larger.domains[i] = tree.domains[i]
     for i in range((n + LANES - 1) // LANES * LANES * k):
         larger.tiles[i] = tree.tiles[i]
@@ -137,14 +132,6 @@ def write_branch(tree: SearchTree, leaf: int, path: Array, root_at: int, step: i
 
 
 @kernel
-def branch(tree: SearchTree, leaf: int) -> Array:
-    """The path (n, k) from the root to ``leaf``."""
-    path = np.empty((depth(tree, leaf), tree.points.shape[1]))
-    write_branch(tree, leaf, path, 0, 1)
-    return path
-
-
-@kernel
 def joined_branches(a: SearchTree, leaf_a: int, b: SearchTree, leaf_b: int) -> Array:
     """The path (n, k): root of a, ..., leaf_a = leaf_b, ..., root of b; the meeting counts once."""
     n = depth(a, leaf_a) + depth(b, leaf_b) - 1
@@ -182,20 +169,3 @@ def nearest(tree: SearchTree, q: Array, weights: Array) -> int:
         if near[lane] < near[found]:
             found = lane
     return group * LANES + found
-
-
-@bare_kernel
-def nearest_within(tree: SearchTree, q: Array, weights: Array, limit: float) -> int:
-    """Like ``nearest``, but only nodes with cost + distance below ``limit``; -1 without any."""
-    near, tile, n = tree.near, len(q) * LANES, tree.size[0]
-    best, found = _FAR, -1
-    for g in range((n + LANES - 1) // LANES):
-        off = _squares(tree.tiles, g * tile, q, weights)
-        if reduce_min(off) < best:
-            store(near, 0, off)
-            for lane in range(min(LANES, n - g * LANES)):
-                room = limit - tree.costs[g * LANES + lane]
-                if near[lane] < best and room > 0.0 and near[lane] < room * room:
-                    best = near[lane]
-                    found = g * LANES + lane
-    return found

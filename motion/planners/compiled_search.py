@@ -18,7 +18,6 @@ from galley.motion.path import Path
 
 if TYPE_CHECKING:
     from galley.collision.view import View
-    from galley.motion.planners.rrt import EndRegion
 
 _SEEDS = 2**63 - 1
 
@@ -29,12 +28,9 @@ class SearchOptions:
 
     Attributes:
         radius: longest edge of a tree, in the metric of the group; inf for no limit.
-        iterations: samples of a search for a first path.
+        iterations: samples of a search.
         shortcuts: random changes that may shorten a path.
         patience: shortening stops after this many changes in a row without a gain.
-        searches: searches for shorter paths, the first one included; the best path is kept.
-        later: samples of each search after the first.
-        slack: a later search's raw path may be as long as this times the best length so far.
         rounds: restarts of all that, the first start included, while no path found can be proven.
         required: metres that a path must be proven to keep; None for sampled paths.
         goal_bias: share of the RRT's samples that are goals.
@@ -44,9 +40,6 @@ class SearchOptions:
     iterations: int = 30_000
     shortcuts: int = 120
     patience: int = 50
-    searches: int = 1
-    later: int = 300
-    slack: float = 1.3
     rounds: int = 4
     required: float | None = None
     goal_bias: float = 0.1
@@ -63,7 +56,6 @@ def plan_rrt_connect(
     goals: Array,
     seed: int,
     options: SearchOptions | None = None,
-    history: Array | None = None,
 ) -> Path | Failure:
     """A short path by RRT-Connect, from start (k,) to one of ``goals`` (m, k), all of them free.
 
@@ -71,8 +63,6 @@ def plan_rrt_connect(
         view: of the joint group; restarts search at half its step.
         seed: the same seed gives the same path.
         options: defaults where None.
-        history: (searches, 2), filled with the iterations and the best length after each search of
-            the last round; rows of searches that didn't take place are left alone.
 
     Returns:
         The path, proven if the options ask for that. Else a Failure: ``blocked`` if there is no
@@ -80,24 +70,19 @@ def plan_rrt_connect(
         found or proven.
     """
     from galley.motion.kernel import plan as kernel
-    from galley.motion.kernel.anytime import Budget
 
     options = options or SearchOptions()
     q, ends = _plain(start), _rows(goals, len(start))
     if len(ends) == 0:
         return Failure(FailureKind.BLOCKED, "no goal configuration is free")
-    budget = Budget(
+    budget = kernel.Budget(
         int(options.iterations),
         int(options.shortcuts),
         int(options.patience),
-        int(options.searches),
-        int(options.later),
-        float(options.slack),
         int(options.rounds),
     )
-    notes = np.empty((0, 2)) if history is None else history
     tables = view.table, view.fine.table
-    found = kernel.plan(*tables, _box(view), _rules(options), budget, q, ends, _seed(seed), notes)
+    found = kernel.plan(*tables, _box(view), _rules(options), budget, q, ends, _seed(seed))
     if found.status == kernel.FOUND:
         return Path(view.group, found.path)
     return _failure(found, options)
@@ -125,53 +110,6 @@ def _failure(found: Any, options: SearchOptions) -> Failure:
         numbers |= {"unproven_paths": found.doubtful, **required}
         return Failure(FailureKind.BUDGET, message, numbers=numbers)
     return Failure(FailureKind.BUDGET, f"RRT-Connect found no path {tried}", numbers=numbers)
-
-
-def plan_rrt(
-    view: View,
-    start: Array,
-    goals: Array,
-    region: EndRegion | None,
-    seed: int,
-    options: SearchOptions | None = None,
-) -> Path | Failure:
-    """The baseline RRT, compiled: from start (k,) into the region, or exactly to one of ``goals``.
-
-    Args:
-        goals: free configurations to grow towards (m, k); may be empty with a region.
-        region: where the search may end; None for ``goals`` only. The hand's pose is that of the
-            view's tool frame; the region's own ``pose`` is not called.
-        options: ``radius``, ``iterations`` and ``goal_bias`` are read.
-    """
-    from galley.motion.kernel.rrt import GoalRegion
-    from galley.motion.kernel.rrt import plan_rrt as kernel
-
-    options = options or SearchOptions()
-    q, ends = _plain(start), _rows(goals, len(start))
-    if region is None:
-        where = GoalRegion(False, np.zeros(12), 0.0, -1.0, False)
-    else:
-        target = np.concatenate([region.target[:3, :3].ravel(), region.target[:3, 3]])
-        angle = -1.0 if region.angle is None else float(region.angle)
-        where = GoalRegion(True, _plain(target), float(region.radius), angle, bool(region.l1))
-    path, iterations, nodes = kernel(
-        view.table,
-        _box(view),
-        q,
-        ends,
-        where,
-        float(options.radius),
-        float(options.goal_bias),
-        int(options.iterations),
-        _seed(seed),
-    )
-    if len(path):
-        return Path(view.group, path)
-    return Failure(
-        FailureKind.BUDGET,
-        f"RRT found no path in {iterations} iterations",
-        numbers={"iterations": iterations, "tree_size": nodes},
-    )
 
 
 def shorten(path: Path, view: View, seed: int, options: SearchOptions | None = None) -> Path:
@@ -204,10 +142,10 @@ def _box(view: View) -> Any:
 
 def _rules(options: SearchOptions) -> Any:
     """What counts as a free edge."""
-    from galley.motion.kernel.rules import UNBOUNDED, Rules
+    from galley.motion.kernel.rules import Rules
 
     proven, required = options.required is not None, float(options.required or 0.0)
-    return Rules(float(options.radius), UNBOUNDED, proven, required)
+    return Rules(float(options.radius), proven, required)
 
 
 def _plain(numbers: Array) -> Array:

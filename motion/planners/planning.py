@@ -20,11 +20,10 @@ from galley.domain.frames import Array, as_numbers, as_pose, inverse
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
-from galley.motion.planners.impassable import with_impassable
+from galley.motion.planners.rrt import RRT, view_space
 
-Planner = Literal["rrt-connect", "rrt", "anytime"]
-PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt", "anytime")
-ANYTIME_SEARCHES = 20  # of the anytime planner, unless options say otherwise
+Planner = Literal["rrt-connect", "rrt"]
+PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt")
 _STREAM = 7919  # added to the seed for each restart
 _FREE_VALUES = 72  # of the redundant joint in closed-form inverse kinematics
 _STARTS = 32  # of numeric inverse kinematics
@@ -51,8 +50,7 @@ def plan(
         goal: a configuration (k,), several of which one is to be reached (m, k), or the tool's
             pose X_WT (4, 4), for which inverse kinematics finds configurations of the arm.
         seed: the same seed gives the same path, bit for bit.
-        planner: ``rrt-connect``; ``rrt``, one tree; ``anytime``, which keeps searching for shorter
-            paths.
+        planner: ``rrt-connect``; or ``rrt``, the baseline: one tree, in Python.
         group: ``arm``, ``base``, or two groups that move together, ``base+arm``.
         prove: whether the path must be proven to keep half the margin everywhere; without, it is
             free at sampled states.
@@ -61,8 +59,7 @@ def plan(
     Returns:
         The path, over ``group``; or a Failure. ``blocked``: the start or every goal is in
         collision, with the pair of bodies and how deep. ``unreachable``: beyond the joints' limits,
-        or no configuration reaches the pose. ``budget``: nothing found in so many iterations; names
-        a joint value that every path has to pass, if none of many configurations is free there.
+        or no configuration reaches the pose. ``budget``: nothing found in so many iterations.
 
     Raises:
         ValueError: shapes that don't fit the group, or an unknown planner.
@@ -75,14 +72,10 @@ def plan(
         return ends
     required = 0.5 * float(view.arrays.checks.margins[0]) if prove else None
     if options is None:
-        searches = ANYTIME_SEARCHES if planner == "anytime" else 1
-        options = SearchOptions(searches=searches, required=required)
+        options = SearchOptions(required=required)
     elif prove:
         options = replace(options, required=required)
-    found = search(view, begin, ends, seed, planner, options)
-    if isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
-        return with_impassable(found, view, world.robot, begin, ends, seed)
-    return found
+    return search(view, begin, ends, seed, planner, options)
 
 
 def search(
@@ -134,10 +127,12 @@ def _rrt(
     view: View, start: Array, goals: Array, seed: int, options: SearchOptions
 ) -> Path | Failure:
     """One tree, then shortcuts, then the proof if required; restarted if the proof fails."""
+    planner = RRT(options.radius, options.goal_bias, int(options.iterations))
     for turn in range(max(1, options.rounds)):
         current = view if turn == 0 else view.fine
         stream = seed + turn * _STREAM
-        found = compiled_search.plan_rrt(current, start, goals, None, stream, options)
+        rng = np.random.default_rng(stream)
+        found = planner.plan(view_space(current), current.free, start, None, goals, rng)
         if isinstance(found, Failure):
             return found
         if options.shortcuts > 0:

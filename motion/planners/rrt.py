@@ -1,6 +1,7 @@
 """The baseline RRT, step by step: sample, nearest, steer, collision_free, arrive.
 
-It searches a Space: a box of configurations with a metric, its edges checked at a resolution.
+It searches a Space: a box of configurations with a metric, its edges checked at a resolution. What
+is free, a function tells it: the kernel's ``View.free``, PyBullet's or any other.
 
 After S. LaValle, "Rapidly-exploring random trees" (1998), with a bias towards goal configurations
 that inverse kinematics found. Unlike the original, it checks every part of the robot, interpolates
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from galley.collision.view import View
 from galley.collision.view_tables import metric
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, angle_between, frozen
@@ -74,6 +76,12 @@ def joint_space(robot: RobotModel, group: str) -> Space:
     rows = np.array([row for name in group.split("+") for row in metric(robot, name)])
     lower, upper, weights, resolution = map(frozen, rows.T)
     return Space(group, lower, upper, resolution, weights)
+
+
+def view_space(view: View) -> Space:
+    """The space that a view's edges are checked in; a finer view's is finer."""
+    tree = view.arrays.tree
+    return Space(view.group, tree.low, tree.high, tree.step, tree.weights)
 
 
 def bisection_order(n: int) -> list[int]:

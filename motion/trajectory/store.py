@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from galley.domain.columns import Columns
 from galley.domain.errors import BadInput
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
-from galley.motion.trajectory.archive import Archive, read_archive, write_archive
-from galley.motion.trajectory.trajectory import Trajectory
+from galley.motion.trajectory.trajectory import Trajectory, read_trajectories, write_trajectories
 
 
 def save_trajectories(path: Path | str, motions: tuple[Motion, ...]) -> None:
     """Write all motions atomically.
 
-    For motion k, beside its trajectory (``motion.trajectory.archive``): ``k_waypoints`` (n,
-    joints). ``phase`` (m,) and ``action_index`` (m,) tell its purpose. ``attachment`` (a, 3) has
-    a row (motion, kind, name) for everything that moves with the hand, ``allowed`` (b, 3) a row
-    (motion, name, name) for every pair that may touch. Guards and figures are not kept.
+    For motion k, beside its trajectory (``write_trajectories``): ``k_waypoints`` (n, joints).
+    ``phase`` (m,) and ``action_index`` (m,) tell its purpose. ``attachment`` (a, 3) has a row
+    (motion, kind, name) for everything that moves with the hand, ``allowed`` (b, 3) a row (motion,
+    name, name) for every pair that may touch. Guards and figures are not kept.
     """
     attachments = [(str(k), a.kind, a.name) for k, m in enumerate(motions) for a in m.attachments]
     allowed = [(str(k), a, b) for k, m in enumerate(motions) for a, b in sorted(m.allowed)]
@@ -32,55 +32,48 @@ def save_trajectories(path: Path | str, motions: tuple[Motion, ...]) -> None:
     }
     for k, motion in enumerate(motions):
         more[f"{k}_waypoints"] = motion.path.waypoints
-    curves = [(m.trajectory.group, m.trajectory.breaks, m.trajectory.coefficients) for m in motions]
-    write_archive(path, curves, more)
+    write_trajectories(path, [motion.trajectory for motion in motions], more)
 
 
 def load_motions(path: Path | str) -> tuple[Motion, ...]:
     """The motions that ``save_trajectories`` wrote, in order, without guards and figures.
 
     Raises:
-        BadInput: no such file, another format, a trajectory alone (``Trajectory.save``), or version
-            1, which lacks the attachments.
+        BadInput: no such file, another format, or a trajectory alone (``Trajectory.save``).
     """
-    archive = read_archive(path)
-    if archive.version < 2:
-        raise BadInput.one(path, "was written by an older version and lacks what the hand holds")
-    if "phase" not in archive.columns:
+    trajectories, columns = read_trajectories(path)
+    if not has_motions(columns):
         raise BadInput.one(path, "holds a trajectory without the motion that it belongs to")
     try:
-        return _motions(archive)
-    except ValueError as error:
+        return _motions(trajectories, columns)
+    except (ValueError, KeyError) as error:
         raise BadInput.one(path, f"holds no motions ({error})") from None
 
 
-def _motions(archive: Archive) -> tuple[Motion, ...]:
-    columns, count = archive.columns, len(archive.curves)
+def has_motions(columns: Columns) -> bool:
+    """Whether a file has more than trajectories: what they are for and what the hand holds."""
+    return "phase" in columns and "attachment" in columns
+
+
+def _motions(trajectories: tuple[Trajectory, ...], columns: Columns) -> tuple[Motion, ...]:
+    count = len(trajectories)
     phases = columns.texts("phase", (count,)).tolist()
     indices = columns.integers("action_index", (count,)).tolist()
-    attachments: list[list[Attachment]] = [[] for _ in range(count)]
-    allowed: list[set[tuple[str, str]]] = [set() for _ in range(count)]
+    attachments: dict[str, list[Attachment]] = {str(k): [] for k in range(count)}
+    allowed: dict[str, set[tuple[str, str]]] = {str(k): set() for k in range(count)}
     for k, kind, name in columns.texts("attachment", (None, 3)).tolist():
-        attachments[_index("attachment", k, count)].append(Attachment(kind, name))
+        attachments[k].append(Attachment(kind, name))
     for k, a, b in columns.texts("allowed", (None, 3)).tolist():
-        allowed[_index("allowed", k, count)].add((a, b))
+        allowed[k].add((a, b))
     return tuple(
         Motion(
             action_index=indices[k],
             phase=phases[k],
-            group=curve[0],
-            path=JointPath(curve[0], columns.numbers(f"{k}_waypoints")),
-            trajectory=Trajectory(*curve),
-            attachments=tuple(attachments[k]),
-            allowed=frozenset(allowed[k]),
+            group=trajectory.group,
+            path=JointPath(trajectory.group, columns.numbers(f"{k}_waypoints")),
+            trajectory=trajectory,
+            attachments=tuple(attachments[str(k)]),
+            allowed=frozenset(allowed[str(k)]),
         )
-        for k, curve in enumerate(archive.curves)
+        for k, trajectory in enumerate(trajectories)
     )
-
-
-def _index(column: str, text: str, count: int) -> int:
-    """The motion that a row belongs to."""
-    index = int(text)
-    if not 0 <= index < count:
-        raise ValueError(f"{column} has a row for motion {text} of {count}")
-    return index

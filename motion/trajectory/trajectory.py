@@ -7,21 +7,23 @@ are processed at once.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import comb
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from galley.compiled.build import TIMING, ensure
+from galley.domain.columns import Columns, read_columns, write_columns
 from galley.domain.errors import BadInput
 from galley.domain.frames import Array, frozen
-from galley.motion.trajectory.archive import read_archive, write_archive
 from galley.robots.model import JointGroup
 
 _CELLS = 32  # parts of a piece on which speed is bounded: 6 % too high for a quintic at rest
+_PARTS = 8  # of a piece on which its length is integrated
+_NO_POWER = 1e-12  # share of the largest coefficient below which a power is rounding
 
 
 class Samples(NamedTuple):
@@ -116,22 +118,26 @@ class Trajectory:
         return self._ranges(0)
 
     def _ranges(self, order: int) -> tuple[Array, Array]:
-        from galley.motion.kernel.curves import ranges
-
-        ensure(TIMING)
-        low, high = np.empty((2, self.coefficients.shape[2]))
-        ranges(np.array(self.breaks), np.array(self.coefficients), order, low, high)
-        return low, high
+        rows = self.coefficients
+        for _ in range(order):
+            rows = _derived(rows)
+        spans = np.diff(self.breaks)[:, None] ** np.arange(rows.shape[1])
+        unit = np.moveaxis(rows * spans[:, :, None], 1, 2).reshape(-1, rows.shape[1])
+        low, high = ranges(unit)
+        k = rows.shape[2]
+        return low.reshape(-1, k).min(axis=0), high.reshape(-1, k).max(axis=0)
 
     def length(self) -> float:
         """Length of the curve in joint space: the integral of the speed's Euclidean norm.
 
-        Adaptive Gauss-Legendre quadrature to 1e-10, relative.
+        By Gauss's quadrature on eighths of each piece: exact to rounding where the speed is smooth,
+        to about 1e-3 where a joint turns back while the others are at rest.
         """
-        from galley.motion.kernel.curves import length
-
-        ensure(TIMING)
-        return float(length(np.array(self.breaks), np.array(self.coefficients)))
+        nodes, weights = np.polynomial.legendre.leggauss(8)
+        u = (np.arange(_PARTS)[:, None] + 0.5 * (1.0 + nodes)).ravel() / _PARTS
+        spans = np.diff(self.breaks)[:, None]
+        speed = np.linalg.norm(self(self.breaks[:-1, None] + spans * u, 1), axis=2)
+        return float((spans * speed * np.tile(weights, _PARTS)).sum() / (2 * _PARTS))
 
     def resampled(self, step: float | Array) -> tuple[Array, Array]:
         """States along the curve, with no joint travelling more than ``step`` between two of them.
@@ -212,12 +218,12 @@ class Trajectory:
         return Trajectory(self.group, np.concatenate(breaks), np.concatenate(pieces))
 
     def save(self, path: Path | str) -> None:
-        """Write as npz (``motion.trajectory.archive``), atomically.
+        """Write as npz, atomically: ``write_trajectories`` of one.
 
         Raises:
             BadInput: ``path`` can't be written.
         """
-        write_archive(Path(path), [(self.group, self.breaks, self.coefficients)])
+        write_trajectories(path, [self])
 
     @classmethod
     def load(cls, path: Path | str) -> Trajectory:
@@ -226,10 +232,45 @@ class Trajectory:
         Raises:
             BadInput: no such file, another format, or several trajectories.
         """
-        found = read_archive(Path(path)).curves
+        found, _ = read_trajectories(path)
         if len(found) != 1:
             raise BadInput.one(path, f"holds {len(found)} trajectories, expected one")
-        return cls(*found[0])
+        return found[0]
+
+
+def write_trajectories(
+    path: Path | str, trajectories: Sequence[Trajectory], more: Mapping[str, Any] | None = None
+) -> None:
+    """Write trajectories as npz of numbers and text, atomically; no suffix is appended.
+
+    ``group`` (m,) names the joint group of each; trajectory k has ``k_breaks`` (n + 1,) and
+    ``k_coefficients`` (n, d + 1, joints).
+
+    Args:
+        more: further columns, numbers or text.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
+    columns: dict[str, Any] = {"group": np.array([t.group for t in trajectories], dtype=np.str_)}
+    for k, trajectory in enumerate(trajectories):
+        columns[f"{k}_breaks"] = trajectory.breaks
+        columns[f"{k}_coefficients"] = trajectory.coefficients
+    write_columns(path, columns | dict(more or {}))
+
+
+def read_trajectories(path: Path | str) -> tuple[tuple[Trajectory, ...], Columns]:
+    """The trajectories of a file, and all its columns.
+
+    Raises:
+        BadInput: no such file, another format, or numbers that make no trajectory.
+    """
+    with read_columns(path, "holds no trajectories") as columns:
+        found = tuple(
+            Trajectory(group, columns.numbers(f"{k}_breaks"), columns.numbers(f"{k}_coefficients"))
+            for k, group in enumerate(columns.texts("group", (None,)).tolist())
+        )
+    return found, columns
 
 
 def limit_ratios(trajectory: Trajectory, group: JointGroup) -> tuple[float, float, float]:
@@ -247,6 +288,46 @@ def slowed(trajectory: Trajectory, factor: float) -> Trajectory:
         trajectory.breaks * factor,
         trajectory.coefficients * powers[None, :, None],
     )
+
+
+def ranges(rows: Array) -> tuple[Array, Array]:
+    """The lowest and the highest value (m,), (m,) on [0, 1] of polynomials (m, d + 1).
+
+    Exact up to rounding: extremes lie at the ends and at the roots of the derivative.
+    """
+    u = np.column_stack([np.zeros(len(rows)), np.ones(len(rows)), _turning_points(rows)])
+    values = np.zeros_like(u)
+    for p in range(rows.shape[1] - 1, -1, -1):  # Horner
+        values = values * u + rows[:, p : p + 1]
+    return np.asarray(values.min(axis=1)), np.asarray(values.max(axis=1))
+
+
+def _derived(rows: Array) -> Array:
+    """Coefficients of the derivatives of polynomials (m, d + 1, ...), lowest power first."""
+    if rows.shape[1] == 1:
+        return np.zeros_like(rows)
+    powers = np.arange(1, rows.shape[1]).reshape(-1, *[1] * (rows.ndim - 2))
+    return np.asarray(rows[:, 1:] * powers)
+
+
+def _turning_points(rows: Array) -> Array:
+    """Where polynomials (m, d + 1) may turn in [0, 1], (m, d); unused places hold 0.
+
+    Real parts of complex roots are among them: rounding may move a double root off the axis.
+    """
+    slopes = _derived(rows)
+    solid = np.abs(slopes) > _NO_POWER * np.abs(slopes).max(axis=1, keepdims=True)
+    degree = np.where(solid.any(axis=1), slopes.shape[1] - 1 - solid[:, ::-1].argmax(axis=1), 0)
+    found = np.zeros((len(rows), slopes.shape[1]))
+    for d in range(1, slopes.shape[1]):
+        of = np.nonzero(degree == d)[0]
+        # Roots are the eigenvalues of the companion matrix; for d = 1 it is the root itself.
+        companion = np.zeros((len(of), d, d))
+        companion[:, np.arange(1, d), np.arange(d - 1)] = 1.0
+        companion[:, :, -1] = -slopes[of, :d] / slopes[of, d : d + 1]
+        roots = companion[:, 0] if d == 1 else np.linalg.eigvals(companion).real
+        found[of, :d] = np.clip(roots, 0.0, 1.0)
+    return found
 
 
 def bounds(rows: Array, cells: int) -> Array:

@@ -33,7 +33,7 @@ class Settings:
 
     Attributes:
         seed: of all random streams.
-        planner: of free arm motions on the kernel: ``rrt-connect``, ``rrt`` or ``anytime``.
+        planner: of free arm motions on the kernel: ``rrt-connect`` or ``rrt``.
         checker: ``kernel``, compiled and conservative; or ``pybullet``, where the baseline RRT
             plans for every joint group, whatever ``planner`` is.
         optimize: makes trajectories of free paths: ``smooth``, ``time-optimal``, ``shortest`` (the

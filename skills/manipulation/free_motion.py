@@ -1,7 +1,7 @@
 """Free motions: the arm or the base to a goal, with the full margin to everything.
 
-The compiled planners, or the baseline RRT in PyBullet, check sampled edges; ``proof`` certifies
-the path.
+RRT-Connect or the baseline RRT check sampled edges, on the kernel or in PyBullet; ``proof``
+certifies the path.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from galley.motion.motion import Attachment, Motion, Record
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
-from galley.motion.planners.planning import ANYTIME_SEARCHES, search
-from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free
+from galley.motion.planners.planning import search
+from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free, view_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.proof import FREE_CLEARANCE, free_view, holding_contact_pairs, prove
@@ -159,23 +159,16 @@ class CompiledFinder(Finder):
         settings = self.context.settings
         planner = settings.planner if self.group == "arm" else "rrt-connect"
         if planner == "rrt":
-            ensure(PLANNERS)
             return self.by_region(start, goals), planner
-        anytime = planner == "anytime"
         options = SearchOptions(
-            radius=_RADIUS,
-            iterations=settings.iterations,
-            shortcuts=settings.shortcuts if anytime else 0,
-            searches=ANYTIME_SEARCHES if anytime else 1,
-            rounds=1,
+            radius=_RADIUS, iterations=settings.iterations, shortcuts=0, rounds=1
         )
         return search(self._view, start, goals, self._seed, "rrt-connect", options), planner
 
     def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
-        iterations = self.context.settings.rrt_iterations
-        options = SearchOptions(radius=_RADIUS, iterations=iterations)
-        seed = self._seed + (region is None)
-        return compiled_search.plan_rrt(self._view, start, goals, region, seed, options)
+        planner = RRT(_RADIUS, iterations=self.context.settings.rrt_iterations)
+        space = view_space(self._view)
+        return planner.plan(space, self._view.free, start, region, goals, self.rng)
 
     def shortcut(self, path: Path) -> Path:
         """Shortened; new edges are proven."""

@@ -94,7 +94,8 @@ def _optimized(
     if method not in ("smooth", "time-optimal"):
         return found
     # Late: SciPy takes longer to load than many a task takes to be refused.
-    from galley.optimization.smooth import SmoothOptions, Weights, smooth
+    from galley.optimization.program import Weights
+    from galley.optimization.smooth import SmoothOptions, smooth
     from galley.optimization.time_optimal import time_optimal
 
     forward = SmoothOptions(tolerance=_TOLERANCE, weights=Weights(astern=_ASTERN))

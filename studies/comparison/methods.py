@@ -23,9 +23,9 @@ from galley.collision.view import View
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.path import Path
-from galley.motion.planners.compiled_search import SearchOptions, plan_rrt, shorten
+from galley.motion.planners.compiled_search import SearchOptions, shorten
 from galley.motion.planners.planning import search
-from galley.motion.planners.rrt import RRT, joint_space
+from galley.motion.planners.rrt import RRT, joint_space, view_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.model import JointGroup
@@ -83,7 +83,7 @@ def run_methods(
 
     Args:
         world: any PyBullet world of the same scene; its state is changed.
-        iterations: budget of the compiled RRT. in_pybullet: of the RRT in PyBullet.
+        iterations: budget of the RRT on the kernel. in_pybullet: of the RRT in PyBullet.
     """
     view, group = arm_view(kernel, query.state), kernel.robot.group("arm")
     numbers = np.random.SeedSequence((seed, _STREAM)).generate_state(4)
@@ -145,11 +145,12 @@ def _rrt(
 ) -> Path | Failure:
     """The baseline RRT, proven free; searched again on finer checks if the proof fails."""
     found: Path | Failure
+    rrt = RRT(options.radius, options.goal_bias, int(options.iterations))
     unproven = 0
     for turn in range(_ROUNDS):
         checks = view if turn == 0 else view.fine
-        goals, region = query.goals, query.region
-        found = plan_rrt(checks, start, goals, region, seed + turn, options)
+        rng = np.random.default_rng(seed + turn)
+        found = rrt.plan(view_space(checks), checks.free, start, query.region, query.goals, rng)
         if isinstance(found, Failure):
             continue
         if checks.unproven(found.waypoints, _REQUIRED) is None:

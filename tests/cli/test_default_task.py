@@ -8,10 +8,10 @@ import pytest
 from galley.domain.log import Log
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
+from galley.motion.trajectory.trajectory import read_trajectories
 from galley.results.schema import REPORT, mismatch
 from galley.robots.panda.models import mobile_panda
 from galley.tests.conftest import run_default_task
-from galley.tests.motion.trajectory.readers import load_trajectories
 
 PLAN = [
     "(navigate center burner)",
@@ -163,7 +163,7 @@ def test_timing(report):
 
 
 def test_trajectories(folder, report):
-    trajectories = load_trajectories(folder / "trajectories.npz")
+    trajectories = read_trajectories(folder / "trajectories.npz")[0]
     robot = mobile_panda(load_scene(KITCHEN / "kitchen.yaml").robot.base)
     assert [t.group for t in trajectories] == [m["group"] for m in report["motions"]]
     last = {}

@@ -14,9 +14,9 @@ import pytest
 
 import galley
 from galley.domain.shipped import KITCHEN
+from galley.motion.trajectory.trajectory import read_trajectories
 from galley.tests.command_line import environment
 from galley.tests.effort import quick_first
-from galley.tests.motion.trajectory.readers import load_trajectories
 
 ROOT = Path(galley.__file__).parent
 ERRAND = KITCHEN / "sugar_only.pddl"
@@ -138,7 +138,7 @@ def test_execute_none_stops_after_planning(outcome):
     assert report["status"] == "success"
     # Nothing was executed, so nothing can be said of where things are.
     assert (report["goal_reached"], report["validation"]) == (False, None)
-    assert len(report["motions"]) == len(load_trajectories(Path("run/trajectories.npz")))
+    assert len(report["motions"]) == len(read_trajectories("run/trajectories.npz")[0])
     assert report["timing_s"]["execution"] == 0
 
 
@@ -214,7 +214,7 @@ def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here
             *("report.html", "report.json", "plan.txt", "trajectories.npz"),
             "inputs",
         }
-        trajectories = load_trajectories(here / "run" / "trajectories.npz")
+        trajectories = read_trajectories(here / "run" / "trajectories.npz")[0]
         assert len(trajectories) == len(report["motions"]) > 10
 
 

@@ -13,7 +13,6 @@ from galley.domain.state import initial_state
 from galley.motion.effects import effects
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
-from galley.motion.trajectory.archive import write_archive
 from galley.motion.trajectory.store import save_trajectories
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, slowed
@@ -21,7 +20,7 @@ from galley.optimization.torques import HeldItem, TorqueModel
 from galley.results.report import Report
 from galley.results.run_folder import keep_inputs
 from galley.robots.panda.models import mobile_panda
-from galley.tests.motion.trajectory.readers import load_trajectories, read_csv, read_ros
+from galley.tests.motion.trajectory.readers import read_csv, read_ros
 
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen" / "kitchen.yaml"
 
@@ -276,29 +275,28 @@ def test_names_with_brackets_are_printed_as_they_are(name, recorded, cli, here):
     ("group", "size", "told"), [("legs", 7, "no joint group 'legs'"), ("arm", 6, "has 6 joints")]
 )
 def test_trajectories_of_other_robots_are_bad_input(group, size, told, cli, here):
-    write_archive(here / "x.npz", [(group, np.array([0.0, 1.0]), np.zeros((1, 1, size)))])
+    Trajectory(group, np.array([0.0, 1.0]), np.zeros((1, 1, size))).save(here / "x.npz")
     done = cli("trajectory", "x.npz")
     assert done.status == 2
     assert told in done.faults[0]
 
 
 def test_a_run_of_an_older_version_is_shown_without_its_load(recorded, cli):
-    folder, *_ = recorded
+    folder, _, _, motions = recorded
     file = folder / "trajectories.npz"
     with np.load(file) as data:
         columns = {k: v for k, v in data.items() if k not in ("attachment", "allowed")}
-    columns["store_version"] = np.array(1)
     np.savez(file, **columns)
     done = cli("trajectory", folder)
     assert done.status == 0
-    assert len(rows(done.out)) == len(load_trajectories(file))
+    assert len(rows(done.out)) == len(motions)
     assert "does not say what the hand holds" in done.out
     refused = cli("trajectory", folder, "--replay", "a.mp4")
     assert refused.status == 2
 
 
 def test_a_motion_that_takes_ages_is_not_sampled(cli, here):
-    write_archive(here / "x.npz", [("arm", np.array([0.0, 1e6]), np.zeros((1, 1, 7)))])
+    Trajectory("arm", np.array([0.0, 1e6]), np.zeros((1, 1, 7))).save(here / "x.npz")
     done = cli("trajectory", "x.npz", "--csv", "x.csv")
     assert done.status == 2
     assert "too long to sample" in done.err

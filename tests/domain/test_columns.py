@@ -8,7 +8,7 @@ import pytest
 from galley.domain.columns import read_columns, write_columns
 from galley.domain.errors import BadInput
 from galley.domain.log import Log
-from galley.motion.trajectory.archive import read_archive
+from galley.motion.trajectory.trajectory import read_trajectories
 
 GOOD = {"numbers": np.arange(300.0), "names": np.array(["a", "b"]), "count": np.array(3)}
 
@@ -35,7 +35,7 @@ def test_columns_come_back_the_same(good):
         np.testing.assert_array_equal(found[name], values)
 
 
-@pytest.mark.parametrize("reader", [read, Log.load, read_archive])
+@pytest.mark.parametrize("reader", [read, Log.load, read_trajectories])
 @pytest.mark.parametrize(
     "kind", ["missing", "empty", "text", "zip", "cut", "npy", "other", "header", "folder"]
 )

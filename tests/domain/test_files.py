@@ -15,7 +15,7 @@ from galley.domain.log import Log
 from galley.domain.meshes import read_mesh
 from galley.domain.pddl.reader import read_domain
 from galley.domain.scene.reader import load_scene
-from galley.motion.trajectory.archive import read_archive
+from galley.motion.trajectory.trajectory import read_trajectories
 from galley.results.run_folder import UNFINISHED, claimed
 from galley.skills.own import load_skills
 from galley.studies.scenarios.scenario import read_scenario
@@ -209,7 +209,7 @@ READERS = {
     "PDDL": read_domain,
     "skills": load_skills,
     "log": Log.load,
-    "trajectories": read_archive,
+    "trajectories": read_trajectories,
     "mesh": read_mesh,
     "scenario": read_scenario,
 }

@@ -17,7 +17,8 @@ from galley.domain.state import Placement
 from galley.motion import CollisionWorld, Path, SearchOptions, box, cylinder, plan, sphere
 from galley.motion.motion import Guard
 from galley.motion.trajectory.timing import spline_through
-from galley.optimization.smooth import SmoothOptions, Weights
+from galley.optimization.program import Weights
+from galley.optimization.smooth import SmoothOptions
 from galley.optimization.torques import HeldItem
 from galley.robots.files import pybullet_data_file
 from galley.robots.iiwa import iiwa

@@ -1,4 +1,4 @@
-"""Joint torques: PyBullet, energy balance, potential energy and closed forms as oracles."""
+"""Joint torques: PyBullet, Drake and closed forms as oracles."""
 
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -21,9 +21,8 @@ from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.optimization.torques import HeldItem, TorqueCheck, TorqueModel
 from galley.robots.iiwa import iiwa
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.panda.kinematics import X_FH, link_frames
 from galley.robots.panda.models import mobile_panda
-from galley.robots.panda.urdf import IDENTIFIED, set_identified
+from galley.robots.panda.urdf import set_identified
 
 G = 9.81
 HOME = np.array([0.012, -0.570, 0.0, -2.811, 0.0, 3.036, 0.741])
@@ -122,12 +121,6 @@ class Drakes:
         self.plant.CalcForceElementsContribution(self.context, forces)
         return self.plant.CalcInverseDynamics(self.context, second, forces)[self.at_v]
 
-    def energy(self, q, velocity):
-        """Kinetic and potential energy together, J."""
-        self.set(q, velocity)
-        plant, context = self.plant, self.context
-        return plant.CalcKineticEnergy(context) + plant.CalcPotentialEnergy(context)
-
     def mass_matrix(self, q):
         self.set(q, np.zeros(len(q)))
         return self.plant.CalcMassMatrix(self.context)[np.ix_(self.at_v, self.at_v)]
@@ -144,76 +137,6 @@ def test_torques_and_the_mass_matrix_are_those_of_drake(make, held):
     for ours, *state in zip(found, q, v, a, strict=True):
         np.testing.assert_allclose(ours, drakes.torques(*state), atol=1e-9)
     np.testing.assert_allclose(model.mass_matrix(q[0]), drakes.mass_matrix(q[0]), atol=1e-9)
-
-
-@pytest.mark.parametrize("held", [None, HeldItem(block(), transform(translation=[0.02, 0.0, 0.1]))])
-def test_the_power_of_the_joints_is_what_the_energy_gains(robot, held):
-    model, drakes = TorqueModel(robot, held), Drakes(robot, held)
-    rng = np.random.default_rng(1)
-    curve = Trajectory("arm", np.array([0.0, 1.0]), 0.4 * rng.normal(size=(1, 5, 7)))
-    q = np.zeros(robot.size)
-    at = robot.slice("arm")
-
-    def full(t, order):
-        values = q.copy() if order == 0 else np.zeros_like(q)
-        values[at] = curve(t, order)
-        return values
-
-    for t in (0.2, 0.5, 0.8):
-        states_t = [full(t, order)[None] for order in range(3)]
-        power = float(model.torques(*states_t)[0] @ states_t[1][0])
-        h = 1e-5
-        gain = [drakes.energy(full(t + s, 0), full(t + s, 1)) for s in (-h, h)]
-        assert power == pytest.approx((gain[1] - gain[0]) / (2 * h), rel=1e-5, abs=1e-6)
-
-
-def height_energy(q_arm):
-    """Potential energy (J) of the arm's links, by Franka's DH table and the table of masses."""
-    frames = link_frames(q_arm)
-    X_AH = frames[8] @ X_FH
-    total = 0.0
-    for name, (mass, centre, _) in IDENTIFIED.items():
-        if "finger" in name:  # closed, their frames lie 0.0584 m along the hand's z
-            X = X_AH @ transform(translation=[0.0, 0.0, 0.0584])
-        else:
-            X = X_AH if name == "panda_hand" else frames[int(name[-1])]
-        total += mass * G * float((X @ np.append(centre, 1.0))[2])
-    return total
-
-
-def test_gravity_torques_are_the_slopes_of_the_potential_energy(robot):
-    model = TorqueModel(robot)
-    rng = np.random.default_rng(2)
-    arm = robot.group("arm")
-    for _ in range(10):
-        q = np.zeros(robot.size)
-        q[robot.slice("arm")] = rng.uniform(arm.lower, arm.upper)
-        torques = model.torques(q[None], np.zeros((1, q.size)), np.zeros((1, q.size)))[0]
-        for j in range(7):
-            step = 1e-5 * np.eye(7)[j]
-            arm_q = q[robot.slice("arm")]
-            slope = (height_energy(arm_q + step) - height_energy(arm_q - step)) / 2e-5
-            assert torques[robot.slice("arm")][j] == pytest.approx(slope, abs=1e-5)
-
-
-def test_a_held_item_adds_its_weight_times_its_arm(robot):
-    """The torque that a weight adds is its force times the Jacobian of its centre."""
-    X_HI = transform(rotation_rpy(0.3, 0.2, 0.1), [0.03, -0.02, 0.15])
-    q = np.zeros(robot.size)
-    q[robot.slice("arm")] = HOME
-    still = np.zeros((1, q.size))
-    light, loaded = (
-        TorqueModel(robot, held).torques(q[None], still, still)[0]
-        for held in (None, HeldItem(block(mass=1.5), X_HI))
-    )
-
-    def height(arm_q):
-        return (link_frames(arm_q)[8] @ X_FH @ X_HI)[2, 3]
-
-    for j in range(7):
-        step = 1e-6 * np.eye(7)[j]
-        slope = 1.5 * G * (height(HOME + step) - height(HOME - step)) / 2e-6
-        assert (loaded - light)[robot.slice("arm")][j] == pytest.approx(slope, abs=1e-4)
 
 
 def pendulum(effort='effort="5"'):
@@ -329,11 +252,3 @@ def test_items_with_pictures_or_meshes_write_no_files(robot, tmp_path, monkeypat
     for shape in (picture, mesh):
         TorqueModel(robot, HeldItem(replace(item, shapes=(shape,)), np.eye(4)))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_mass_matrix_is_what_accelerations_cost(robot):
-    model = TorqueModel(robot, HeldItem(block(), np.eye(4)))
-    q, still = states(robot, 1)[0][0], np.zeros((robot.size, robot.size))
-    Q = np.repeat(q[None], robot.size, axis=0)
-    columns = model.torques(Q, still, np.eye(robot.size)) - model.torques(Q, still, still)
-    np.testing.assert_allclose(model.mass_matrix(q), columns, atol=1e-9)

@@ -186,17 +186,3 @@ with _own_cache():
                 return -1.0, states
             ahead = max(c - required, 1e-6) / travel
             s = min(1.0, s + ahead)
-
-    @bare_kernel
-    def frame_pose(table, q, out):
-        """A hand at (q0, q1, 0), turned about z by q0 + q1."""
-        angle = q[0] + q[1]
-        for i in range(12):
-            out[i] = 0.0
-        out[0] = math.cos(angle)
-        out[1] = -math.sin(angle)
-        out[3] = math.sin(angle)
-        out[4] = math.cos(angle)
-        out[8] = 1.0
-        out[9] = q[0]
-        out[10] = q[1]

@@ -24,9 +24,9 @@ def stub_world():
         yield
 
 
-def plan(view, seed=0, start=START, goals=GOAL, history=None, **options):
+def plan(view, seed=0, start=START, goals=GOAL, **options):
     options = SearchOptions(**{"radius": 0.2, **options})
-    return search.plan_rrt_connect(view, start, goals, seed, options, history)
+    return search.plan_rrt_connect(view, start, goals, seed, options)
 
 
 def length(path, weights=1.0):
@@ -140,7 +140,7 @@ def test_seven_joints_and_other_sizes_need_no_new_compilation():
     boxes = ([[0.4] + [0.0] * 5 + [-1.0]], [[0.6] + [1.0] * 5 + [0.8]])
     start, goal = np.full(k, 0.1), np.full(k, 0.9)
     start.flags.writeable = False
-    path = plan(ask(boxes, k), 1, start, np.array([goal, goal])[:, ::1], searches=2)
+    path = plan(ask(boxes, k), 1, start, np.array([goal, goal])[:, ::1])
     assert least_clearance(path.waypoints, boxes) > -0.01 * np.sqrt(k)
     assert len(P.plan.plan.signatures) == before == 1
 
@@ -195,33 +195,6 @@ def test_shortcuts_keep_the_clearance_that_is_asked_for():
     assert near.length < far.length < length(raw)
     assert least_clearance(near.waypoints, box) < 0.04
     assert least_clearance(far.waypoints, box) >= 0.05 - 1e-9
-
-
-# -- many searches ---------------------------------------------------------------------------------
-
-
-def test_more_searches_find_shorter_paths():
-    """A bar whose one end is nearer: later searches find shorter paths than the first."""
-    bar = ([[0.45, 0.05]], [[0.55, 0.7]])
-    first, best = [], []
-    for seed in range(12):
-        history = np.full((30, 2), np.nan)
-        path = plan(ask(bar), seed, searches=30, history=history)
-        took_place = history[~np.isnan(history[:, 1])]
-        assert (np.diff(took_place[:, 1]) <= 0.0).all()
-        assert (np.diff(took_place[:, 0]) >= 0.0).all()
-        assert took_place[-1, 1] == pytest.approx(path.length)
-        first.append(took_place[0, 1])
-        best.append(path.length)
-    shortest = 2 * np.hypot(0.35, 0.2) + 0.1
-    assert max(best) <= 1.02 * shortest
-    assert np.mean(first) > 1.01 * np.mean(best)
-
-
-def test_searching_ends_where_no_path_can_be_shorter():
-    history = np.full((50, 2), np.nan)
-    plan(ask(), goals=np.array([0.3, 0.9]), searches=50, history=history)
-    assert np.isnan(history[1:]).all()
 
 
 # -- proofs ----------------------------------------------------------------------------------------
@@ -279,7 +252,7 @@ def test_a_path_is_repaired_where_it_is_not_proven(seed):
     raw = np.array([[0.1, 0.2], [0.2, 0.6], [0.5, 0.6], [0.8, 0.6], [0.9, 0.2]])
     view = ask()
     box = P.rules.Box(view.arrays.tree.low, view.arrays.tree.high, view.arrays.tree.weights)
-    rules = P.rules.Rules(0.2, P.rules.UNBOUNDED, True, 0.01)
+    rules = P.rules.Rules(0.2, True, 0.01)
     state = P.sampling.seeded(seed, 0)
     repaired, used = P.plan.repair(view.table, box, rules, raw, 3000, state)
     assert used > 0

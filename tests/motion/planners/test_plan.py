@@ -82,7 +82,7 @@ def cluttered(name, seed):
     return CollisionWorld(robot, obstacles, q=q), group, obstacles
 
 
-@pytest.mark.parametrize("planner", ["rrt-connect", "rrt", "anytime"])
+@pytest.mark.parametrize("planner", ["rrt-connect", "rrt"])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_paths_lead_from_start_to_goal_within_limits_and_are_free_in_pybullet(name, planner):
     solved = 0
@@ -107,7 +107,7 @@ def test_paths_lead_from_start_to_goal_within_limits_and_are_free_in_pybullet(na
     assert solved >= (1 if planner == "rrt" else 2)
 
 
-@pytest.mark.parametrize("planner", ["rrt-connect", "rrt", "anytime"])
+@pytest.mark.parametrize("planner", ["rrt-connect", "rrt"])
 def test_the_same_seed_gives_the_same_answer_bit_for_bit(planner):
     """A path, or where the budget was spent how large the trees had grown by then."""
 
@@ -261,43 +261,12 @@ def test_what_walls_enclose_is_refused_as_a_budget_spent():
     cage = {f"{s}": box((0.05, 8.0, 2.0), at=(1.2 * s, 0.0, 1.0)) for s in (-1, 1)}
     world = CollisionWorld(robot, cage, q=q)
     options = SearchOptions(iterations=200, rounds=2)
-    for planner in ("rrt-connect", "rrt", "anytime"):
+    for planner in ("rrt-connect", "rrt"):
         goal = np.array([2.2, 0.0, 0.0])
         failure = plan(world, q[:3], goal, group="base", planner=planner, options=options)
         assert failure.kind is FailureKind.BUDGET
         assert failure.certificate is None
-        # The wall is as long as the room: no base stands where its middle is in the wall.
-        (why,) = failure.evidence
-        assert why["joint"] == robot.joints[0]
-        assert abs(why["value"] - 1.2) < 0.3 + 0.025
-        assert "1" in failure.objects
-        assert f"{why['joint']} has to pass" in failure.message
-
-
-def test_a_joint_that_can_pass_somewhere_is_no_reason_for_a_failure():
-    robot = mobile_panda()
-    q = np.array([0.0, 0.0, 0.0, 0.0, -0.6, 0.0, -2.5, 0.0, 2.0, 0.7, 0.0, 0.0])
-    wall = box((0.05, 2.0, 2.0), at=(1.2, 0.8, 1.0))  # with room beside it
-    world = CollisionWorld(robot, {"wall": wall}, q=q)
-    goal = np.array([2.4, 0.0, 0.0])
-    failure = plan(world, q[:3], goal, group="base", options=SearchOptions(iterations=1))
-    assert failure.kind is FailureKind.BUDGET
-    assert failure.evidence == ()
-    assert "Perhaps" not in failure.message
-    assert isinstance(plan(world, q[:3], goal, group="base"), Path)
-
-
-def test_an_arm_under_a_ceiling_lower_than_its_raised_elbow_is_told_which_joint_cannot_pass():
-    robot = iiwa()  # with joint 2 at 0 the elbow is 0.36 + 0.42 m high, whatever the other joints
-    world = CollisionWorld(robot, {"ceiling": box((3.0, 3.0, 0.1), at=(0.0, 0.0, 0.72))})
-    start = np.array([0.0, -1.4, 0.0, 1.2, 0.0, -0.3, 0.0])
-    assert world.free_many(np.array([start, -start])).all()
-    failure = plan(world, start, -start)
-    assert failure.kind is FailureKind.BUDGET
-    (why,) = failure.evidence
-    assert why["joint"] == robot.joints[1]
-    assert 0.36 + 0.42 * np.cos(why["value"]) > 0.72 - 0.05
-    assert "ceiling" in why["pair"]
+        assert failure.evidence == ()
 
 
 @pytest.mark.parametrize(
@@ -323,18 +292,15 @@ def test_questions_that_make_no_sense_are_refused(panda, start, goal, keywords, 
 
 
 def test_more_effort_never_gives_a_longer_path(panda):
-    """Shortcuts against none; searching on against the first path, seed by seed."""
+    """Shortcuts against none, seed by seed."""
     gains = []
     for seed in range(8):
         raw = plan(panda, START, GOAL, seed=seed, prove=False, options=RAW)
         short = plan(panda, START, GOAL, seed=seed, prove=False)
-        best = plan(panda, START, GOAL, seed=seed, planner="anytime", prove=False)
         assert short.length <= raw.length + 1e-9
-        assert best.length <= short.length + 1e-9
-        gains.append((raw.length - short.length, short.length - best.length))
-    assert (np.array(gains).max(axis=0) > 0.05).all()
-    straight = np.linalg.norm(GOAL - START)
-    assert best.length >= straight - 1e-9
+        gains.append(raw.length - short.length)
+    assert max(gains) > 0.05
+    assert short.length >= np.linalg.norm(GOAL - START) - 1e-9
 
 
 def test_paths_that_are_not_proven_are_free_at_sampled_states(panda):
@@ -394,6 +360,6 @@ def test_what_a_view_answers_does_not_depend_on_plans_made_before(panda):
     group = panda.robot.group("arm")
     states = np.random.default_rng(0).uniform(group.lower, group.upper, (300, 7))
     before = view.free_many(states)
-    for planner in ("rrt-connect", "rrt", "anytime"):
+    for planner in ("rrt-connect", "rrt"):
         plan(panda, START, GOAL, planner=planner)
         assert view.free_many(states).tolist() == before.tolist()

@@ -1,4 +1,4 @@
-"""Readers of what ``motion`` writes, for tests: exported samples, and a file's trajectories."""
+"""Readers of exported samples, for tests."""
 
 import csv
 import json
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.motion.trajectory.archive import read_archive
-from galley.motion.trajectory.trajectory import Samples, Trajectory
+from galley.motion.trajectory.trajectory import Samples
 
 
 def read_csv(path):
@@ -30,8 +29,3 @@ def read_ros(path):
     fields = ("positions", "velocities", "accelerations")
     q, v, a = (np.array([p[field] for p in points]) for field in fields)
     return tuple(message["joint_names"]), Samples(times, q, v, a)
-
-
-def load_trajectories(path):
-    """The trajectories of a run's file or of ``Trajectory.save``, in order."""
-    return tuple(Trajectory(*curve) for curve in read_archive(path).curves)
