@@ -39,7 +39,7 @@ print(f"in reach from {100 * share.mean():.1f}% of all places and headings withi
 
 # %% [markdown]
 # That is the arm alone. In the kitchen, base and arm must also be free of collision, and the arm
-# should not be stretched out. A score weighs manipulability, joint limits and clearance.
+# should not be stretched out. A score weighs manipulability, joint limits and the way there.
 
 # %%
 checker = SceneKernel(scene, robot).checker(state)

@@ -207,12 +207,6 @@ def _packing(told: Explanation, c: Certificate, failure: Mapping[str, Any], plac
             f"{1e3 * float(row['least_m']):.0f} mm in a row in part {row['part'] + 1}, in any "
             f"order, which is {1e3 * float(row['side_m']):.0f} mm long."
         )
-    for crowd in c.get("crowds", ()):
-        told.sentences.append(
-            f"{crowd['circles']} of {', '.join(_thing(names, k) for k in crowd['things'])} hold a "
-            f"circle of radius {1e3 * float(crowd['radius_m']):.0f} mm each, and part "
-            f"{crowd['part'] + 1} holds at most {crowd['most']} such circles."
-        )
     things = [
         (_thing(names, k), sorted(map(float, each["size_m"][:2]))[::-1])
         for k, each in enumerate(c["things"])

@@ -28,13 +28,11 @@ class Layer:
     Attributes:
         low, high: metres above the floor that the item stands on.
         polygon: (n, 2), counter-clockwise, within the item.
-        round: radius (m) of a circle about the item's vertical axis that it fills as well.
     """
 
     low: float
     high: float
     polygon: Array
-    round: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Upright:
         X = np.eye(4)
         X[2, 3] = item.size[2] / 2.0
         layers = _layers(item, X)
-        points = [layer.polygon for layer in layers] or [_circle(1e-6, False)]
+        points = [layer.polygon for layer in layers] or [circle(1e-6, False)]
         inner = convex_hull(np.concatenate(points)) if item.composite else None
         return cls(item.size, _outline(item, X), layers, inner)
 
@@ -238,7 +236,7 @@ def _along_normals(a: Array, b: Array) -> Array:
     return np.asarray(nearest.max(axis=1))
 
 
-def _circle(radius: float, outside: bool) -> Array:
+def circle(radius: float, outside: bool) -> Array:
     """A polygon (SIDES, 2) about or within a circle; its sides face +-x and +-y."""
     turn = np.pi / SIDES
     angle = turn + 2.0 * turn * np.arange(SIDES)
@@ -251,7 +249,7 @@ def _solid(shape: Shape, outside: bool) -> Array:
     if shape.kind == "box":
         signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
         return signs * shape.half_extents
-    ring = _circle(float(shape.size[0]), outside)
+    ring = circle(float(shape.size[0]), outside)
     half = float(shape.size[1]) / 2.0
     return np.concatenate([np.column_stack([ring, np.full(SIDES, z)]) for z in (-half, half)])
 
@@ -263,7 +261,7 @@ def _outline(item: Item, X: Array) -> Array:
     for shape in solid:
         X_S = X @ shape.X_BS
         if shape.kind == "sphere":
-            points.append(X_S[:2, 3] + _circle(float(shape.size[0]), True))
+            points.append(X_S[:2, 3] + circle(float(shape.size[0]), True))
         elif shape.kind != "mesh":
             points.append((_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2])
     if not solid or any(shape.kind == "mesh" for shape in solid):
@@ -285,7 +283,5 @@ def _layers_of(shape: Shape, X_S: Array, floor: float) -> tuple[Layer, ...]:
     if up[2] > 1.0 - _VERTICAL or (shape.kind == "box" and up.max() > 1.0 - _VERTICAL):
         p = _solid(shape, False) @ X_S[:3, :3].T + X_S[:3, 3]
         low, high = float(p[:, 2].min()) - floor, float(p[:, 2].max()) - floor
-        about_axis = shape.kind == "cylinder" and np.hypot(*X_S[:2, 3]) < _VERTICAL
-        round_ = float(shape.size[0]) - _VERTICAL if about_axis else 0.0
-        return (Layer(low, high, convex_hull(p[:, :2]), round_),)
+        return (Layer(low, high, convex_hull(p[:, :2])),)
     return ()

@@ -2,17 +2,16 @@
 
 The proof: the bounding rectangle of each item must lie within one of the region's boxes, and no two
 items may overlap at any height. For one height it shows that every assignment of the items to the
-boxes fails: by areas, by sizes, since two items overlap at all yaws, since all of them take more
-than the box's length in whatever order they stand along it, or since the circles in them are more
-than a box holds, which needs no orders and so serves any number.
+boxes fails: by areas, by sizes, since two items overlap at all yaws, or since all of them take more
+than the box's length in whatever order they stand along it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise, permutations, product
 from typing import Any
 
 import numpy as np
@@ -31,9 +30,9 @@ _TURNS = 1440  # yaws of a full turn at which widths are compared
 _STEP = 2.0 * np.pi / _TURNS
 _ANGLES = np.arange(_TURNS) * _STEP
 _COS, _SIN = np.cos(_ANGLES), np.sin(_ANGLES)
+_ALONG = np.abs([_COS, _SIN])
 _HEIGHTS = 5  # heights tried, at most
 _LONGEST_ROW = 6  # items whose orders along a box are examined
-_SECTOR = _TURNS // 24  # yaws that are bounded together
 _ASSIGNMENTS = 4096  # of items to boxes that are examined, at most
 _SLACK = 1e-9
 
@@ -74,9 +73,8 @@ def packing_certificate(
 
     For each box of the region (``parts``) its sides and the area that is taken; for each item its
     size, its area ``at_height_m`` and the boxes that it fits into alone; which two can't share a
-    box, with their least overlap in metres; which items are too long for an ``axis`` of a box
-    (``rows``), with the least length that they take in any order; and which are too many for a box
-    (``crowds``), with the radius of a circle that each holds. No assignment of items to boxes
+    box, with their least overlap in metres; and which items are too long for an ``axis`` of a box
+    (``rows``), with the least length that they take in any order. No assignment of items to boxes
     respects all of this.
     """
     things = [Upright.of(item) for item in items]
@@ -189,50 +187,51 @@ def _first_free(
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Thing:
     """An item at one height.
 
     Attributes:
-        size: bounding box (3,). core: the polygon (n, 2) that it fills there, or None.
-        round: radius (m) of a circle about its centre that it fills there as well.
-        inner: as ``Upright.inner``.
+        size: bounding box (3,).
+        rim: polygon (n, 2) that must lie within a box of the region: its bounding rectangle, or of
+            a composite what it surely fills.
+        core: polygon (n, 2) that it fills at that height, or None.
     """
 
     size: Array
+    rim: Array
     core: Array | None
-    round: float = 0.0
-    inner: Array | None = None
+    _depths: dict[tuple[bytes, tuple[int, ...]], Array] = field(default_factory=dict)
 
-    @cached_property
-    def key(self) -> bytes:
-        """Equal for items of the same size, core and inner polygon."""
-        some = (self.size, self.core, self.inner)
-        return b"".join(b"" if each is None else each.tobytes() for each in some)
+    @classmethod
+    def at(cls, upright: Upright, height: float) -> _Thing:
+        """The upright item at a height above its floor, metres."""
+        x, y = upright.size[:2] / 2.0
+        rectangle = np.array([[x, y], [-x, y], [-x, -y], [x, -y]])
+        rim = rectangle if upright.inner is None else upright.inner
+        return cls(upright.size, rim, _core(upright.layers, height))
 
-    @cached_property
+    @property
     def area(self) -> float:
         """Of the core, m^2."""
         return 0.0 if self.core is None else area(self.core)
-
-    @cached_property
-    def extents(self) -> Array:
-        """Sides (2, _TURNS) of the box around its turned bounding rectangle, by yaw.
-
-        Of a composite, twice what it surely reaches to either side of its centre.
-        """
-        if self.inner is not None:
-            x = (np.stack([_COS, _SIN], axis=1) @ self.inner.T).max(axis=1)
-            x = 2.0 * np.minimum(x, np.roll(x, _TURNS // 2))[-np.arange(_TURNS)]
-            return np.stack([x, np.roll(x, -_TURNS // 4)])
-        c, s = np.abs(_COS), np.abs(_SIN)
-        x, y = self.size[:2]
-        return np.stack([c * x + s * y, s * x + c * y])
 
     @property
     def diagonal(self) -> float:
         """Of its bounding rectangle, m."""
         return float(np.hypot(*self.size[:2]))
+
+    @property
+    def radius(self) -> float:
+        """Of the circle about its centre that holds its core, m."""
+        return 0.0 if self.core is None else float(np.hypot(*self.core.T).max())
+
+    @cached_property
+    def half(self) -> Array:
+        """How far (2, _TURNS) it surely reaches from its centre to either side of a box, by yaw."""
+        x = _reach(self.rim)
+        x = np.minimum(x, np.roll(x, _TURNS // 2))[-np.arange(_TURNS)]
+        return np.stack([x, np.roll(x, -_TURNS // 4)])
 
     def yaws(self, sides: Array) -> NDArray[np.int64]:
         """Indices of the yaws at which it fits into a box (2,), or nearly.
@@ -241,103 +240,59 @@ class _Thing:
         diagonal.
         """
         slack = self.diagonal * _STEP / 2.0 + _SLACK
-        return np.flatnonzero((self.extents <= sides[:, None] + slack).all(axis=0))
+        return np.flatnonzero((2.0 * self.half <= sides[:, None] + slack).all(axis=0))
 
-    @property
-    def radius(self) -> float:
-        """Of the circle about its centre that holds its core, m."""
-        return 0.0 if self.core is None else float(np.hypot(*self.core.T).max())
+    def depth(self, sides: Array, axes: Sequence[int]) -> Array:
+        """Least extent (_TURNS,) over all yaws in a box (2,), for each direction n.
 
-    @property
-    def inner_radius(self) -> float:
-        """Of a circle about its centre that it fills, m; 0 where there is none."""
-        if self.core is None:
-            return 0.0
-        return max(self.round, float(self._reach.min()) - self.radius * _STEP / 2.0)
-
-    @cached_property
-    def _reach(self) -> Array:
-        """Reach (_TURNS,) of its core from the centre, by direction."""
+        The sum of the reach of its core from its centre along n, and of what its centre keeps from
+        the box along those of the ``axes``, taken along n.
+        """
         assert self.core is not None
-        return np.asarray((np.stack([_COS, _SIN], axis=1) @ self.core.T).max(axis=1))
-
-    def by_yaw(self, sides: Array) -> list[tuple[Array, Array]]:
-        """Ways to turn it in a box (2,): sectors of yaws, of alike ones the first.
-
-        Each with the least sides (2,) of the box around its rectangle, less what yaws between the
-        listed ones could add, and the least reach (_TURNS,) of its core, by direction.
-        """
-        found: dict[bytes, tuple[Array, Array]] = {}
-        yaws = self.yaws(sides)
-        for sector in range(0, _TURNS, _SECTOR):
-            some = yaws[(yaws >= sector) & (yaws < sector + _SECTOR)]
-            if len(some):
-                reach = np.min([np.roll(self._reach, yaw) for yaw in some], axis=0)
-                least = self.extents[:, some].min(axis=1) - self.diagonal * _STEP / 2.0
-                found.setdefault(np.round(reach, 9).tobytes(), (least, reach))
-        return list(found.values())
-
-    def depth(self, sides: Array) -> Array:
-        """Least extent (_TURNS,) over all yaws, for each direction n.
-
-        The sum of half its rectangle along n, which its centre keeps from the box, and the reach
-        of its core from the centre along n.
-        """
-        x, y = self.extents / 2.0
-        least = np.full(_TURNS, np.inf)
-        direction = np.arange(_TURNS)
-        for yaw in self.yaws(sides):
-            along = np.abs(_COS) * x[yaw] + np.abs(_SIN) * y[yaw] + self._reach[direction - yaw]
-            np.minimum(least, along, out=least)
-        return least
+        key = (sides.tobytes(), tuple(axes))
+        if key not in self._depths:
+            reach, least = _reach(self.core), np.full(_TURNS, np.inf)
+            for yaw in self.yaws(sides):
+                kept = sum(_ALONG[axis] * self.half[axis, yaw] for axis in axes)
+                np.minimum(least, np.roll(reach, yaw) + kept, out=least)
+            self._depths[key] = least
+        return self._depths[key]
 
 
 def _at_height(
     uprights: Sequence[Upright], region: Region, taken: Sequence[Footprint], height: float
 ) -> dict[str, Any] | None:
-    things = [
-        _Thing(u.size, _core(u.layers, height), _round(u.layers, height), u.inner) for u in uprights
-    ]
+    things = [_Thing.at(upright, height) for upright in uprights]
     boxes = region.boxes
     sides = boxes[:, 1, :2] - boxes[:, 0, :2]
     cores = [core for f in taken if (core := _core(f.layers, height)) is not None]
     used = [sum(_area_within(core, box) for core in cores) for box in boxes]
     room = np.prod(sides, axis=1) - used
     fit = [_boxes_for(thing, region) for thing in things]
-    pairs: list[dict[str, Any]] = []
-    clash: set[tuple[int, int, int]] = set()
-    cache: dict[tuple[bytes, ...], float] = {}  # equal items overlap alike
-    for (i, a), (j, b) in combinations(enumerate(things), 2):
-        for k in sorted(set(fit[i]) & set(fit[j])):
-            key = (*sorted((a.key, b.key)), sides[k].tobytes())
-            if key not in cache:
-                cache[key] = _overlap(a, b, sides[k])
-            overlap = cache[key]
-            if overlap > 0.0:
-                clash.add((i, j, k))
-                pairs.append({"things": [i, j], "part": k, "overlap_m": overlap})
     if np.prod([float(max(1, len(f))) for f in fit]) > _ASSIGNMENTS:
         return None
     proofs: dict[tuple[int, tuple[int, ...]], dict[str, Any] | None] = {}
+
+    def refuted(part: int, group: tuple[int, ...]) -> bool:
+        """Whether the things of a group can't stand in one box together."""
+        if sum(things[i].area for i in group) > room[part] + _SLACK:
+            return True
+        for some in (*combinations(group, 2), group):
+            if (part, some) not in proofs:
+                proofs[part, some] = _refutation([things[i] for i in some], sides[part])
+            if proofs[part, some] is not None:
+                return True
+        return False
+
     for assignment in product(*fit):
-        shared = ((i, j) for i, j in _pairs(assignment) if assignment[i] == assignment[j])
-        if any((i, j, assignment[i]) in clash for i, j in shared):
-            continue
-        load = np.zeros(len(boxes))
-        for thing, k in zip(things, assignment, strict=True):
-            load[k] += thing.area
-        if (load > room + _SLACK).any():
-            continue
-        for k in range(len(boxes)):
-            group = tuple(i for i, part in enumerate(assignment) if part == k)
-            if (k, group) not in proofs:
-                some = [things[i] for i in group]
-                proof = _row_too_long(some, sides[k]) or _too_many(some, sides[k])
-                proofs[k, group] = proof and {"things": list(group), "part": k, **proof}
-            if proofs[k, group] is not None:
-                break
-        else:
+        groups = [tuple(i for i, p in enumerate(assignment) if p == k) for k in range(len(boxes))]
+        if not any(refuted(part, group) for part, group in enumerate(groups)):
             return None
+    found = [
+        {"things": list(group), "part": part, **proof}
+        for (part, group), proof in proofs.items()
+        if proof is not None
+    ]
     return {
         "kind": "packing",
         "region": region.name,
@@ -350,14 +305,9 @@ def _at_height(
             {"size_m": [float(v) for v in t.size], "area_m2": t.area, "fits_parts": list(f)}
             for t, f in zip(things, fit, strict=True)
         ],
-        "not_together": pairs,
-        "rows": [proof for proof in proofs.values() if proof and "axis" in proof],
-        "crowds": [proof for proof in proofs.values() if proof and "most" in proof],
+        "not_together": [proof for proof in found if "overlap_m" in proof],
+        "rows": [proof for proof in found if "axis" in proof],
     }
-
-
-def _pairs(assignment: tuple[int, ...]) -> combinations[tuple[int, int]]:
-    return combinations(range(len(assignment)), 2)
 
 
 def _boxes_for(thing: _Thing, region: Region) -> tuple[int, ...]:
@@ -370,128 +320,68 @@ def _boxes_for(thing: _Thing, region: Region) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _overlap(a: _Thing, b: _Thing, sides: Array) -> float:
-    """Least overlap (m) of two items within a box (2,); 0 if they may be apart.
+def _refutation(things: Sequence[_Thing], sides: Array) -> dict[str, Any] | None:
+    """Figures that prove that items can't stand in a box (2,) together; None: no proof.
 
-    Two convex shapes at given yaws can be apart exactly if, along some direction n, their centres
-    can be further apart than their reaches add up to. Each centre keeps half its rectangle from the
-    box, so each item's term is independent of the other's yaw. What yaws between the listed ones
-    could add (the slope of each term, times half a step) is subtracted.
+    Two convex shapes can be apart exactly if, along some direction n, their centres can be further
+    apart than their reaches add up to. Each centre keeps some way from the box, so each item's term
+    is independent of the other's yaw.
     """
-    if a.core is None or b.core is None:
-        return 0.0
-    apart = np.abs(_COS) * sides[0] + np.abs(_SIN) * sides[1]
-    needed = a.depth(sides) + np.roll(b.depth(sides), -_TURNS // 2)
-    reach = a.radius + b.radius
-    # In n: the box's diagonal less the rectangles', and both reaches. In each yaw: its half
-    # rectangle, whose two sides' slopes are at most the diagonal, and its reach.
-    slope = float(np.hypot(*sides)) + 2.0 * reach + (a.diagonal + b.diagonal) / np.sqrt(2.0)
-    least = float((needed - apart).min())
-    return float(max(0.0, least - slope * _STEP / 2.0 - _SLACK))
-
-
-def _too_many(things: Sequence[_Thing], sides: Array) -> dict[str, Any] | None:
-    """Figures that prove that circles in the items are too many for a box (2,); None: no proof.
-
-    The k items with the largest circles about their centres hold one of some radius r each, so the
-    centres stay 2 r apart, and r from the box's sides. Two can't share a cell with a diagonal below
-    2 r, so k is at most the number of cells; nor can it exceed the bound of N. Oler, "An inequality
-    in the geometry of numbers", Acta Mathematica 105 (1961), for points in a convex set.
-    """
-    radii = np.array([thing.inner_radius for thing in things])
-    order = np.argsort(-radii, kind="stable")
-    for count in range(2, len(things) + 1):
-        radius = float(radii[order[count - 1]])
-        apart = 2.0 * radius - _SLACK
-        if apart <= 0.0:
-            return None
-        x, y = np.maximum(0.0, sides - 2.0 * radius) / apart
-        most = int(2.0 / np.sqrt(3.0) * x * y + x + y + 1.0 + _SLACK)
-        for columns in range(int(x) + 1, count):
-            across = max(_SLACK, np.sqrt(1.0 - (x / columns) ** 2))  # a cell's other side, at most
-            most = min(most, columns * (int(y / across + _SLACK) + 1))
-        if most < count:
-            return {"circles": count, "radius_m": radius, "most": most}
+    if len(things) < 2 or any(thing.core is None for thing in things):
+        return None
+    # What directions and yaws between the listed ones could add: the slope in n is at most the
+    # box's diagonal and both reaches; in each yaw, its rectangle's and its reach.
+    slope = float(np.hypot(*sides)) + 2.0 * sum(sorted(thing.radius for thing in things)[-2:])
+    slope += sum(sorted(thing.diagonal for thing in things)[-2:]) / np.sqrt(2.0)
+    slack = slope * _STEP / 2.0 + _SLACK
+    if len(things) == 2:
+        a, b = (thing.depth(sides, (0, 1)) for thing in things)
+        overlap = float((a + _opposite(b) - sides @ _ALONG).min()) - slack
+        return {"overlap_m": overlap} if overlap > 0.0 else None
+    if len(things) > _LONGEST_ROW:
+        return None
+    for axis in (0, 1):
+        least = _least_row(things, sides, axis, slack)
+        if least > sides[axis] + _SLACK:
+            return {"axis": axis, "least_m": least, "side_m": float(sides[axis])}
     return None
 
 
-def _row_too_long(things: Sequence[_Thing], sides: Array) -> dict[str, Any] | None:
-    """Figures that prove that items are too long for a box (2,) in any order; None: no proof.
+def _least_row(things: Sequence[_Thing], sides: Array, axis: int, slack: float) -> float:
+    """Least length (m) along an axis of a box (2,) that items take, in whatever order they stand.
 
-    Of two items next to each other in the order along an axis, the centres are at least some way
-    apart along it: since they can differ little across, the direction that separates the items is
-    never far from the axis. The first and the last also keep half their size from the ends.
+    The centres of two next to each other in that order are at least some way apart along the axis:
+    since they can differ little across, the direction that separates the items is never far from
+    the axis. The first and the last also keep their way from the ends.
     """
-    if not 3 <= len(things) <= _LONGEST_ROW:
-        return None
-    if any(thing.core is None for thing in things):
-        return None
-    turned = [(i, *each) for i, thing in enumerate(things) for each in thing.by_yaw(sides)]
-    owners = np.array([i for i, _, _ in turned])
-    # Of alike things the first goes first, to save on orders.
-    alike = [[j for j in range(i) if things[j].key == things[i].key] for i in range(len(things))]
-    before = [np.flatnonzero(np.isin(owners, alike[i])) for i in owners]
-    half = np.array([extents for _, extents, _ in turned]) / 2.0
-    reach = np.array([each for _, _, each in turned])
-    opposite = np.roll(reach, -_TURNS // 2, axis=1)
-    # What directions and yaws between the listed ones could add.
-    radius = np.array([things[i].radius for i in owners])
-    slack = (float(np.hypot(*sides)) + 2.0 * (radius[:, None] + radius)) * _STEP / 2.0 + _SLACK
-    for axis, along in enumerate((_COS, _SIN)):
-        across = np.abs(_SIN if axis == 0 else _COS)
-        room = np.maximum(0.0, sides[1 - axis] - half[:, None, 1 - axis] - half[:, 1 - axis])
-        ahead = along > 1e-9
-        apart = np.empty((len(turned), len(turned)))
-        for k in range(len(turned)):
-            beyond = reach[k] + opposite - room[k][:, None] * across - slack[k][:, None]
-            least = (beyond[:, ahead] / along[ahead]).min(axis=1)
-            # Unless some direction that does not point ahead separates them: side by side.
-            apart[k] = np.where((beyond[:, ~ahead] > 0.0).all(axis=1), np.maximum(0.0, least), 0.0)
-        needed = _least_length(owners, before, apart, half[:, axis])
-        if needed > sides[axis] + _SLACK:
-            return {"axis": axis, "least_m": needed, "side_m": float(sides[axis])}
-    return None
+    depths = [thing.depth(sides, (1 - axis,)) for thing in things]
+    ends = [float(thing.half[axis, thing.yaws(sides)].min()) - slack for thing in things]
+    n = (_COS, _SIN)[axis]
+    ahead = n > 1e-9
+    apart = {}
+    for i, j in permutations(range(len(things)), 2):  # j is ahead of i
+        beyond = depths[i] + _opposite(depths[j]) - sides[1 - axis] * _ALONG[1 - axis] - slack
+        beside = (beyond[~ahead] <= 0.0).any()
+        apart[i, j] = 0.0 if beside else max(0.0, float((beyond[ahead] / n[ahead]).min()))
+    return min(
+        ends[order[0]] + sum(apart[pair] for pair in pairwise(order)) + ends[order[-1]]
+        for order in permutations(range(len(things)))
+    )
 
 
-def _least_length(
-    owners: NDArray[np.int64], before: Sequence[NDArray[np.int64]], apart: Array, half: Array
-) -> float:
-    """Least length of a row of all things, each turned in one of its ways.
+def _reach(polygon: Array) -> Array:
+    """How far (_TURNS,) a polygon (n, 2) reaches from the origin, by direction."""
+    return np.asarray((np.stack([_COS, _SIN], axis=1) @ polygon.T).max(axis=1))
 
-    Args:
-        owners: the thing (m,) that is turned that way.
-        before: for each of the m, which of them must not be left.
-        apart: least distance (m, m) along the row from one to another that comes later.
-        half: least half size (m,) along the row.
-    """
-    best, count = np.inf, len(np.unique(owners))
 
-    def extend(left: NDArray[np.bool_], least: Array, end: float, placed_: int) -> None:
-        nonlocal best
-        if placed_ == count:
-            best = min(best, end)
-            return
-        for k in map(int, np.flatnonzero(left)):
-            if len(before[k]) and left[before[k]].any():
-                continue
-            to = max(end, float(least[k] + half[k]))
-            if to < best:
-                after = np.maximum(least, least[k] + apart[k])
-                extend(left & (owners != owners[k]), after, to, placed_ + 1)
-
-    extend(np.ones(len(owners), bool), half.copy(), 0.0, 0)
-    return float(best)
+def _opposite(by_direction: Array) -> Array:
+    return np.roll(by_direction, -_TURNS // 2)
 
 
 def _core(layers: Sequence[Layer], height: float) -> Array | None:
     """The largest polygon of the layers at a height."""
     found = [layer.polygon for layer in layers if layer.low <= height <= layer.high]
     return max(found, key=area) if found else None
-
-
-def _round(layers: Sequence[Layer], height: float) -> float:
-    """The largest radius (m) of the layers' circles at a height."""
-    return max((layer.round for layer in layers if layer.low <= height <= layer.high), default=0.0)
 
 
 def _heights(layers: Sequence[Layer]) -> list[float]:

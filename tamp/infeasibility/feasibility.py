@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from dataclasses import dataclass, field
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,19 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact, Formula, Literal
 from galley.domain.predicates import SPOT_RADIUS
-from galley.domain.scene.model import Binding, Item, Region
+from galley.domain.scene.model import Binding, Item, Region, Spot
 from galley.domain.state import State
 from galley.planning import GroundAction
 from galley.skills.infeasibility.refusals import out_of_reach_as_found
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.placing.footprints import Footprint, Upright, furniture_on, placed
+from galley.skills.placing.footprints import (
+    Footprint,
+    Upright,
+    circle,
+    furniture_on,
+    gaps,
+    placed,
+)
 from galley.skills.placing.packing import packable, packing_certificate
 from galley.skills.placing.placements import placements
 from galley.skills.skill import BoundAction
@@ -134,7 +141,7 @@ class Occupancy:
     task: ConstrainedTask
     start: State
     seed: int
-    _known: dict[object, bool | None] = field(default_factory=dict)
+    _known: dict[str, bool | None] = field(default_factory=dict)
 
     def constraints(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
         """Why the plan lacks room: constraints, perhaps none; None if there is room."""
@@ -159,6 +166,18 @@ class Occupancy:
     def _index(self, thing: Binding) -> int:
         return self.task.scene.item_index[thing.target]
 
+    def _item(self, put: _PlannedPlacement) -> Item:
+        return self.task.scene.items[put.index]
+
+    def _region(self, place: Binding) -> Region:
+        assert place.region is not None
+        return self.task.scene.region(place.region)
+
+    @property
+    def _everything(self) -> set[int]:
+        """All items, to be left out of a region as found."""
+        return set(range(len(self.task.scene.items)))
+
     def _outlines(self, region: Region, gone: set[int]) -> dict[int, Footprint]:
         """Footprints of the items that stand in the region as found, ``gone`` left out."""
         found = {}
@@ -180,26 +199,23 @@ class Occupancy:
         self, new: _PlannedPlacement, there: Sequence[_PlannedPlacement], gone: set[int]
     ) -> bool | None:
         """Whether all can stand together: True, False (proven) or None (not found)."""
-        everyone = [*there, new]
-        who = frozenset((each.index, each.place.object) for each in everyone)
-        key = (who, new.index, frozenset(gone))
-        if key not in self._known:
-            self._known[key] = self._pack(everyone, new, gone)
-        return self._known[key]
+        everyone = sorted((each.index, each.place.object) for each in (*there, new))
+        question = repr((everyone, sorted(gone)))
+        if question not in self._known:
+            rng = np.random.default_rng((self.seed, _SEED, zlib.crc32(question.encode())))
+            self._known[question] = self._pack([*there, new], gone, rng)
+        return self._known[question]
 
     def _pack(
-        self, everyone: Sequence[_PlannedPlacement], new: _PlannedPlacement, gone: set[int]
+        self, everyone: Sequence[_PlannedPlacement], gone: set[int], rng: np.random.Generator
     ) -> bool | None:
-        assert new.place.region is not None
-        region = self.task.scene.region(new.place.region)
+        region = self._region(everyone[-1].place)
         taken = list(self._outlines(region, gone).values())
-        tallest = max(float(self.task.scene.items[each.index].size[2]) for each in everyone)
+        tallest = max(float(self._item(each).size[2]) for each in everyone)
         taken += self._furniture(region, tallest)
-        question = repr(sorted((p.index, p.place.object) for p in everyone)) + repr(sorted(gone))
-        rng = np.random.default_rng((self.seed, _SEED, zlib.crc32(question.encode())))
         loose: list[Item] = []
         for each in everyone:
-            item = self.task.scene.items[each.index]
+            item = self._item(each)
             if each.place.spot is None:
                 loose.append(item)
                 continue
@@ -219,15 +235,14 @@ class Occupancy:
         gone: set[int],
     ) -> list[LearnedConstraint]:
         """Constraints: no room at all, a pair that never fits, or what must be moved first."""
-        assert new.place.region is not None
-        region, place = self.task.scene.region(new.place.region), new.place.object
+        region, place = self._region(new.place), new.place.object
         sure = self._never(action, new, region)
         if sure is not None:
             return [sure]
-        nobody = set(range(len(self.task.scene.items)))
+        nobody = self._everything
         beside = [other for other in there if other.place.object == place]
         if beside and self._room(new, beside, nobody) is not True:
-            return self._too_small(new, beside, region, nobody)
+            return self._too_small(new, beside, region)
         if self._room(new, there, nobody) is not True:
             return []  # with exact places in one region: no fact states that
         names = {i: item.name for i, item in enumerate(self.task.scene.items)}
@@ -240,82 +255,49 @@ class Occupancy:
         return [self._no_room(new, names[i], region) for i in standing]
 
     def _too_small(
-        self,
-        new: _PlannedPlacement,
-        beside: Sequence[_PlannedPlacement],
-        region: Region,
-        gone: set[int],
+        self, new: _PlannedPlacement, beside: Sequence[_PlannedPlacement], region: Region
     ) -> list[LearnedConstraint]:
         """Constraints: the place can't hold these items, of which none can be left out."""
         kept = list(beside)
         for other in beside:
             fewer = [each for each in kept if each is not other]
-            if fewer and self._room(new, fewer, gone) is not True:
+            if fewer and self._room(new, fewer, self._everything) is not True:
                 kept = fewer
         failure = self._failure(region, [new, *kept])
         things = sorted(each.thing for each in [new, *kept])
-        place = new.place.object
-        return [
-            LearnedConstraint(
-                self.task.fact("too-small", place, thing, *(t for t in things if t != thing)),
-                failure,
-            )
+        facts = (
+            self.task.fact("too-small", new.place.object, thing, *(t for t in things if t != thing))
             for thing in things
-        ]
+        )
+        return [LearnedConstraint(fact, failure) for fact in facts]
 
     def _never(
         self, action: BoundAction, new: _PlannedPlacement, region: Region
     ) -> LearnedConstraint | None:
         """A proof that there is no room beside what can't be moved, or None."""
-        if new.place.spot is not None and region.kind == "surface":
-            return self._never_at(action, new, region)
-        item = self.task.scene.items[new.index]
+        item, place = self._item(new), new.place
         stuck = self._outlines(region, movable_items(self.task, self.start) | {new.index})
-        furniture = self._furniture(region, float(item.size[2]))
-        certificate = packing_certificate([item], region, [*stuck.values(), *furniture])
-        if certificate is None and all(_within(each.outline, region) for each in stuck.values()):
-            # Wherever in the region they stood: this bound is tighter than that of footprints.
-            things = [item, *(self.task.scene.items[i] for i in stuck)]
-            certificate = packing_certificate(things, region, furniture)
+        fixed = [*stuck.values(), *self._furniture(region, float(item.size[2]))]
+        if place.spot is not None and region.kind == "surface":
+            names, certificate = _taken_spot(item, place.spot, fixed)
+            what = f"{place.object} has no room for {new.thing}: {', '.join(names)} stands there"
+            where = place.object
+        else:
+            # What stands wholly in the region may stand anywhere there: sizes prove more of it.
+            within = [i for i, each in stuck.items() if _within(each.outline, region)]
+            things = [item, *(self.task.scene.items[i] for i in within)]
+            others = [each for each in fixed if not any(each is stuck[i] for i in within)]
+            certificate = packing_certificate(things, region, others)
+            names = tuple(dict.fromkeys(each.name for each in fixed))
+            where, what = region.name, f"{region.name} has no room for {new.thing}"
+            what += f" beside {', '.join(names)}" if names else ""
         if certificate is None:
             return None
-        names = tuple(dict.fromkeys(each.name for each in [*stuck.values(), *furniture]))
-        what = f"{region.name} has no room for {new.thing}"
-        what += f" beside {', '.join(names)}" if names else ""
         kind = FailureKind.BLOCKED if names else FailureKind.DOES_NOT_FIT
-        failure = Failure(kind, what, (*names, new.thing, region.name), certificate=certificate)
-        return self._ruled_out(action, new, failure)
-
-    @staticmethod
-    def _ruled_out(
-        action: BoundAction, new: _PlannedPlacement, failure: Failure
-    ) -> LearnedConstraint:
-        """Constraint: the action can never place its item there."""
+        failure = Failure(kind, what, (*names, new.thing, where), certificate=certificate)
         args = tuple(binding.object for binding in action.bindings)
-        fact = Fact("no-room", (new.thing, new.place.object))
+        fact = Fact("no-room", (new.thing, place.object))
         return LearnedConstraint(fact, failure, (GroundAction(action.name, args),))
-
-    def _never_at(
-        self, action: BoundAction, new: _PlannedPlacement, region: Region
-    ) -> LearnedConstraint | None:
-        """The same for an exact place on a surface, which something immovable overlaps."""
-        spot, item = new.place.spot, self.task.scene.items[new.index]
-        assert spot is not None
-        radius = max((r for _, _, r in _cores(item)), default=0.0) - SPOT_RADIUS
-        stuck = self._outlines(region, movable_items(self.task, self.start) | {new.index})
-        for each in [*stuck.values(), *self._furniture(region, float(item.size[2]))]:
-            if each.layers and radius > 0.0 and _distance(each.outline, spot.xy) < radius:
-                what = f"{new.place.object} has no room for {new.thing}: {each.name} stands there"
-                certificate = {
-                    "kind": "spot",
-                    "spot_m": spot.xy.tolist(),
-                    "inner_radius_m": radius,
-                    "outline_m": each.outline.tolist(),
-                }
-                names = (each.name, new.thing, new.place.object)
-                failure = Failure(FailureKind.BLOCKED, what, names, certificate=certificate)
-                return self._ruled_out(action, new, failure)
-        return None
 
     def goal_conflict(self, goal: Sequence[Formula]) -> Failure | None:
         """A proof that items of the goal can't stand in one region together, or None."""
@@ -328,36 +310,17 @@ class Occupancy:
             thing, place = (self.task.bindings[name] for name in part.args)
             if thing.kind == "item" and place.kind == "furniture" and place.region is not None:
                 put = _PlannedPlacement(thing.object, self._index(thing), place)
-                outline = self._outlines(self.task.scene.region(place.region), set()).get(put.index)
-                if outline and not _within(outline.outline, self.task.scene.region(place.region)):
+                outline = self._outlines(self._region(place), set()).get(put.index)
+                if outline and not _within(outline.outline, self._region(place)):
                     continue  # as found it sticks out, and may stay so
                 wanted.setdefault(place.region, {})[put.index] = put
-        for name, puts in wanted.items():
-            if len(puts) > 1:
-                found = self._together(self.task.scene.region(name), list(puts.values()))
-                if found is not None:
-                    return found
+        for puts in wanted.values():
+            *there, new = puts.values()
+            if there and self._room(new, there, self._everything) is not True:
+                failure = self._failure(self._region(new.place), [*there, new])
+                if failure.certificate is not None:
+                    return failure
         return None
-
-    def _together(self, region: Region, puts: Sequence[_PlannedPlacement]) -> Failure | None:
-        """A proof that items can't stand in a region together, or None."""
-        if all(each.place.spot is None for each in puts):
-            # Finding an arrangement is quicker than searching for a proof.
-            items = [self.task.scene.items[each.index] for each in puts]
-            tallest = max(float(item.size[2]) for item in items)
-            rng = np.random.default_rng((self.seed, _SEED))
-            if packable(items, region, self._furniture(region, tallest), rng) is True:
-                return None
-        failure = self._failure(region, puts)
-        if failure.certificate is None:
-            heights = [float(self.task.scene.items[each.index].size[2]) for each in puts]
-            furniture = self._furniture(region, min(heights))
-            if any(each.place.spot is not None for each in puts) and region.kind == "surface":
-                return None  # exactly placed things may stick out
-            items = [self.task.scene.items[each.index] for each in puts]
-            certificate = packing_certificate(items, region, furniture) if furniture else None
-            failure = replace(failure, certificate=certificate)
-        return failure if failure.certificate is not None else None
 
     def _no_room(self, new: _PlannedPlacement, other: str, region: Region) -> LearnedConstraint:
         where = region.name if new.place.spot is None else new.place.object
@@ -368,7 +331,8 @@ class Occupancy:
         )
 
     def _failure(self, region: Region, puts: Sequence[_PlannedPlacement]) -> Failure:
-        items = [self.task.scene.items[each.index] for each in puts]
+        """Items can't stand in a region together; with a certificate if that can be proven."""
+        items = [self._item(each) for each in puts]
         names = tuple(each.thing for each in puts)
         sized = [f"{p.thing} ({_millimetres(i.size)})" for p, i in zip(puts, items, strict=True)]
         said = ", ".join(sized[:-1]) + f" and {sized[-1]}"
@@ -380,7 +344,8 @@ class Occupancy:
             where = tuple(dict.fromkeys(p.place.object for p in puts if p.thing in names))
             what = f"{' and '.join(names)} can't both stand at {' and '.join(where)}"
         elif not exact or region.kind != "surface":  # exactly placed things may stick out
-            certificate = packing_certificate(items, region)
+            shortest = min(float(item.size[2]) for item in items)
+            certificate = packing_certificate(items, region, self._furniture(region, shortest))
             parts = " and ".join(_millimetres(high - low) for low, high in region.boxes)
             what = f"{region.name} ({parts}) can't hold {said} together"
         if certificate is None:
@@ -395,15 +360,15 @@ class Occupancy:
             if one is None or other is None or a.place.region != b.place.region:
                 continue
             apart = float(np.linalg.norm(one.xy - other.xy)) + 2.0 * SPOT_RADIUS
-            pair = (self.task.scene.items[a.index], self.task.scene.items[b.index])
-            radii = _inner_radii(*pair)
-            if sum(radii) > apart:
-                return {
-                    "kind": "spots",
-                    "things": [a.thing, b.thing],
-                    "most_apart_m": apart,
-                    "inner_radii_m": radii,
-                }
+            circles = product(_inner_circles(self._item(a)), _inner_circles(self._item(b)))
+            for (low, high, r), (other_low, other_high, other_r) in circles:
+                if low < other_high and other_low < high and r + other_r > apart:
+                    return {
+                        "kind": "spots",
+                        "things": [a.thing, b.thing],
+                        "most_apart_m": apart,
+                        "inner_radii_m": [r, other_r],
+                    }
         return None
 
 
@@ -420,36 +385,35 @@ def _within(outline: Array, region: Region) -> bool:
     )
 
 
-def _distance(polygon: Array, point: Array) -> float:
-    """How far (m) a point (2,) is from a convex polygon (n, 2), counter-clockwise; 0 inside."""
-    edges = np.roll(polygon, -1, axis=0) - polygon
-    out = point - polygon
-    if (edges[:, 0] * out[:, 1] - edges[:, 1] * out[:, 0] >= 0.0).all():
-        return 0.0
-    along = np.clip((out * edges).sum(axis=1) / (edges * edges).sum(axis=1), 0.0, 1.0)
-    return float(np.linalg.norm(out - along[:, None] * edges, axis=1).min())
+def _taken_spot(
+    item: Item, spot: Spot, fixed: Sequence[Footprint]
+) -> tuple[tuple[str, ...], dict[str, Any] | None]:
+    """What overlaps an item at its exact place however it is turned, and figures; or nothing."""
+    for each in fixed:
+        for _, _, radius in _inner_circles(item):
+            inner = radius - SPOT_RADIUS
+            if inner <= 0.0 or not each.layers:
+                continue
+            disc = spot.xy + circle(inner, outside=False)
+            if gaps(disc[None], each.outline[None])[0, 0] < 0.0:
+                return (each.name,), {
+                    "kind": "spot",
+                    "spot_m": spot.xy.tolist(),
+                    "inner_radius_m": inner,
+                    "outline_m": each.outline.tolist(),
+                }
+    return (), None
 
 
-def _inner_radii(a: Item, b: Item) -> tuple[float, float]:
-    """Radii (m) of circles about the centres that two upright items fill at one common height.
+def _inner_circles(item: Item) -> list[tuple[float, float, float]]:
+    """Lower and upper height and radius (m) of circles about its axis that an upright item fills.
 
-    The pair with the largest sum; zeros where no boxes or cylinders about the axes share a height.
+    A polygon that it fills holds one as large as the nearest of its edges is far from the axis.
     """
-    best = (0.0, 0.0)
-    for low, high, r in _cores(a):
-        for other_low, other_high, other_r in _cores(b):
-            if low < other_high and other_low < high and r + other_r > sum(best):
-                best = (r, other_r)
-    return best
-
-
-def _cores(item: Item) -> list[tuple[float, float, float]]:
-    """Lower and upper height above the floor and inner radius of shapes about an item's axis."""
     found = []
-    floor = -float(item.size[2]) / 2.0
-    for shape in item.shapes:
-        centred = np.hypot(*shape.X_BS[:2, 3]) < 1e-9 and abs(shape.X_BS[2, 2]) > 1.0 - 1e-9
-        if shape.collision and centred and shape.kind in ("box", "cylinder"):
-            z, half = float(shape.X_BS[2, 3]) - floor, shape.half_extents
-            found.append((z - float(half[2]), z + float(half[2]), float(half[:2].min())))
+    for layer in Upright.of(item).layers:
+        after = np.roll(layer.polygon, -1, axis=0)
+        edges, across = after - layer.polygon, layer.polygon
+        twice = across[:, 0] * after[:, 1] - across[:, 1] * after[:, 0]
+        found.append((layer.low, layer.high, float((twice / np.hypot(*edges.T)).min())))
     return found

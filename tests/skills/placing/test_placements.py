@@ -314,32 +314,6 @@ def test_cans_in_a_row_take_the_length_of_a_zigzag(count, width):
     assert packing_certificate(cans, region_of((width, length + 1e-9))) is None
 
 
-def test_five_cans_in_a_square_are_refused_up_to_the_side_that_holds_them():
-    """Four in the corners and one in the middle: the diagonal is 4 r + 2 sqrt(2) r."""
-    cans, r = [can_item(0.033, 0.1)] * 5, 0.033
-    side = (2.0 + 2.0 * np.sqrt(2.0)) * r
-    assert 5 * np.pi * r**2 < 0.7 * side**2, "areas prove nothing"
-    (crowd,) = packing_certificate(cans, region_of((side - 1e-4, side - 1e-4)))["crowds"]
-    assert (crowd["circles"], crowd["most"]) == (5, 4)
-    assert crowd["radius_m"] == pytest.approx(r, abs=1e-4)
-    assert packing_certificate(cans, region_of((side, side))) is None
-    assert packing_certificate(cans[:4], region_of((side - 1e-4, side - 1e-4))) is None
-
-
-# Largest radii in a unit square, rounded down: E. Specht, packomania.com, and closed forms before.
-@pytest.mark.parametrize(("count", "radius"), [(10, 0.148204), (17, 0.117196), (30, 0.091671)])
-def test_many_cans_are_refused_just_below_the_best_known_packing(count, radius):
-    cans, side = [can_item(0.033, 0.1)] * count, 0.033 / radius
-    assert packing_certificate(cans, region_of((side, side))) is None
-    proof = packing_certificate(cans, region_of((0.92 * side, 0.92 * side), (0.01, 0.01)))
-    assert proof["crowds"][0]["most"] < count
-
-
-def test_seven_cans_in_a_row_are_refused():
-    cans, places = [can_item(0.033, 0.1)] * 7, ((0.07, 0.38), (0.07, 0.47))
-    assert [packing_certificate(cans, region_of(each)) is None for each in places] == [False, True]
-
-
 @pytest.mark.parametrize("seed", quick_first(3, range(20)))
 def test_boxes_that_lie_in_a_narrow_place_are_never_proven_not_to_fit(seed):
     """Turned boxes laid at random, one beside the other, and the least box around them."""
