@@ -23,7 +23,7 @@ _LISTED = 50  # violations printed
 EPILOG = """what is checked:
   Every executed state is loaded into PyBullet and judged from states.npz and the scene alone:
   penetrations and forces outside declared contacts; limits of position, velocity, acceleration and
-  torque; tracking; items that slip or jump; rest at the end; and the goal in the final geometry.
+  torque; tracking; slip and support of items; rest at the end; and the goal in the final geometry.
   docs/validation.md has the details and tolerances. Files in the folder that were changed since the
   run fail too.
 
@@ -112,8 +112,6 @@ def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     if verdict.states_checked:
         for name, figure in figures(verdict.as_json()):
             say(f"  {name:32s} {figure}")
-    for assumption in verdict.unverified:
-        say(Text.assemble(("taken from the log", "dim"), f"  {assumption}"))
     for fact in verdict.goal_facts:
         mark = ("holds", "green") if fact.holds else ("does not hold", "red")
         say(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))

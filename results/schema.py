@@ -98,7 +98,6 @@ REPORT = {
             "deepest_pair": ([str], None),
             "violations": [_EVENT],
             "events": [_EVENT],
-            "taken_from_log": [str],
             "goal_facts": [_form(GoalFact)],
         },
         None,

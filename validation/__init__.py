@@ -2,12 +2,12 @@
 
 - ``judge``: ``validate_run``, all checks and one verdict
 - ``verdict``: the result; ``tolerances``: every tolerance, and why
-- ``log_format``: is the log well formed, and of this scene?
-- ``replay_world``: scene and robot in PyBullet, built from primitive shapes; ``replay``: checks the
-  contacts of every executed state in it; ``poses``: where furniture is
-- ``sample_masks``: samples with external pushes or finger contacts, motions before a recovery
-- ``joints``: positions, velocities, accelerations, torques, and tracking of commands
-- ``mechanics/``: support, contact forces, slip and drift of items, rest at the end
+- ``log_format``: is the log well formed, complete, and of this scene?
+- ``replay_world``: scene and robot in PyBullet, built from primitive shapes; ``replay``: looks for
+  penetrations in every executed state; ``poses``: where furniture is
+- ``forces``: recorded contact forces; ``joints``: limits of position, velocity, acceleration and
+  torque, and tracking of commands; ``items``: slip in the hand, support, rest at the end
+- ``sample_masks``: what a log says of its samples
 - ``goal``: evaluates PDDL's formulas and predicates in the final geometry
 
 Of Galley it imports ``domain``, the robot's own data and the name under which PyBullet is imported.

@@ -68,12 +68,9 @@ def _evaluate_part(goal: Goal, final: FinalState, part: Formula) -> GoalFact:
         whys[fact] = value[1]
         return value[0]
 
-    if isinstance(part, Literal) and part.predicate == EQUALITY:
-        return GoalFact(
-            str(part), formula_holds(goal, part, {}, look), "decided by the objects' names"
-        )
     holds = formula_holds(goal, part, {}, look)
-    return GoalFact(str(part), holds, "; ".join(dict.fromkeys(whys.values())))
+    why = "; ".join(dict.fromkeys(whys.values())) or "decided by the objects' names"
+    return GoalFact(str(part), holds, why)
 
 
 def formula_holds(goal: Goal, formula: Formula, binding: Mapping[str, str], look: Lookup) -> bool:

@@ -16,28 +16,17 @@ from galley.domain.scene.model import WORLD, Joint, Scene
 IDENTITY: Array = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
-def cross(a: Array, b: Array) -> Array:
-    """Cross products (..., 3); faster than numpy's, which handles other shapes too."""
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    found = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    found[..., 0] = ay * bz - az * by
-    found[..., 1] = az * bx - ax * bz
-    found[..., 2] = ax * by - ay * bx
-    return found
-
-
 def rotated(quaternion: Array, vector: Array) -> Array:
     """Vectors (..., 3) rotated by unit quaternions (..., 4): v + 2 u x (u x v + w v)."""
     u, w = quaternion[..., :3], quaternion[..., 3:]
-    return np.asarray(vector + 2.0 * cross(u, cross(u, vector) + w * vector))
+    return np.asarray(vector + 2.0 * np.cross(u, np.cross(u, vector) + w * vector))
 
 
 def product(a: Array, b: Array) -> Array:
     """Hamilton product (..., 4) of quaternions: first b, then a."""
     u, s = a[..., :3], a[..., 3:]
     v, t = b[..., :3], b[..., 3:]
-    vector = s * v + t * u + cross(u, v)
+    vector = s * v + t * u + np.cross(u, v)
     scalar = s * t - (u * v).sum(axis=-1, keepdims=True)
     return np.concatenate([vector, scalar], axis=-1)
 
@@ -65,20 +54,6 @@ def rotation_angle(a: Array, b: Array) -> Array:
     difference = product(a * np.array([-1.0, -1.0, -1.0, 1.0]), b)
     sine = np.linalg.norm(difference[..., :3], axis=-1)
     return np.asarray(2.0 * np.arctan2(sine, np.abs(difference[..., 3])))
-
-
-def interpolated(a: Array, b: Array, share: float) -> Array:
-    """Poses (..., 7) interpolated at ``share`` between a and b; for small rotations."""
-    same = np.where((a[..., 3:] * b[..., 3:]).sum(axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
-    found = np.concatenate(
-        [
-            a[..., :3] + share * (b[..., :3] - a[..., :3]),
-            (1.0 - share) * a[..., 3:] + share * same * b[..., 3:],
-        ],
-        axis=-1,
-    )
-    found[..., 3:] /= np.linalg.norm(found[..., 3:], axis=-1, keepdims=True)
-    return found
 
 
 def item_corners(scene: Scene, items: Array) -> list[Array]:

@@ -37,12 +37,11 @@ class ClosestPoint(NamedTuple):
 
     Attributes:
         other: name of the second, B. distance: signed, m.
-        point: p_WA (3,) on the first, A. normal: unit (3,), from B to A, in the world.
+        normal: unit (3,), from B to the first, A, in the world.
     """
 
     other: str
     distance: float
-    point: tuple[float, float, float]
     normal: tuple[float, float, float]
 
 
@@ -62,7 +61,6 @@ class ReplayWorld:
         self._names: dict[BodyLink, str] = {}
         self._body_links: dict[str, list[BodyLink]] = {}
         self._placed: dict[str, list[float]] = {}
-        self._hand: Array | None = None  # of the current state, once it was asked for
         for body in scene.bodies:
             self._build(body.name, body.shapes, 0.0)
         for item in scene.items:
@@ -94,11 +92,10 @@ class ReplayWorld:
             poses = [to_pose7(shape.X_BS) for shape in part]
             shape_id = pb.createCollisionShapeArray(
                 shapeTypes=[_KINDS[shape.kind] for shape in part],
-                halfExtents=[_half(shape) for shape in part],
-                radii=[float(shape.size[0]) if _is_round(shape) else 0.0 for shape in part],
-                lengths=[
-                    float(shape.size[1]) if shape.kind == "cylinder" else 0.0 for shape in part
-                ],
+                # Of its arguments PyBullet takes those of each shape's kind.
+                halfExtents=[[*(0.5 * shape.size).tolist(), 0.0, 0.0][:3] for shape in part],
+                radii=[float(shape.size[0]) for shape in part],
+                lengths=[float(shape.size[-1]) for shape in part],
                 collisionFramePositions=[list(pose[:3]) for pose in poses],
                 collisionFrameOrientations=[list(pose[3:]) for pose in poses],
                 physicsClientId=self.client,
@@ -140,7 +137,6 @@ class ReplayWorld:
 
     def set_state(self, q: Array, furniture: Mapping[str, Array], items: Array) -> None:
         """Set the robot to q (n,), furniture to X_WB (7,) by name, items to X_WI (ni, 7)."""
-        self._hand = None
         pb.resetJointStatesMultiDof(
             self.robot_id, self._joints, q[:, None].tolist(), physicsClientId=self.client
         )
@@ -160,12 +156,10 @@ class ReplayWorld:
 
     def hand_pose(self) -> Array:
         """X_WH (7,) of the palm."""
-        if self._hand is None:
-            found = pb.getLinkState(
-                self.robot_id, self.palm, computeForwardKinematics=1, physicsClientId=self.client
-            )
-            self._hand = frozen([*found[4], *found[5]])
-        return self._hand
+        found = pb.getLinkState(
+            self.robot_id, self.palm, computeForwardKinematics=1, physicsClientId=self.client
+        )
+        return frozen([*found[4], *found[5]])
 
     def penetrations(
         self, deeper_than: float = 0.0
@@ -211,7 +205,7 @@ class ReplayWorld:
                 found += pb.getClosestPoints(
                     body_a, body_b, within, link_a, link_b, physicsClientId=self.client
                 )
-        return [ClosestPoint(b, point[8], point[5], point[7]) for point in found]
+        return [ClosestPoint(b, point[8], point[7]) for point in found]
 
     def closest_points_around(self, name: str, within: float) -> list[ClosestPoint]:
         """The closest points of all other bodies that are nearer than ``within`` m to this one.
@@ -228,14 +222,6 @@ class ReplayWorld:
         return [
             near for b in sorted(names - {name}) for near in self.closest_points(name, b, within)
         ]
-
-    def robot_within(self, names: tuple[str, ...], within: float) -> bool:
-        """Whether the robot is nearer than ``within`` m to one of the named bodies."""
-        return any(
-            len(pb.getClosestPoints(self.robot_id, body, within, physicsClientId=self.client)) > 0
-            for name in names
-            for body, _ in self._body_links[name]
-        )
 
     def inverse_dynamics(self, q: list[float], v: list[float], a: list[float]) -> Array:
         """Joint torques (n,), N m and N, of the robot alone for an acceleration."""
@@ -275,16 +261,4 @@ def ordered_pair(a: str, b: str) -> Pair:
 
 _distance = itemgetter(8)  # of a contact point
 
-_KINDS = {
-    "box": pb.GEOM_BOX,
-    "cylinder": pb.GEOM_CYLINDER,
-    "sphere": pb.GEOM_SPHERE,
-}
-
-
-def _is_round(shape: Shape) -> bool:
-    return shape.kind in ("cylinder", "sphere")
-
-
-def _half(shape: Shape) -> list[float]:
-    return [float(v) / 2.0 for v in shape.size] if shape.kind == "box" else [0.0, 0.0, 0.0]
+_KINDS = {"box": pb.GEOM_BOX, "cylinder": pb.GEOM_CYLINDER, "sphere": pb.GEOM_SPHERE}

@@ -8,7 +8,6 @@ from typing import Any
 
 Pair = tuple[str, str]
 """The names of two bodies, in alphabetical order."""
-_KEYS = {"deepest": "deepest_pair", "unverified": "taken_from_log"}
 
 
 @dataclass(frozen=True)
@@ -19,9 +18,8 @@ class Violation:
         time: of its first occurrence, seconds since the start.
         what: one sentence.
         kind: ``log``, ``penetration``, ``pressed`` (penetration of a pair that may touch),
-            ``contact``, ``position``, ``velocity``, ``acceleration``, ``torque``, ``rates`` (the
-            velocity column is not the derivative of q), ``tracking``, ``slip``, ``jump``,
-            ``moved-alone``, ``moving`` (at the end) or ``floating``.
+            ``contact``, ``position``, ``velocity``, ``acceleration``, ``torque``, ``tracking``,
+            ``slip``, ``moving`` (at the end) or ``floating``.
     """
 
     time: float
@@ -43,7 +41,7 @@ class Verdict:
     """The judgement of a run. Ratios are shares of the robot's limits.
 
     Attributes:
-        states_checked: states set in PyBullet, including those interpolated between samples.
+        states_checked: states set in PyBullet.
         max_penetration_m: of a pair that may not touch; 0 if there was none.
         deepest: that pair, or None.
         max_declared_penetration_m: of a pair that may touch.
@@ -61,7 +59,6 @@ class Verdict:
         violations: by time.
         events: mishaps that led to a recovery, by time: an item that slipped, or that the hand hit.
             They are not violations.
-        unverified: what the verdict takes from the log without a check, with the reasons.
         goal_facts: each part of the goal; empty where no goal was given.
         goal_given: whether a goal was given.
     """
@@ -82,7 +79,6 @@ class Verdict:
     at_rest: bool
     violations: tuple[Violation, ...]
     events: tuple[Violation, ...] = ()
-    unverified: tuple[str, ...] = ()
     goal_facts: tuple[GoalFact, ...] = ()
     goal_given: bool = False
 
@@ -110,15 +106,15 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """The verdict as plain data, with the keys of ``report.json`` (docs/report.md)."""
-        plain = {_KEYS.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        deepest = plain.pop("deepest")
         del plain["goal_given"]
         return {
             "passed": self.passed,
             **plain,
-            "deepest_pair": list(self.deepest) if self.deepest else None,
+            "deepest_pair": list(deepest) if deepest else None,
             "violations": [_as_json(violation) for violation in self.violations],
             "events": [_as_json(event) for event in self.events],
-            "taken_from_log": list(self.unverified),
             "goal_facts": [asdict(fact) for fact in self.goal_facts],
         }
 

@@ -49,15 +49,16 @@ def goal(kitchen_folder):
 
 
 @pytest.fixture(scope="session")
-def forced(physics_run):
-    """All of the default task under physics."""
-    return Log.load(physics_run.folder / "states.npz")
+def lifted(kitchen, robot, shared_world):
+    """Under physics: at the stove into the hand, and away from there with it."""
+    from galley.execution.physics.executor import PhysicsExecutor
+    from galley.tests.execution.errands import SUGAR, errand
 
-
-@pytest.fixture(scope="session")
-def lifted(forced):
-    """Under physics: from the stove into the hand, and with it to the counter."""
-    names = [str(m) for m in forced.motions]
-    first = next(k for k, name in enumerate(names) if name.startswith("(pick sugar"))
-    last = next(k for k in range(first, len(names)) if names[k].endswith("| drive"))
-    return part(forced, first, last)
+    done = errand(kitchen, shared_world, *SUGAR, ("navigate", "burner", "center"))
+    done = done.part("burner h1 | reach", "burner center | drive")
+    executor = PhysicsExecutor(kitchen, robot, done.states[0])
+    for motion, name in zip(done.motions, done.names, strict=True):
+        executor.execute(motion, name)
+    executor.wait(0.5)
+    executor.close()
+    return executor.log()

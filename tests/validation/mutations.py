@@ -110,15 +110,6 @@ def cut(log, rng):
     return without(log, keep if rng.random() < 0.5 else keep[::-1]), {"log"}
 
 
-def stretched(log, rng):
-    """All of it slower or faster, and every figure of time with it."""
-    factor = float(rng.choice([0.5, 0.8, 0.9, 1.1, 1.25, 2.0]))
-    found = replace(
-        log, time=log.time * factor, period=log.period * factor, duration=log.duration * factor
-    )
-    return found, {"rates"}
-
-
 def past_a_limit(log, rng, robot):
     lower = np.concatenate([g.lower for g in robot.groups])
     upper = np.concatenate([g.upper for g in robot.groups])
@@ -139,11 +130,6 @@ def too_fast(log, rng, robot):
         velocity[k, j] = 1.1 * limit[j] * rng.choice([-1.0, 1.0])
 
     return changed(log, velocity=speed), {"velocity"}
-
-
-def shifted_velocity(log, rng):
-    by = int(rng.choice([-3, -2, -1, 1, 2, 3]))
-    return replace(log, velocity=np.roll(log.velocity, by, axis=0)), {"rates"}
 
 
 def away_from_its_command(log, rng):
@@ -175,18 +161,6 @@ def sunk_item(log, rng):
         items[at[log.held[at] != item], item, 2] -= 0.01
 
     return changed(log, items=sink), {"penetration", "pressed"}
-
-
-def leaping_item(log, rng):
-    """From some time on an item is elsewhere, in the air or not."""
-    item, k = int(rng.integers(log.items.shape[1])), int(rng.integers(1, len(log.time)))
-    away = rng.normal(size=3)
-    away *= rng.uniform(0.02, 0.5) / np.linalg.norm(away)
-
-    def leap(items):
-        items[k:, item, :3] += away
-
-    return changed(log, items=leap), {"jump", "slip", "moved-alone"}
 
 
 def drifting_grip(log, rng):
@@ -249,17 +223,6 @@ def order_of_motions(log, rng):
     return changed(log, motion=back), {"log"}
 
 
-def drawer_by_itself(log, rng):
-    """A closed drawer that nobody touches opens a little."""
-    joint, k = int(rng.integers(1, 4)), int(rng.integers(60, len(log.time) - 60))
-    ramp = np.clip(np.arange(len(log.time)) - k, 0, 30) / 30.0 * rng.uniform(0.005, 0.1)
-
-    def slide(scene_q):
-        scene_q[:, joint] += ramp
-
-    return changed(log, scene_q=slide), {"moved-alone"}
-
-
 def overloaded(log, rng, robot):
     from galley.validation.joints import effort_limits
 
@@ -270,23 +233,51 @@ def overloaded(log, rng, robot):
     return replace(log, torque=torque), {"torque"}
 
 
+def open_fingers(log, rng):
+    """An item is carried, and for a while the fingers are not at it."""
+    held = np.flatnonzero(log.held >= 0)
+    begin = int(rng.integers(held[0] + 40, held[-1] - 80))
+    u = np.clip((np.arange(len(log.time)) - begin) * log.period / 0.6, 0.0, 1.0)
+    wider = np.zeros_like(log.q)
+    wider[:, 10:] = rng.uniform(0.007, 0.012) * np.sin(np.pi * u)[:, None] ** 2
+    wider[log.held < 0] = 0.0
+    return replace(log, q=log.q + wider, command=log.command + wider), {"floating"}
+
+
+def said_to_be_held(log, rng):
+    """Something that stands elsewhere."""
+    others = np.setdiff1d(np.arange(log.items.shape[1]), log.held)
+    return replace(log, held=np.full_like(log.held, rng.choice(others))), {"floating"}
+
+
+def not_said_to_be_held(log, rng):
+    """Where nothing but the hand carries it."""
+    item = int(log.held.max())
+    raised = np.flatnonzero(log.items[:, item, 2] > log.items[0, item, 2] + 0.01)
+    k = int(rng.choice(raised[: -int(0.4 / log.period)]))
+
+    def drop(held):
+        held[k : k + int(0.4 / log.period)] = -1
+
+    return changed(log, held=drop), {"floating"}
+
+
 FAMILIES = (
     missing_sample,
     cut,
-    stretched,
     past_a_limit,
     too_fast,
-    shifted_velocity,
     away_from_its_command,
     not_a_number,
     sunk_item,
-    leaping_item,
     drifting_grip,
     floating_item,
     moving_at_the_end,
     bumped_into,
     unnormalised,
     order_of_motions,
-    drawer_by_itself,
     overloaded,
+    open_fingers,
+    said_to_be_held,
+    not_said_to_be_held,
 )

@@ -77,16 +77,15 @@ def test_a_spoilt_run_fails_with_each_violation_and_its_time(check, stored, kitc
     def sink(items):
         items[1200:1260, can, 2] -= 0.01
 
-    changed(log, items=sink).save(stored / "states.npz")
+    def leave(command):
+        command[2000, 3] += 1.0
+
+    changed(log, items=sink, command=leave).save(stored / "states.npz")
     status, out, err = check(stored)
     assert status == 1
     assert "10.00 s  penetration   potted_meat_can and range penetrate by 10.0 mm" in out
     assert err.startswith("failed: at 10.00 s potted_meat_can ")
-    assert "(and " in err
-    status, out, _ = check(stored, "--json")
-    kinds = {v["kind"] for v in json.loads(out)["violations"]}
-    assert status == 1
-    assert "penetration" in kinds
+    assert "(and 1 more)" in err
 
 
 @pytest.mark.slow

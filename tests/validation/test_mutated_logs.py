@@ -19,7 +19,7 @@ from galley.tests.validation.mutations import (
     words,
 )
 from galley.validation import validate_run
-from galley.validation.replay import declared_pairs
+from galley.validation.forces import declared_pairs
 
 
 def mutate(family, log, seed, robot):
@@ -44,24 +44,25 @@ def test_the_good_run_passes_and_reaches_its_goal(kitchen, good, goal):
     assert found.max_slip_m < 1e-6
 
 
-@pytest.mark.parametrize("which", ["carrying", "closing"])
+@pytest.mark.parametrize("which", ["carrying", "closing", "lifted"])
 def test_the_parts_that_are_mutated_pass(kitchen, which, request):
     found = validate_run(kitchen, request.getfixturevalue(which))
     assert found.passed, words(found)
 
 
+@pytest.mark.parametrize("which", ["carrying", "lifted"])
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
-def test_each_kind_of_fault_is_found_and_named(kitchen, robot, carrying, family):
-    log, expected = mutate(family, carrying, 0, robot)
+def test_each_kind_of_fault_is_found_and_named(kitchen, robot, request, which, family):
+    log, expected = mutate(family, request.getfixturevalue(which), 0, robot)
     found = validate_run(kitchen, log)
     assert kinds(found) & expected, words(found)
 
 
 @pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
-@given(family=st.sampled_from(FAMILIES), seed=st.integers(0, 2**32 - 1))
-def test_any_of_many_single_faults_is_found(kitchen, robot, carrying, family, seed):
-    log, expected = mutate(family, carrying, seed, robot)
+@given(family=st.sampled_from(FAMILIES), seed=st.integers(0, 2**32 - 1), forces=st.booleans())
+def test_any_of_many_single_faults_is_found(kitchen, robot, carrying, lifted, family, seed, forces):
+    log, expected = mutate(family, lifted if forces else carrying, seed, robot)
     assert kinds(validate_run(kitchen, log)) & expected
 
 
@@ -98,10 +99,7 @@ def test_one_missing_sample_is_found_at_either_end_too(kitchen, carrying, which)
     keep[which] = False
     found = validate_run(kitchen, without(carrying, keep))
     assert "log" in kinds(found)
-    if which != -1:
-        assert "s instead of" in words(found)
-    else:
-        assert "the run at" in words(found)
+    assert ("the run at" if which == -1 else "s instead of") in words(found)
 
 
 def test_a_run_cut_off_between_motions_is_found_though_its_times_are_right(kitchen, carrying):
@@ -152,7 +150,6 @@ def test_a_joint_that_accelerates_too_hard_is_named_though_its_rates_agree(
     found = validate_run(kitchen, changed(carrying, velocity=kick, q=go, command=go))
     assert "panda_joint1 accelerates at" in words(found)
     assert found.max_acceleration_ratio > 1.3
-    assert "rates" not in kinds(found)
 
 
 def test_a_drawer_left_ajar_misses_the_goal(kitchen, closing, goal):
@@ -223,39 +220,3 @@ def test_without_declarations_the_grip_is_a_collision(kitchen, carrying):
     found = validate_run(kitchen, changed(bare, q=press))
     assert "penetration" in kinds(found)
     assert "finger" in words(found)
-
-
-def test_fast_things_are_looked_at_between_samples(kitchen, carrying):
-    """Two samples on either side of the wall cabinet's end panel: both free, the way is not."""
-    two = part(carrying, 0, 0)
-    keep = np.zeros(len(two.time), dtype=bool)
-    keep[:2] = True
-    k = kitchen.item_index["sugar_box"]
-
-    def through(items):
-        items[:, k, :3] = [[-0.2, 1.75, 1.8], [-0.2, 1.05, 2.0]]  # outside, inside on the shelf
-
-    found = validate_run(kitchen, changed(without(two, keep), items=through))
-    assert "dagger and sugar_box penetrate" in words(found)
-    assert found.states_checked > 50
-
-
-def test_a_contact_in_a_state_that_no_force_tells_of_is_found(kitchen, robot, carrying):
-    """In a run with forces whatever touches is recorded; here the fingers press on nothing told."""
-    at = len(carrying.contact_step)
-    physics = replace(
-        carrying,
-        mode="physics",
-        torque=np.zeros_like(carrying.q),
-        contact_force=np.full(at, 1.0),
-    )
-    none = np.zeros(at, dtype=bool)
-    silent = replace(
-        physics,
-        contact_step=physics.contact_step[none],
-        contact_pair=physics.contact_pair[none],
-        contact_distance=physics.contact_distance[none],
-        contact_force=physics.contact_force[none],
-    )
-    found = validate_run(kitchen, silent)
-    assert "no contact was recorded" in words(found)

@@ -1,0 +1,129 @@
+"""Checks recorded contact forces: on what may not be touched, and beyond what a guard asks for.
+
+Under physics hardly anything penetrates: a collision shows as a recorded force.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.domain.log import OUTSIDE, Log
+from galley.domain.scene.model import Scene
+from galley.robots.model import RobotModel
+from galley.validation.replay_world import ordered_pair
+from galley.validation.sample_masks import ends_in_recovery
+from galley.validation.tolerances import Tolerances
+from galley.validation.verdict import Pair, Violation
+
+
+def contact_pairs(log: Log) -> list[Pair]:
+    """The names of the two bodies of each recorded contact."""
+    names = log.names.tolist()
+    return [ordered_pair(names[i], names[j]) for i, j in log.contact_pair.tolist()]
+
+
+def declared_pairs(log: Log) -> list[frozenset[Pair]]:
+    """Pairs that may touch in each motion."""
+    by_motion: list[set[Pair]] = [set() for _ in log.motions]
+    for k, a, b in log.declared.tolist():
+        by_motion[int(k)].add(ordered_pair(a, b))
+    return [frozenset(pairs) for pairs in by_motion]
+
+
+def allowed_pairs(log: Log) -> list[frozenset[Pair]]:
+    """Pairs that may touch in each sample; those around a motion's end belong to both motions."""
+    declared = declared_pairs(log)
+    pairs_at = [declared[k] for k in log.motion]
+    for k in np.flatnonzero(np.diff(log.motion)):
+        both = declared[log.motion[k]] | declared[log.motion[k + 1]]
+        pairs_at[k], pairs_at[k + 1] = pairs_at[k] | both, pairs_at[k + 1] | both
+    return pairs_at
+
+
+@dataclass(frozen=True)
+class ContactForces:
+    """Largest force (N) of an undeclared contact, and the violations.
+
+    Contacts of a link with an item in a motion that ended in a recovery are ``events``: the item
+    may have slipped, or stood elsewhere than expected.
+    """
+
+    most: float
+    violations: tuple[Violation, ...]
+    events: tuple[Violation, ...]
+
+
+def check_contact_forces(
+    scene: Scene, robot: RobotModel, log: Log, pairs: Sequence[Pair], tolerances: Tolerances
+) -> ContactForces:
+    """Check recorded forces on robot links and held items from undeclared contacts.
+
+    Args:
+        pairs: see ``contact_pairs``.
+    """
+    links, items = set(robot.links), [item.name for item in scene.items]
+    allowed, recovered = allowed_pairs(log), ends_in_recovery(log)
+    largest = 0.0
+    first: dict[tuple[Pair, bool], float] = {}  # s at which a pair is first pushed too hard
+    most: defaultdict[tuple[Pair, bool], float] = defaultdict(float)
+    steps, forces = log.contact_step.tolist(), log.contact_force.tolist()
+    for pair, step, force in zip(pairs, steps, forces, strict=True):
+        if pair in allowed[step] or pair in robot.allowed_self_collisions or OUTSIDE in pair:
+            continue
+        held = int(log.held[step])
+        if not force > 0.0 or not (links | {items[held] if held >= 0 else ""}) & set(pair):
+            continue  # no force, or a NaN; or two things that the robot does not move
+        largest = max(largest, force)
+        if force > tolerances.force:
+            key = pair, bool(recovered[log.motion[step]]) and not set(items).isdisjoint(pair)
+            first.setdefault(key, float(log.time[step]))
+            most[key] = max(most[key], force)
+    found: dict[bool, list[Violation]] = {False: [], True: []}
+    for ((a, b), excused), force in most.items():
+        what = f"{a} is pushed against {b} with {force:.1f} N"
+        found[excused].append(Violation(first[(a, b), excused], what, "contact"))
+    return ContactForces(largest, tuple(found[False]), tuple(found[True]))
+
+
+def check_guarded_forces(
+    scene: Scene, robot: RobotModel, log: Log, pairs: Sequence[Pair], tolerances: Tolerances
+) -> tuple[Violation, ...]:
+    """Check that what a guarded motion may touch is touched no harder than its guard asks for.
+
+    What the hand does to a thing in a sample is the sum over its links and what it holds. A handle
+    between the fingers is left out: they press on it with what their motors exert.
+
+    Args:
+        pairs: see ``contact_pairs``.
+    """
+    links, items = set(robot.links), [item.name for item in scene.items]
+    motion_of, violations = log.motion[log.contact_step], []
+    gripped: set[Pair] = set()
+    for k, declared in enumerate(declared_pairs(log)):
+        mine = np.flatnonzero(motion_of == k).tolist()
+        if str(log.ends[k]).startswith("grip"):
+            gripped = {pair for pair in declared if not links.isdisjoint(pair)}
+        gripped &= {pairs[c] for c in mine}
+        share = tolerances.overshoot_share * log.guards[k]
+        sums: defaultdict[tuple[int, str], float] = defaultdict(float)
+        for c in mine:
+            if pairs[c] in declared and pairs[c] not in gripped:
+                step = int(log.contact_step[c])
+                hand = links | ({items[log.held[step]]} if log.held[step] >= 0 else set())
+                others = [name for name in pairs[c] if name not in hand]
+                if len(others) == 1:
+                    sums[step, others[0]] += float(log.contact_force[c])
+        (step, other), force = max(sums.items(), key=lambda entry: entry[1], default=((0, ""), 0))
+        least = tolerances.overshoot if log.held[step] < 0 else tolerances.overshoot_held
+        bound = log.guards[k] + max(least, share)
+        if force > bound:  # never, without a guard
+            what = (
+                f"the hand presses on {other} with {force:.0f} N; the motion's guard asks for"
+                f" {log.guards[k]:.0f} N, and up to {bound:.0f} N are allowed"
+            )
+            violations.append(Violation(float(log.time[step]), what, "contact"))
+    return tuple(violations)

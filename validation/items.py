@@ -1,0 +1,190 @@
+"""Checks items: slip in the hand, support while they are loose, and rest at the end of the run.
+
+What is not in the hand and does not fall must stand on something. PyBullet's closest points say
+what is below an item; the robot does not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+from galley.domain.log import Log
+from galley.domain.scene.model import Scene
+from galley.robots.model import join_groups
+from galley.validation.poses import relative, rotation_angle
+from galley.validation.replay_world import ReplayWorld
+from galley.validation.sample_masks import ends_in_recovery, samples_in
+from galley.validation.tolerances import Tolerances
+from galley.validation.verdict import Violation
+
+_UPWARDS = 0.1  # vertical component of the normal of a contact that can carry something
+_DIFFERENCE = 3  # samples to either side for second differences
+_FALLING = 0.5  # share of gravity; what accelerates downwards by more is not supported, and falls
+
+
+@dataclass(frozen=True)
+class Slips:
+    """Largest slip (m) of a held item during one motion, and the violations.
+
+    Slips that led to a recovery are ``events``.
+    """
+
+    most: float
+    violations: tuple[Violation, ...]
+    events: tuple[Violation, ...]
+
+
+def check_slips(scene: Scene, log: Log, hands: Array, tolerances: Tolerances) -> Slips:
+    """Check held items against the hand's poses X_WH (T, 7), motion by motion."""
+    violations: list[Violation] = []
+    events: list[Violation] = []
+    most, recovered = 0.0, ends_in_recovery(log)
+    for at in _held_ranges(log):
+        motion, index = log.motion[at[-1]], log.held[at[-1]]
+        X_HI = relative(hands[at], log.items[at, index])
+        away = np.linalg.norm(X_HI[:, :3] - X_HI[0, :3], axis=1)
+        turned = rotation_angle(X_HI[:1, 3:], X_HI[:, 3:])
+        most = max(most, float(away.max()))
+        over = (away > tolerances.slip) | (turned > tolerances.slip_turn)
+        if over.any():
+            what = (
+                f"{scene.items[index].name} moves in the hand: by {1e3 * away.max():.1f} mm and"
+                f" {np.degrees(turned.max()):.1f} degrees during '{log.motions[motion]}'"
+            )
+            violation = Violation(float(log.time[at[np.argmax(over)]]), what, "slip")
+            (events if recovered[motion] else violations).append(violation)
+    return Slips(most, tuple(violations), tuple(events))
+
+
+def _held_ranges(log: Log) -> list[NDArray[np.int64]]:
+    """Indices of the samples in which an item is held, one range per motion.
+
+    Each begins with the last sample of the motion before, if the item was held there.
+    """
+    cuts = np.flatnonzero(np.diff(log.motion) | np.diff(log.held)) + 1
+    ranges = []
+    for samples in np.split(np.arange(len(log.time)), cuts):
+        held, first = log.held[samples[0]], samples[0]
+        if held >= 0:
+            before = [first - 1] if first > 0 and log.held[first - 1] == held else []
+            ranges.append(np.concatenate([np.array(before, dtype=np.int64), samples]))
+    return ranges
+
+
+@dataclass
+class SupportCheck:
+    """Checks that every loose item is supported or falls, and that a held one is at the fingers.
+
+    Attributes:
+        violations: of each item the first that lasts for ``support_time``, or until the end.
+    """
+
+    world: ReplayWorld
+    log: Log
+    tolerances: Tolerances
+    violations: list[Violation] = field(default_factory=list)
+    _since: dict[int, tuple[float, str]] = field(default_factory=dict)  # by item
+    _told: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._stride = samples_in(self.log, self.tolerances.support_time)
+        k = np.arange(len(self.log.time))
+        before, after = np.maximum(k - _DIFFERENCE, 0), np.minimum(k + _DIFFERENCE, k[-1])
+        z = self.log.items[:, :, 2]
+        lag = (_DIFFERENCE * self.log.period) ** 2
+        gravity = float(np.linalg.norm(self.world.scene.physics.gravity))
+        self._falls = (z[after] - 2.0 * z + z[before]) / lag < -_FALLING * gravity
+
+    def check(self, k: int, world: ReplayWorld) -> None:
+        """Check sample ``k``, whose state is set in ``world``."""
+        last = k == len(self.log.time) - 1
+        if k % self._stride and not last:
+            return
+        for index in set(range(len(world.scene.items))) - self._told:
+            words = self._fault(k, index)
+            if not words:
+                self._since.pop(index, None)
+                continue
+            lasts = index in self._since
+            began, words = self._since.setdefault(index, (float(self.log.time[k]), words))
+            if lasts or last:
+                self._told.add(index)
+                self.violations.append(Violation(began, words, "floating"))
+
+    def _fault(self, k: int, index: int) -> str:
+        """What is wrong with an item in sample ``k``, or nothing."""
+        name, robot = self.world.scene.items[index].name, self.world.robot
+        if self.log.held[k] == index:
+            if all(self.world.closest_points(name, f, self.tolerances.grip) for f in robot.fingers):
+                return ""
+            return f"{name} is logged as held, but the fingers don't touch it"
+        below = {
+            near.other
+            for near in self.world.closest_points_around(name, self.tolerances.support)
+            if near.normal[2] > _UPWARDS
+        }
+        if below - set(robot.links) or self._falls[k, index]:
+            return ""
+        if below:
+            return f"{name} is carried by the hand, but not logged as held"
+        return f"{name} has no support and does not fall"
+
+
+@dataclass(frozen=True)
+class FinalRest:
+    """Whether each item is at rest (ni,), whether it is in the hand, and the violations."""
+
+    still: tuple[bool, ...]
+    gripped: tuple[bool, ...]
+    violations: tuple[Violation, ...]
+
+
+def check_rest(world: ReplayWorld, log: Log, tolerances: Tolerances) -> FinalRest:
+    """Check the end of a log, whose last sample is set in ``world``.
+
+    Speeds are averaged over short windows of the last part of the log.
+    """
+    scene, robot, violations = world.scene, world.robot, []
+    part = min(samples_in(log, tolerances.rest_time), len(log.time) - 1)
+    items = range(len(scene.items))
+    gripped = tuple(
+        log.held[-1] == k
+        and all(world.closest_points(item.name, f, tolerances.grip) for f in robot.fingers)
+        for k, item in enumerate(scene.items)
+    )
+    if part < 1:
+        return FinalRest((True,) * len(items), gripped, ())
+    begin, limit = -1 - part, tolerances.rest_speed
+    speeds = [_fastest(log.items[begin:, k, :3], log.period, tolerances) for k in items]
+    still = tuple(
+        bool(speed <= limit or log.held[-1] == k)  # what is held moves with the hand
+        for k, speed in enumerate(speeds)
+    )
+    for item, speed, rests in zip(scene.items, speeds, still, strict=True):
+        if not rests:
+            violations.append((begin, f"{item.name} still moves at {1e3 * speed:.0f} mm/s"))
+    for j, joint in enumerate(scene.joints):
+        speed = _fastest(log.scene_q[begin:, j : j + 1], log.period, tolerances)
+        if speed > limit:
+            unit = "rad" if joint.kind == "revolute" else "m"
+            violations.append((begin, f"{joint.name} still moves at {speed:.3f} {unit}/s"))
+    limits = join_groups(robot.name, list(robot.groups)).velocity
+    for j in np.flatnonzero(np.abs(log.velocity[-1]) > tolerances.rest_joint * limits):
+        speed = abs(log.velocity[-1, j])
+        violations.append((-1, f"{robot.joints[j]} still moves at {speed:.3f}"))
+    return FinalRest(
+        still,
+        gripped,
+        tuple(Violation(float(log.time[k]), f"{w} at the end", "moving") for k, w in violations),
+    )
+
+
+def _fastest(places: Array, period: float, tolerances: Tolerances) -> float:
+    """Largest mean speed of positions (m, d) over a short window."""
+    window = min(max(1, round(tolerances.rest_window / period)), len(places) - 1)
+    moved = np.linalg.norm(places[window:] - places[:-window], axis=1)
+    return float(moved.max()) / (window * period)
