@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 import numpy as np
@@ -20,7 +20,7 @@ from galley.domain.frames import Array, as_numbers, as_pose, inverse
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
-from galley.motion.planners.rrt import RRT, view_space
+from galley.motion.planners.rrt import RRT, EndRegion, view_space
 
 Planner = Literal["rrt-connect", "rrt"]
 PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt")
@@ -79,9 +79,15 @@ def plan(
 
 
 def search(
-    view: View, start: Array, goals: Array, seed: int, planner: str, options: SearchOptions
+    view: View,
+    start: Array,
+    goals: Array,
+    seed: int,
+    planner: str,
+    options: SearchOptions,
+    region: EndRegion | None = None,
 ) -> Path | Failure:
-    """``plan`` in a view, for goal configurations (m, k)."""
+    """``plan`` in a view, for goal configurations (m, k); ``rrt`` may end in ``region`` as well."""
     from galley.collision.kernel.edges import EASY, FREE, grade_ends
 
     q, ends = configuration(start, len(view.moving)), configurations(goals, len(view.moving))
@@ -95,7 +101,7 @@ def search(
     # hulls.
     easy = others == EASY
     ensure(SEARCHES)
-    run = _rrt if planner == "rrt" else compiled_search.plan_rrt_connect
+    run = partial(_rrt, region) if planner == "rrt" else compiled_search.plan_rrt_connect
     if first == EASY and easy.any():
         found_path = run(rough, q, ends[easy], seed, options)
         if not isinstance(found_path, Failure):
@@ -124,7 +130,12 @@ def _refused(view: View, start: Array, goals: Array) -> Failure:
 
 
 def _rrt(
-    view: View, start: Array, goals: Array, seed: int, options: SearchOptions
+    region: EndRegion | None,
+    view: View,
+    start: Array,
+    goals: Array,
+    seed: int,
+    options: SearchOptions,
 ) -> Path | Failure:
     """One tree, then shortcuts, then the proof if required; restarted if the proof fails."""
     planner = RRT(options.radius, options.goal_bias, int(options.iterations))
@@ -132,7 +143,7 @@ def _rrt(
         current = view if turn == 0 else view.fine
         stream = seed + turn * _STREAM
         rng = np.random.default_rng(stream)
-        found = planner.plan(view_space(current), current.free, start, None, goals, rng)
+        found = planner.plan(view_space(current), current.free, start, region, goals, rng)
         if isinstance(found, Failure):
             return found
         if options.shortcuts > 0:

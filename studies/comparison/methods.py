@@ -1,9 +1,9 @@
 """The six methods of a comparison, run on the same query with the same random seed.
 
-``rrt`` is the baseline RRT, compiled, and ``rrt-pybullet`` the same in Python on PyBullet's
-collision checks. ``shortcut`` shortens the path of ``rrt``. ``shortest`` is the baseline QP, from
-the RRT's path; ``smooth`` and ``time-optimal`` start from the shortened one. All but these two are
-polygons timed by ``rest_to_rest``: they stop at every corner. All may use the robot's full limits.
+``rrt`` is the baseline RRT on the compiled checks, and ``rrt-pybullet`` the same on PyBullet's.
+``shortcut`` shortens the path of ``rrt``. ``shortest`` is the baseline QP, from the RRT's path;
+``smooth`` and ``time-optimal`` start from the shortened one. All but these two are polygons timed
+by ``rest_to_rest``: they stop at every corner. All may use the robot's full limits.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.checker import MARGIN, held_pairs
 from galley.collision.scene_kernel import SceneKernel
 from galley.collision.view import View
-from galley.domain.failure import Failure, FailureKind
+from galley.domain.failure import Failure
 from galley.domain.frames import Array
 from galley.motion.path import Path
 from galley.motion.planners.compiled_search import SearchOptions, shorten
 from galley.motion.planners.planning import search
-from galley.motion.planners.rrt import RRT, joint_space, view_space
+from galley.motion.planners.rrt import RRT, joint_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.model import JointGroup
@@ -88,9 +88,21 @@ def run_methods(
     view, group = arm_view(kernel, query.state), kernel.robot.group("arm")
     numbers = np.random.SeedSequence((seed, _STREAM)).generate_state(4)
     start = query.start(kernel.robot)
-    options = SearchOptions(radius=_RADIUS, iterations=iterations, required=_REQUIRED)
+    options = SearchOptions(
+        radius=_RADIUS, iterations=iterations, required=_REQUIRED, rounds=_ROUNDS
+    )
 
-    raw, seconds = _timed_call(lambda: _rrt(view, query, start, int(numbers[0]), options))
+    raw, seconds = _timed_call(
+        lambda: search(
+            view,
+            start,
+            query.goals,
+            int(numbers[0]),
+            "rrt",
+            replace(options, shortcuts=0),
+            query.region,
+        )
+    )
     attempts = [_polygon_attempt("rrt", raw, group, seconds)]
     rng = np.random.default_rng(numbers[3])
     found, seconds = _timed_call(lambda: _rrt_in_pybullet(world, query, start, rng, in_pybullet))
@@ -138,32 +150,6 @@ def _optimize(method: str, view: View, raw: Path, short: Path, group: JointGroup
     if isinstance(result, Failure):
         return Attempt(method, reason=str(result))
     return Attempt(method, result.trajectory, None, result.method, result.note)
-
-
-def _rrt(
-    view: View, query: ArmQuery, start: Array, seed: int, options: SearchOptions
-) -> Path | Failure:
-    """The baseline RRT, proven free; searched again on finer checks if the proof fails."""
-    found: Path | Failure
-    rrt = RRT(options.radius, options.goal_bias, int(options.iterations))
-    unproven = 0
-    for turn in range(_ROUNDS):
-        checks = view if turn == 0 else view.fine
-        rng = np.random.default_rng(seed + turn)
-        found = rrt.plan(view_space(checks), checks.free, start, query.region, query.goals, rng)
-        if isinstance(found, Failure):
-            continue
-        if checks.unproven(found.waypoints, _REQUIRED) is None:
-            return found
-        unproven += 1
-    if unproven == 0:
-        assert isinstance(found, Failure)
-        return found
-    return Failure(
-        FailureKind.BUDGET,
-        f"RRT found paths, but none proven free, in {_ROUNDS} searches",
-        numbers={"rounds": float(_ROUNDS), "required_m": _REQUIRED},
-    )
 
 
 def _rrt_in_pybullet(
