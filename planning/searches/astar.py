@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 Heuristic = Literal["auto", "blind", "landmark-cut"]
 Estimate = Callable[[int], int | None]  # a lower bound of the cost to go; None for a dead end
 
-_BLIND_STATES = 50_000  # expanded before landmark cuts are tried
+_BLIND_STATES = 200_000  # expanded before landmark cuts are tried
 
 
 def astar(
