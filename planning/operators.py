@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, lcm
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -36,7 +36,9 @@ class Condition:
         """Whether ``state`` satisfies it."""
         if state & (self.pre | self.neg) != self.pre:
             return False
-        return all(any(part.holds(state) for part in choice) for choice in self.any_of)
+        return not self.any_of or all(
+            any(part.holds(state) for part in choice) for choice in self.any_of
+        )
 
     def facts(self) -> int:
         """The facts that it mentions."""
@@ -152,21 +154,6 @@ class Plan:
         return "\n".join(map(str, self.actions))
 
 
-def path_to(state: int, reached: Mapping[int, tuple[int, int]]) -> list[int]:
-    """The operators, by index, on the path to ``state``.
-
-    Args:
-        state: the end of the path.
-        reached: parent and operator of each state; the initial state is missing or has -1.
-    """
-    steps = []
-    parent, step = reached.get(state, (state, -1))
-    while step >= 0:
-        steps.append(step)
-        parent, step = reached.get(parent, (parent, -1))
-    return steps[::-1]
-
-
 def make_plan(
     operators: Sequence[Operator], *, expanded: int, generated: int, seconds: float
 ) -> Plan:
@@ -178,3 +165,18 @@ def make_plan(
         generated,
         seconds,
     )
+
+
+def integer_costs(costs: Iterable[float]) -> tuple[list[int], int]:
+    """Scales costs to integers, so that sums and comparisons are exact.
+
+    A cost is taken as the decimal it is written as: 0.1 is a tenth.
+
+    Returns:
+        The scaled costs, and the scale.
+    """
+    from fractions import Fraction  # late: a small task starts faster without it
+
+    exact = [Fraction(repr(cost)) for cost in costs]
+    scale = lcm(*(each.denominator for each in exact))
+    return [int(each * scale) for each in exact], scale

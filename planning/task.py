@@ -22,7 +22,7 @@ from galley.domain.gc_pause import paused_gc
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl.model import Domain, Problem
 from galley.planning.grounding.relaxation import Fixpoint, Reachability, unreachable_parts
-from galley.planning.grounding.schemas import ActionInstance, FactCondition, conjunction, quantified
+from galley.planning.grounding.schemas import ActionInstance, FactCondition, conjunction
 from galley.planning.limits import GroundingBudget, SearchLimits
 from galley.planning.operators import (
     NEVER,
@@ -54,8 +54,7 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
         budget = GroundingBudget(limits or SearchLimits())
         fixpoint = Fixpoint(domain, problem, budget)
         reach = fixpoint.reach()
-        foreseen = quantified(problem.goal, fixpoint.objects) // 2  # half: some may end early
-        budget.restart(lambda steps: (foreseen, "the goal"))
+        budget.what = "the goal"
         fact_goals = tuple(
             (each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal
         )

@@ -29,7 +29,7 @@ IMPORTS = {
     "compiled": "",
     "domain": "",
     "sweeps": "domain",
-    "planning": "domain compiled",
+    "planning": "domain",
     "robots": "domain compiled",
     "collision": "domain robots compiled",
     "motion": "domain robots collision compiled",

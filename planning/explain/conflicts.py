@@ -11,7 +11,8 @@ violated in each state (Reiter, "A theory of diagnosis from first principles", 1
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from itertools import combinations
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Fact
@@ -19,7 +20,7 @@ from galley.planning.operators import bits_of
 from galley.planning.task import Task
 
 _SHOWN = 4  # facts of a group in a message
-_COMPARISONS = 3_000_000  # of sets, before the exact search for a hitting set gives up
+_MAX_COMPARISONS = 5_000_000  # of sets, before the exact search for a hitting set gives up
 
 
 def explain_before_search(task: Task) -> Failure | None:
@@ -49,7 +50,7 @@ def explain_contradiction(task: Task) -> Failure | None:
             return _opposite(_names(task, [bit])[0])
     if not _may_share_a_group([task.facts[bit.bit_length() - 1] for bit in goal_facts]):
         return None
-    from galley.planning.states.mutex import mutex_groups
+    from galley.planning.explain.mutex import mutex_groups
 
     rank = {bit: index for index, bit in enumerate(goal_facts)}
     first: tuple[list[int], int] | None = None
@@ -117,42 +118,32 @@ def _mutex(group: list[str], conflict: list[str]) -> Failure:
     )
 
 
-def explain_exhausted(
-    task: Task, states: Iterable[int], count: int | None = None, *, whole: bool | None = None
-) -> Failure:
+def explain_exhausted(task: Task, states: Collection[int], facts: int) -> Failure:
     """The failure for an exhausted state space without a goal state.
 
     Args:
         task: the task.
-        states: every reachable state, without irrelevant facts; if ``count`` is given, their
-            projections onto the facts of the goal suffice.
-        count: the number of reachable states; None for that of ``states``.
-        whole: whether the states have all their facts; None: only the relevant ones.
+        states: every reachable state.
+        facts: the facts that the states have, as a mask over ``task.facts``.
 
     Returns:
         A failure whose certificate has ``states`` (how many), ``conflict`` (the goals),
         ``smallest`` (whether no smaller set conflicts) and ``whole_states`` (False if irrelevant
-        facts were projected away).
+        facts were left out).
     """
     goals = task.goals
-    if whole is None:
-        whole = task.relevant_facts == (1 << len(task.facts)) - 1
+    whole = facts == (1 << len(task.facts)) - 1
     read = 0
     for _, condition in goals:
         read |= condition.facts()
-    projections: set[int] = set()  # onto the facts of the goal
-    number = 0
-    for state in states:
-        number += 1
-        projections.add(state & read)
-    count = number if count is None else count
     violated = {
         frozenset(i for i, (_, condition) in enumerate(goals) if not condition.holds(state))
-        for state in projections
+        for state in {state & read for state in states}
     }
-    chosen, smallest = smallest_conflict(violated)
+    chosen, smallest = smallest_conflict(violated, len(goals))
     conflict = tuple(str(goals[i][0]) for i in chosen)
     together = " and ".join(conflict)
+    count = len(states)
     searched = f"all {count} reachable states were searched" if count > 1 else "nothing can move"
     if not whole and count > 1:
         searched = f"all {count} states that differ in relevant facts were searched"
@@ -172,80 +163,35 @@ def explain_exhausted(
     )
 
 
-class _GaveUp(Exception):
-    """The exact search has exceeded its number of comparisons."""
-
-
-def smallest_conflict(violations: Collection[frozenset[int]]) -> tuple[tuple[int, ...], bool]:
+def smallest_conflict(
+    violations: Collection[frozenset[int]], count: int
+) -> tuple[tuple[int, ...], bool]:
     """A minimal unsatisfiable set of goals: a minimum hitting set of ``violations``.
 
     Args:
         violations: for each state the non-empty set of goals it violates.
+        count: the number of goals.
 
     Returns:
         The goals in ascending order, and whether no smaller set exists. If proving that takes too
         long it is False: then the set is irreducible, but another one may be smaller.
     """
-    masks = {sum(1 << goal for goal in each) for each in violations}
-    search = _ConflictSearch(_minimal(masks))
-    try:
-        for size in range(len(masks) + 1):
-            hitting = search.hit(size, 0)
-            if hitting is not None:
-                return _members(hitting), True
-    except _GaveUp:
-        pass
-    return _irreducible(search.sets), False
+    sets = sorted(violations, key=len)  # those that are hardest to hit first
+    tried = 0
+    for size in range(count + 1):
+        for chosen in combinations(range(count), size):
+            tried += 1
+            if tried * len(sets) > _MAX_COMPARISONS:
+                return _irreducible(sets, count), False
+            if not any(each.isdisjoint(chosen) for each in sets):
+                return chosen, True
+    raise ValueError("a state violates no goal")
 
 
-def _minimal(masks: Collection[int]) -> list[int]:
-    """The sets without supersets of others, as far as time allows; small ones first."""
-    # A superset is hit with its subset, and small sets branch least.
-    kept: list[int] = []
-    left = _COMPARISONS
-    for mask in sorted(masks, key=lambda each: (each.bit_count(), each)):
-        left -= len(kept)
-        if left < 0 or not any(each & mask == each for each in kept):
-            kept.append(mask)
-    return kept
-
-
-class _ConflictSearch:
-    """Depth-first search for a hitting set of bounded size, by iterative deepening."""
-
-    def __init__(self, sets: list[int]) -> None:
-        self.sets = sets
-        self.left = _COMPARISONS
-
-    def hit(self, size: int, chosen: int) -> int | None:
-        for missed in self.sets:
-            self.left -= 1
-            if not missed & chosen:
-                break
-        else:
-            return chosen
-        if self.left < 0:
-            raise _GaveUp
-        if size == 0:
-            return None
-        for goal in _members(missed):
-            hitting = self.hit(size - 1, chosen | 1 << goal)
-            if hitting is not None:
-                return hitting
-        return None
-
-
-def _irreducible(sets: list[int]) -> tuple[int, ...]:
-    """An irreducible hitting set: none of its members can be removed."""
-    kept = 0
-    for mask in sets:
-        kept |= mask
-    for goal in _members(kept):
-        without = kept & ~(1 << goal)
-        if all(mask & without for mask in sets):
-            kept = without
-    return _members(kept)
-
-
-def _members(mask: int) -> tuple[int, ...]:
-    return tuple(index for index in range(mask.bit_length()) if mask >> index & 1)
+def _irreducible(sets: Collection[frozenset[int]], count: int) -> tuple[int, ...]:
+    """A hitting set of which no member can be removed."""
+    kept = set(range(count))
+    for goal in range(count):
+        if not any(each.isdisjoint(kept - {goal}) for each in sets):
+            kept.remove(goal)
+    return tuple(sorted(kept))

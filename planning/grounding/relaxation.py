@@ -15,25 +15,24 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass
-from itertools import islice, product
-from math import prod
+from itertools import product
 from typing import TypeVar
 
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
-from galley.planning.grounding.forecast import Condition, Forecast
 from galley.planning.grounding.schemas import (
     ActionInstance,
     Binding,
     CompiledSchema,
     FactCondition,
     Objects,
+    Pattern,
 )
 from galley.planning.limits import GroundingBudget
 from galley.planning.operators import GroundAction
 
-_TURN = 64  # combinations of one join until others have their turn
-_Numbered = tuple[int, Fact]
+_MOST_MORE = 50_000  # combinations of objects that an extension of a fixpoint may try
+_Condition = tuple[str, Pattern]  # a predicate and its arguments
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -166,38 +165,24 @@ class Fixpoint(_Rules):
     """The relaxed-reachable facts and actions of a problem; can be extended by initial facts."""
 
     def __init__(self, domain: Domain, problem: Problem, budget: GroundingBudget) -> None:
-        # Facts, numbered as they are reached, by predicate, and by predicate, position and object.
-        self._by_predicate: dict[str, list[_Numbered]] = defaultdict(list)
-        self._by_argument: dict[tuple[str, int, str], list[_Numbered]] = defaultdict(list)
         super().__init__(problem.init)
         objects = Objects(domain, problem, budget)
         self.objects = objects
-        self._spend = budget.spend
-        budget.restart(self._forecast)
         self.schemas = {a.name: CompiledSchema(a, domain, problem, objects) for a in domain.actions}
         self._rank = {each.name: i for i, each in enumerate(problem.objects)}
         self._order = {each.name: i for i, each in enumerate(domain.actions)}
+        # Processed facts by predicate, and by predicate, position and object.
+        self._by_predicate: dict[str, list[Fact]] = defaultdict(list)
+        self._by_argument: dict[tuple[str, int, str], list[Fact]] = defaultdict(list)
         self._triggers: dict[str, list[tuple[CompiledSchema, int]]] = defaultdict(list)
         for schema in self.schemas.values():
             for index, (predicate, _) in enumerate(schema.positive):
                 self._triggers[predicate].append((schema, index))
-        self._settled = 0  # the number of the last fact that is processed
         self._instantiated: set[GroundAction] = set()
-        self._unfinished: deque[tuple[CompiledSchema, Iterator[None]]] = deque()
         for schema in self.schemas.values():
             if not schema.positive:
-                self._begin(schema, [], [None] * len(schema.allowed))
+                self._instantiate(schema, [], [None] * len(schema.allowed))
         self.run()
-
-    def run(self) -> None:
-        """Computes the fixpoint, large actions last and in turns.
-
-        So that the facts that they are made from are known early, and the forecast is right.
-        """
-        super().run()
-        while self._unfinished:
-            self._continue(*self._unfinished.popleft())
-            super().run()
 
     def reach(self) -> Reachability:
         """The fixpoint's facts and actions."""
@@ -215,16 +200,16 @@ class Fixpoint(_Rules):
         """The fixpoint of all initial states so far and one with ``facts``, without ``removed``.
 
         Raises:
-            LimitReached: as for ``ground``.
+            LimitReached: as for ``ground``, but earlier.
         """
         new = copy(self)
-        self.objects.budget.restart(new._forecast)
+        self.objects.budget.restart(_MOST_MORE)
         new.init, new.true = set(self.init), set(self.true)
         new.falsified, new.instances = set(self.falsified), dict(self.instances)
         new._by_predicate = _copied(self._by_predicate)
         new._by_argument = _copied(self._by_argument)
         new._waiting = _copied(self._waiting)
-        new._queue, new._ready, new._unfinished = deque(), deque(), deque()
+        new._queue, new._ready = deque(), deque()
         new._instantiated, new._fired = set(self._instantiated), set(self._fired)
         added = [fact for fact in facts if fact not in self.init]
         new._start_with(added)
@@ -244,79 +229,56 @@ class Fixpoint(_Rules):
         rules.run()
         return self._reached(rules)
 
-    def _reach(self, fact: Fact) -> None:
-        if fact in self.true:
-            return
-        super()._reach(fact)
-        numbered = (len(self.true), fact)
-        self._by_predicate[fact.predicate].append(numbered)
-        for position, arg in enumerate(fact.args):
-            self._by_argument[fact.predicate, position, arg].append(numbered)
-
     def _settle(self, fact: Fact) -> None:
-        self._settled += 1
+        self._by_predicate[fact.predicate].append(fact)
+        for position, arg in enumerate(fact.args):
+            self._by_argument[fact.predicate, position, arg].append(fact)
         for schema, index in self._triggers.get(fact.predicate, ()):
             pattern = schema.positive[index][1]
             start = schema.unify(pattern, fact.args, [None] * len(schema.allowed))
             if start is not None:
                 rest = schema.positive[:index] + schema.positive[index + 1 :]
-                self._begin(schema, rest, start)
+                self._instantiate(schema, rest, start)
 
-    def _begin(self, schema: CompiledSchema, rest: list[Condition], start: Binding) -> None:
-        work = self._instantiate(schema, rest, start, self._settled)
-        if schema.quantified < _TURN:
-            self._continue(schema, work)
-        else:
-            self._unfinished.append((schema, work))
-
-    def _continue(self, schema: CompiledSchema, work: Iterator[None]) -> None:
-        """Makes some of the actions of ``work``, and puts off the others."""
-        turn = max(1, _TURN // (1 + schema.quantified))
-        if sum(1 for _ in islice(work, turn)) == turn:
-            self._unfinished.append((schema, work))
-
-    def _instantiate(
-        self, schema: CompiledSchema, rest: list[Condition], start: Binding, last: int
-    ) -> Iterator[None]:
-        """Makes the actions with facts up to the ``last``; yields after each."""
-        for binding in self._join(schema, rest, start, last):
+    def _instantiate(self, schema: CompiledSchema, rest: list[_Condition], start: Binding) -> None:
+        """Makes the actions of all extensions of ``start`` for which ``rest`` is true."""
+        budget = self.objects.budget
+        budget.what = f"action '{schema.name}'"
+        for binding in self._join(schema, rest, start):
             choices = [
                 (bound,) if bound is not None else schema.candidates[i]
                 for i, bound in enumerate(binding)
             ]
             for args in product(*choices):
-                self._spend()
+                budget.spend()
                 action = GroundAction(schema.name, args)
                 if action not in self._instantiated:
                     self._instantiated.add(action)
                     instance = schema.instantiate(args)
                     if instance is not None:
                         self.add(instance)
-                yield
 
     def _join(
-        self, schema: CompiledSchema, rest: list[Condition], binding: Binding, last: int
+        self, schema: CompiledSchema, rest: list[_Condition], binding: Binding
     ) -> Iterator[Binding]:
-        """Every extension of ``binding`` that makes ``rest`` true by facts up to the ``last``."""
+        """Every extension of ``binding`` that makes ``rest`` true by facts that are processed."""
         if not rest:
             yield binding
             return
 
-        def free(condition: Condition) -> int:
+        def free(condition: _Condition) -> int:
             return sum(isinstance(i, int) and binding[i] is None for i in condition[1])
 
         chosen = min(rest, key=free)
         remaining = [each for each in rest if each is not chosen]
-        for number, fact in self._matches(chosen, binding):
-            if number > last:
-                break
-            self._spend()
+        for fact in self._matches(chosen, binding):
+            self.objects.budget.spend()
             extended = schema.unify(chosen[1], fact.args, binding)
             if extended is not None:
-                yield from self._join(schema, remaining, extended, last)
+                yield from self._join(schema, remaining, extended)
 
-    def _matches(self, condition: Condition, binding: Binding) -> list[_Numbered]:
-        """The facts that may satisfy a condition, in order of their numbers."""
+    def _matches(self, condition: _Condition, binding: Binding) -> list[Fact]:
+        """The processed facts that may satisfy a condition."""
         predicate, pattern = condition
         matches = self._by_predicate.get(predicate, [])
         for position, item in enumerate(pattern):
@@ -325,21 +287,6 @@ class Fixpoint(_Rules):
                 narrowed = self._by_argument.get((predicate, position, value), [])
                 matches = min(matches, narrowed, key=len)
         return matches
-
-    def _forecast(self, steps: int) -> tuple[int, str]:
-        """The most combinations of one action that are to come at least, and its name.
-
-        Quantifiers count by half, for to expand one may end early.
-        """
-        most = (0, "")
-        for schema in self.schemas.values():
-            forecast = Forecast(schema, self._matches, steps // len(self.schemas))
-            binding: Binding = [None] * len(schema.candidates)
-            named = {i for _, pattern in schema.positive for i in pattern}
-            free = prod(len(each) for i, each in enumerate(schema.candidates) if i not in named)
-            size = forecast.count(schema.positive, binding) * free * (1 + schema.quantified // 2)
-            most = max(most, (size, f"action '{schema.name}'"))
-        return most
 
     def _rank_of(self, instance: ActionInstance) -> tuple[int, ...]:
         args = (self._rank[arg] for arg in instance.action.args)

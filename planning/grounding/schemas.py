@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from math import fsum, prod
+from math import fsum
 
 from galley.domain.errors import BadInput
 from galley.domain.pddl import formula as pddl
@@ -110,7 +110,6 @@ class CompiledSchema:
         self.adds = [(e.predicate, self._pattern(e)) for e in simple if e.positive]
         self.deletes = [(e.predicate, self._pattern(e)) for e in simple if not e.positive]
         self.effects = [each for each in schema.effect if not isinstance(each, Literal)]
-        self.quantified = quantified((*self.formulas, *self.effects), objects)
 
     def _pattern(self, literal: Literal) -> Pattern:
         return tuple(self.position.get(arg, arg) for arg in literal.args)
@@ -192,17 +191,6 @@ def _facts(patterns: list[tuple[str, Pattern]], args: tuple[str, ...]) -> tuple[
             for name, pattern in patterns
         )
     )
-
-
-def quantified(node: object, objects: Objects) -> int:
-    """How many combinations of objects the quantifiers in formulas or effects range over."""
-    if isinstance(node, tuple):
-        return sum(quantified(each, objects) for each in node)
-    names = ("part", "parts", "premise", "conclusion", "condition", "effects")
-    inner = sum(quantified(getattr(node, name, ()), objects) for name in names)
-    if not isinstance(node, pddl.Forall | pddl.Exists | pddl.ForEach):
-        return inner
-    return prod(len(objects.of(each.types)) for each in node.variables) * (1 + inner)
 
 
 def conjunction(

@@ -1,38 +1,33 @@
-"""Cost-optimal search: blind at first, then A* with the landmark-cut heuristic as well.
+"""A* search: least cost, with the landmark-cut heuristic.
 
-Blind search takes a microsecond or less per state, A* with landmark cuts seventy; but each further
-object to move multiplies the states of blind search by five to seven. So blind search is faster on
-small tasks, A* on large ones.
+Hart, Nilsson and Raphael, "A formal basis for the heuristic determination of minimum cost paths"
+(1968). Blind search takes microseconds a state, landmark cuts take milliseconds but need far fewer
+states of a large task. So the search starts blind, and starts again where that is not enough.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Literal
 
 from galley.domain.failure import Failure
+from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import SearchBudget, SearchLimits
-from galley.planning.operators import Plan, make_plan
+from galley.planning.operators import Plan, integer_costs, make_plan
 from galley.planning.searches.breadth_first import breadth_first
-from galley.planning.searches.uniform_cost import UniformCostSearch, integer_costs
-from galley.planning.states.space import StateSpace, state_space
+from galley.planning.searches.landmark_cut import LandmarkCut
+from galley.planning.searches.relaxed import RelaxedTask
+from galley.planning.successors import StateSpace, state_space
 from galley.planning.task import Task
-
-if TYPE_CHECKING:  # imports NumPy, which most tasks don't need
-    from galley.planning.searches.landmark_cut import AStarSearch
 
 _log = logging.getLogger(__name__)
 
 Heuristic = Literal["auto", "blind", "landmark-cut"]
+Estimate = Callable[[int], int | None]  # a lower bound of the cost to go; None for a dead end
 
-_BLIND_FIRST = 1_200_000  # effort of the blind search before A* starts: half a second
-# Then both alternate, the blind search with a third of the time until it gets too large. Turns are
-# not measured in seconds, so that the search is deterministic.
-_BLIND_TURN = 60_000  # effort
-_INFORMED_TURN = 1_000  # states
-_BLIND_MAX = 16_000_000  # effort: at most half a gigabyte
+_BLIND_STATES = 200_000  # expanded before landmark cuts are tried
 
 
 def astar(
@@ -45,74 +40,89 @@ def astar(
     Args:
         task: the ground task.
         limits: when to give up.
-        heuristic: ``blind`` is uniform-cost search; ``landmark-cut`` is A* and needs Numba;
-            ``auto`` starts blind, then alternates both if Numba is installed.
-
-    Raises:
-        ImportError: ``landmark-cut`` without Numba.
+        heuristic: ``blind`` is uniform-cost search; ``auto`` starts with it and changes to
+            ``landmark-cut`` where many states are expanded.
     """
     limits = limits or SearchLimits()
     budget = SearchBudget(limits)
     space = state_space(task)
     costs, _ = integer_costs(each.cost for each in space.operators)
-    expanded = 0
-    for search, turn in _turns(space, costs, heuristic):
-        others = expanded - search.expanded
-        over = search.run(turn, budget, others)
-        expanded = others + search.expanded
+    before = 0
+    if heuristic != "landmark-cut":
+        most = _BLIND_STATES if heuristic == "auto" else None
+        found = _search(space, costs, lambda state: 0, budget, most=most)
+        if found is not None:
+            return found
+        before = _BLIND_STATES
+        _log.info("%d states expanded; starting again with landmark cuts", before)
+    landmarks = LandmarkCut(RelaxedTask(space), costs)
+    found = _search(space, costs, landmarks.estimate, budget, before, check_every=1)
+    # The explanation also needs the states behind dead ends.
+    return breadth_first(task, limits) if found is None else found
+
+
+def _search(
+    space: StateSpace,
+    costs: list[int],
+    estimate: Estimate,
+    budget: SearchBudget,
+    before: int = 0,
+    most: int | None = None,
+    check_every: int = 256,
+) -> Plan | Failure | None:
+    """A* with a heuristic that need not be consistent: states are reopened.
+
+    Args:
+        space: the states.
+        costs: integers, one for each operator of the space.
+        estimate: the heuristic.
+        budget: checks the limits.
+        before: states that were expanded on the same budget.
+        most: states to expand at most.
+        check_every: states between two checks of clock and memory.
+
+    Returns:
+        A plan; why there is none; or None where ``most`` states were expanded, or where the search
+        ended at dead ends.
+    """
+    g = {space.init: 0}
+    h: dict[int, int | None] = {space.init: estimate(space.init)}
+    parents: dict[int, int | None] = {space.init: None}
+    pushed = expanded = 0
+    queue: list[tuple[int, int, int, int]] = []  # f, h, serial number, state
+    if (least := h[space.init]) is not None:
+        queue.append((least, least, 0, space.init))
+    while queue:
+        f, to_go, _, state = queue[0]
+        if f > g[state] + to_go:
+            heappop(queue)  # outdated: reached more cheaply since
+            continue
+        if space.task.is_goal(state):
+            return make_plan(
+                space.path(state, parents),
+                expanded=before + expanded,
+                generated=len(g),
+                seconds=budget.seconds,
+            )
+        over = budget.exceeded(before + expanded, check_every)
         if over is not None:
-            return budget.failure(over, expanded=expanded, generated=search.generated)
-        if search.done:
-            if search.goal is not None:
-                plan = search.plan()
-                return make_plan(
-                    plan, expanded=expanded, generated=search.generated, seconds=budget.seconds
-                )
-            if isinstance(search, UniformCostSearch):
-                return search.explain_unsolvable()
-            # The explanation also needs the states behind dead ends.
-            return breadth_first(task, limits)
-    raise AssertionError("the turns never end")
-
-
-def _turns(
-    space: StateSpace, costs: Sequence[int], heuristic: Heuristic
-) -> Iterator[tuple[UniformCostSearch | AStarSearch, int]]:
-    """The next search to run, and for how long, in the search's own unit."""
-    if heuristic == "landmark-cut":
-        from galley.planning.searches.landmark_cut import AStarSearch
-
-        informed = AStarSearch(space, costs)
-        while True:
-            yield informed, _INFORMED_TURN
-    blind = UniformCostSearch(space, costs)
-    yield blind, _BLIND_FIRST
-    extra = _informed(space, costs) if heuristic == "auto" else None
-    while extra is None:
-        yield blind, _BLIND_TURN
-    informed = extra
-    _log.info("%d states expanded; starting A* with landmark cuts as well", blind.expanded)
-    while blind.effort < _BLIND_MAX:
-        yield informed, _INFORMED_TURN
-        yield blind, _BLIND_TURN
-    del blind
-    while True:
-        yield informed, _INFORMED_TURN
-
-
-def numba_installed() -> bool:
-    """Whether Numba, and so the landmark-cut heuristic, is available."""
-    return find_spec("numba") is not None
-
-
-def _informed(space: StateSpace, costs: Sequence[int]) -> AStarSearch | None:
-    """A* with landmark cuts, or None if Numba does not work."""
-    if not numba_installed():
+            return budget.failure(over, expanded=before + expanded, generated=len(g))
+        if expanded == most:
+            return None
+        heappop(queue)
+        expanded += 1
+        for index, after in space.successors(state):
+            cost = g[state] + costs[index]
+            if after in g and g[after] <= cost:
+                continue
+            g[after] = cost
+            parents[after] = state
+            if after not in h:
+                h[after] = estimate(after)
+            least = h[after]
+            if least is not None:
+                pushed += 1
+                heappush(queue, (cost + least, least, pushed, after))
+    if None in h.values():
         return None
-    from galley.planning.searches.landmark_cut import AStarSearch
-
-    try:
-        return AStarSearch(space, costs)
-    except ImportError as error:  # such as one built for another NumPy
-        _log.warning("continuing without landmark cuts: %s", error)
-        return None
+    return explain_exhausted(space.task, g, space.facts)

@@ -15,17 +15,17 @@ from heapq import heappop, heappush
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import SearchBudget, SearchLimits
-from galley.planning.operators import Operator, Plan, make_plan, path_to
+from galley.planning.operators import Operator, Plan, make_plan
 from galley.planning.searches.breadth_first import breadth_first
 from galley.planning.searches.relaxed import FFHeuristic, RelaxedTask
-from galley.planning.states.space import state_space
+from galley.planning.successors import state_space
 from galley.planning.task import Task
 
 _BOOST = 1000  # extra turns of the preferred open list for each progress
 _CHECK_EVERY = 1  # expansions between two checks of the limits
 _MAX_ELIMINATION = 1000  # actions of a plan, for which elimination takes well under a second
 
-_Entry = tuple[int, int, int, int, int]  # h-value, serial number, state, parent, operator
+_Entry = tuple[int, int, int, int | None]  # h-value, serial number, state, parent
 
 
 def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
@@ -42,11 +42,10 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
     # The heuristic counts actions. With costs, or costs plus one, kitchen plans become longer and
     # more expensive, and take several times as long to find.
     heuristic = FFHeuristic(RelaxedTask(space))
-    start: _Entry = (0, 0, space.init, space.init, -1)
-    open_list: list[_Entry] = [start]
+    open_list: list[_Entry] = [(0, 0, space.init, None)]
     preferred_list: list[_Entry] = []
     lead = 0  # turns that the preferred list is ahead
-    reached: dict[int, tuple[int, int]] = {}  # closed states: parent and operator
+    parents: dict[int, int | None] = {}  # of closed states
     expanded = number = 0
     dead_ends = False
     best = None
@@ -60,13 +59,12 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
         else:
             lead += 1
             entry = heappop(open_list)
-        _, _, state, parent, index = entry
-        if state in reached:
+        _, _, state, parent = entry
+        if state in parents:
             continue
-        reached[state] = parent, index
-        if space.is_goal(state):
-            steps = [space.operators[step] for step in path_to(state, reached)]
-            plan = eliminate_actions(task, steps)
+        parents[state] = parent
+        if task.is_goal(state):
+            plan = eliminate_actions(task, space.path(state, parents))
             return make_plan(plan, expanded=expanded, generated=number + 1, seconds=budget.seconds)
         relaxed_plan = heuristic.plan(state)
         if relaxed_plan is None:
@@ -79,15 +77,15 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
             best = h
             lead += _BOOST
         for index, after in space.successors(state):
-            if after not in reached:
+            if after not in parents:
                 number += 1
-                entry = (h, number, after, state, index)
+                entry = (h, number, after, state)
                 heappush(open_list, entry)
                 if index in preferred:
                     heappush(preferred_list, entry)
     if dead_ends:  # the explanation also needs the states behind them
         return breadth_first(task, limits)
-    return explain_exhausted(task, map(space.packing.decode, reached))
+    return explain_exhausted(task, parents, space.facts)
 
 
 def eliminate_actions(task: Task, plan: Sequence[Operator]) -> list[Operator]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from galley.planning.operators import Condition, bits_of
-from galley.planning.states.space import StateSpace
+from galley.planning.successors import StateSpace
 
 ALWAYS = 0  # the proposition that is always true
 AUXILIARY = -1  # owner of auxiliary operators
@@ -51,49 +51,36 @@ class RelaxedTask:
 
     def __init__(self, space: StateSpace) -> None:
         self.count = 1
-        self._packed = space.packing.facts
+        self._facts = space.facts
         self.operators: list[RelaxedOperator] = []
         self._positive: dict[int, int] = {}  # proposition of each fact that must hold somewhere
         self._negative: dict[int, int] = {}  # of each fact that must be false somewhere
         self._choices: dict[tuple[Condition, ...], int] = {}
         self.goal = self._needs(space.task.goal)
         drafts = []
-        for move in space.moves:
-            operator = space.operators[move.index]
+        for index, operator in enumerate(space.operators):
             pre = self._needs(operator.condition)
-            drafts.append((pre, operator.add, operator.delete, move.index))
+            drafts.append((pre, operator.add, operator.delete, index))
             for effect in operator.conditional:
-                if (effect.add | effect.delete) & self._packed:
+                if (effect.add | effect.delete) & self._facts:
                     both = tuple(sorted({*pre, *self._needs(effect.condition)}))
                     # Adding wins over deleting.
                     delete = effect.delete & ~operator.add
-                    drafts.append((both, effect.add, delete, move.index))
-        positive, negative = sum(self._positive), sum(self._negative)
+                    drafts.append((both, effect.add, delete, index))
+        self._needed, self._excluded = sum(self._positive), sum(self._negative)
         for pre, add, delete, owner in drafts:
-            added = [self._positive[fact] for fact in bits_of(add & positive)]
-            added += [self._negative[fact] for fact in bits_of(delete & ~add & negative)]
-            added = [each for each in added if each not in pre]
+            added = [each for each in self._made_true(add, delete & ~add) if each not in pre]
             if added:
                 self.operators.append(RelaxedOperator(pre, tuple(added), owner))
-        self._tables = tuple(
-            (each.shift, each.mask, self._table(each.facts)) for each in space.packing.variables
-        )
 
     def propositions(self, state: int) -> list[int]:
-        """The propositions true in a packed state, without disjunctions."""
-        true = [ALWAYS]
-        for shift, mask, table in self._tables:
-            true += table[state >> shift & mask]
-        return true
+        """The propositions true in a state, without disjunctions."""
+        return [ALWAYS, *self._made_true(state, ~state)]
 
-    def _table(self, facts: tuple[int, ...]) -> tuple[Propositions, ...]:
-        """The propositions that each value of a variable makes true."""
-        rows = []
-        for fact in facts:
-            row = [self._positive[fact]] if fact in self._positive else []
-            row += [self._negative[f] for f in facts if f != fact and f in self._negative]
-            rows.append(tuple(row))
-        return tuple(rows)
+    def _made_true(self, true: int, false: int) -> list[int]:
+        """The propositions that hold once some facts are true and others false."""
+        made = [self._positive[fact] for fact in bits_of(true & self._needed)]
+        return made + [self._negative[fact] for fact in bits_of(false & self._excluded)]
 
     def _needs(self, condition: Condition) -> Propositions:
         needs = [self._literal(self._positive, fact) for fact in bits_of(condition.pre)]
@@ -102,8 +89,8 @@ class RelaxedTask:
         return tuple(sorted(set(needs))) or (ALWAYS,)
 
     def _literal(self, propositions: dict[int, int], fact: int) -> int:
-        if not fact & self._packed:
-            return ALWAYS  # not in the packed states; assuming it holds is admissible
+        if not fact & self._facts:
+            return ALWAYS  # states don't have it; assuming it holds is admissible
         if fact not in propositions:
             propositions[fact] = self._new()
         return propositions[fact]

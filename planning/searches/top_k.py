@@ -1,9 +1,7 @@
 """Top-k planning: plans in order of cost.
 
-Paths from the initial state are enumerated best-first by their cost plus the exact cost to the
-goal, so nearly every path ends in a plan. Of the successors of a path only the best is in the
-queue; when it is popped, the next best is pushed (the sidetracks of Eppstein, "Finding the k
-shortest paths", 1998).
+Paths from the initial state are extended best-first by their cost plus the exact cost to the goal,
+so nearly every path ends in a plan.
 
 The costs to the goal come from an explored region that grows with the cost of the plans. States are
 expanded in order of cost. Once all states of cost below C are, the region contains every plan of
@@ -12,26 +10,23 @@ cost C or less, so the costs to the goal are exact for these plans.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from heapq import heappop, heappush
+from math import inf
 from typing import NamedTuple
 
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_before_search, explain_exhausted
 from galley.planning.limits import SearchBudget, SearchLimits
-from galley.planning.operators import Plan, make_plan
-from galley.planning.searches.uniform_cost import integer_costs
-from galley.planning.states.space import StateSpace, state_space
+from galley.planning.operators import Plan, integer_costs, make_plan
+from galley.planning.successors import StateSpace
 from galley.planning.task import Task
 
 # Costs are multiplied by this and increased by 1: of plans of equal cost the shorter comes first,
 # and no action is free.
 _SCALE = 1 << 32
-_CHECK_EVERY_PATHS = 16  # popped between two checks of the limits
-_CHECK_EVERY_STATES = 16
+_CHECK_EVERY = 64  # states or paths between two checks of the limits
 _GROWTH = 1.2  # least growth of the region before costs to the goal are computed again
-
-_Step = tuple[int, int, int]  # increase of a plan's least cost, operator, state
 
 
 class _Path(NamedTuple):
@@ -41,17 +36,13 @@ class _Path(NamedTuple):
         total: its cost plus the least cost to the goal.
         operators: indices of its operators.
         states: the states it visits, from the initial one on.
-        parent: the path without the last step.
-        steps: the steps from the end of the parent, best first.
-        place: index of its last step in ``steps``.
+        cost: its cost.
     """
 
     total: int
     operators: tuple[int, ...]
     states: tuple[int, ...]
-    parent: _Path | None
-    steps: list[_Step]
-    place: int
+    cost: int
 
 
 class PlanIterator(Iterator[Plan]):
@@ -70,7 +61,6 @@ class PlanIterator(Iterator[Plan]):
         self._loopless = loopless
         self._plans: Iterator[Plan] | None = None
         self._budget: SearchBudget | None = None
-        self._found = 0
         self._waited_since: float | None = None
 
     def __iter__(self) -> PlanIterator:
@@ -89,7 +79,6 @@ class PlanIterator(Iterator[Plan]):
             # Time spent by the caller between two plans doesn't count.
             self._budget.began += self._budget.seconds - self._waited_since
         plan = next(self._plans)
-        self._found += 1
         self._waited_since = self._budget.seconds
         return plan
 
@@ -98,24 +87,18 @@ class PlanIterator(Iterator[Plan]):
         if unsolvable is not None:
             self.complete, self.failure = True, unsolvable
             return
-        space = state_space(self._task, prune=False)
+        space = StateSpace(self._task, (1 << len(self._task.facts)) - 1)
         search = _Enumeration(space, self._loopless)
-        while True:
-            over = yield from search.plans(budget)
-            if over is None and search.region.bound is not None:
-                over = search.grow(budget)
-                if over is None:
-                    continue
-            break
-        if over is None:
-            self.complete = True
-            if not self._found:
-                states = map(space.packing.decode, search.region.cost)
-                self.failure = explain_exhausted(self._task, states, whole=True)
+        over = yield from search.plans(budget)
+        region = search.region
+        if over is not None:
+            self.failure = budget.failure(
+                over, expanded=search.expanded, generated=len(region.cost)
+            )
             return
-        self.failure = budget.failure(
-            over, expanded=search.expanded, generated=len(search.region.cost)
-        )
+        self.complete = True
+        if not region.goals:
+            self.failure = explain_exhausted(self._task, region.cost, space.facts)
 
 
 def plans(task: Task, limits: SearchLimits | None = None, *, loopless: bool = True) -> PlanIterator:
@@ -128,7 +111,7 @@ def plans(task: Task, limits: SearchLimits | None = None, *, loopless: bool = Tr
 
     Args:
         task: the ground task.
-        limits: when to give up. Expanded states and popped paths count as nodes; time spent by
+        limits: when to give up. Expanded states and extended paths count as nodes; time spent by
             the caller between two plans doesn't count.
         loopless: leave out plans that visit a state twice. Otherwise there may be infinitely many.
     """
@@ -136,130 +119,95 @@ def plans(task: Task, limits: SearchLimits | None = None, *, loopless: bool = Tr
 
 
 class _Enumeration:
-    """Enumerates the plans within a region in order of cost."""
+    """Enumerates plans in order of cost."""
 
     def __init__(self, space: StateSpace, loopless: bool) -> None:
         self.space = space
         self.loopless = loopless
-        costs, _ = integer_costs(each.cost for each in space.operators)
-        self.region = ExploredRegion(space, [each * _SCALE + 1 for each in costs])
-        self.popped = 0  # paths
+        self.region = _ExploredRegion(space)
+        self.extended = 0  # paths
         self._queue: list[_Path] = []
-        self._started = False
-        self._parked: list[_Path] = []  # paths with further steps beyond the region's bound
-        self._steps: dict[int, list[_Step]] = {}
+        self._extended: list[_Path] = []  # those that may have steps beyond the region's bound
+        self._steps: dict[int, list[tuple[int, int]]] = {}
 
     @property
     def expanded(self) -> int:
         """Nodes that count towards the limit."""
-        return self.region.expanded + self.popped
-
-    def grow(self, budget: SearchBudget) -> str | None:
-        """Enlarges the region, and queues the parked paths that are now within its bound."""
-        old_bound = self.region.bound  # all paths up to it have been popped
-        over = self.region.grow(budget, self.popped)
-        if over is not None:
-            return over
-        self._steps.clear()
-        init = self.space.init
-        if not self._started and init in self.region.to_go:
-            self._started = True
-            heappush(self._queue, _Path(self.region.to_go[init], (), (init,), None, [], 0))
-        parked, self._parked = self._parked, []
-        for path in parked:
-            self._push_next(path, self._steps_from(path.states[-1]), 0, old_bound)
-        return None
+        return self.region.expanded + self.extended
 
     def plans(self, budget: SearchBudget) -> Generator[Plan, None, str | None]:
-        """Yields the remaining plans within the region; returns the limit reached, if any."""
-        to_go, operators = self.region.to_go, self.space.operators
-        while self._queue:
-            over = budget.exceeded(self.expanded, _CHECK_EVERY_PATHS)
+        """Yields all plans; returns the limit reached, if any."""
+        region, operators, init = self.region, self.space.operators, self.space.init
+        while region.bound is not None:
+            old_bound = region.bound  # all paths of a total up to it have been extended
+            over = region.grow(budget, self.extended)
             if over is not None:
                 return over
-            path = heappop(self._queue)
-            self.popped += 1
-            if path.parent is not None:
-                self._push_next(path.parent, path.steps, path.place + 1)
-            state = path.states[-1]
-            self._push_next(path, self._steps_from(state), 0)
-            if not to_go[state]:
-                yield make_plan(
-                    [operators[index] for index in path.operators],
-                    expanded=self.expanded,
-                    generated=len(self.region.cost),
-                    seconds=budget.seconds,
-                )
+            if not self._extended and init in region.to_go:
+                heappush(self._queue, _Path(region.to_go[init], (), (init,), 0))
+            again, self._extended = self._extended, []
+            for path in again:
+                self._extend(path, old_bound)
+            while self._queue:
+                over = budget.exceeded(self.expanded, _CHECK_EVERY)
+                if over is not None:
+                    return over
+                path = heappop(self._queue)
+                self.extended += 1
+                self._extend(path)
+                if not region.to_go[path.states[-1]]:
+                    yield make_plan(
+                        [operators[index] for index in path.operators],
+                        expanded=self.expanded,
+                        generated=len(region.cost),
+                        seconds=budget.seconds,
+                    )
         return None
 
-    def _push_next(
-        self, path: _Path, steps: list[_Step], place: int, above: int | None = None
-    ) -> None:
-        """Pushes ``path`` extended by its best admissible step, or parks it.
-
-        Args:
-            path: the path.
-            steps: the steps from its end, by cost.
-            place: index of the first step to consider.
-            above: total that the extended path must exceed.
-        """
-        total, _, visited, _, _, _ = path
-        bound = self.region.bound
-        for i in range(place, len(steps)):
-            more, index, state = steps[i]
-            reached = total + more
-            if bound is not None and reached > bound:
-                break
-            if self.loopless and state in visited:
+    def _extend(self, path: _Path, above: int = -1) -> None:
+        """Queues ``path`` extended by each step, if the total exceeds ``above``."""
+        _, indices, visited, cost = path
+        to_go, costs, bound = self.region.to_go, self.region.costs, self.region.bound
+        state = visited[-1]
+        if state not in self._steps:
+            self._steps[state] = self.space.successors(state)
+        for index, after in self._steps[state]:
+            if after not in to_go or (self.loopless and after in visited):
                 continue
-            if above is not None and reached <= above:
-                continue
-            new = _Path(reached, (*path.operators, index), (*visited, state), path, steps, i)
-            heappush(self._queue, new)
-            return
+            spent = cost + costs[index]
+            total = spent + to_go[after]
+            if total > above and (bound is None or total <= bound):
+                new = _Path(total, (*indices, index), (*visited, after), spent)
+                heappush(self._queue, new)
         if bound is not None:
-            self._parked.append(path)
-
-    def _steps_from(self, state: int) -> list[_Step]:
-        """The steps from ``state`` that may lead to a goal, best first."""
-        steps = self._steps.get(state)
-        if steps is None:
-            to_go, costs = self.region.to_go, self.region.costs
-            here = to_go[state]
-            steps = [
-                (costs[index] + to_go[after] - here, index, after)
-                for index, after in self.space.successors(state)
-                if after in to_go
-            ]
-            steps.sort()
-            self._steps[state] = steps
-        return steps
+            self._extended.append(path)
 
 
-class ExploredRegion:
+class _ExploredRegion:
     """The explored part of a state space, which grows on demand.
 
     Attributes:
         bound: the region contains every plan of this cost or less; None once it is the whole space.
         expanded: states expanded so far.
+        costs: positive integers, one for each operator of the space.
         cost: the least known cost of each generated state.
+        goals: the goal states among them.
         to_go: the least cost to a goal, for states on plans of cost ``bound`` or less.
     """
 
-    def __init__(self, space: StateSpace, costs: Sequence[int]) -> None:
-        """``costs`` are positive integers, one for each operator of the space."""
-        self.space = space
-        self.costs = costs
-        self.bound: int | None = 0
+    def __init__(self, space: StateSpace) -> None:
+        costs, _ = integer_costs(each.cost for each in space.operators)
+        self.costs = [each * _SCALE + 1 for each in costs]
+        self.bound: int | None = -1
         self.expanded = 0
         self.cost = {space.init: 0}
+        self.goals = {space.init} if space.task.is_goal(space.init) else set()
         self.to_go: dict[int, int] = {}
+        self._space = space
+        self._least = 0 if self.goals else inf  # cost of the cheapest plan
         # Predecessors of each state: state, operator, state, operator, ...
         self._predecessors: dict[int, list[int]] = {space.init: []}
-        self._goals = [space.init] if space.is_goal(space.init) else []
-        self._has_plan = False
-        self._buckets = {0: [space.init]}
-        self._order = [0]  # heap of the keys of ``_buckets``
+        self._queue = [(0, space.init)]  # cost, state
 
     def grow(self, budget: SearchBudget, others: int) -> str | None:
         """Raises ``bound`` until the region contains a plan, if there is one.
@@ -271,82 +219,50 @@ class ExploredRegion:
         Returns:
             The limit that was reached, if any.
         """
+        assert self.bound is not None
         enough = self.expanded * _GROWTH + 1
-        while self._order:
-            level = self._order[0]
-            if self.expanded >= enough and self._holds_plan(level):
+        known, goals, predecessors = self.cost, self.goals, self._predecessors
+        while self._queue:
+            cost, state = self._queue[0]
+            if cost > self.bound and cost >= self._least and self.expanded >= enough:
                 break
-            over = self._expand(level, budget, others)
+            over = budget.exceeded(self.expanded + others, _CHECK_EVERY)
             if over is not None:
                 return over
-            heappop(self._order)
-        self.bound = self._order[0] if self._order else None
-        self._measure()
-        return None
-
-    def _holds_plan(self, bound: int) -> bool:
-        """Whether there is a plan of cost ``bound`` or less."""
-        if not self._has_plan:
-            self._has_plan = any(self.cost[each] <= bound for each in self._goals)
-        return self._has_plan
-
-    def _expand(self, level: int, budget: SearchBudget, others: int) -> str | None:
-        """Expands the states of cost ``level``."""
-        cost, predecessors, buckets = self.cost, self._predecessors, self._buckets
-        successors, is_goal = self.space.successors, self.space.is_goal
-        costs = self.costs
-        bucket = buckets[level]
-        while bucket:
-            over = budget.exceeded(self.expanded + others, _CHECK_EVERY_STATES)
-            if over is not None:
-                return over
-            state = bucket.pop()
-            if cost[state] != level:
+            heappop(self._queue)
+            if cost > known[state]:
                 continue  # outdated: reached more cheaply since
             self.expanded += 1
-            for index, after in successors(state):
-                reached = level + costs[index]
-                known = cost.get(after)
-                if known is None:
-                    predecessors[after] = [state, index]
-                    if is_goal(after):
-                        self._goals.append(after)
-                else:
+            for index, after in self._space.successors(state):
+                reached = cost + self.costs[index]
+                if after in known:
                     predecessors[after] += (state, index)
-                    if known <= reached:
+                    if reached >= known[after]:
                         continue
-                cost[after] = reached
-                waiting = buckets.get(reached)
-                if waiting is None:
-                    buckets[reached] = [after]
-                    heappush(self._order, reached)
                 else:
-                    waiting.append(after)
-        del buckets[level]
+                    predecessors[after] = [state, index]
+                    if self._space.task.is_goal(after):
+                        goals.add(after)
+                known[after] = reached
+                heappush(self._queue, (reached, after))
+                if after in goals:
+                    self._least = min(self._least, reached)
+        self.bound = self._queue[0][0] if self._queue else None
+        self._measure()
         return None
 
     def _measure(self) -> None:
         """Recomputes ``to_go`` by Dijkstra's algorithm, backwards from the goal states."""
-        cost, costs, bound = self.cost, self.costs, self.bound
-        to_go: dict[int, int] = {}
-        tentative: dict[int, int] = {}
-        queue: list[tuple[int, int]] = []
-        for state in self._goals:
-            if bound is None or cost[state] <= bound:
-                tentative[state] = 0
-                queue.append((0, state))
+        bound = inf if self.bound is None else self.bound
+        self.to_go = {}
+        queue = [(0, state) for state in sorted(self.goals) if self.cost[state] <= bound]
         while queue:
             left, state = heappop(queue)
-            if state in to_go:
+            if state in self.to_go:
                 continue
-            to_go[state] = left
+            self.to_go[state] = left
             pairs = iter(self._predecessors[state])
             for earlier, index in zip(pairs, pairs, strict=True):
-                further = left + costs[index]
-                if bound is not None and cost[earlier] + further > bound:
-                    continue
-                known = tentative.get(earlier)
-                if known is None or further < known:
-                    tentative[earlier] = further
+                further = left + self.costs[index]
+                if earlier not in self.to_go and self.cost[earlier] + further <= bound:
                     heappush(queue, (further, earlier))
-        self.to_go = to_go

@@ -1,18 +1,15 @@
-"""Grounding that would not end is refused at once, by the name of what is too large."""
+"""Grounding that would not end is refused by the name of what is too large."""
 
 import os
-from itertools import pairwise, product
-from time import process_time
+from itertools import pairwise
 
 import pytest
 
 from galley.domain.failure import FailureKind
-from galley.domain.pddl.formula import Fact
-from galley.planning import LimitReached, SearchLimits, ground, search
-from galley.planning.grounding.forecast import Forecast
+from galley.planning import LimitReached, SearchLimits, ground, limits, search
 from galley.planning.limits import resident_mib
-from galley.tests.planning.random_tasks import make
 
+MOST = 50_000
 ITEMS = [f"o{i}" for i in range(60)]
 DOMAIN = """(define (domain d) (:requirements :adl) (:predicates (p ?x) (q ?x ?y) (r) (s ?x))
  (:action step :parameters (?x ?y) :precondition (and (p ?x) (q ?x ?y)) :effect (p ?y))
@@ -31,40 +28,30 @@ HERE = "(q ?a ?z) (q ?b ?z) (q ?c ?z) (q ?d ?z) (q ?e ?z)"
 TWO = " ".join(f"(q {each} o{i % 2})" for i, each in enumerate(ITEMS))
 
 
+@pytest.fixture(autouse=True)
+def fewer_combinations(monkeypatch):
+    """As many as an action that is too large makes in a moment."""
+    monkeypatch.setattr(limits, "_MAX_COMBINATIONS", MOST)
+
+
 @pytest.mark.parametrize(
-    ("action", "most", "more"),
+    ("action", "more"),
     [
-        (f"(?a ?b ?c ?d ?e) :precondition (and {ALL}) :effect (s ?e)", 60**5, {}),
-        ("(?a ?b ?c ?d ?e) :precondition (not (p ?a)) :effect (s ?e)", 60**5, {}),
+        (f"(?a ?b ?c ?d ?e) :precondition (and {ALL}) :effect (s ?e)", {}),
+        ("(?a ?b ?c ?d ?e) :precondition (not (p ?a)) :effect (s ?e)", {}),
         # It reaches itself what it takes.
-        (f"(?a ?b ?c ?d ?e ?f) :precondition (and {ALL} (q ?e ?f)) :effect (p ?f)", 60**5, {}),
-        (
-            f"(?a ?b ?c ?d ?e ?z) :precondition (and {HERE}) :effect (s ?e)",
-            2 * 30**5,
-            {"init": TWO},
-        ),
-        (
-            "(?a) :precondition (forall (?b ?c ?d ?e) (or (p ?b) (q ?c ?e))) :effect (s ?a)",
-            60**5,
-            {},
-        ),
-        ("(?a) :effect (forall (?b ?c ?d ?e) (when (p ?b) (q ?c ?d)))", 60**5, {}),
-        (
-            "(?a ?b) :precondition (and (p ?a) (p ?b) (exists (?c ?d ?e) (q ?c ?d))) :effect (r)",
-            60**5,
-            {},
-        ),
+        (f"(?a ?b ?c ?d ?e ?f) :precondition (and {ALL} (q ?e ?f)) :effect (p ?f)", {}),
+        (f"(?a ?b ?c ?d ?e ?z) :precondition (and {HERE}) :effect (s ?e)", {"init": TWO}),
+        ("(?a) :precondition (forall (?b ?c ?d ?e) (or (p ?b) (q ?c ?e))) :effect (s ?a)", {}),
+        ("(?a) :effect (forall (?b ?c ?d ?e) (when (p ?b) (q ?c ?d)))", {}),
+        ("(?a ?b) :precondition (and (p ?a) (p ?b) (exists (?c ?d) (q ?c ?d))) :effect (r)", {}),
     ],
 )
-def test_an_action_that_is_too_large_is_named_at_once(action, most, more, pddl):
-    began = process_time()
-    with pytest.raises(LimitReached, match=r"action 'large' has [0-9,]+ or more") as caught:
+def test_an_action_that_is_too_large_is_named(action, more, pddl):
+    with pytest.raises(LimitReached, match=r"most of them of action 'large'; give") as caught:
         ground(*pddl(*texts(action, **more)))
-    assert process_time() - began < 2.5
     assert caught.value.failure.kind is FailureKind.BUDGET
-    numbers = caught.value.failure.numbers
-    assert numbers["combinations"] < 200_000
-    assert 5_000_000 < numbers["foreseen"] <= 1.1 * most
+    assert MOST <= caught.value.failure.numbers["combinations"] < MOST + 5000
 
 
 def test_many_parameters_are_no_fault_if_few_combinations_are_reached(pddl):
@@ -84,15 +71,14 @@ def test_many_parameters_are_no_fault_if_few_combinations_are_reached(pddl):
         "(exists (?x ?y ?z ?u) (and (q ?x ?y) (p ?u) (r)))",
     ],
 )
-def test_a_goal_with_too_many_instances_is_named_at_once(goal, pddl):
-    began = process_time()
-    with pytest.raises(LimitReached, match=r"the goal has [0-9,]+ or more"):
+def test_a_goal_with_too_many_instances_is_named(goal, pddl):
+    with pytest.raises(LimitReached, match=r"most of them of the goal; give"):
         ground(*pddl(*texts("(?a) :effect (r)", goal)))
-    assert process_time() - began < 2.5
 
 
 @pytest.mark.parametrize("limit", [{"seconds": 0.3}, {"memory_mib": 1}])
-def test_grounding_ends_at_a_limit(limit, pddl):
+def test_grounding_ends_at_a_limit(limit, pddl, monkeypatch):
+    monkeypatch.undo()
     task = pddl(*texts("(?a ?b ?c) :precondition (and (p ?a) (p ?b) (p ?c)) :effect (s ?a)"))
     with pytest.raises(LimitReached, match=r"grounding stopped at the (time|memory) limit"):
         ground(*task, SearchLimits(**limit))
@@ -108,26 +94,3 @@ def test_why_a_goal_is_unreachable_is_told_though_with_a_remedy_too_much_is_reac
     never = search(ground(*pddl(*texts(action, init=CHAIN.removeprefix("(p o0)")))))
     assert never.kind is FailureKind.CONTRADICTION
     assert "(p o0)" in never.certificate["never"]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_forecast_counts_what_trying_all_bindings_counts(seed, pddl):
-    made = make(seed)
-    fixpoint = ground(*pddl(made.domain_text, made.problem_text)).fixpoint
-    for schema in fixpoint.schemas.values():
-        conditions = dict.fromkeys(schema.positive)
-        variables = sorted({i for _, pattern in conditions for i in pattern if isinstance(i, int)})
-        tried = (
-            dict(zip(variables, objects, strict=True))
-            for objects in product(*(schema.candidates[i] for i in variables))
-        )
-        whole = sum(
-            all(
-                Fact(p, tuple(b.get(i, i) for i in args)) in fixpoint.true for p, args in conditions
-            )
-            for b in tried
-        )
-        unbound = [None] * len(schema.candidates)
-        matches = fixpoint._matches
-        assert Forecast(schema, matches, 10**9).count(list(conditions), unbound) == whole
-        assert Forecast(schema, matches, 3).count(list(conditions), unbound) <= whole

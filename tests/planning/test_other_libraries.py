@@ -144,13 +144,12 @@ def test_pddlgyms_make_knows_the_kitchen(name):
     assert len(env.unwrapped.problems) == 2
 
 
-@pytest.mark.parametrize("options", [{}, {"operators_as_actions": True}], ids=str)
 @pytest.mark.parametrize(("name", "goal"), [("kitchen", "task"), ("drawers", "put_away")])
-def test_laid_out_files_suit_its_environment(name, goal, options, tmp_path):
+def test_laid_out_files_suit_its_environment(name, goal, tmp_path):
     core = pytest.importorskip("pddlgym.core")
     from galley.planning.pddlgym import lay_out
 
-    env = core.PDDLEnv(*map(str, lay_out(tmp_path, name, **options)), **options)
+    env = core.PDDLEnv(*map(str, lay_out(tmp_path, name)), operators_as_actions=True)
     env.fix_problem_index(1)
     state, _ = env.reset()
     objects = {each.name: each for each in state.objects}

@@ -139,7 +139,7 @@ def test_pddlgym_agrees_with_every_plan(tmp_path_factory, seed):
 
 @given(st.lists(st.frozensets(st.integers(0, 6), min_size=1), max_size=8))
 def test_smallest_conflict_against_all_subsets(violations):
-    found, smallest = smallest_conflict(violations)
+    found, smallest = smallest_conflict(violations, 7)
     assert smallest
     assert all(not each.isdisjoint(found) for each in violations)
     for size in range(len(found)):
@@ -148,10 +148,10 @@ def test_smallest_conflict_against_all_subsets(violations):
 
 
 def test_conflict_too_large_to_minimise_is_still_irreducible():
-    # Twenty of forty items fit: every set of twenty-one is a smallest conflict.
+    # Each state violates ten of forty goals; about fifteen are needed to have one of each ten.
     rng = random.Random(0)
-    violations = {frozenset(rng.sample(range(40), 20)) for _ in range(500)}
-    found, smallest = smallest_conflict(violations)
+    violations = {frozenset(rng.sample(range(40), 10)) for _ in range(500)}
+    found, smallest = smallest_conflict(violations, 40)
     assert not smallest
     assert all(not each.isdisjoint(found) for each in violations)
     for wish in found:

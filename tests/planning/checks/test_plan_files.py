@@ -3,6 +3,7 @@
 import pytest
 
 from galley.cli import main
+from galley.domain.errors import BadInput
 from galley.domain.shipped import KITCHEN
 from galley.planning import GroundAction, read_plan
 from galley.planning.operators import cost_text
@@ -30,6 +31,31 @@ FORMS = {
 def test_plans_of_other_planners_are_read(form, tmp_path):
     (tmp_path / "plan").write_text(FORMS[form])
     assert read_plan(tmp_path / "plan") == ACTIONS
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "what"),
+    [
+        ("(a b)\npick", 2, 1, "expected an action"),
+        ("(a b)\n  ()", 2, 3, "needs a name"),
+        ("(a ?x)", 1, 4, "a variable can't stand here"),
+        ("(a (b))", 1, 4, "expected an object"),
+        ("(a b)\n(c d", 2, 1, "never closed"),
+        ("(a b))", 1, 6, "closes nothing"),
+    ],
+)
+def test_plan_file_faults(tmp_path, text, line, column, what):
+    (tmp_path / "plan.txt").write_text(text)
+    with pytest.raises(BadInput) as caught:
+        read_plan(tmp_path / "plan.txt")
+    (fault,) = caught.value.errors
+    assert (fault.line, fault.column) == (line, column)
+    assert what in fault.what
+
+
+def test_empty_plan_file(tmp_path):
+    (tmp_path / "plan.txt").write_text("; nothing to do\n")
+    assert read_plan(tmp_path / "plan.txt") == ()
 
 
 @pytest.mark.parametrize(

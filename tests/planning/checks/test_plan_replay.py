@@ -1,7 +1,6 @@
-"""Replay in PDDLGym, and the syntax of plan files."""
+"""Replay in PDDLGym."""
 
 import random
-import subprocess
 import sys
 import tempfile
 from dataclasses import replace
@@ -9,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.shipped import KITCHEN
 from galley.planning.checks.gym_replay import ReplayStatus, replay
@@ -106,35 +104,32 @@ def pddl(action, goal="(q o)", init="(p o)"):
 
 
 HEAD = "(:action a :parameters (?x - t) :precondition"
-UNREADABLE = {
-    "shared type": ("(:action a :parameters (?x ?y - t) :precondition (p ?x) :effect (q ?x))", ""),
-    "no precondition": ("(:action a :parameters (?x - t) :effect (q ?x))", ""),
-    "dashed variable": (
+UNREADABLE = [
+    ("(:action a :parameters (?x ?y - t) :precondition (p ?x) :effect (q ?x))", ""),
+    ("(:action a :parameters (?x - t) :effect (q ?x))", ""),
+    (
         "(:action a :parameters (?x-1 - t) :precondition (p ?x-1) :effect (q ?x-1))",
-        "the dash in '?x-1' in action 'a'",
+        "the dash in a variable in action 'a'",
     ),
-    "either": (
+    (
         "(:action a :parameters (?x - (either s t)) :precondition (p ?x) :effect (q ?x))",
         "'either' in action 'a'",
     ),
-    "or": (f"{HEAD} (or (p ?x) (q ?x)) :effect (q ?x))", "a disjunction in action 'a'"),
-    "imply": (f"{HEAD} (imply (q ?x) (p ?x)) :effect (q ?x))", "an implication in action 'a'"),
-    "not": (f"{HEAD} (not (and (q ?x) (p ?x))) :effect (q ?x))", "a negated formula in action"),
-    "exists": (f"{HEAD} (exists (?y - t) (p ?y)) :effect (q ?x))", "'exists' in action 'a'"),
-    "forall": (f"{HEAD} (forall (?y - s) (p ?y)) :effect (q ?x))", "'forall' in action 'a'"),
-    "when": (f"{HEAD} (p ?x) :effect (when (p ?x) (q ?x)))", "a conditional effect in action"),
-    "for each": (f"{HEAD} (p ?x) :effect (forall (?y - t) (q ?y)))", "a universal effect in"),
-    "cost": (f"{HEAD} (p ?x) :effect (and (q ?x) (increase (total-cost) 2)))", "action costs in"),
-    "repeated": (
-        f"{HEAD} (not (r ?x ?x)) :effect (q ?x))",
-        "the repeated argument in precondition",
-    ),
-    "constants": (f"{HEAD} (not (p c)) :effect (q ?x))", "(not (p c)), about constants alone, of"),
-    "nested": (f"{HEAD} (and (and (p ?x))) :effect (q ?x))", "the nested condition of action 'a'"),
-}
+    (f"{HEAD} (or (p ?x) (q ?x)) :effect (q ?x))", "'or' in action 'a'"),
+    (f"{HEAD} (imply (q ?x) (p ?x)) :effect (q ?x))", "'imply' in action 'a'"),
+    (f"{HEAD} (not (and (q ?x) (p ?x))) :effect (q ?x))", "'not' in action 'a'"),
+    (f"{HEAD} (exists (?y - t) (p ?y)) :effect (q ?x))", "'exists' in action 'a'"),
+    (f"{HEAD} (forall (?y - s) (p ?y)) :effect (q ?x))", "'forall' in action 'a'"),
+    (f"{HEAD} (p ?x) :effect (when (p ?x) (q ?x)))", "'when' in action 'a'"),
+    (f"{HEAD} (p ?x) :effect (forall (?y - t) (q ?y)))", "'forall' in action 'a'"),
+    (f"{HEAD} (p ?x) :effect (and (q ?x) (increase (total-cost) 2)))", "action costs in"),
+    (f"{HEAD} (not (r ?x ?x)) :effect (q ?x))", "the repeated argument in precondition"),
+    (f"{HEAD} (not (p c)) :effect (q ?x))", "(not (p c)), about constants alone, in"),
+    (f"{HEAD} (and (and (p ?x))) :effect (q ?x))", "the nested condition of action 'a'"),
+]
 
 
-@pytest.mark.parametrize(("action", "words"), UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize(("action", "words"), UNREADABLE)
 def test_beyond_pddlgym_is_said_in_one_line(tmp_path, action, words, capfd):
     domain, problem = both(tmp_path, *pddl(action))
     schema = domain.actions[0]
@@ -143,7 +138,7 @@ def test_beyond_pddlgym_is_said_in_one_line(tmp_path, action, words, capfd):
     outcome = replay(domain, problem, plan)
     assert outcome.status is ReplayStatus.UNREADABLE
     assert words in outcome.message
-    assert outcome.message.startswith(("PDDLGym can't", "PDDLGym asks SWI-Prolog"))
+    assert outcome.message.startswith("PDDLGym can't")
     assert "\n" not in outcome.message
     assert capfd.readouterr() == ("", "")
 
@@ -152,7 +147,7 @@ def test_beyond_pddlgym_is_said_in_one_line(tmp_path, action, words, capfd):
     ("problem", "words"),
     [
         ({"goal": "(exists (?y - t) (q ?y))"}, "'exists' in the goal"),
-        ({"goal": "(or (q o) (q c))"}, "a disjunction in the goal"),
+        ({"goal": "(or (q o) (q c))"}, "'or' in the goal"),
         ({"init": "(p o) (not (q c))"}, "PDDLGym takes a negated fact of :init for one that holds"),
     ],
 )
@@ -274,53 +269,10 @@ def test_replay_is_silent_and_leaves_nothing(tmp_path):
     assert set(Path(tempfile.gettempdir()).glob("galley-replay-*")) == before
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column", "what"),
-    [
-        ("(a b)\npick", 2, 1, "expected an action"),
-        ("(a b)\n  ()", 2, 3, "needs a name"),
-        ("(a ?x)", 1, 4, "a variable can't stand here"),
-        ("(a (b))", 1, 4, "expected an object"),
-        ("(a b)\n(c d", 2, 1, "never closed"),
-        ("(a b))", 1, 6, "closes nothing"),
-    ],
-)
-def test_plan_file_faults(tmp_path, text, line, column, what):
-    (tmp_path / "plan.txt").write_text(text)
-    with pytest.raises(BadInput) as caught:
-        read_plan(tmp_path / "plan.txt")
-    (fault,) = caught.value.errors
-    assert (fault.line, fault.column) == (line, column)
-    assert what in fault.what
-
-
-def test_empty_plan_file(tmp_path):
-    (tmp_path / "plan.txt").write_text("; nothing to do\n")
-    assert read_plan(tmp_path / "plan.txt") == ()
-
-
-def test_a_replay_imports_the_engine_and_leaves_the_package_to_others():
-    """In a process of its own: nothing that draws, and ``import pddlgym`` is complete later."""
-    code = """
-import sys
-from galley.domain.pddl.reader import read_domain, read_problem
-from galley.domain.shipped import KITCHEN
-from galley.planning.checks.gym_replay import ReplayStatus, replay
-domain = read_domain(KITCHEN / "kitchen.pddl")
-problem = read_problem(KITCHEN / "task.pddl", domain)
-assert replay(domain, problem, ()).status is ReplayStatus.AGREES
-assert not {"matplotlib", "networkx", "skimage", "pddlgym"} & set(sys.modules), sys.modules
-import pddlgym
-assert pddlgym.core.PDDLEnv and pddlgym.make
-assert replay(domain, problem, ()).status is ReplayStatus.AGREES
-"""
-    pytest.importorskip("pddlgym")
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_without_pddlgym_the_replay_says_that_it_is_missing(monkeypatch):
     """As on Python 3.12 and later, where its Pillow has no wheels."""
-    monkeypatch.setitem(sys.modules, "pddlgym", None)
+    for name in ("pddlgym", "pddlgym.core"):
+        monkeypatch.setitem(sys.modules, name, None)
     domain = read_domain(KITCHEN / "kitchen.pddl")
     problem = read_problem(KITCHEN / "task.pddl", domain)
     outcome = replay(domain, problem, ())

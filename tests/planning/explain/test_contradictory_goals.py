@@ -13,7 +13,7 @@ from galley.domain.failure import FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.planning import SearchLimits, ground, plans, search
 from galley.planning.explain.conflicts import explain_contradiction
-from galley.planning.states.mutex import mutex_groups
+from galley.planning.explain.mutex import mutex_groups
 from galley.tests.planning.reference import Reference, action, facts_of
 
 KITCHEN = Path(str(files("galley.domain").joinpath("kitchen"))) / "kitchen.pddl"

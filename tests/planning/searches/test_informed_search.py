@@ -11,21 +11,17 @@ import pytest
 import galley.domain
 from galley.domain.failure import Failure, FailureKind
 from galley.planning import Plan, SearchLimits
-from galley.planning.limits import SearchBudget
-from galley.planning.searches.astar import astar, numba_installed
+from galley.planning.operators import integer_costs
+from galley.planning.searches.astar import astar
 from galley.planning.searches.greedy import eliminate_actions, greedy
-from galley.planning.searches.landmark_cut import AStarSearch, LandmarkCutHeuristic
+from galley.planning.searches.landmark_cut import LandmarkCut
 from galley.planning.searches.relaxed import FFHeuristic, RelaxedTask
-from galley.planning.searches.uniform_cost import UniformCostSearch, integer_costs
-from galley.planning.states.space import state_space
+from galley.planning.successors import state_space
 from galley.planning.task import ground
 from galley.tests.planning.random_tasks import ADL, STRIPS, make, task_of
 from galley.tests.planning.reference import Reference, mask_of
 
-needs_numba = pytest.mark.skipif(not numba_installed(), reason="needs numba")
 ASTAR = import_module("galley.planning.searches.astar")
-INFORMED = import_module("galley.planning.searches.landmark_cut")
-UNIFORM_COST = import_module("galley.planning.searches.uniform_cost")
 SEEDS = range(120)
 CONDITIONAL = replace(ADL, quantified=False, either=False, hierarchy=False)
 
@@ -68,10 +64,9 @@ def check(found, reference):
     return True
 
 
-@pytest.mark.parametrize(
-    "heuristic", ["auto", "blind", pytest.param("landmark-cut", marks=needs_numba)]
-)
-def test_astar_is_optimal(heuristic):
+@pytest.mark.parametrize("heuristic", ["auto", "blind", "landmark-cut"])
+def test_astar_is_optimal(heuristic, monkeypatch):
+    monkeypatch.setattr(ASTAR, "_BLIND_STATES", 4)  # of "auto"
     solved = 0
     for seed in SEEDS:
         task, reference = case(seed)
@@ -100,76 +95,39 @@ def test_greedy_finds_plans():
     assert solved > 40
 
 
-def test_uniform_cost_in_arrays_is_the_same(monkeypatch):
-    def solve(task):
-        return astar(task, heuristic="blind")
-
-    plain = [solve(case(seed)[0]) for seed in SEEDS]
-    monkeypatch.setattr(UNIFORM_COST, "_LARGE", 1)
-    for seed, before in zip(SEEDS, plain, strict=True):
-        found = solve(case(seed)[0])
-        assert type(found) is type(before)
-        if check(found, case(seed)[1]):
-            assert found.cost == before.cost
-
-
-@needs_numba
-def test_turns_reach_the_same_optimum(monkeypatch):
-    monkeypatch.setattr(ASTAR, "_BLIND_FIRST", 4)
-    monkeypatch.setattr(ASTAR, "_BLIND_TURN", 4)
-    monkeypatch.setattr(ASTAR, "_INFORMED_TURN", 1)
-    monkeypatch.setattr(ASTAR, "_BLIND_MAX", 40)
-    for seed in SEEDS:
-        task, reference = case(seed)
-        found = astar(task)
-        if check(found, reference):
-            assert found.cost == pytest.approx(reference.cheapest())
-
-
-@pytest.mark.parametrize("trouble", ["missing", "broken"])
-def test_without_numba_it_stays_blind(monkeypatch, trouble, caplog):
-    def broken(*_):
-        raise ImportError("Numba needs another NumPy")
-
-    if trouble == "missing":
-        monkeypatch.setattr(ASTAR, "numba_installed", lambda: False)
-    else:
-        monkeypatch.setattr(ASTAR, "numba_installed", lambda: True)
-        monkeypatch.setattr(INFORMED, "AStarSearch", broken)
-    monkeypatch.setattr(ASTAR, "_BLIND_FIRST", 4)
-    for seed in SEEDS[:20]:
-        task, reference = case(seed)
-        check(astar(task), reference)
-    assert ("another NumPy" in caplog.text) == (trouble == "broken")
-
-
 # --- heuristics ----------------------------------------------------------------------------------
 
 
-def packed_states(task, reference, space):
+def states(task, reference):
+    """Each reachable state, and its relevant facts as a mask."""
+    relevant = state_space(task).facts
     for state in reference.edges:
-        yield state, space.packing.encode(mask_of(task, state))
+        yield state, mask_of(task, state) & relevant
 
 
-@needs_numba
+def landmark_cut(task):
+    """The heuristic, and the scale of its estimates."""
+    space = state_space(task)
+    costs, scale = integer_costs(each.cost for each in space.operators)
+    return LandmarkCut(RelaxedTask(space), costs).estimate, scale
+
+
 def test_landmark_cut_never_overestimates():
-    informative = states = 0
+    informative = number = 0
     for seed in SEEDS:
         task, reference = case(seed)
-        space = state_space(task)
-        costs, scale = integer_costs(each.cost for each in space.operators)
-        heuristic = LandmarkCutHeuristic(RelaxedTask(space), costs)
-        for state, packed in packed_states(task, reference, space):
-            estimate = heuristic.estimate(packed)
+        estimate_of, scale = landmark_cut(task)
+        for state, mask in states(task, reference):
+            estimate = estimate_of(mask)
             left = reference.to_go.get(state)
             if left is None:
                 continue
             assert estimate is not None, f"{seed}: a dead end that is none"
             assert estimate <= left * scale + 1e-6, seed
             assert estimate == 0 or not reference.is_goal(state)
-            states += 1
+            number += 1
             informative += estimate == left * scale
-    assert informative > 0.5 * states > 500
+    assert informative > 0.5 * number > 500
 
 
 GRIPPER = """(define (domain gripper) (:requirements :strips :action-costs)
@@ -188,21 +146,17 @@ BALLS = """(define (problem p) (:domain gripper) (:objects l m r b c d x y)
   (:goal (and (at b r) (at c m) (at d l))) (:metric minimize (total-cost)))"""
 
 
-@needs_numba
 @pytest.mark.parametrize("make_task", [lambda: task_of(GRIPPER, BALLS), lambda: ground_kitchen(2)])
 def test_landmark_cut_among_many_ways(make_task):
     # Here, unlike in most random tasks, cuts begin behind facts dearer than the goal's cheapest.
     task = make_task()
     reference = Reference(task.domain, task.problem)
-    space = state_space(task)
-    costs, _ = integer_costs(each.cost for each in space.operators)
-    heuristic = LandmarkCutHeuristic(RelaxedTask(space), costs)
-    for state, packed in packed_states(task, reference, space):
+    estimate, _ = landmark_cut(task)
+    for state, mask in states(task, reference):
         if state in reference.to_go:
-            assert heuristic.estimate(packed) <= reference.to_go[state]
+            assert estimate(mask) <= reference.to_go[state]
 
 
-@needs_numba
 def test_a_cut_crosses_every_way():
     # To the goal by "to-g" costs 4, though h_max makes it 2; by "finish" it costs 3. A cut that
     # leaves out "finish", since it starts at a fact as dear as the goal seems, counts 4.
@@ -223,12 +177,10 @@ def test_a_cut_crosses_every_way():
         "(define (problem p) (:domain d) (:init (= (total-cost) 0)) (:goal (g))"
         " (:metric minimize (total-cost)))",
     )
-    space = state_space(task)
-    costs, _ = integer_costs(each.cost for each in space.operators)
-    assert LandmarkCutHeuristic(RelaxedTask(space), costs).estimate(space.init) == 3
+    estimate, _ = landmark_cut(task)
+    assert estimate(task.init) == 3
 
 
-@needs_numba
 def test_parts_of_an_action_share_its_cost():
     # One action of cost 1 reaches both halves of the goal by separate conditional effects. Counted
     # for each, it would cost 2.
@@ -238,8 +190,8 @@ def test_parts_of_an_action_share_its_cost():
         :effect (and (when (a) (c)) (when (b) (d)))))"""
     problem = "(define (problem p) (:domain d) (:init (a) (b)) (:goal (and (c) (d))))"
     task = task_of(text, problem)
-    space = state_space(task)
-    assert LandmarkCutHeuristic(RelaxedTask(space), [1]).estimate(space.init) == 1
+    estimate, _ = landmark_cut(task)
+    assert estimate(task.init) == 1
 
 
 def relaxed_holds(condition, true, false):
@@ -256,8 +208,8 @@ def test_relaxed_plans_are_plans_of_the_relaxed_task():
         task, reference = case(seed)
         space = state_space(task)
         heuristic = FFHeuristic(RelaxedTask(space))
-        for state, packed in packed_states(task, reference, space):
-            found = heuristic.plan(packed)
+        for state, mask in states(task, reference):
+            found = heuristic.plan(mask)
             if found is None:
                 assert state not in reference.to_go, f"{seed}: a dead end that is none"
                 continue
@@ -315,7 +267,7 @@ def ground_kitchen(items):
     [
         greedy,
         lambda task, limits: astar(task, limits, "blind"),
-        pytest.param(lambda task, limits: astar(task, limits, "landmark-cut"), marks=needs_numba),
+        lambda task, limits: astar(task, limits, "landmark-cut"),
     ],
 )
 def test_a_limit_is_no_proof(kitchen, search, limits):
@@ -326,27 +278,12 @@ def test_a_limit_is_no_proof(kitchen, search, limits):
     assert found.certificate is None
 
 
-@needs_numba
-def test_blind_and_informed_agree_on_a_kitchen(kitchen):
-    blind = astar(kitchen, heuristic="blind")
-    informed = astar(kitchen, heuristic="landmark-cut")
+def test_blind_and_informed_agree_on_a_kitchen():
+    task = ground_kitchen(4)
+    blind = astar(task, heuristic="blind")
+    informed = astar(task, heuristic="landmark-cut")
     assert blind.cost == informed.cost
     assert informed.expanded < blind.expanded / 20
-
-
-def test_searches_go_on_where_they_stopped():
-    space = state_space(ground_kitchen(4))
-    costs, _ = integer_costs(each.cost for each in space.operators)
-    kinds = [UniformCostSearch, AStarSearch] if numba_installed() else [UniformCostSearch]
-    for kind in kinds:
-        whole, parts = kind(space, costs), kind(space, costs)
-        budget = SearchBudget(SearchLimits())
-        whole.run(10**9, budget)
-        while not parts.done:
-            before = parts.expanded
-            parts.run(100, budget)
-            assert parts.expanded > before or parts.done
-        assert parts.plan() == whole.plan()
 
 
 def test_greedy_solves_large_kitchens_at_once():
