@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +26,9 @@ _MALFORMED = re.compile(
     r"|f(?= |$)(?!(?: +[1-9]\d*(?:/-?\d*){0,2}){3,}$))",
     re.M,
 )
-_CORNER = ("v ", "vt ", "vn ")  # what a corner has numbers of, in this order
 _NEEDS = {
     "v": "a vertex needs three finite numbers",
-    "f": "a face needs 3 or more of the vertices",
+    "f": "a face needs 3 or more of the vertices, counted from 1",
 }
 
 
@@ -249,10 +246,8 @@ def _obj(path: Path, text: str, materials: bool) -> Any:
     from trimesh.exchange.obj import load_obj
     from trimesh.resolvers import FilePathResolver
 
-    lines = [line.partition(" #")[0].strip().replace("\t", " ") for line in text.splitlines()]
+    lines = (line.partition(" #")[0].strip().replace("\t", " ") for line in text.splitlines())
     text = "\n".join(lines)
-    if re.search(r"^f[^\n-]*+-", text, re.M):
-        text = "\n".join(_counted_forwards(lines))
     if bad := _MALFORMED.search(text):  # trimesh would pass over it
         line = text.count("\n", 0, bad.start()) + 1
         raise ValueError(f":{line}: {_NEEDS[bad[0][0]]}")
@@ -262,29 +257,4 @@ def _obj(path: Path, text: str, materials: bool) -> Any:
     try:
         return load_obj(io.StringIO(text), files, maintain_order=not materials)
     except IndexError:
-        raise ValueError(_missing_corner(lines)) from None
-
-
-def _counted_forwards(lines: list[str]) -> Iterator[str]:
-    """The lines with corners like -1/-1, the last so far, by numbers from the file's start."""
-    counts = [0, 0, 0]
-    for line in lines:
-        counts = [n + line.startswith(kind) for n, kind in zip(counts, _CORNER, strict=True)]
-        if line.startswith("f "):
-            words = (zip(word.split("/"), counts, strict=False) for word in line.split()[1:])
-            line = " ".join(["f", *("/".join(starmap(_forwards, word)) for word in words)])
-        yield line
-
-
-def _forwards(index: str, count: int) -> str:
-    return str(count + 1 - int(index[1:])) if re.fullmatch(r"-\d+", index) else index
-
-
-def _missing_corner(lines: list[str]) -> str:
-    """What to say of the first face with a vertex that an OBJ file does not have."""
-    count = sum(line.startswith("v ") for line in lines)
-    for number, line in enumerate(lines, 1):
-        corners = line.split()[1:] if line.startswith("f ") else []
-        if any(abs(int(corner.split("/")[0])) > count for corner in corners):
-            return f":{number}: a face needs 3 or more of the {count} vertices"
-    return "a face has a corner that the file does not have"
+        raise ValueError("a face has a corner that the file does not have") from None

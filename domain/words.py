@@ -21,24 +21,7 @@ _ACTIONS = {
 }
 """Sentences for an action's name and the kinds of its arguments in the scene."""
 
-_PREPOSITIONS = frozenset(
-    [
-        "at",
-        "behind",
-        "beside",
-        "by",
-        "from",
-        "in",
-        "into",
-        "near",
-        "off",
-        "on",
-        "onto",
-        "over",
-        "to",
-        "under",
-    ]
-)
+_PREPOSITION = re.compile("at|behind|beside|by|from|into?|near|off|on|onto|over|to|under")
 
 
 def in_words(action: str, scene: Scene | None = None) -> str:
@@ -65,7 +48,7 @@ def in_words(action: str, scene: Scene | None = None) -> str:
 def _clause(name: str, nouns: list[str]) -> str:
     """An unknown action's name and its arguments."""
     verb, *rest = _spaced(name).split() or [""]
-    if len(nouns) == 2 and rest and rest[-1] in _PREPOSITIONS:
+    if len(nouns) == 2 and rest and _PREPOSITION.fullmatch(rest[-1]):
         return " ".join([verb, *rest[:-1], nouns[0], rest[-1], nouns[1]])
     colon = ":" if len(nouns) > 1 else ""
     return f"{' '.join([verb, *rest])}{colon} {', '.join(nouns)}".strip()

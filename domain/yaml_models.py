@@ -11,7 +11,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import NoneType
 from typing import (
@@ -32,15 +32,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
     ValidationError,
     ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
+from pydantic_core import ErrorDetails, core_schema
 
 from galley.domain.errors import BadInput, InputError, SourceLocation, closest_match, did_you_mean
 from galley.domain.files import read_text
@@ -79,25 +77,9 @@ _WORDS = {
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")  # of models, of dataclasses
 
 
-@dataclass(frozen=True)
-class Length:
-    """Annotates a list of exactly ``n`` values, of which pydantic's bounds would tell one only."""
-
-    n: int
-    of: str = "numbers"
-
-    def __get_pydantic_core_schema__(self, kind: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(self._checked, handler(kind))
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        return {**handler(schema), "minItems": self.n, "maxItems": self.n}
-
-    def _checked(self, values: Any) -> Any:
-        if isinstance(values, list) and len(values) != self.n:
-            raise ValueError(f"expected {self.n} {self.of}, got {len(values)}")
-        return values
+def Length(n: int) -> Any:
+    """Annotates a list of exactly ``n`` values."""
+    return Field(min_length=n, max_length=n)
 
 
 def _printable(text: str) -> str:
@@ -209,8 +191,7 @@ def one_of(known: Collection[str]) -> Any:
 
 def _checked_name(word: str, known: Collection[str]) -> str:
     if word not in known:
-        context = {"error": unknown("value", word, known), "name": word}
-        raise PydanticCustomError("value_error", "{error}", context)
+        raise ValueError(unknown("value", word, known))
     return word
 
 
@@ -245,24 +226,20 @@ class YamlFile:
         path: the file, shipped with Galley if a bare name says so.
         root: its document.
         errors: the errors.
-        removed: names that a file removes from the one it extends, each with its node.
     """
 
-    def __init__(self, path: str | Path, marks: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: str | Path) -> None:
         """Parse a file.
 
         Args:
             path: the file.
-            marks: words of which the file must contain one. If it has none, error messages quote
-                nothing from it, since it may have been named by mistake.
 
         Raises:
             BadInput: the file is missing, empty, or not YAML.
         """
         self.path = shipped_file(path)
-        self.root = _parsed(self.path, marks)
+        self.root = _parsed(self.path)
         self.errors: list[InputError] = []
-        self.removed: dict[str, yaml.Node] = {}
 
     def read(self, kind: type[_Model], context: Any = None) -> _Model:
         """What the file holds, by a model.
@@ -412,10 +389,7 @@ class YamlFile:
     def _record_value(self, error: ErrorDetails) -> None:
         node, context = self.node(error["loc"]), error.get("ctx", {})
         got, value = described(node), getattr(node, "value", "")
-        removed = self.removed.get(context.get("name", ""))
-        if removed is not None:
-            self.fault(error["loc"], f"names '{value}', which is removed here", removed)
-        elif error["type"] in ("literal_error", "enum") and isinstance(value, str):
+        if error["type"] in ("literal_error", "enum") and isinstance(value, str):
             known = re.findall("'([^']*)'", context["expected"])
             self.fault(error["loc"], unknown("value", value, known))
         else:
@@ -425,41 +399,29 @@ class YamlFile:
             )
 
 
-def _parsed(path: Path, marks: tuple[str, ...]) -> yaml.Node:
+def _parsed(path: Path) -> yaml.Node:
     text = read_text(path, LARGEST_FILE)
-    unrelated = bool(marks) and not any(mark in text for mark in marks)
     try:
         node = document(text, str(path))
     except RecursionError:
         raise BadInput.one(path, "is nested too deeply") from None
-    except yaml.YAMLError as error:
-        raise _not_yaml(path, text, error, quote=not unrelated) from None
-    if node is None:
-        raise BadInput.one(path, "is empty", 1)
-    if unrelated:
-        raise BadInput.one(path, f"needs the key '{marks[0]}'", 1)
-    return node
-
-
-def _not_yaml(path: Path, text: str, error: yaml.YAMLError, quote: bool) -> BadInput:
-    """The refusal of a file that PyYAML can't parse, where it says."""
-    if isinstance(error, yaml.reader.ReaderError):
+    except yaml.reader.ReaderError as error:
         before = text[: error.position]
         line, column = before.count("\n") + 1, error.position - before.rfind("\n")
-        what = f"the character U+{error.character:04X} is not allowed"
-        return BadInput.one(path, f"not valid YAML: {what}", line, column)
-    assert isinstance(error, yaml.MarkedYAMLError)
-    # What is never closed shows at the end of the file: the mistake is where it begins.
-    begins = re.search("quoted|flow|simple key", error.context or "") and error.context_mark
-    mark = begins or error.problem_mark or error.context_mark
-    assert mark is not None
-    said = (
-        f"{text} in line {each.line + 1}"
-        for text, each in ((error.context, error.context_mark), (error.problem, error.problem_mark))
-        if text and each is not None
-    )
-    what = f"not valid YAML: {', '.join(said)}" if quote else "not valid YAML"
-    return BadInput.one(path, what, mark.line + 1, mark.column + 1)
+        what = f"not valid YAML: the character U+{error.character:04X} is not allowed"
+        raise BadInput.one(path, what, line, column) from None
+    except yaml.MarkedYAMLError as error:
+        # What is never closed shows at the end of the file: the mistake is where it begins.
+        begins = re.search("quoted|flow|simple key", error.context or "") and error.context_mark
+        mark = begins or error.problem_mark or error.context_mark
+        said = ", ".join(filter(None, (error.context, error.problem)))
+        what = f"not valid YAML: {said}"
+        raise BadInput.one(
+            path, f"not valid YAML: {said}", mark.line + 1, mark.column + 1
+        ) from None
+    if node is None:
+        raise BadInput.one(path, "is empty", 1)
+    return node
 
 
 def mapped(node: yaml.Node, change: Callable[[str, yaml.Node], yaml.Node]) -> yaml.Node:

@@ -29,9 +29,6 @@ def merged(path: str | Path) -> YamlFile:
     file, node = chain[0], chain[-1].root
     for own in reversed(chain[:-1]):
         node = _merge(file, node, own.root, (), MERGED)
-        for name, section in file.pairs(own.root, ()).items():
-            removed = file.pairs(section[1], (name,)).items()
-            file.removed |= {entry: key for entry, (key, value) in removed if is_null(value)}
 
     def item(name: str, entry: yaml.Node) -> yaml.Node:
         return mapped(entry, lambda key, value: _grasps(file, ("items", name, key), value))
@@ -54,18 +51,16 @@ def _grasps(file: YamlFile, at: At, node: yaml.Node) -> yaml.Node:
     """
     if at[-1] != "grasps" or not isinstance(node, yaml.ScalarNode) or is_null(node):
         return node
-    found = _linked(file, at, node, beside(node), ("width",))
+    found = _linked(file, at, node, beside(node))
     if found is not None:
         return found.root
     return yaml.SequenceNode("tag:yaml.org,2002:seq", [], node.start_mark, node.end_mark)
 
 
-def _linked(
-    file: YamlFile, at: At, node: yaml.Node, path: Path, marks: tuple[str, ...]
-) -> YamlFile | None:
+def _linked(file: YamlFile, at: At, node: yaml.Node, path: Path) -> YamlFile | None:
     """Another file, which a node names; None, and the error recorded, if it can't be read."""
     try:
-        found = YamlFile(path, marks)
+        found = YamlFile(path)
     except BadInput as bad:
         for error in bad.errors:
             if error.line is None:  # of the whole file: report where it is named
@@ -100,7 +95,7 @@ def _chain(path: str | Path) -> list[YamlFile]:
             cycle = " > ".join(each.name for each in (*(each.path for each in chain), base))
             own.fault(("extends",), f"is a cycle: {cycle}", key)
         else:
-            found = _linked(own, ("extends",), key, base, ("galley_scene",))
+            found = _linked(own, ("extends",), key, base)
         if found is None:  # else its missing keys would be reported too
             raise chain[0].bad_input()
         chain.append(found)
@@ -110,13 +105,14 @@ def _check_version(file: YamlFile, top: Mapping[str, tuple[yaml.Node, yaml.Node]
     """Only the version is looked at first: another one may have other keys.
 
     Raises:
-        BadInput: it is another one, or the document is no mapping.
+        BadInput: it is another one or none, or the document is no mapping.
     """
     if not isinstance(file.root, yaml.MappingNode):
         file.read(SceneFile)
     if "galley_scene" not in top:
         file.fault((), "needs the key 'galley_scene'")
-    elif not re.fullmatch(rf"{VERSION}(\.0*)?", str(top["galley_scene"][1].value)):
+        raise file.bad_input()
+    if not re.fullmatch(rf"{VERSION}(\.0*)?", str(top["galley_scene"][1].value)):
         got = described(top["galley_scene"][1])
         file.fault(("galley_scene",), f"this version of Galley reads format {VERSION}, got {got}")
         raise file.bad_input()
@@ -138,13 +134,8 @@ def _merge(
         file: for errors. base, own: mappings. at: their path.
         merging: the entries that are merged in turn, with the same of each.
     """
-    pairs, given = file.pairs(base, at), file.pairs(own, at)
-    for name, (key, value) in given.items():
-        strange = name not in pairs and name not in merging
-        meant = closest_match(name, merging) if strange and merging else None
-        if meant and meant not in given:
-            file.fault((*at, name), f"unknown key; did you mean '{meant}'?", key)
-            name = meant
+    pairs = file.pairs(base, at)
+    for name, (key, value) in file.pairs(own, at).items():
         if at and is_null(value):
             if name not in pairs:
                 hint = did_you_mean(name, tuple(pairs))

@@ -45,7 +45,6 @@ from galley.domain.scene.schema import (
     StanceEntry,
     unit,
 )
-from galley.domain.scene.stances import check_stances
 from galley.domain.yaml_models import YamlFile
 
 
@@ -83,7 +82,7 @@ def load_scene(path: str | Path) -> Scene:
     )
     file.finish()
     check_handles(file, scene)
-    check_stances(file, scene)
+    _check_stances(file, scene)
     file.finish()
     for binding in bindings:
         if binding.kind == "item":
@@ -143,6 +142,17 @@ def _binding(
         spot = Spot(frozen(xy), entry.at.yaw)
     more = entry.given("region", "handle", "staging", "label")
     return Binding(name, "furniture", entry.stance, opening=entry.opening, spot=spot, **more)
+
+
+def _check_stances(file: YamlFile, scene: Scene) -> None:
+    """Reports each stance in use that is out of the base's limits."""
+    base = scene.robot.base
+    low, high = np.array(base.lower[:2]), np.array(base.upper[:2])
+    for name in sorted({b.target for b in scene.bindings if b.kind == "furniture"}):
+        stance = scene.stance(name)
+        if (stance.upper[:2] < low).any() or (stance.lower[:2] > high).any():
+            what = f"lies outside the base's limits, x from {low[0]:g} to {high[0]:g} and"
+            file.fault(("stances", name), f"{what} y from {low[1]:g} to {high[1]:g}")
 
 
 def _check_bound_once(file: YamlFile, bindings: tuple[Binding, ...]) -> None:

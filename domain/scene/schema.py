@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal, Self, get_origin
 import numpy as np
 from pydantic import (
     AfterValidator,
-    ConfigDict,
     Field,
     ValidationInfo,
     WithJsonSchema,
@@ -103,8 +102,8 @@ _Opening = Annotated[float, Field(ge=0, le=0.04, allow_inf_nan=False)]
 _Sides = Annotated[tuple[Positive, ...], Length(2)]
 _Color = Annotated[tuple[Share, ...], Field(min_length=3, max_length=4)]
 _Direction = Annotated[Triple, AfterValidator(_direction)]
-_Extents = Annotated[tuple[Range, ...], Length(3, "ranges"), AfterValidator(_solid)]
-_Volume = Annotated[tuple[WideRange, ...], Length(3, "ranges")]
+_Extents = Annotated[tuple[Range, ...], Length(3), AfterValidator(_solid)]
+_Volume = Annotated[tuple[WideRange, ...], Length(3)]
 _BodyName = Annotated[Word, named("bodies")]
 _JointName = Annotated[Word, named("joints")]
 _RegionName = Annotated[Word, named("regions")]
@@ -236,13 +235,6 @@ class BodyEntry(_Solid, Posed):
 class JointEntry(FileModel):
     """The joint of a drawer or door."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "if": {"properties": {"type": {"const": "revolute"}}},
-            "then": {"required": ["pivot"]},
-        }
-    )
-
     type: Literal["prismatic", "revolute"] = needed("slides (m) or turns (rad)")
     axis: _Direction = needed("direction in the world, of any length")
     limits: WideRange = needed("[lowest, highest], m or rad")
@@ -316,15 +308,6 @@ class GraspEntry(Posed):
 class ItemPose(Posed):
     """{on: REGION, xy: [x, y], yaw: angle}, or {xyz: ..., rpy: ...} in the world."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [
-                {"required": ["on", "xy"]},
-                {"required": ["xyz"], "not": {"required": ["on"]}},
-            ]
-        }
-    )
-
     on: _RegionName | None = about("the region on which it stands")
     xy: Pair | None = about("centre in the frame of the region's body, m")
     yaw: Number = about("rad", 0.0)
@@ -373,14 +356,12 @@ class SpotEntry(FileModel):
 
 
 _FURNITURE = ("region", "handle", "opening", "staging", "at", "label")
-_NEEDS: Any = {key: ["stance"] for key in _FURNITURE} | {"at": ["stance", "region"]}
 
 
 class BindingEntry(FileModel):
     """What a PDDL object stands for: an item, the hand, or furniture."""
 
     one_of = ("item", "hand", "stance")
-    model_config = ConfigDict(json_schema_extra={"dependencies": _NEEDS})
 
     item: Annotated[Word, named("items")] | None = about("the item that the object is")
     hand: Literal["panda_hand"] | None = about("the object is the hand")

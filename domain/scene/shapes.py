@@ -119,12 +119,8 @@ def _texture(file: YamlFile, at: At) -> Path | None:
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(read_bytes(path)), formats=("PNG",)) as picture:
                 if picture.width * picture.height > _MAX_PIXELS:
-                    size = f"{picture.width} x {picture.height}"
-                    file.fault(
-                        at, f"{path.name} has {size} pixels, at most {_MAX_PIXELS} are allowed"
-                    )
-                else:
-                    picture.load()
+                    raise Image.DecompressionBombError
+                picture.load()
     except BadInput as bad:
         file.fault(at, f"{path.name} {bad.errors[0].what}")
     except Image.DecompressionBombError:

@@ -52,7 +52,7 @@ def _regular(numbers: tuple[float, ...]) -> tuple[float, ...]:
 
 
 _Sizes = Annotated[tuple[Positive, ...], Length(2)]
-_Timed = Annotated[tuple[Number, Triple], Length(2, "values, [time, [., ., .]]")]
+_Timed = Annotated[tuple[Number, Triple], Length(2)]
 _Course = Annotated[tuple[_Timed, ...], Field(min_length=1)]
 _Name = Annotated[Word, named("bodies")]
 _Law: Any = create_model(
@@ -63,7 +63,7 @@ _Law: Any = create_model(
     **parameter_fields(Contact),
 )
 _LAW = tuple(_Law.model_fields)
-_Names: Any = Annotated[tuple[_Name, ...], Length(2, "names")]
+_Names: Any = Annotated[tuple[_Name, ...], Length(2)]
 _Pair: Any = create_model("_Pair", __base__=_Law, bodies=(_Names, ...))
 _Support: Any = create_model(
     "_Support", __base__=FileModel, **parameter_fields(Support, required=("limit", "length"))
@@ -117,7 +117,7 @@ def load_setup(path: Path | str) -> Setup:
     Raises:
         BadInput: every error found, each with its line and key.
     """
-    file = YamlFile(path, (_MARK,))
+    file = YamlFile(path)
     scene = file.read(_Scene, {"bodies": file.names("bodies")})
     h, n = scene.h, max(1, round(scene.duration / scene.h))
     if n > _MOST_STEPS:

@@ -5,7 +5,6 @@ import pytest
 
 from galley.domain.errors import BadInput
 from galley.domain.scene.reader import load_scene
-from galley.domain.scene.standalone import standalone
 
 MASS = "    mass: 0.3\n"
 GRASPS = """- {name: top, width: 0.05, xyz: [0, 0, 0.03], rpy: [3.14159, 0, 0]}
@@ -35,16 +34,6 @@ def test_grasps_of_a_file_are_those_listed_in_the_scene(small_text, tmp_path):
         np.testing.assert_array_equal(one.X_IT, other.X_IT)
 
 
-def test_a_copy_of_the_scene_that_needs_no_other_file_holds_the_grasps(small_text, tmp_path):
-    (tmp_path / "block.yaml").write_text(GRASPS)
-    text, files = standalone(scene_with(tmp_path, small_text, "block.yaml"))
-    (tmp_path / "copy").mkdir()
-    (tmp_path / "copy" / "scene.yaml").write_text(text)
-    grasps = load_scene(tmp_path / "copy" / "scene.yaml").item("block").grasps
-    assert [grasp.name for grasp in grasps] == ["top", "side"]
-    assert files == {}
-
-
 def test_a_file_is_looked_for_beside_the_scene_that_names_it(small_text, tmp_path):
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "block.yaml").write_text(GRASPS)
@@ -62,10 +51,6 @@ def test_a_file_is_looked_for_beside_the_scene_that_names_it(small_text, tmp_pat
             "top: {width: 0.05}\n",
             ["block.yaml:1:1: items.block.grasps: expected a list, got a mapping"],
         ),
-        ("- s3cret\n", ["block.yaml:1: needs the key 'width'"]),
-        ("- [s3cret\n", ["block.yaml:1:3: not valid YAML"]),
-        ("- {name: top, width: 0.06, xyz: [0, 0, 0]}\n",
-         ["block.yaml:1:3: items.block.grasps[0]: needs the key 'rpy'"]),
         (
             GRASPS.replace("0.06", "0.09").replace("name: top", "nam: top"),
             [
@@ -89,8 +74,6 @@ def test_a_faulty_file_is_named_with_its_line(content, faults, small_text, tmp_p
 @pytest.mark.parametrize(
     ("value", "what"),
     [
-        ("null", "expected a list, got 'null'"),
-        ("''", "{}: is a folder, expected a file"),
         (".", "{}: is a folder, expected a file"),
         ("{name: top}", "expected a list, got a mapping"),
     ],
@@ -103,17 +86,3 @@ def test_what_is_neither_a_list_nor_a_file(value, what, small_text, tmp_path):
     (error,) = caught.value.errors
     assert (error.file, error.line) == (str(file), line)
     assert error.what == f"items.block.grasps: {what.format(tmp_path)}"
-
-
-def test_a_fault_of_the_file_and_of_the_scene_come_together(small_text, tmp_path):
-    (tmp_path / "block.yaml").write_text("- {name: a, width: 0.05, xyz: [0, 0], rpy: [0, 0, 0]}\n")
-    file = scene_with(tmp_path, small_text, "block.yaml")
-    file.write_text(file.read_text().replace("body: cabinet", "body: cabnet"))
-    with pytest.raises(BadInput) as caught:
-        load_scene(file)
-    one, other = (str(error) for error in caught.value.errors)
-    assert one.startswith(f"{file}:")
-    assert "regions.top.body" in one
-    assert (
-        other == f"{tmp_path}/block.yaml:1:26: items.block.grasps[0].xyz: expected 3 numbers, got 2"
-    )
