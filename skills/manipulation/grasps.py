@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -29,11 +30,11 @@ from galley.skills.manipulation.fans import (
 
 DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre
 ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
-TILTS = (0.0, np.pi / 4)  # rad between hand and face normal, about the closing axis
+_LEANS = (0.0, np.pi / 4, -np.pi / 4)  # rad between hand and face normal, about the closing axis
 _LYING = float(np.cos(np.pi / 4))  # cosine of the tilt at which another face is the lowest
 _HIGH = 0.045  # m from the grasp centre to the item's top in a grasp from the side, at most
 _END = 0.03  # m from the end of a lying item to a grasp near that end
-LEANS = np.radians(5.0)  # between the approach directions of ``leaning_grasps``
+_FINE_LEANS = np.radians(5.0)  # between the approach directions of ``leaning_grasps``
 _TURNS = np.radians(30.0)  # between their closing directions on a round item
 _PARTS_LEANS = np.pi / 4  # between the approach directions of a composite's standard grasps
 _LEVER = 0.015  # m, horizontally, by which these may hold it farther from its centre of mass
@@ -72,7 +73,7 @@ def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple
         found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
     else:
         axis = int(np.argmax(np.abs(down)))
-        found = _lying(sides, axis, float(np.sign(down[axis])), gripper)
+        found = _of_box(sides, gripper, axis, float(np.sign(down[axis])))
     return tuple(g for g in found if _room_below(scene, state, X_WI @ g.X_IT, g.width, gripper))
 
 
@@ -84,7 +85,7 @@ def _rolled(sides: tuple[float, ...], angle: float, gripper: Gripper) -> tuple[G
     """
     found: dict[bytes, Grasp] = {}
     turn = transform(rotation_z(angle), np.zeros(3))
-    for grasp in _lying(sides, 0, 1.0, gripper):
+    for grasp in _of_box(sides, gripper, 0, 1.0):
         X = turn @ grasp.X_IT
         X[:2, 3] = 0.0
         found.setdefault(X.tobytes(), Grasp(grasp.name, frozen(X), grasp.width))
@@ -151,7 +152,7 @@ def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> 
     X_WI = item_pose(scene, state, index, np.eye(4))
     return tuple(
         grasp
-        for grasp in _of_fans(scene.items[index], _up(X_WI), gripper, LEANS, "leaning ")
+        for grasp in _of_fans(scene.items[index], _up(X_WI), gripper, _FINE_LEANS, "leaning ")
         if _room_below(scene, state, X_WI @ grasp.X_IT, grasp.width, gripper)
     )
 
@@ -230,84 +231,61 @@ def _cells(
 @cache
 def _generated(sides: tuple[float, ...], turned: bool, gripper: Gripper) -> tuple[Grasp, ...]:
     """Grasps for a box of these sides, metres; ``turned`` about the upright axis too, if round."""
-    found = _of_box(sides, gripper)
-    if turned:
-        for angle in ROUND_TURNS:
-            X = transform(rotation_z(angle), np.zeros(3))
-            found += tuple(
-                Grasp(f"{g.name}/{np.degrees(angle):.0f}", frozen(X @ g.X_IT), g.width)
-                for g in _of_box(sides, gripper)
-            )
-    return found
-
-
-def _of_box(sides: tuple[float, ...], gripper: Gripper) -> tuple[Grasp, ...]:
-    """Grasps for a box of these sides, metres."""
-    size = np.array(sides)
-    half = size / 2.0
-    found = []
-    faces = ((2, 1.0, "top"), (0, 1.0, "+x"), (0, -1.0, "-x"), (1, 1.0, "+y"), (1, -1.0, "-y"))
-    for axis, sign, face in faces:
-        normal = sign * np.eye(3)[axis]
-        for closing in range(3):
-            if closing == axis or size[closing] > gripper.widest:
-                continue
-            if face != "top" and closing == 2:
-                continue  # there is no room for a finger under a standing item
-            for depth in DEPTHS:
-                if depth > size[axis] / 2.0 + 1e-9 and depth != DEPTHS[-1]:
-                    continue
-                p = normal * (half[axis] - min(depth, half[axis]))
-                if face != "top":  # high up: the hand stays clear of the worktop
-                    p = p + np.array([0.0, 0.0, max(0.0, half[2] - _HIGH)])
-                for tilt in TILTS if face == "top" and depth == DEPTHS[-1] else (0.0,):
-                    for lean in (tilt, -tilt) if tilt else (0.0,):
-                        for way in (1.0, -1.0):
-                            y = way * np.eye(3)[closing]
-                            R = rotation_about(y, lean) @ _frame(-normal, y)
-                            if tilt:  # near the edge that the hand leans over, for the palm
-                                side = 3 - axis - closing
-                                edge = max(0.0, half[side] - depth)
-                                p[side] = -np.sign(R[side, 2]) * edge
-                            name = f"{face}/{'xyz'[closing]}{'+' if way > 0 else '-'}"
-                            name += f"/{1e3 * depth:.0f}mm"
-                            name += f"/{np.degrees(lean):+.0f}deg" if lean else ""
-                            found.append(Grasp(name, frozen(transform(R, p)), float(size[closing])))
+    found = list(_of_box(sides, gripper))
+    for angle in ROUND_TURNS if turned else ():
+        X = transform(rotation_z(angle), np.zeros(3))
+        found += (
+            Grasp(f"{g.name}/{np.degrees(angle):.0f}", frozen(X @ g.X_IT), g.width)
+            for g in _of_box(sides, gripper)
+        )
     return tuple(found)
 
 
 @cache
-def _lying(sides: tuple[float, ...], down: int, sign: float, gripper: Gripper) -> tuple[Grasp, ...]:
-    """Grasps of a box that lies on the face ``sign`` of axis ``down``.
+def _of_box(
+    sides: tuple[float, ...], gripper: Gripper, down: int = 2, sign: float = -1.0
+) -> tuple[Grasp, ...]:
+    """Grasps of a box of these sides (m) that stands or lies on the face ``sign`` of axis ``down``.
 
-    From above with the fingers closing sideways; from the sides, high up, with the fingers closing
-    sideways or one of them below. In the middle and near both ends.
+    From the face above, with the fingers closing sideways; of an item that stands also leaning over
+    an edge. From the sides, high up. On an item that lies the fingers close sideways or one of them
+    below, in the middle and near both ends.
     """
     size = np.array(sides)
-    half = size / 2.0
+    half, standing = size / 2.0, (down, sign) == (2, -1.0)
     found = []
     faces = [(axis, way) for axis in range(3) for way in (1.0, -1.0) if (axis, way) != (down, sign)]
+    if standing:
+        faces = [faces[-1], *faces[:-1]]  # the top first
     for axis, way in faces:
         normal = way * np.eye(3)[axis]
         for closing in range(3):
             if closing == axis or size[closing] > gripper.widest:
                 continue
+            if standing and closing == down:
+                continue  # there is no room for a finger under a standing item
             along = np.eye(3)[3 - axis - closing]
-            room = max(0.0, float(along @ half) - _END)
+            room = 0.0 if standing else max(0.0, float(along @ half) - _END)
             shifts = [along * s for s in dict.fromkeys((0.0, room, -room))]
-            if down not in (axis, closing):
+            if down not in (axis, closing):  # high up: the hand stays clear of the worktop
                 shifts = [-sign * np.eye(3)[down] * max(0.0, half[down] - _HIGH)]
             for depth in DEPTHS:
                 if depth > half[axis] + 1e-9 and depth != DEPTHS[-1]:
                     continue
-                middle = normal * (half[axis] - min(depth, half[axis]))
-                for k, shift in enumerate(shifts):
-                    for turn in (1.0, -1.0):
-                        y = turn * np.eye(3)[closing]
-                        X = frozen(transform(_frame(-normal, y), middle + shift))
-                        name = f"lying {'-+'[way > 0]}{'xyz'[axis]}/{'xyz'[closing]}"
-                        name += f"{'-+'[turn > 0]}/{1e3 * depth:.0f}mm/{k}"
-                        found.append(Grasp(name, X, float(size[closing])))
+                over = standing and axis == down and depth == DEPTHS[-1]
+                ways = product(enumerate(shifts), _LEANS if over else (0.0,), (1.0, -1.0))
+                for (k, shift), lean, turn in ways:
+                    y = turn * np.eye(3)[closing]
+                    R = rotation_about(y, lean) @ _frame(-normal, y)
+                    p = normal * (half[axis] - min(depth, half[axis])) + shift
+                    if lean:  # near the edge that the hand leans over, for the palm
+                        p = p - along * np.sign(along @ R[:, 2]) * max(0.0, along @ half - depth)
+                    name = f"{'-+'[way > 0]}{'xyz'[axis]}"
+                    name = "top" if standing and axis == down else name
+                    name += f"/{'xyz'[closing]}{'-+'[turn > 0]}/{1e3 * depth:.0f}mm"
+                    name += f"/{np.degrees(lean):+.0f}deg" if lean else ""
+                    name = name if standing else f"lying {name}/{k}"
+                    found.append(Grasp(name, frozen(transform(R, p)), float(size[closing])))
     return tuple(found)
 
 

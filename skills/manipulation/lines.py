@@ -6,20 +6,16 @@ Rejected candidates are counted by reason, for the message if none is left.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from itertools import groupby
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.collision.checker import MARGIN, Checker, Contact
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
-from galley.motion.planners.rrt import bisection_order
 from galley.motion.trajectory.timing import rest_to_rest, spline_through
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.kinematics import Kinematics
@@ -29,7 +25,6 @@ from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.manipulation.proof import (
     CONTACT_CLEARANCE,
     CONTACT_MARGIN,
-    free_view,
     held_reach,
     holding_contact_pairs,
     prove,
@@ -124,78 +119,59 @@ class ManipulationPart:
     """A Line, or a Stroke at the end of one, with the openings of the fingers.
 
     Attributes:
-        line: the line; for a stroke the line before it.
+        line: the line; for a stroke the line before it, at whose end the world stands still.
         opening: of each finger (m) at its beginning. closing: at its end.
         stroke: whether it is a stroke.
-        checker: makes the checker of its states, with the margin in contact, when it is needed.
     """
 
     line: Line
     opening: float
     closing: float
     stroke: bool
-    checker: Callable[[], Checker]
 
 
-def manipulation_parts(
-    context: PlanningContext, manipulation: Manipulation
-) -> tuple[ManipulationPart, ...]:
-    """A Manipulation's steps with openings. Steps in the same world share a checker."""
+def manipulation_parts(manipulation: Manipulation) -> tuple[ManipulationPart, ...]:
+    """A Manipulation's steps with openings."""
     found: list[ManipulationPart] = []
     opening = manipulation.opening
     for step in manipulation.steps:
         if isinstance(step, Stroke):
-            assert found, "the first step is a Line"
-            line = found[-1].line
+            line = found[-1].line  # the first step is a Line
             still = line.state if line.scene_q is None else line.state.with_scene(line.scene_q[-1])
             allowed = step.allowed | line.allowed
             line, closing = replace(line, state=still, scene_q=None, allowed=allowed), step.opening
         else:
             line, closing = step, opening
-        checker = found[-1].checker if found and _same_world(found[-1].line, line) else None
-        if checker is None:
-            checker = cache(partial(context.checker, line.state, line.allowed, CONTACT_MARGIN))
-        found.append(ManipulationPart(line, opening, closing, isinstance(step, Stroke), checker))
+        found.append(ManipulationPart(line, opening, closing, isinstance(step, Stroke)))
         opening = closing
     return tuple(found)
 
 
-def _same_world(a: Line, b: Line) -> bool:
-    """Whether two lines have the same world and allowed pairs, and move no joint."""
-    return (
-        a.scene_q is None
-        and b.scene_q is None
-        and a.allowed == b.allowed
-        and a.state.items == b.state.items
-        and np.array_equal(a.state.scene_q, b.state.scene_q)
-    )
+def _all_free(
+    context: PlanningContext, checker: Checker, Q: Array, scene_q: Array | None, tally: Tally
+) -> bool:
+    """Whether configurations Q (m, n), with scene joints (m, nj) or None, keep the margin.
+
+    The first that does not is counted.
+    """
+    free = checker.free_many(Q, scene_q)
+    if free.all():
+        return True
+    _count_hit(context, checker, Q, scene_q, int(np.argmin(free)), tally)
+    return False
 
 
-@dataclass(frozen=True)
-class _StateCheck:
-    """A check of configurations Q (m, n), with scene joints (m, nj) or None."""
-
-    context: PlanningContext
-    checker: Checker
-    Q: Array
-    scene_q: Array | None = None
-
-    def free(self) -> NDArray[np.bool_]:
-        """Which configurations keep the margin (m,)."""
-        return self.checker.free_many(self.Q, self.scene_q)
-
-    def touching(self, k: int) -> tuple[str, ...]:
-        """What the k-th configuration is nearest to, other than robot links."""
-        scene_q = None if self.scene_q is None else self.scene_q[k]
-        return touched(self.context, self.checker.contacts(self.Q[k], scene_q)[:1])
-
-    def passes(self, tally: Tally) -> bool:
-        """Whether all are free; the first that isn't is counted."""
-        free = self.free()
-        if free.all():
-            return True
-        tally.hit(lambda: self.touching(int(np.argmin(free))))
-        return False
+def _count_hit(
+    context: PlanningContext,
+    checker: Checker,
+    Q: Array,
+    scene_q: Array | None,
+    k: int,
+    tally: Tally,
+) -> None:
+    """Count that row k collides."""
+    q, joints = Q[k], None if scene_q is None else scene_q[k]
+    tally.hit(lambda: touched(context, checker.contacts(q, joints)[:1]))
 
 
 def stroke_motion(
@@ -234,21 +210,16 @@ def touched(context: PlanningContext, contacts: Sequence[Contact]) -> tuple[str,
 
 
 def free_at_contact(
-    context: PlanningContext,
-    steps: tuple[ManipulationPart, ...],
-    base: Array,
-    options: Array,
-    tally: Tally,
+    context: PlanningContext, first: ManipulationPart, base: Array, options: Array, tally: Tally
 ) -> Array:
-    """The collision-free ones of the arm configurations (k, 7) at the contact."""
-    first = steps[0]
-    moved = first.line.scene_q
-    scene_q = None if moved is None else np.repeat(moved[-1:], len(options), axis=0)
+    """The collision-free ones of the arm configurations (k, 7) at the end of the first line."""
+    line = first.line
+    scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(options), axis=0)
     Q = assemble(context.robot, base, options, first.opening)
-    look = _StateCheck(context, first.checker(), Q, scene_q)
-    free = look.free()
+    checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
+    free = checker.free_many(Q, scene_q)
     if not free.any():
-        tally.hit(lambda: look.touching(0))
+        _count_hit(context, checker, Q, scene_q, 0, tally)
     return np.asarray(options[free])
 
 
@@ -266,28 +237,23 @@ def assemble(robot: RobotModel, base: Array, arms: Array, openings: float | Arra
 
 def follow_lines(
     context: PlanningContext,
-    manipulation: Manipulation,
+    parts: tuple[ManipulationPart, ...],
     base: Array,
     contact: Array,
     tally: Tally,
-    steps: tuple[ManipulationPart, ...] | None = None,
 ) -> tuple[Segment, ...] | None:
     """The segments of all lines for an arm configuration (7,) at the contact, or None.
 
     The cheapest tests come first: whether the arm can follow; sampled states, with the full margin
     at both ends, where free motions connect; then the proofs.
-
-    Args:
-        steps: its ``manipulation_parts``, if made already.
     """
-    steps = manipulation_parts(context, manipulation) if steps is None else steps
-    paths = _followed(steps, base, contact, context.robot.kinematics)
+    paths = _followed(parts, base, contact, context.robot.kinematics)
     if paths is None:
         tally.reasons["the arm can't keep the line"] += 1
         return None
-    if not _sampled(context, steps, paths, base, tally):
+    if not _sampled(context, parts, paths, base, tally):
         return None
-    lines = [part for part in steps if not part.stroke]
+    lines = [part for part in parts if not part.stroke]
     found = []
     for part, arms in zip(lines, paths, strict=True):
         q = assemble(context.robot, base, arms[:1], part.opening)[0]
@@ -319,54 +285,33 @@ def _followed(
 
 def _sampled(
     context: PlanningContext,
-    steps: tuple[ManipulationPart, ...],
+    parts: tuple[ManipulationPart, ...],
     paths: list[Array],
     base: Array,
     tally: Tally,
 ) -> bool:
     """Whether sampled states along lines and strokes are free; the first hit is counted."""
-    first, last = steps[0], steps[-1]
-    if not _margin_kept(context, first, 0, paths[0][0], first.opening, base, tally):
+    first, last, robot = parts[0], parts[-1], context.robot
+    if not _margin_kept(context, first.line, 0, paths[0][0], first.opening, base, tally):
         return False
-    if not all(look.passes(tally) for look in _state_checks(context, steps, paths, base)):
-        return False
-    stays = all(part.line.scene_q is None for part in steps)  # else the base may be too near, too
-    if stays and context.compiled and _free_motion_can_start(context, last, paths[-1][-1], base):
-        return True
-    return _margin_kept(context, last, -1, paths[-1][-1], last.closing, base, tally)
-
-
-def _state_checks(
-    context: PlanningContext, steps: tuple[ManipulationPart, ...], paths: list[Array], base: Array
-) -> Iterator[_StateCheck]:
-    """The checks in order; lines and strokes with the same checker make one."""
-    rest = iter(paths)
-    arms = paths[0]
-    for checker, group in groupby(steps, key=lambda part: part.checker):
-        rows, scene_q = [], None
-        for part in group:
-            if part.stroke:
-                openings = np.linspace(part.opening, part.closing, _STROKE_STATES)
-                still = np.repeat(arms[-1:], _STROKE_STATES, axis=0)
-                rows.append(assemble(context.robot, base, still, openings))
-                continue
+    rest, arms = iter(paths), paths[0]
+    for part in parts:
+        line = part.line
+        if part.stroke:
+            openings = np.linspace(part.opening, part.closing, _STROKE_STATES)
+            Q = assemble(robot, base, np.repeat(arms[-1:], _STROKE_STATES, axis=0), openings)
+        else:
             arms = next(rest)
-            order = _order(len(arms))
-            rows.append(assemble(context.robot, base, arms[order], part.opening))
-            scene_q = None if part.line.scene_q is None else part.line.scene_q[order]
-        Q = np.concatenate(rows) if len(rows) > 1 else rows[0]
-        yield _StateCheck(context, checker(), Q, scene_q)
-
-
-@cache
-def _order(n: int) -> NDArray[np.int64]:
-    """Indices of n states: the ends, then by bisection, to find hits early."""
-    return np.array(bisection_order(n), dtype=np.int64)
+            Q = assemble(robot, base, arms, part.opening)
+        checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
+        if not _all_free(context, checker, Q, line.scene_q, tally):
+            return False
+    return _margin_kept(context, last.line, -1, paths[-1][-1], last.closing, base, tally)
 
 
 def _margin_kept(
     context: PlanningContext,
-    part: ManipulationPart,
+    line: Line,
     index: int,
     arm: Array,
     opening: float,
@@ -374,25 +319,10 @@ def _margin_kept(
     tally: Tally,
 ) -> bool:
     """Whether pose ``index`` of a line, one of its ends, keeps the margin of free motions."""
-    line = part.line
     checker = context.checker(line.state, holding_contact_pairs(context, line.state), MARGIN)
     scene_q = None if line.scene_q is None else line.scene_q[index][None]
     Q = assemble(context.robot, base, arm[None], opening)
-    return _StateCheck(context, checker, Q, scene_q).passes(tally)
-
-
-def _free_motion_can_start(
-    context: PlanningContext, last: ManipulationPart, arm: Array, base: Array
-) -> bool:
-    """Whether the arm (7,) has the full margin after the last line.
-
-    Checked in the view that the next free motion uses, so that it is built only once.
-    """
-    line = last.line
-    state = line.state.with_robot(assemble(context.robot, base, arm[None], last.closing)[0])
-    if line.scene_q is not None:
-        state = state.with_scene(line.scene_q[-1])
-    return free_view(context, state, "arm", holding_contact_pairs(context, state)).free(arm)
+    return _all_free(context, checker, Q, scene_q, tally)
 
 
 def proven_line(

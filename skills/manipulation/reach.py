@@ -93,10 +93,10 @@ def _solved(
         tally.out_of_reach(beyond_arm(manipulation.contact, base[None], context.robot))
         return None
     # The contact is checked first, for it is the likeliest to collide.
-    steps = manipulation_parts(context, manipulation)
-    options = free_at_contact(context, steps, base, rng.permutation(options), tally)
+    parts = manipulation_parts(manipulation)
+    options = free_at_contact(context, parts[0], base, rng.permutation(options), tally)
     for q in options[:_SOLUTIONS]:
-        segments = follow_lines(context, manipulation, base, q, tally, steps)
+        segments = follow_lines(context, parts, base, q, tally)
         if segments is not None:
             return ManipulationSolution(manipulation, base, segments)
     return None

@@ -302,40 +302,23 @@ class _RoomForLater:
 def exposed_part(scene: Scene, state: State, region: Region) -> Region | None:
     """The part of a volume without furniture within HEADROOM above it.
 
-    It consists of the largest rectangles beside the bounding boxes of that furniture, which may
-    overlap. None if all or nothing of it is exposed, or if the region is a surface.
+    It is the largest rectangle that one cut leaves beside the bounding box of each. None if all or
+    nothing of it is exposed, or if the region is a surface.
     """
     if region.kind != "volume":
         return None
-    lower, upper = region.boxes[0]
-    own = moving_with(scene, region.body)
-    rectangles = [(lower[:2], upper[:2])]
-    covered = False
+    box = region.boxes[0]
+    own, left = moving_with(scene, region.body), box[:, :2]
     for body, _, _, (low, high) in solid_furniture(scene, state.scene_q, region):
-        if body in own or low[2] < lower[2] + 1e-6 or low[2] > upper[2] + HEADROOM:
+        if body in own or low[2] < box[0, 2] + 1e-6 or low[2] > box[1, 2] + HEADROOM:
             continue
-        if any((high[:2] > a).all() and (low[:2] < b).all() for a, b in rectangles):
-            covered = True
-            rectangles = [r for old in rectangles for r in _without(old, low[:2], high[:2])]
-    if not covered or not rectangles:
+        if (high[:2] > left[0]).all() and (low[:2] < left[1]).all():
+            cuts = [left.copy() for _ in range(4)]
+            for axis in (0, 1):
+                cuts[axis][1, axis] = low[axis]
+                cuts[axis + 2][0, axis] = high[axis]
+            left = max(cuts, key=lambda cut: float(np.prod(np.maximum(0.0, cut[1] - cut[0]))))
+    if (left[1] - left[0] < _LEAST).any():
         return None
-    boxes = [[[*low, float(lower[2])], [*high, float(upper[2])]] for low, high in rectangles]
-    return replace(region, boxes=frozen(np.array(boxes)))
-
-
-def _without(rectangle: tuple[Array, Array], low: Array, high: Array) -> list[tuple[Array, Array]]:
-    """The largest rectangles that remain of one when that from low to high is removed."""
-    own_low, own_high = rectangle
-    if (high <= own_low).any() or (low >= own_high).any():
-        return [rectangle]
-    left = []
-    for axis in range(2):
-        for below in (True, False):
-            part_low, part_high = own_low.copy(), own_high.copy()
-            if below:
-                part_high[axis] = min(part_high[axis], low[axis])
-            else:
-                part_low[axis] = max(part_low[axis], high[axis])
-            if part_high[axis] - part_low[axis] >= _LEAST:
-                left.append((part_low, part_high))
-    return left
+    part = np.column_stack([left, box[:, 2]])
+    return None if np.array_equal(part, box) else replace(region, boxes=frozen(part[None]))

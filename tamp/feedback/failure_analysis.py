@@ -115,27 +115,10 @@ class FailureAnalyzer:
             blockers = frozenset(scene.item_index[n] for n in named if n in scene.item_index)
             return self._blocked(refinement, subject, blockers, failure)
         if any(body.name in named for body in scene.bodies if scene.carried(body.name)):
-            return self._by_drawer(subject, named, failure)
+            return None  # a drawer or door, which may stand otherwise: a diagnosis tells how
         if not refinement.as_found or failure.kind is FailureKind.CONTRADICTION:
             return None  # a proof for this state, and not for the next
         return (self.out_of_reach(subject, failure),)
-
-    def _by_drawer(self, subject: BoundAction, named: set[str], failure: Failure) -> Advice:
-        """An open drawer or door blocks another one, which must wait until it is shut."""
-        role, scene = self.task.skills[subject.name].role, self.context.scene
-        which = role.opens if role.opens is not None else role.closes
-        if which is None:
-            return None
-        for binding in self.task.bindings.values():
-            if binding.handle is None or binding.object == subject.bindings[which].object:
-                continue
-            if named & set(scene.moved_by(scene.handle(binding.handle).joint)):
-                names = (subject.bindings[which].object, binding.object)
-                unsure = replace(failure, certificate=None)  # more may be opened or shut
-                return (
-                    LearnedConstraint(self.task.fact("kept-shut", *names), unsure, by=subject.name),
-                )
-        return None
 
     def _by_furniture(self, subject: BoundAction, hit: tuple[int, bool]) -> LearnedConstraint:
         """A drawer or door is in the way while it is open, or while it is shut."""
@@ -322,17 +305,15 @@ def find_blockers(
     """
     # Driving only prepares the next action: what blocks that one counts.
     length = 2 if skills[actions[0].name].prepares and len(actions) > 1 else 1
-    chain = actions[:length]
-    bare = without(state, _others(context, state, chain))
-    worlds = [state.scene_q, *_other_furniture(context, chain, state, furniture)]
-    for scene_q in worlds:
-        at = bare.with_scene(scene_q)
-        hit = _fewest_hits(context, skills, actions, length, at, state, rng, tries)
+    trial = _Counterfactual(context, skills, actions, length, state)
+    bare = without(state, trial.other_items())
+    for scene_q in (state.scene_q, *trial.other_furniture(furniture)):
+        hit = trial.fewest_hits(bare.with_scene(scene_q), rng, tries)
         if hit is not None:
             items = frozenset(index for kind, index in hit if kind == "item")
             joints = frozenset(index for kind, index in hit if kind == "joint")
             standing = frozenset((j, bool(abs(state.scene_q[j]) > CLOSED)) for j in joints)
-            return Diagnosis(chain[-1], items, standing)
+            return Diagnosis(actions[length - 1], items, standing)
     return None
 
 
@@ -340,120 +321,114 @@ _Hit = tuple[str, int]
 """``item`` or ``joint``, and its index in the scene."""
 
 
-def _fewest_hits(
-    context: PlanningContext,
-    skills: Mapping[str, Skill],
-    actions: Sequence[BoundAction],
-    length: int,
-    bare: State,
-    state: State,
-    rng: Streams,
-    tries: int,
-) -> frozenset[_Hit] | None:
-    """What the motions hit that hit least; None if none are found in ``bare``."""
-    best: tuple[tuple[int, int], tuple[_Hit, ...]] | None = None
-    for k in range(tries):
-        hit = _one_try(context, skills, actions, length, bare, state, rng(k))
-        if hit is None:
-            if best is None and k + 1 >= _FAILURES:
-                break
-            continue
-        close, any_time = hit
-        # Hits near the grasp count; the motions to it can be routed differently.
-        found = close or any_time
-        rank = ((len(found), len(any_time)), tuple(sorted(found)))
-        if best is None or rank < best:
-            best = rank
-        if not found:
-            break
-    return None if best is None else frozenset(best[1])
+@dataclass(frozen=True)
+class _Counterfactual:
+    """Actions refined in worlds without what may block them.
 
-
-def _others(context: PlanningContext, state: State, chain: Sequence[BoundAction]) -> list[int]:
-    """The items that no action of the chain names and that are not in the hand."""
-    named = {b.target for action in chain for b in action.bindings if b.kind == "item"}
-    items = enumerate(context.scene.items)
-    return [i for i, item in items if item.name not in named and i != state.held]
-
-
-def _other_furniture(
-    context: PlanningContext,
-    chain: Sequence[BoundAction],
-    state: State,
-    furniture: Mapping[int, Binding],
-) -> Iterator[Array]:
-    """Scene joint values with all furniture shut, then open, that the chain does not work on."""
-    scene = context.scene
-    bodies = {scene.region(b.region).body for a in chain for b in a.bindings if b.region}
-    named = {b.target for action in chain for b in action.bindings if b.kind == "item"}
-    bodies |= {state.items[scene.item_index[name]].parent for name in named}
-    handles = {b.handle for action in chain for b in action.bindings}
-    moved = {joint: set(scene.moved_by(scene.joints[joint].name)) for joint in furniture}
-    others = {
-        joint: binding
-        for joint, binding in furniture.items()
-        if binding.handle not in handles and not bodies & moved[joint]
-    }
-    for is_open in (False, True):
-        scene_q = state.scene_q.copy()
-        for joint, binding in others.items():
-            if (abs(scene_q[joint]) > CLOSED) != is_open:
-                scene_q[joint] = intended_opening(context, binding) if is_open else 0.0
-        if (scene_q != state.scene_q).any():
-            yield scene_q
-
-
-def _one_try(
-    context: PlanningContext,
-    skills: Mapping[str, Skill],
-    actions: Sequence[BoundAction],
-    length: int,
-    bare: State,
-    state: State,
-    rng: np.random.Generator,
-) -> tuple[frozenset[_Hit], frozenset[_Hit]] | None:
-    """What is hit on straight lines, and on any motion; None if refinement fails."""
-    close: set[_Hit] = set()
-    all_hit: set[_Hit] = set()
-    at = bare
-    changed = np.flatnonzero(bare.scene_q != state.scene_q)
-    for k in range(length):
-        action = actions[k]
-        found = skills[action.name].refine(context, action, tuple(actions[k + 1 :]), at, rng)
-        if isinstance(found, Failure):
-            return None
-        for motion in found:
-            hit = _hits(context, motion, at, state, changed)
-            all_hit |= hit
-            if motion.group != "base" and motion.record.planner in ("straight", "direct"):
-                close |= hit
-            at = after(context.scene, context.robot, motion, at)
-    return frozenset(close), frozenset(all_hit)
-
-
-def _hits(
-    context: PlanningContext, motion: Motion, at: State, state: State, changed: NDArray[np.int64]
-) -> set[_Hit]:
-    """What a motion would touch of ``state`` that was planned in ``at``, without it.
-
-    ``changed``: scene joints that are at other values in ``at``.
+    Attributes:
+        context: scene, robot, settings. skills: by the names of the actions.
+        actions: the ones refined, and what follows. length: how many are refined.
+        state: the actual State before them.
     """
-    scene = context.scene
-    started = effects(scene, context.robot, motion, at)
-    along = [started.at(q) for q in motion.path.resampled(_STEP).waypoints]
-    back = started.state
-    names: dict[str, _Hit] = {}
-    for index, placement in enumerate(at.items):
-        if placement.parent == WORLD and placement.X_PI[2, 3] == AWAY:
-            back = back.with_item(index, state.items[index])
-            names[scene.items[index].name] = ("item", index)
-    Q, moved = np.array([each.q for each in along]), np.array([each.scene_q for each in along])
-    moved[:, changed] = state.scene_q[changed]
-    for joint in changed:
-        names |= dict.fromkeys(scene.moved_by(scene.joints[joint].name), ("joint", int(joint)))
-    checker = context.checker(back.with_scene(moved[0]), motion.allowed, MARGIN)
-    hit: set[_Hit] = set()
-    for i in np.flatnonzero(~checker.free_many(Q, moved)):
-        for contact in checker.contacts(Q[i], moved[i], within=MARGIN):
-            hit |= {names[n] for n in (contact.a, contact.b) if n in names}
-    return hit
+
+    context: PlanningContext
+    skills: Mapping[str, Skill]
+    actions: Sequence[BoundAction]
+    length: int
+    state: State
+
+    @property
+    def _named(self) -> list[Binding]:
+        """What the refined actions name."""
+        return [b for action in self.actions[: self.length] for b in action.bindings]
+
+    def other_items(self) -> list[int]:
+        """The items that none of the actions names and that are not in the hand."""
+        named = {binding.target for binding in self._named if binding.kind == "item"}
+        items = enumerate(self.context.scene.items)
+        return [i for i, item in items if item.name not in named and i != self.state.held]
+
+    def other_furniture(self, furniture: Mapping[int, Binding]) -> Iterator[Array]:
+        """Scene joint values with all furniture that the actions don't use shut, then open."""
+        scene = self.context.scene
+        bodies = {scene.region(b.region).body for b in self._named if b.region}
+        items = (scene.item_index[b.target] for b in self._named if b.kind == "item")
+        bodies |= {self.state.items[index].parent for index in items}
+        handles = {binding.handle for binding in self._named}
+        others = {
+            joint: binding
+            for joint, binding in furniture.items()
+            if binding.handle not in handles
+            and not bodies & set(scene.moved_by(scene.joints[joint].name))
+        }
+        for is_open in (False, True):
+            scene_q = self.state.scene_q.copy()
+            for joint, binding in others.items():
+                if (abs(scene_q[joint]) > CLOSED) != is_open:
+                    scene_q[joint] = intended_opening(self.context, binding) if is_open else 0.0
+            if (scene_q != self.state.scene_q).any():
+                yield scene_q
+
+    def fewest_hits(self, bare: State, rng: Streams, tries: int) -> frozenset[_Hit] | None:
+        """What the motions hit that hit least; None if none are found in the world ``bare``."""
+        best: tuple[tuple[int, int], tuple[_Hit, ...]] | None = None
+        for k in range(tries):
+            hit = self._one_try(bare, rng(k))
+            if hit is None:
+                if best is None and k + 1 >= _FAILURES:
+                    break
+                continue
+            close, any_time = hit
+            # Hits near the grasp count; the motions to it can be routed differently.
+            found = close or any_time
+            rank = ((len(found), len(any_time)), tuple(sorted(found)))
+            if best is None or rank < best:
+                best = rank
+            if not found:
+                break
+        return None if best is None else frozenset(best[1])
+
+    def _one_try(
+        self, at: State, rng: np.random.Generator
+    ) -> tuple[frozenset[_Hit], frozenset[_Hit]] | None:
+        """What is hit on straight lines, and on any motion; None if refinement fails."""
+        close: set[_Hit] = set()
+        all_hit: set[_Hit] = set()
+        changed = np.flatnonzero(at.scene_q != self.state.scene_q)
+        for k, action in enumerate(self.actions[: self.length]):
+            upcoming = tuple(self.actions[k + 1 :])
+            found = self.skills[action.name].refine(self.context, action, upcoming, at, rng)
+            if isinstance(found, Failure):
+                return None
+            for motion in found:
+                hit = self._hits(motion, at, changed)
+                all_hit |= hit
+                if motion.group != "base" and motion.record.planner in ("straight", "direct"):
+                    close |= hit
+                at = after(self.context.scene, self.context.robot, motion, at)
+        return frozenset(close), frozenset(all_hit)
+
+    def _hits(self, motion: Motion, at: State, changed: NDArray[np.int64]) -> set[_Hit]:
+        """What a motion planned in ``at`` would touch of the actual world.
+
+        ``changed``: scene joints that are at other values in ``at``.
+        """
+        scene = self.context.scene
+        started = effects(scene, self.context.robot, motion, at)
+        along = [started.at(q) for q in motion.path.resampled(_STEP).waypoints]
+        back = started.state
+        names: dict[str, _Hit] = {}
+        for index, placement in enumerate(at.items):
+            if placement.parent == WORLD and placement.X_PI[2, 3] == AWAY:
+                back = back.with_item(index, self.state.items[index])
+                names[scene.items[index].name] = ("item", index)
+        Q, moved = np.array([each.q for each in along]), np.array([each.scene_q for each in along])
+        moved[:, changed] = self.state.scene_q[changed]
+        for joint in changed:
+            names |= dict.fromkeys(scene.moved_by(scene.joints[joint].name), ("joint", int(joint)))
+        checker = self.context.checker(back.with_scene(moved[0]), motion.allowed, MARGIN)
+        hit: set[_Hit] = set()
+        for i in np.flatnonzero(~checker.free_many(Q, moved)):
+            for contact in checker.contacts(Q[i], moved[i], within=MARGIN):
+                hit |= {names[n] for n in (contact.a, contact.b) if n in names}
+        return hit
