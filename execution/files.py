@@ -32,35 +32,19 @@ SCHEMA_VERSION = 1
 _LONGEST = 80  # characters of a file's name, without number and ending
 
 UNITS = {
-    "force_noise": "N",
-    "false_contact": "1",
-    "impact_force": "N",
-    "impact_window": "s",
-    "back_off": "m",
-    "stop_force": "N",
-    "overshoot": "N",
-    "overshoot_share": "1",
-    "push_excess": "N",
-    "pull_force": "N",
-    "push_force": "N",
-    "grip_force": "1",
-    "grip_time": "s",
-    "overtravel": "m",
-    "creep": "m/s",
-    "arrival_time": "s",
-    "stopped_speed": "m/s or rad/s",
-    "settle_time": "s",
-    "at_rest_speed": "m/s",
-    "item_moved": "m",
-    "item_turned": "rad",
-    "slipped": "m",
-    "slipped_turn": "rad",
-    "joint_off": "m or rad",
-    "base_off": "m",
-    "base_turned": "rad",
-    "arm_off": "rad",
-    "held_force": "N",
-    "recoveries": "1",
+    name: unit
+    for unit, names in {
+        "N": "force_noise impact_force stop_force overshoot push_excess pull_force push_force"
+        " held_force",
+        "m": "back_off overtravel item_moved slipped base_off",
+        "rad": "item_turned slipped_turn base_turned arm_off",
+        "m or rad": "joint_off",
+        "m/s": "creep at_rest_speed",
+        "m/s or rad/s": "stopped_speed",
+        "s": "impact_window grip_time arrival_time settle_time",
+        "1": "false_contact overshoot_share grip_force recoveries",
+    }.items()
+    for name in names.split()
 }
 """Units of the thresholds in the index."""
 README = """\
@@ -70,41 +54,25 @@ Motions of a mobile Panda, planned by Galley
 Run the motions in the order of motions.json. Each entry names a file beside it.
 All units are SI: m, rad, s, N. Poses are x, y, z, qx, qy, qz, qw.
 
-Files of kind "trajectory" (arm and base)
------------------------------------------
-CSV with a header. A row every 1/rate s (rate_Hz in motions.json), the last one at the exact end:
+Files of kind "trajectory" (arm and base): CSV, a row every 1/rate s (rate_Hz), the last one at the
+exact end: time, then position, velocity and acceleration of each joint. Every motion is at rest at
+both ends and begins where the one before ends. The set-points keep the limits under "groups", so
+they can be streamed to a position or impedance controller. The base is holonomic: x, y, heading.
 
-  time [s], then for each joint: NAME position, NAME velocity, NAME acceleration
+Files of kind "gripper": one row: width between the fingers, its speed, and the force. "move" goes
+to that width; "grasp" closes until the fingers hold something, and then presses with the force.
 
-Every motion begins and ends at rest, and the next one begins where it ends. The set-points keep
-the limits listed under "groups" in motions.json, so that they can be streamed to a position or
-impedance controller as they are. The base is holonomic: x and y in m and the heading in rad, in
-the world's frame, so it needs a localisation that knows this frame. Files whose group is
-base+arm move both at once.
+Of each motion motions.json says:
+  guard        stop early when the force against "direction" (in the world) exceeds "force"; "speed"
+               is the most at which the hand may move meanwhile; null: none
+  holds        the item, or the joint of the furniture, that the hand has hold of
+  may_touch    pairs that may touch; any other contact is a fault: stop
+  hand_at_end, scene_joints_at_end
+               where the hand (hand_link), drawers and doors are to be: compare before going on
 
-Files of kind "gripper"
------------------------
-CSV with one row: the width between the fingers (m), the speed with which it changes (m/s), and the
-force (N). "move" goes to that width. "grasp" closes until the fingers hold something, and then
-presses with the force; the width is what is expected between the fingers then.
-
-What motions.json says of each motion
--------------------------------------
-  guard        stop early when the force against "direction" (a unit vector in the world) exceeds
-               "force"; "speed" is the most at which the hand may move meanwhile; null: none.
-               The thresholds of the whole run stand under "thresholds", with units.
-  holds        what the hand has hold of: an item, or a joint of the furniture by its handle.
-  may_touch    pairs of links, items and furniture that may touch. Any other contact is a fault:
-               stop.
-  hand_at_end  where the hand (hand_link) is to be when the motion is over, in the world and in the
-               frame of the arm's first link, panda_link0. Compare before going on.
-  scene_joints_at_end  how far drawers and doors are to be open then (m or rad).
-
-What these files are not
-------------------------
-A safety system. Nobody has run them on your arm: check the start pose, begin at a fraction of the
-speed, and keep a hand on the stop button. Where the world is not as it was thought to be, the
-motions that follow no longer fit: observe, and plan anew.
+This is no safety system. Nobody has run these files on your arm: check the start pose, begin at a
+fraction of the speed, and keep a hand on the stop button. Where the world is not as it was thought
+to be, the motions that follow no longer fit: observe, and plan anew.
 """
 
 

@@ -1,5 +1,5 @@
 """Noise and faults for runs under physics.
 
-- ``noise``: perturbs the scene and the observations; ``box_placement``: where items can stand
-- ``fault``: specification and base class of a fault; ``faults``: each kind, and several at once
+- ``noise``: perturbs the scene and the observations; ``boxes``: where items can stand
+- ``faults``: each kind of fault, and several at once
 """

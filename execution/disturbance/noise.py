@@ -6,7 +6,6 @@ poses, and every observation has an error.
 
 from __future__ import annotations
 
-import logging
 import zlib
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
@@ -17,27 +16,27 @@ from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.frames import Array, frozen, inverse
 from galley.domain.scene.model import HAND, Body, Item, Scene
 from galley.domain.state import State, item_pose
-from galley.execution.disturbance.box_placement import (
+from galley.execution.disturbance.boxes import (
+    carried_points,
     displaced,
     furniture_boxes,
     is_free_placement,
     item_boxes,
-    supported_corners,
 )
 
-logger = logging.getLogger(__name__)
 _BodyOrItem = TypeVar("_BodyOrItem", Body, Item)
 DRAWS = 100  # of an item's pose; if none of them is free, the item stays where it was
 _FLAG = "--noise"
 
-# The largest value of each, and why.
-_MAX: dict[str, tuple[float, str]] = {
-    "friction": (0.9, "a share: with 1 a surface could have none"),
-    "mass": (0.9, "a share: with 1 an item could have none"),
-    "position": (0.1, "in m: more makes it another task"),
-    "turn": (float(np.pi), "in rad: that is every direction"),
-    "observation": (0.05, "in m: a camera that errs more is of no use"),
-    "observation_turn": (0.5, "in rad: a camera that errs more is of no use"),
+# Shares below 1, so that no surface lacks friction and no item mass; less than makes another task,
+# every direction, or a camera of no use.
+_LARGEST = {
+    "friction": 0.9,
+    "mass": 0.9,
+    "position": 0.1,
+    "turn": float(np.pi),
+    "observation": 0.05,
+    "observation_turn": 0.5,
 }
 
 
@@ -67,14 +66,11 @@ class Noise:
     observation_turn: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, (largest, why) in _MAX.items():
+        for name, largest in _LARGEST.items():
             value = getattr(self, name)
-            if not value >= 0.0:
-                raise BadInput.one(_FLAG, f"{name} must be a number from 0, got {value:g}")
-            if value > largest:
-                raise BadInput.one(
-                    _FLAG, f"{name} must be at most {largest:.3g}, {why}; got {value:g}"
-                )
+            if not 0.0 <= value <= largest:
+                what = f"{name} must be a number from 0 to {largest:.3g}, got {value:g}"
+                raise BadInput.one(_FLAG, what)
 
     def __str__(self) -> str:
         parts = (f"{f.name}={getattr(self, f.name):g}" for f in fields(self))
@@ -149,49 +145,41 @@ class Noise:
         solids = furniture_boxes(scene, scene_q)
         before = [item.X_WI for item in scene.items]
         poses = list(before)
-        groups = _stacks(scene)
-        for group, own in zip(groups, rng.spawn(len(groups)), strict=True):
-            rest = [k for k in range(len(poses)) if k not in group]
-            obstacles = solids.joined(
-                item_boxes([scene.items[k] for k in rest], [poses[k] for k in rest])
-            )
+        stacks = _stacks(scene)
+        for stack, own in zip(stacks, rng.spawn(len(stacks)), strict=True):
+            rest = [k for k in range(len(poses)) if k not in stack]
+            others = item_boxes([scene.items[k] for k in rest], [poses[k] for k in rest])
+            obstacles, first = solids.joined(others), before[stack[0]]
             for _ in range(DRAWS):
                 x, y, turn = own.uniform(-1.0, 1.0, 3)
                 offset = self.position * np.array([x, y])
-                D = displaced(before[group[0]], offset, self.turn * turn) @ inverse(
-                    before[group[0]]
-                )
-                now = [D @ before[k] for k in group]
+                D = displaced(first, offset, self.turn * turn) @ inverse(first)
+                now = {k: frozen(D @ before[k]) for k in stack}
                 if all(
                     is_free_placement(
                         scene, scene_q, scene.items[k], before[k], X_WI, solids, obstacles
                     )
-                    for k, X_WI in zip(group, now, strict=True)
+                    for k, X_WI in now.items()
                 ):
-                    for k, X_WI in zip(group, now, strict=True):
-                        poses[k] = frozen(X_WI)
+                    poses = [now.get(k, X_WI) for k, X_WI in enumerate(poses)]
                     break
-            else:
-                names = ", ".join(scene.items[k].name for k in group)
-                logger.info("%s: no displaced pose is free, so it stays", names)
         return tuple(poses)
 
 
 def _stacks(scene: Scene) -> list[list[int]]:
     """Indices of the items that stand on each other, the lowest of each stack first."""
     poses = [item.X_WI for item in scene.items]
-    order = sorted(range(len(poses)), key=lambda k: (float(poses[k][2, 3]), k))
-    group = {k: [k] for k in order}
-    if len(order) < 2:
-        return list(group.values())
-    for k in order:
-        on = supported_corners(scene.items[k], poses[k], item_boxes(scene.items, poses)).any(axis=0)
-        for other in np.flatnonzero(on).tolist():
-            if group[other] is not group[k]:
-                group[other] += group[k]
-                for member in group[k]:
-                    group[member] = group[other]
-    return list({id(each): each for each in group.values()}.values())
+    boxes, stacks = item_boxes(scene.items, poses), list[list[int]]()
+    for k in sorted(range(len(poses)), key=lambda k: (float(poses[k][2, 3]), k)):
+        on = set(np.flatnonzero(carried_points(scene.items[k], poses[k], boxes).any(axis=0)))
+        below = [stack for stack in stacks if not on.isdisjoint(stack)] or [[]]
+        for other in below[1:]:  # it stands on several
+            below[0] += other
+            stacks.remove(other)
+        if not below[0]:
+            stacks.append(below[0])
+        below[0].append(k)
+    return stacks
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
@@ -219,19 +207,13 @@ def parse_noise(text: str) -> Noise:
     """
     if text in LEVELS:
         return LEVELS[text]
-    keys = [f.name for f in fields(Noise)]
     values: dict[str, float] = {}
     for part in text.split(","):
-        key, equals, number = (word.strip() for word in part.partition("="))
-        if not equals:
-            hint = did_you_mean(key, tuple(LEVELS))
-            what = f"no level '{key}'{hint}; there are {', '.join(LEVELS)}, or KEY=NUMBER,..."
-            raise BadInput.one(_FLAG, what)
-        if key not in keys:
-            what = f"no key '{key}'{did_you_mean(key, keys)}; there are {', '.join(keys)}"
-            raise BadInput.one(_FLAG, what)
-        if key in values:
-            raise BadInput.one(_FLAG, f"{key} is given twice")
+        key, _, number = (word.strip() for word in part.partition("="))
+        if key not in _LARGEST:
+            hint = did_you_mean(key, (*LEVELS, *_LARGEST))
+            there = f"there are {', '.join(LEVELS)}, or KEY=NUMBER,... of {', '.join(_LARGEST)}"
+            raise BadInput.one(_FLAG, f"no level or key '{key}'{hint}; {there}")
         try:
             values[key] = float(number)
         except ValueError:

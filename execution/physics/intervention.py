@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from galley.collision.backends.bullet import pybullet as pb
 from galley.domain.frames import Array
 from galley.execution.physics.world import PhysicsWorld
@@ -11,23 +9,14 @@ from galley.execution.physics.world import PhysicsWorld
 
 def push_item(world: PhysicsWorld, index: int, force: Array, point: Array) -> None:
     """Apply a force (3,), N, to an item at a point (3,), m, during the next step; world frame."""
-    _push(world, world.item_ids[index], -1, force.tolist(), point.tolist())
-
-
-def push_base(world: PhysicsWorld, force: Sequence[float], torque: Sequence[float]) -> None:
-    """Apply a force (3,), N, and a torque (3,), N m, at the chassis' centre during the next step;
-    world frame."""
-    client, body = world.client, world.robot_id
-    link = world.loaded.link(body, "chassis")
-    centre = pb.getLinkState(body, link, physicsClientId=client)[0]
-    _push(world, body, link, force, centre)
-    pb.applyExternalTorque(body, link, torque, pb.WORLD_FRAME, physicsClientId=client)
-
-
-def _push(
-    world: PhysicsWorld, body: int, link: int, force: Sequence[float], point: Sequence[float]
-) -> None:
-    pb.applyExternalForce(body, link, force, point, pb.WORLD_FRAME, physicsClientId=world.client)
+    pb.applyExternalForce(
+        world.item_ids[index],
+        -1,
+        force.tolist(),
+        point.tolist(),
+        pb.WORLD_FRAME,
+        physicsClientId=world.client,
+    )
 
 
 def set_item_friction(world: PhysicsWorld, index: int, friction: float) -> None:

@@ -100,7 +100,6 @@ class PhysicsWorld:
         dt: time step, s.
         command: latest position command (n,), the base by its own odometry.
         base_shift: true pose of the base minus its odometry (3,): m, m, rad.
-        base_motors_off: the base's motors exert no force.
         feed: torques (n,), N m or N, of the motors apart from position control.
     """
 
@@ -124,7 +123,6 @@ class PhysicsWorld:
         self._efforts = self.effort_limits  # of position control, now
         self.command = np.array(state.q)
         self.base_shift = np.zeros(3)
-        self.base_motors_off = False
         self._set_state(state)
         self._set_surfaces()
         for index, joint in enumerate(scene.joints):
@@ -237,8 +235,6 @@ class PhysicsWorld:
         base = [i for i, j in enumerate(where) if j < 3]
         if base:
             targets[base] += self.base_shift[[where[i] for i in base]]
-            if self.base_motors_off:
-                forces[base] = 0.0
         pb.setJointMotorControlArray(
             self.robot_id,
             [self.robot_joints[j] for j in where],

@@ -5,7 +5,7 @@ actions left, corrected by what is in the hand. The goal stays the user's.
 
 Which facts say what a hand holds is up to the domain, but the effects of its taking and placing
 actions reveal them. Where the symbols have another item in the hand than is observed, these effects
-are applied, except those on furniture (``HandFacts``).
+are applied, except those on furniture (``hand_facts``).
 
 An item that has fallen over, or lies between two regions, stands on no object of the problem. Each
 such place becomes a new piece of furniture, from which the item can be picked up (``AdHocPlaces``).
@@ -14,23 +14,23 @@ Its stance set is a box around all those of the problem. Nothing can be placed t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
 import numpy as np
 
-from galley.domain.frames import Array, frozen
+from galley.domain.frames import frozen
 from galley.domain.pddl.formula import Fact, Literal
 from galley.domain.pddl.model import ActionSchema, Domain, Object, Problem
 from galley.domain.predicates import state_facts
 from galley.domain.scene.model import Binding, Stance
-from galley.domain.state import State, item_pose
+from galley.domain.state import State
 from galley.planning import Semantics
 from galley.robots.panda.mobile import hand_pose
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.skill import BoundAction, Skill
+from galley.skills.skill import BoundAction
 from galley.tamp.task import TampTask
 
 # Predicates with a meaning in metres (see ``domain.predicates``), and how many arguments they take.
@@ -92,9 +92,8 @@ def observed_task(
         ),
         None,
     )
-    hands = HandFacts(task)
     facts = {
-        f for f in hands.corrected(symbolic, held) if f not in judged and _has_objects(problem, f)
+        f for f in hand_facts(task, symbolic, held) if f not in judged and _has_objects(problem, f)
     }
 
     finder = AdHocPlaces(context, task, state)
@@ -158,90 +157,66 @@ def _has_objects(problem: Problem, fact: Fact) -> bool:
     return all(problem.object(name) is not None for name in fact.args)
 
 
-@dataclass(frozen=True)
-class HandFacts:
-    """Corrects the holding facts of a task from observation.
+def hand_facts(task: TampTask, facts: Collection[Fact], held: str | None) -> frozenset[Fact]:
+    """The facts with exactly the item ``held`` (a PDDL name) in a hand, or none.
 
-    Attributes:
-        task: whose objects and actions they are about.
+    What the symbols say of the hand is corrected by the effects of the action that would take or
+    place the item and that is most nearly applicable.
     """
+    state = frozenset(facts)
+    for item, binding in task.bindings.items():
+        if binding.kind == "item" and (item == held) != _is_taken(task, state, item):
+            changes = _hand_changes(task, state, "takes" if item == held else "puts", item)
+            if changes:
+                _, added, deleted = min(changes, key=lambda change: change[0])
+                state = (state - deleted) | added
+    return state
 
-    task: TampTask
 
-    def corrected(self, facts: Collection[Fact], held: str | None) -> frozenset[Fact]:
-        """The facts with exactly the item ``held`` (a PDDL name) in a hand, or none."""
-        state = frozenset(facts)
-        for item in self._held_by_symbols(state):
-            if item != held:
-                state = self._changed(state, "puts", item)
-        if held is not None and held not in self._held_by_symbols(state):
-            state = self._changed(state, "takes", held)
-        return state
+def _is_taken(task: TampTask, state: frozenset[Fact], item: str) -> bool:
+    """Whether the symbols have an item in a hand: all effects of taking it hold."""
+    changes = _hand_changes(task, state, "takes", item)
+    return any(added and added <= state for _, added, _ in changes)
 
-    def _held_by_symbols(self, state: frozenset[Fact]) -> list[str]:
-        """The items that the symbols have in a hand: all effects of taking them hold."""
-        found = []
-        for item, binding in self.task.bindings.items():
-            if binding.kind != "item":
-                continue
-            for schema, bound in self._groundings("takes", item):
-                added = self._changes(schema, bound, state)[0]
-                if added and added <= state:
-                    found.append(item)
-                    break
-        return found
 
-    def _changed(self, state: frozenset[Fact], what: str, item: str) -> frozenset[Fact]:
-        """The facts after taking or placing an item, by the most nearly applicable action."""
-        best: tuple[int, frozenset[Fact]] | None = None
-        for schema, bound in self._groundings(what, item):
-            added, deleted = self._changes(schema, bound, state)
-            missing = sum(
-                (literal.ground(bound) in state) != literal.positive
+def _hand_changes(
+    task: TampTask, state: frozenset[Fact], what: str, item: str
+) -> list[tuple[int, frozenset[Fact], frozenset[Fact]]]:
+    """What each action that takes (or puts) an item does to the facts about hands and items.
+
+    Returns:
+        The number of preconditions about these that do not hold, and the facts that it adds and
+        deletes; for each hand, and one piece of furniture.
+    """
+    semantics, found = Semantics(task.domain, task.problem), []
+    kinds = {name: binding.kind for name, binding in task.bindings.items()}
+
+    def of_hand(fact: Fact) -> bool:
+        return all(kinds.get(name) in ("hand", "item") for name in fact.args)
+
+    for schema in task.domain.actions:
+        skill = task.skills.get(schema.name)
+        position = None if skill is None else getattr(skill.role, what)
+        if position is None:
+            continue
+        choices = [semantics.objects(variable.types) for variable in schema.parameters]
+        choices = [
+            names if names and kinds.get(names[0]) == "hand" else names[:1] for names in choices
+        ]
+        choices[position] = (item,)
+        for args in product(*choices):
+            names = (variable.name for variable in schema.parameters)
+            bound = dict(zip(names, args, strict=True))
+            conditions = [
+                (literal.ground(bound), literal.positive)
                 for literal in schema.precondition
-                if isinstance(literal, Literal) and self._of_hand(literal.ground(bound))
-            )
-            if best is None or missing < best[0]:
-                best = missing, (state - deleted) | added
-        return state if best is None else best[1]
-
-    def _groundings(self, what: str, item: str) -> Iterator[tuple[ActionSchema, dict[str, str]]]:
-        """Ground actions that take (or place) an item, for each hand and one piece of furniture."""
-        semantics = Semantics(self.task.domain, self.task.problem)
-        for schema in self.task.domain.actions:
-            skill = self.task.skills.get(schema.name)
-            position = None if skill is None else getattr(skill.role, what)
-            if position is None:
-                continue
-            choices = []
-            for k, variable in enumerate(schema.parameters):
-                fitting = semantics.objects(variable.types)
-                if k == position:
-                    fitting = tuple(name for name in fitting if name == item)
-                elif fitting and self._kind(fitting[0]) != "hand":
-                    fitting = fitting[:1]
-                choices.append(fitting)
-            names = [variable.name for variable in schema.parameters]
-            for args in product(*choices):
-                yield schema, dict(zip(names, args, strict=True))
-
-    def _changes(
-        self, schema: ActionSchema, bound: Mapping[str, str], state: frozenset[Fact]
-    ) -> tuple[frozenset[Fact], frozenset[Fact]]:
-        """Facts that an action adds and deletes, except those on furniture."""
-        semantics = Semantics(self.task.domain, self.task.problem)
-        added, deleted = semantics.changes(schema.effect, bound, state)
-        return (
-            frozenset(fact for fact in added if self._of_hand(fact)),
-            frozenset(fact for fact in deleted if self._of_hand(fact)),
-        )
-
-    def _of_hand(self, fact: Fact) -> bool:
-        return all(self._kind(name) in ("hand", "item") for name in fact.args)
-
-    def _kind(self, name: str) -> str:
-        binding = self.task.bindings.get(name)
-        return "" if binding is None else binding.kind
+                if isinstance(literal, Literal)
+            ]
+            missing = sum(of_hand(f) and (f in state) != positive for f, positive in conditions)
+            changes = semantics.changes(schema.effect, bound, state)
+            added, deleted = (frozenset(filter(of_hand, each)) for each in changes)
+            found.append((missing, added, deleted))
+    return found
 
 
 @dataclass(frozen=True)
@@ -251,13 +226,11 @@ class AdHocPlace:
     Attributes:
         binding: of the new object. type: its PDDL type.
         fact: the item is on it, or the base near it.
-        why: one sentence.
     """
 
     binding: Binding
     type: str
     fact: Fact
-    why: str
 
 
 @dataclass(frozen=True)
@@ -275,21 +248,27 @@ class AdHocPlaces:
 
     def of_item(self, thing: Binding) -> AdHocPlace | None:
         """A place for an item; None if no action of the domain takes it from there."""
+        task = self.task
         name = self._unused(f"found_{thing.object}")
         place = Binding(name, "furniture", self.anywhere.name)
-        for schema, literal, type_ in self._taking_actions():
-            skill = self.task.skills[schema.name]
-            bound = self._bound(schema, skill, thing, place)
+        for schema in task.domain.actions:
+            skill = task.skills.get(schema.name)
+            if skill is None or skill.role.takes is None or skill.role.place is None:
+                continue
+            bound = self._bound(schema, {skill.role.takes: thing, skill.role.place: place})
             if bound is None:
                 continue
             refused = skill.impossible(self.context, bound, self.state)
             if refused is not None and (refused.certificate or {}).get("kind") == "scene":
                 continue  # it takes things from other places
             names = dict(zip((v.name for v in schema.parameters), bound.bindings, strict=True))
-            args = tuple(names[arg].object for arg in literal.args)
-            where = ", ".join(f"{v:.2f}" for v in self._at(thing))
-            why = f"{thing.object} is at ({where}), where no object of the task is: called {name}"
-            return AdHocPlace(place, type_, Fact(literal.predicate, args), why)
+            for part in schema.precondition:
+                if not isinstance(part, Literal) or not part.positive:
+                    continue
+                args = tuple(names[arg].object for arg in part.args if arg in names)
+                if sorted(args) == sorted((thing.object, name)):
+                    type_ = schema.parameters[skill.role.place].types[0]
+                    return AdHocPlace(place, type_, Fact(part.predicate, args))
         return None
 
     def of_base(self, predicate: str) -> AdHocPlace | None:
@@ -297,11 +276,9 @@ class AdHocPlaces:
         declared = self.task.domain.predicate(predicate)
         if declared is None:
             return None
-        base = self.state.q[self.context.robot.slice("base")]
         place = Binding(self._unused("found_base"), "furniture", self.anywhere.name)
-        why = f"the base stands near nothing at ({base[0]:.2f}, {base[1]:.2f}, {base[2]:.2f})"
         fact = Fact(predicate, (place.object,))
-        return AdHocPlace(place, declared.parameters[0].types[0], fact, why)
+        return AdHocPlace(place, declared.parameters[0].types[0], fact)
 
     @cached_property
     def anywhere(self) -> Stance:
@@ -316,42 +293,15 @@ class AdHocPlaces:
         upper = np.max([each.upper for each in stances], axis=0)
         return Stance(name, frozen(lower), frozen(upper))
 
-    def _taking_actions(self) -> Iterator[tuple[ActionSchema, Literal, str]]:
-        """Actions that take an item, their precondition on item and place, and the place's type."""
-        for schema in self.task.domain.actions:
-            skill = self.task.skills.get(schema.name)
-            if skill is None or skill.role.takes is None or skill.role.place is None:
-                continue
-            item = schema.parameters[skill.role.takes]
-            place = schema.parameters[skill.role.place]
-            for part in schema.precondition:
-                if not isinstance(part, Literal) or not part.positive:
-                    continue
-                if sorted(part.args) == sorted((item.name, place.name)):
-                    yield schema, part, place.types[0]
-
-    def _bound(
-        self, schema: ActionSchema, skill: Skill, thing: Binding, place: Binding
-    ) -> BoundAction | None:
-        """The action that takes the item from the place, other arguments arbitrary."""
+    def _bound(self, schema: ActionSchema, given: Mapping[int, Binding]) -> BoundAction | None:
+        """An action with some of its arguments given, the others arbitrary."""
         semantics, found = Semantics(self.task.domain, self.task.problem), []
         for k, variable in enumerate(schema.parameters):
             others = semantics.objects(variable.types)
-            if k == skill.role.takes:
-                found.append(thing)
-            elif k == skill.role.place:
-                found.append(place)
-            elif others:
-                found.append(self.task.bindings[others[0]])
-            else:
+            if k not in given and not others:
                 return None
+            found.append(given[k] if k in given else self.task.bindings[others[0]])
         return BoundAction(0, schema.name, tuple(found))
-
-    def _at(self, thing: Binding) -> Array:
-        """p_WI (3,) of an item that is not in the hand."""
-        index = self.context.scene.item_index[thing.target]
-        X_WI = item_pose(self.context.scene, self.state, index, np.eye(4))
-        return np.asarray(X_WI[:3, 3])
 
     def _unused(self, name: str) -> str:
         while self.task.problem.object(name) is not None or name in self.task.bindings:

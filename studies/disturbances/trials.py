@@ -72,7 +72,7 @@ class TrialResult:
     @property
     def struck(self) -> bool:
         """Whether every requested fault found an occasion to strike."""
-        from galley.execution.disturbance.fault import DID_NOT_STRIKE
+        from galley.execution.disturbance.faults import DID_NOT_STRIKE
 
         return not any(DID_NOT_STRIKE in sentence for sentence in self.faults)
 

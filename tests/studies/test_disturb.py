@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 from scipy.stats import binomtest
 
-from galley.execution.disturbance.fault import DID_NOT_STRIKE, parse_specs
-from galley.execution.disturbance.fault import KINDS as FAULT_KINDS
+from galley.execution.disturbance.faults import DID_NOT_STRIKE, parse_specs
+from galley.execution.disturbance.faults import KINDS as FAULT_KINDS
 from galley.execution.disturbance.noise import MODERATE, NONE
 from galley.stages import Options
 from galley.studies.commands import disturb

@@ -10,8 +10,7 @@ import galley
 from galley.collision.backends.bullet import pybullet as pb
 from galley.domain.errors import BadInput
 from galley.domain.log import OUTSIDE
-from galley.execution.disturbance.fault import KINDS
-from galley.execution.disturbance.faults import FAULTS, parse_fault, push_profile
+from galley.execution.disturbance.faults import parse_fault
 from galley.execution.physics.executor import PhysicsExecutor
 from galley.tests.execution.errands import DRAWER, SUGAR, errand
 
@@ -58,13 +57,6 @@ def friction_of(world, index):
 
 
 # -- items ----------------------------------------------------------------------------------------
-
-
-def test_a_push_with_the_speed_of_a_bump_covers_its_distance():
-    times = np.linspace(0.0, 0.7, 20001)
-    speeds, rates = np.array([push_profile(t, 0.7, 0.03) for t in times]).T
-    assert np.trapezoid(speeds, times) == pytest.approx(0.03, rel=1e-6)
-    np.testing.assert_allclose(np.gradient(speeds, times)[1:-1], rates[1:-1], atol=1e-5)
 
 
 def test_without_a_fault_nothing_of_this_happens(kitchen, run, carrying):
@@ -215,7 +207,6 @@ def test_a_shoved_base_stands_beside_where_it_believes_to_stand(
     assert 0.8 < np.degrees(abs(off[2])) < 5.5
     executor.wait(0.5)
     np.testing.assert_allclose(executor.world.q()[:3] - believed, off, atol=0.002)
-    assert not executor.world.base_motors_off
     log, base = executor.log(), kitchen.robot.base
     speeds = log.velocity[:, :3]
     rates = np.diff(speeds, axis=0) / log.period
@@ -260,18 +251,13 @@ def test_forces_from_outside_stand_in_the_log(kitchen, robot, carrying):
 
 def test_faults_set_no_state():
     """No reset of a body, a joint or a velocity, and no constraint, in any of their modules."""
-    files = list(DISTURBANCE.glob("fault*.py"))
-    assert len(files) == 2
-    assert all("galley.collision.backends.bullet" not in path.read_text() for path in files)
-    for path in [*files, DISTURBANCE.parent / "physics" / "intervention.py"]:
+    faults = DISTURBANCE / "faults.py"
+    assert "galley.collision.backends.bullet" not in faults.read_text()
+    for path in (faults, DISTURBANCE.parent / "physics" / "intervention.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute):
                 assert not node.attr.startswith(("reset", "createConstraint")), path
                 assert node.attr not in ("set_robot", "set_furniture", "set_item"), path
-
-
-def test_there_is_a_sentence_for_every_kind():
-    assert set(FAULTS) == set(KINDS)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state
-from galley.execution.recovery.observed_task import HandFacts, observed_task
+from galley.execution.recovery.observed_task import hand_facts, observed_task
 from galley.planning import ground, search, validate_actions
 from galley.skills import SKILLS
 from galley.tamp.binding import bind_plan, tamp_task
@@ -115,17 +115,17 @@ def test_another_item_in_the_hand_than_the_symbols_have_is_told(task):
 
 def test_a_domains_own_words_for_the_hand_are_put_right(tmp_path, kitchen, task):
     domain, problem = read(tmp_path, OWN, OWN_PROBLEM)
-    hands = HandFacts(tamp_task(kitchen, domain, problem))
+    own = tamp_task(kitchen, domain, problem)
     start = frozenset(problem.init)
-    taken = hands.corrected(start, "sugar")
+    taken = hand_facts(own, start, "sugar")
     assert Fact("carries", ("h1", "sugar")) in taken
     assert Fact("idle", ("h1",)) not in taken
     assert Fact("dusty", ("burner",)) in taken  # of furniture: not for the hand to say
-    back = hands.corrected(taken, None)
+    back = hand_facts(own, taken, None)
     assert back - start == {Fact("touched", ("sugar",))}
     assert start <= back
-    assert hands.corrected(start, None) == start
-    assert hands.corrected(taken, "sugar") == taken
+    assert hand_facts(own, start, None) == start
+    assert hand_facts(own, taken, "sugar") == taken
 
 
 def test_facts_without_geometry_stay_as_the_actions_left_them(kitchen, drawer_task):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from galley.domain.frames import Array, inverse, rotation_z, transform
-from galley.domain.scene.model import Item, Scene, Shape
+from galley.domain.scene.model import Item, Scene
 
 TOUCHING = 1e-4  # m of overlap that still counts as contact
 LEVEL = 0.005  # m between an item's lowest corners and the top of its support
@@ -36,15 +36,14 @@ class BoxSet:
 
 def furniture_boxes(scene: Scene, scene_q: Array) -> BoxSet:
     """The bounding box of every collision shape of the furniture, for scene joint values (nj,)."""
-    poses, halves = [np.empty((0, 4, 4))], [np.empty((0, 3))]
+    poses, halves = [], []
     for body in scene.bodies:
         X_WB = scene.body_pose(body.name, scene_q)
         for shape in body.shapes:
             if shape.collision:
-                X_BC, half = _bounds(shape)
-                poses.append((X_WB @ X_BC)[None])
-                halves.append(half[None])
-    return BoxSet(np.concatenate(poses), np.concatenate(halves))
+                poses.append(X_WB @ shape.X_BS @ transform(None, shape.middle))
+                halves.append(shape.half_extents)
+    return BoxSet(np.array(poses).reshape(-1, 4, 4), np.array(halves).reshape(-1, 3))
 
 
 def item_boxes(items: Sequence[Item], poses: Sequence[Array]) -> BoxSet:
@@ -80,22 +79,11 @@ def displaced(X_WI: Array, offset: Array, yaw: float = 0.0) -> Array:
     return transform(rotation_z(yaw) @ X_WI[:3, :3], X_WI[:3, 3] + np.array([*offset, 0.0]))
 
 
-def collides(item: Item, before: Array, now: Array, others: BoxSet) -> bool:
-    """Whether an item moved from ``before`` to ``now`` penetrates anything deeper than it did."""
-    if not len(others.X):
-        return False
-    depth = overlaps(item_boxes([item], [now]), others)
-    limit = np.full(len(depth), TOUCHING)
-    if (depth > limit).any():
-        limit = np.maximum(overlaps(item_boxes([item], [before]), others), 0.0) + TOUCHING
-    return bool((depth > limit).any())
-
-
-def supported_corners(item: Item, X_WI: Array, supports: BoxSet) -> Array:
-    """Which of n boxes support each of the item's lowest corners, and the middle between them.
+def carried_points(item: Item, X_WI: Array, supports: BoxSet) -> Array:
+    """Which of n boxes carry each of the item's lowest corners, and the middle between them.
 
     Returns:
-        (k + 1, n) truth values, the middle last. Only boxes with a level top support anything.
+        (k + 1, n) truth values, the middle last. Only boxes with a level top carry anything.
     """
     signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
     corners = (signs * item.size / 2.0) @ X_WI[:3, :3].T + X_WI[:3, 3]
@@ -104,27 +92,11 @@ def supported_corners(item: Item, X_WI: Array, supports: BoxSet) -> Array:
     up: Array = np.abs(supports.X[:, 2, :3])  # vertical component of each box's axes
     level = up.max(axis=1) > 1.0 - 1e-6
     tops = supports.X[:, 2, 3] + np.einsum("nj,nj->n", up, supports.half)
-    local = np.einsum(
-        "nji,pnj->pni", supports.X[:, :3, :3], points[:, None] - supports.X[None, :, :3, 3]
-    )
-    inside = np.abs(local) <= supports.half + LEVEL  # height included, which is checked below
-    flat = np.argmax(up, axis=1)
-    for axis in range(3):  # no tolerance sideways: nothing may hang over an edge
-        exact = np.abs(local[:, :, axis]) <= supports.half[:, axis] + 1e-9
-        inside[:, :, axis] = np.where(flat == axis, inside[:, :, axis], exact)
-    high = np.abs(points[:, None, 2] - tops) <= LEVEL
-    return np.asarray(inside.all(axis=2) & high & level)
-
-
-def is_supported(
-    scene: Scene, scene_q: Array, item: Item, before: Array, now: Array, solids: BoxSet
-) -> bool:
-    """Whether an item moved from ``before`` to ``now`` keeps its support: as many corners as
-    before, and its centre over every region that it was over."""
-    were, are = (np.any(supported_corners(item, X, solids), axis=1).tolist() for X in (before, now))
-    if sum(are[:-1]) < sum(were[:-1]) or (were[-1] and not are[-1]):
-        return False
-    return all(_stays_over_regions(scene, scene_q, before, now))
+    arms = points[:, None] - supports.X[None, :, :3, 3]
+    local = np.abs(np.einsum("nji,pnj->pni", supports.X[:, :3, :3], arms))
+    upright = np.arange(3) == np.argmax(up, axis=1)[:, None]  # the axis whose height counts
+    above = (local <= supports.half + 1e-9) | upright  # nothing may hang over an edge
+    return np.asarray(above.all(axis=2) & (np.abs(points[:, 2:] - tops) <= LEVEL) & level)
 
 
 def is_free_placement(
@@ -136,24 +108,21 @@ def is_free_placement(
     solids: BoxSet,
     obstacles: BoxSet,
 ) -> bool:
-    """Whether an item moved from ``before`` to ``now`` is supported and clear of ``obstacles``."""
-    return is_supported(scene, scene_q, item, before, now, solids) and not collides(
-        item, before, now, obstacles
-    )
+    """Whether an item can be moved from ``before`` to ``now``, both X_WI (4, 4).
 
-
-def _stays_over_regions(scene: Scene, scene_q: Array, before: Array, now: Array) -> list[bool]:
-    """For each box of a region that an item's centre was over or in, whether it still is."""
-    stays = []
+    As many of its corners stand on ``solids`` as before, and the middle if it did; its centre stays
+    over every region that it was over, and it is no deeper in any of the ``obstacles``.
+    """
+    were, are = (carried_points(item, X, solids).any(axis=1) for X in (before, now))
     for region in scene.regions:
         X_BW = inverse(scene.body_pose(region.body, scene_q))
-        p, q = ((X_BW @ X)[:2, 3] for X in (before, now))
-        for lower, upper in region.boxes:
-            if (p >= lower[:2]).all() and (p <= upper[:2]).all():
-                stays.append(bool((q >= lower[:2]).all() and (q <= upper[:2]).all()))
-    return stays
-
-
-def _bounds(shape: Shape) -> tuple[Array, Array]:
-    """X_BC (4, 4) and half extents (3,) of the box around a shape, in its body's frame."""
-    return shape.X_BS @ transform(None, shape.middle), shape.half_extents
+        for low, high in region.boxes[:, :, :2]:
+            was_in, is_in = (
+                bool(((X_BW @ X)[:2, 3] >= low).all() and ((X_BW @ X)[:2, 3] <= high).all())
+                for X in (before, now)
+            )
+            if was_in and not is_in:
+                return False
+    deep, deep_before = (overlaps(item_boxes([item], [X]), obstacles) for X in (now, before))
+    stands = are[-1] >= were[-1] and are[:-1].sum() >= were[:-1].sum()
+    return bool(stands and (deep <= np.maximum(deep_before, 0.0) + TOUCHING).all())
