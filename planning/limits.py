@@ -114,16 +114,13 @@ class GroundingBudget:
         what: what combinations are tried for at the moment, in words.
     """
 
-    def __init__(self, limits: SearchLimits) -> None:
+    def __init__(self, limits: SearchLimits, most: int | None = None) -> None:
+        """``most`` combinations are tried, by default as many as fit."""
         self._budget = SearchBudget(replace(limits, nodes=None))
-        self.what = ""
-        self.restart(_MAX_COMBINATIONS)
-
-    def restart(self, most: int) -> None:
-        """Counts from 0 to ``most``; time goes on."""
-        self._most = most
+        self._most = _MAX_COMBINATIONS if most is None else most
         self._spent = 0
         self._shares: Counter[str] = Counter()  # of ``_spent``, roughly
+        self.what = ""
 
     def spend(self) -> None:
         """Counts one combination.

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -53,16 +52,15 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
     with paused_gc():
         budget = GroundingBudget(limits or SearchLimits())
         fixpoint = Fixpoint(domain, problem, budget)
-        reach = fixpoint.reach()
         budget.what = "the goal"
         fact_goals = tuple(
             (each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal
         )
-        facts = _facts_with_bits(reach, problem.goal)
-        masks = _Masks({fact: 1 << position for position, fact in enumerate(facts)}, reach.init)
+        facts = _facts_with_bits(fixpoint, problem.goal)
+        masks = _Masks({fact: 1 << position for position, fact in enumerate(facts)}, fixpoint.init)
         operators = [
             masks.operator(each, fixpoint.schemas[each.action.name].cost(each.action.args))
-            for each in reach.instances
+            for each in _in_order(domain, problem, fixpoint.instances.values())
         ]
         goals = tuple((formula, masks.condition(condition)) for formula, condition in fact_goals)
         return Task(
@@ -75,9 +73,22 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
             goal=conjoin(condition for _, condition in goals),
             goals=goals,
             fact_goals=fact_goals,
-            reach=reach,
             fixpoint=fixpoint,
         )
+
+
+def _in_order(
+    domain: Domain, problem: Problem, instances: Iterable[ActionInstance]
+) -> list[ActionInstance]:
+    """Actions ordered as schemas and objects are declared."""
+    schema_rank = {each.name: i for i, each in enumerate(domain.actions)}
+    object_rank = {each.name: i for i, each in enumerate(problem.objects)}
+
+    def rank(instance: ActionInstance) -> tuple[int, ...]:
+        name, args = instance.action.name, instance.action.args
+        return (schema_rank[name], *(object_rank[arg] for arg in args))
+
+    return sorted(instances, key=rank)
 
 
 class UnreachableGoal(NamedTuple):
@@ -108,9 +119,8 @@ class Task:
         goals: each formula of ``problem.goal`` with its condition.
         fact_goals: the same with conditions on facts; None for a formula that contradicts itself.
         forbidden: actions that plans must not contain; they are not among ``operators``.
-        reach: what is relaxed-reachable, with forbidden actions.
-        fixpoint: the computation of ``reach``, which can be extended by further initial facts.
-        prepared: cache of what searches derive from the task; empty in a changed task.
+        fixpoint: what is relaxed-reachable, with forbidden actions.
+        cache: what searches derive from the task; empty in a changed task.
     """
 
     domain: Domain
@@ -121,7 +131,6 @@ class Task:
     goal: Condition
     goals: tuple[tuple[Formula, Condition], ...]
     fact_goals: tuple[tuple[Formula, FactCondition | None], ...] = field(repr=False, compare=False)
-    reach: Reachability = field(repr=False, compare=False)
     fixpoint: Fixpoint = field(repr=False, compare=False)
     forbidden: frozenset[GroundAction] = frozenset()
     cache: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -133,9 +142,7 @@ class Task:
     @cached_property
     def allowed_reach(self) -> Reachability:
         """What is relaxed-reachable without the forbidden actions."""
-        if not self.forbidden:
-            return self.reach
-        return self.fixpoint.reach_from(self.problem.init, self.forbidden)
+        return self.fixpoint.without(self.forbidden) if self.forbidden else self.fixpoint
 
     def unreachable_goal(self) -> UnreachableGoal | None:
         """The first part of the goal that is unreachable in the delete relaxation, or None."""
@@ -155,26 +162,23 @@ class Task:
         facts. Projecting the others away changes no plan, except for actions without relevant
         effects.
         """
-        changers: dict[int, list[int]] = defaultdict(list)  # by fact: indices into ``reads``
-        reads: list[int] = []  # facts in the conditions of each effect
+        effects = []  # facts that an effect changes, and facts in its condition
         for operator in self.operators:
             precondition = operator.condition.facts()
-            _index(changers, reads, operator.add | operator.delete, precondition)
+            effects.append((operator.add | operator.delete, precondition))
             for effect in operator.conditional:
                 read = precondition | effect.condition.facts()
-                _index(changers, reads, effect.add | effect.delete, read)
-        relevant_facts = 0
-        open_facts = self.goal.facts()
+                effects.append((effect.add | effect.delete, read))
+        relevant, before = self.goal.facts(), 0
         # A contradictory goal mentions no facts, but its parts are needed for the explanation.
         for _, part in self.goals:
-            open_facts |= part.facts()
-        while open_facts:
-            fact = open_facts & -open_facts
-            relevant_facts |= fact
-            for index in changers.pop(fact, ()):
-                open_facts |= reads[index]
-            open_facts &= ~relevant_facts
-        return relevant_facts
+            relevant |= part.facts()
+        while relevant != before:
+            before = relevant
+            for changed, read in effects:
+                if changed & relevant:
+                    relevant |= read
+        return relevant
 
     def forbid(self, *actions: GroundAction) -> Task:
         """The same task without ``actions``, not grounded again.
@@ -190,14 +194,6 @@ class Task:
         named = frozenset(actions)
         kept = tuple(each for each in self.operators if each.action not in named)
         return replace(self, operators=kept, forbidden=self.forbidden | named)
-
-
-def _index(changers: dict[int, list[int]], reads: list[int], changed: int, read: int) -> None:
-    reads.append(read)
-    while changed:
-        fact = changed & -changed
-        changers[fact].append(len(reads) - 1)
-        changed ^= fact
 
 
 def _facts_with_bits(reach: Reachability, goal: tuple[Formula, ...]) -> tuple[Fact, ...]:

@@ -12,8 +12,7 @@ Only who imports this module needs unified_planning.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from itertools import takewhile
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -21,8 +20,7 @@ from typing import IO, Any
 
 import unified_planning as up
 from unified_planning.engines import Engine, PlanGenerationResult, PlanGenerationResultStatus
-from unified_planning.engines.mixins import AnytimePlannerMixin, OneshotPlannerMixin
-from unified_planning.engines.mixins.anytime_planner import AnytimeGuarantee
+from unified_planning.engines.mixins import OneshotPlannerMixin
 from unified_planning.engines.mixins.oneshot_planner import OptimalityGuarantee
 from unified_planning.engines.results import LogLevel, LogMessage
 from unified_planning.exceptions import UPException, UPUnsupportedProblemTypeError, UPUsageError
@@ -30,10 +28,12 @@ from unified_planning.io import PDDLWriter
 from unified_planning.model import AbstractProblem, Problem, ProblemKind
 from unified_planning.plans import ActionInstance, SequentialPlan
 
-from galley.domain.errors import BadInput, did_you_mean
+from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.pddl.model import Domain as PDDLDomain
+from galley.domain.pddl.model import Problem as PDDLProblem
 from galley.domain.pddl.reader import read_task
-from galley.planning import LimitReached, Plan, SearchLimits, Task, ground, plans, search
+from galley.planning import LimitReached, SearchLimits, ground, search
 from galley.planning.searches.methods import METHODS
 
 _SUPPORTED = {
@@ -58,7 +58,7 @@ def register() -> None:
     up.shortcuts.get_environment().factory.add_engine("galley", __name__, "GalleyEngine")
 
 
-class GalleyEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ignore[misc]
+class GalleyEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]
     """Plans of least cost or fewest actions for a metric, of any kind without one.
 
     Args:
@@ -72,12 +72,10 @@ class GalleyEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
     def __init__(self, search: str | None = None, **unknown: Any) -> None:
         Engine.__init__(self)
         OneshotPlannerMixin.__init__(self)
-        AnytimePlannerMixin.__init__(self)
         if unknown:
             raise UPUsageError(f"galley has no parameter {', '.join(unknown)}; it has search")
         if search not in (None, *METHODS):
-            hint = did_you_mean(str(search), list(METHODS))
-            raise UPUsageError(f"search is one of {', '.join(METHODS)}, not {search!r}{hint}")
+            raise UPUsageError(f"search is one of {', '.join(METHODS)}, not {search!r}")
         self._method = search
 
     @property
@@ -104,11 +102,6 @@ class GalleyEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
         """Whether plans are as good as asked for: they are optimal for a problem's metric."""
         return True
 
-    @staticmethod
-    def ensures(anytime_guarantee: AnytimeGuarantee) -> bool:
-        """Whether AnytimePlanner can give such plans: only optimal ones."""
-        return anytime_guarantee is AnytimeGuarantee.OPTIMAL_PLANS
-
     def _solve(
         self,
         problem: AbstractProblem,
@@ -116,131 +109,68 @@ class GalleyEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
         timeout: float | None = None,
         output_stream: IO[str] | None = None,
     ) -> PlanGenerationResult:
-        run = _Run(problem, timeout, output_stream)
+        began = perf_counter()
+
+        def limits() -> SearchLimits:
+            """Those of what begins now."""
+            return SearchLimits(seconds=timeout, spent=perf_counter() - began)
+
+        _refuse_unsupported(problem)
         method = self._method or ("astar" if problem.quality_metrics else "gbfs")
-        found: Plan | Failure | Task = run.task
-        if isinstance(found, Task):
-            found = search(found, method, run.limits)
-        # Every action counts 1 where the plan's length is the metric.
-        optimal = method == "astar" or (method == "bfs" and problem.kind.has_plan_length())
-        return run.result(found, optimal)
-
-    def _get_solutions(
-        self,
-        problem: AbstractProblem,
-        timeout: float | None = None,
-        output_stream: IO[str] | None = None,
-    ) -> Iterator[PlanGenerationResult]:
-        """A plan that is found quickly and then one of the best; or all of the best, if guaranteed.
-
-        All results but the last are ``INTERMEDIATE``.
-        """
-        run = _Run(problem, timeout, output_stream)
-        task = run.task
-        if isinstance(task, Failure):
-            yield run.result(task)
-        elif self.optimality_metric_required:
-            yield from run.all_best(task)
-        else:
-            yield from run.better_and_better(task)
-
-
-class _Run:
-    """A problem of unified_planning as a task, and what is found as its results."""
-
-    def __init__(
-        self, problem: AbstractProblem, timeout: float | None, output_stream: IO[str] | None
-    ) -> None:
-        self.problem = problem
-        self._timeout, self._output_stream = timeout, output_stream
-        self._began = perf_counter()
-        self.task = self._task()
-
-    @property
-    def limits(self) -> SearchLimits:
-        """Those of a search that begins now."""
-        return SearchLimits(seconds=self._timeout, spent=perf_counter() - self._began)
-
-    def _task(self) -> Task | Failure:
-        if not isinstance(self.problem, Problem):  # a schedule, several agents
-            raise self._refusal("")
-        with TemporaryDirectory(prefix="galley-up-") as folder:
-            domain_file, problem_file = (Path(folder, each) for each in ("d.pddl", "p.pddl"))
-            try:
-                self._writer = PDDLWriter(self.problem, rewrite_bool_assignments=True)
-                self._writer.write_domain(str(domain_file))
-                self._writer.write_problem(str(problem_file))
-                domain, problem = read_task(domain_file, problem_file)
-            except BadInput as error:
-                raise self._refusal(error.errors[0].what) from None
-            except (AssertionError, NotImplementedError, UPException) as error:
-                raise self._refusal(str(error).partition("\n")[0]) from error
-        if not self._others <= _CLOSED_WORLD:  # the writer left it out without a word
-            raise self._refusal("")
+        writer = PDDLWriter(problem, rewrite_bool_assignments=True)
         try:
-            return ground(domain, problem, self.limits)
+            task = ground(*_written(writer), limits())
+            found = search(task, method, limits())
         except LimitReached as limit:
-            return limit.failure
-
-    @property
-    def _others(self) -> set[str]:
-        """The problem's features that are not supported."""
-        return set(self.problem.kind.features - GalleyEngine.supported_kind().features)
-
-    def _refusal(self, what: str) -> UPUnsupportedProblemTypeError:
-        features = ", ".join(sorted(each.lower().replace("_", " ") for each in self._others))
-        why = [f"problems with {features} are not supported"] if features else []
-        return UPUnsupportedProblemTypeError(f"galley: {': '.join([*why, what] if what else why)}")
-
-    def better_and_better(self, task: Task) -> Iterator[PlanGenerationResult]:
-        """Results for a plan that is found quickly, and for the best if there is time."""
-        found = search(task, "gbfs", self.limits)
+            found = limit.failure
         if isinstance(found, Failure):
-            yield self.result(found)
-            return
-        yield self.result(found, last=False)
-        best = search(task, "astar", self.limits)
-        yield self.result(best, True) if isinstance(best, Plan) else self.result(found)
-
-    def all_best(self, task: Task) -> Iterator[PlanGenerationResult]:
-        """Results for all plans of least cost, none of which visits a state twice."""
-        ordered = plans(task, self.limits)
-        best = next(ordered, None)
-        if best is None:
-            assert ordered.failure is not None, "nor is it complete"
-            yield self.result(ordered.failure)
-            return
-        least = best.cost
-        for plan in takewhile(lambda each: each.cost == least, ordered):
-            yield self.result(best, last=False)
-            best = plan
-        yield self.result(best, True)
-
-    def result(
-        self, found: Plan | Failure, optimal: bool = False, last: bool = True
-    ) -> PlanGenerationResult:
-        """A result, with the certificate of a Failure as a log message."""
-        status = PlanGenerationResultStatus
-        if isinstance(found, Plan):
-            best = optimal and self.problem.quality_metrics
-            solved = status.SOLVED_OPTIMALLY if best else status.SOLVED_SATISFICING
-            plan = self._as_theirs(found)
-            return PlanGenerationResult(solved if last else status.INTERMEDIATE, plan, "galley")
-        proven = found.kind is not FailureKind.BUDGET
-        failed = status.UNSOLVABLE_PROVEN if proven else status.TIMEOUT
-        if self._output_stream is not None:
-            self._output_stream.write(f"{found}\n")
-        texts = [str(found)]
-        if found.certificate is not None:
-            texts.append(json.dumps(dict(found.certificate)))
-        log = [LogMessage(LogLevel.INFO, text) for text in texts]
-        return PlanGenerationResult(failed, None, "galley", log_messages=log)
-
-    def _as_theirs(self, plan: Plan) -> SequentialPlan:
-        named, environment = self._writer.get_item_named, self.problem.environment
-        thing = environment.expression_manager.ObjectExp
+            return _failed(found)
+        # Every action counts 1 where the plan's length is the metric.
+        best = method == "astar" or (method == "bfs" and problem.kind.has_plan_length())
+        named, thing = writer.get_item_named, problem.environment.expression_manager.ObjectExp
         steps = [
             ActionInstance(named(each.name), tuple(thing(named(arg)) for arg in each.args))
-            for each in plan.actions
+            for each in found.actions
         ]
-        return SequentialPlan(steps, environment)
+        plan = SequentialPlan(steps, problem.environment)
+        status = PlanGenerationResultStatus
+        optimal = best and problem.quality_metrics
+        solved = status.SOLVED_OPTIMALLY if optimal else status.SOLVED_SATISFICING
+        return PlanGenerationResult(solved, plan, "galley")
+
+
+def _refuse_unsupported(problem: AbstractProblem) -> None:
+    others = problem.kind.features - GalleyEngine.supported_kind().features - _CLOSED_WORLD
+    if others or not isinstance(problem, Problem):
+        features = ", ".join(sorted(each.lower().replace("_", " ") for each in others))
+        raise UPUnsupportedProblemTypeError(f"galley: problems with {features} are not supported")
+
+
+def _written(writer: PDDLWriter) -> tuple[PDDLDomain, PDDLProblem]:
+    """What unified_planning writes as PDDL, read again."""
+    with TemporaryDirectory(prefix="galley-up-") as folder:
+        files = Path(folder, "d.pddl"), Path(folder, "p.pddl")
+        try:
+            writer.write_domain(str(files[0]))
+            writer.write_problem(str(files[1]))
+            return read_task(*files)
+        except BadInput as error:
+            raise UPUnsupportedProblemTypeError(f"galley: {error.errors[0].what}") from None
+        except (AssertionError, NotImplementedError, UPException) as error:
+            what = str(error).partition("\n")[0]
+            raise UPUnsupportedProblemTypeError(f"galley: {what}") from error
+
+
+def _failed(failure: Failure) -> PlanGenerationResult:
+    """The result for a failure, with its certificate as a log message."""
+    status = PlanGenerationResultStatus
+    proven = failure.kind is not FailureKind.BUDGET
+    texts = [str(failure)]
+    if failure.certificate is not None:
+        texts.append(json.dumps(dict(failure.certificate)))
+    return PlanGenerationResult(
+        status.UNSOLVABLE_PROVEN if proven else status.TIMEOUT,
+        None,
+        "galley",
+        log_messages=[LogMessage(LogLevel.INFO, text) for text in texts],
+    )

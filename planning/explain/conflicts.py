@@ -15,7 +15,7 @@ from collections.abc import Collection
 from itertools import combinations
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.pddl.formula import Fact
+from galley.planning.explain.mutex import mutex_groups
 from galley.planning.operators import bits_of
 from galley.planning.task import Task
 
@@ -27,7 +27,7 @@ def explain_before_search(task: Task) -> Failure | None:
     """The failure of a task that is found unsolvable before any search, or None."""
     impossible = task.unreachable_goal()
     if impossible is not None:
-        # Late imports here and below: most tasks don't need them.
+        # Late: most tasks don't need it.
         from galley.planning.explain.unreachable import explain_unreachable
 
         return explain_unreachable(task, impossible)
@@ -48,10 +48,6 @@ def explain_contradiction(task: Task) -> Failure | None:
     for _, condition in task.goals:
         for bit in bits_of(condition.neg & sum(goal_facts)):
             return _opposite(_names(task, [bit])[0])
-    if not _may_share_a_group([task.facts[bit.bit_length() - 1] for bit in goal_facts]):
-        return None
-    from galley.planning.explain.mutex import mutex_groups
-
     rank = {bit: index for index, bit in enumerate(goal_facts)}
     first: tuple[list[int], int] | None = None
     for group in sorted(mutex_groups(task), key=int.bit_count):
@@ -74,22 +70,6 @@ def _goal_facts(task: Task) -> list[int]:
 
 def _names(task: Task, bits: list[int]) -> list[str]:
     return [str(task.facts[bit.bit_length() - 1]) for bit in bits]
-
-
-def _may_share_a_group(facts: list[Fact]) -> bool:
-    """A quick necessary condition for two of the facts to be in one mutex group.
-
-    Facts of a group agree in all objects except at most one of each (see ``mutex``). That rules out
-    many common goals, such as two items in two places.
-    """
-    earlier: set[tuple[str, ...]] = set()
-    for fact in facts:
-        ordered = tuple(sorted(fact.args))
-        rests = {ordered, *(ordered[:i] + ordered[i + 1 :] for i in range(len(ordered)))}
-        if not earlier.isdisjoint(rests):
-            return True
-        earlier |= rests
-    return False
 
 
 def _opposite(fact: str) -> Failure:

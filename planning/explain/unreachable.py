@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Exists, Fact, ForEach, Formula, Literal, When
 from galley.domain.pddl.model import ActionSchema
-from galley.planning.grounding.relaxation import Reachability, unreachable_parts
+from galley.planning.grounding.relaxation import Fixpoint, Reachability, unreachable_parts
 from galley.planning.grounding.schemas import FactCondition
-from galley.planning.limits import LimitReached
+from galley.planning.limits import GroundingBudget, LimitReached, SearchLimits
 from galley.planning.operators import GroundAction
 from galley.planning.task import Task, UnreachableGoal
 
 _CHAIN_SHOWN = 4  # links of "a needs b; b needs c" in a message
-_MAX_REMEDIES = 8  # each needs a relaxed exploration
+_MAX_REMEDIES = 8  # tried, each by grounding the changed problem
+_MAX_COMBINATIONS = 200_000  # of objects, in such a grounding
 _MAX_ACHIEVERS = 20_000  # ground actions tried, reachable or not
 
 
@@ -77,7 +78,7 @@ class _UnreachableLiterals:
         self.schemas = task.fixpoint.schemas
         self.left = _MAX_ACHIEVERS
         # Relaxed-reachable actions, forbidden ones included.
-        self.possible = {each.action for each in task.reach.instances}
+        self.possible = task.fixpoint.instances
 
     def explain(
         self, goal: Formula, condition: FactCondition, missing: tuple[Literal, ...]
@@ -119,14 +120,14 @@ class _UnreachableLiterals:
         task = self.task
         for literal in never[:_MAX_REMEDIES]:
             init = [fact for fact in task.problem.init if fact != literal.fact]
-            removed = [] if literal.positive else [literal.fact]
             if literal.positive:
                 init.append(literal.fact)
+            changed = replace(task.problem, init=tuple(init))
             try:
-                extended = task.fixpoint.extended(init, removed)
+                budget = GroundingBudget(SearchLimits(), _MAX_COMBINATIONS)
+                reach = Fixpoint(task.domain, changed, budget).without(task.forbidden)
             except LimitReached:  # with this fact, too much is reachable to tell
                 break
-            reach = extended.reach_from(init, task.forbidden)
             if next(unreachable_parts(goal, reach), None) is None:
                 remedies.append(literal)
         return remedies

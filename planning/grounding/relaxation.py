@@ -3,20 +3,15 @@
 A fact that was once true counts as true for ever, and one that was once false counts as false for
 ever. The fixpoint joins each newly reached fact with those reached before (semi-naive evaluation as
 in Datalog; Helmert, "Concise finite-domain representations for PDDL planning tasks", 2009, section
-6), so the work depends on the reachable actions, not on all combinations of objects.
-
-The fixpoint is monotone, so it can be extended by further initial facts, as explanations do.
-"""
+6), so the work depends on the reachable actions, not on all combinations of objects."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from copy import copy
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeVar
 
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
@@ -31,14 +26,11 @@ from galley.planning.grounding.schemas import (
 from galley.planning.limits import GroundingBudget
 from galley.planning.operators import GroundAction
 
-_MOST_MORE = 50_000  # combinations of objects that an extension of a fixpoint may try
 _Condition = tuple[str, Pattern]  # a predicate and its arguments
-_K = TypeVar("_K")
-_V = TypeVar("_V")
 
 
 def unreachable_parts(
-    condition: FactCondition, reached: Reachability | _Rules
+    condition: FactCondition, reached: Reachability
 ) -> Iterator[tuple[tuple[Fact, bool], ...]]:
     """The unreachable parts of ``condition``.
 
@@ -62,23 +54,6 @@ def unreachable_parts(
             yield tuple(dict.fromkeys(missing))
 
 
-@dataclass(frozen=True)
-class Reachability:
-    """What is relaxed-reachable from an initial state.
-
-    Attributes:
-        init: the initial facts.
-        true: facts that are or may become true.
-        falsified: initial facts that may become false.
-        instances: reachable actions, ordered as schemas and objects are declared.
-    """
-
-    init: frozenset[Fact]
-    true: frozenset[Fact]
-    falsified: frozenset[Fact]
-    instances: tuple[ActionInstance, ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rule:
     """Facts added and deleted once ``condition`` is reachable.
@@ -93,20 +68,28 @@ class _Rule:
     instance: ActionInstance | None = None
 
 
-class _Rules:
-    """Fires rules as soon as their conditions are reachable."""
+class Reachability:
+    """What is relaxed-reachable: fires actions as soon as their conditions are.
+
+    Attributes:
+        init: the initial facts.
+        true: facts that are or may become true.
+        falsified: initial facts that may become false.
+        instances: reachable actions.
+    """
 
     def __init__(self, init: Iterable[Fact]) -> None:
-        self.init: set[Fact] = set()
+        self.init = frozenset(init)
         self.true: set[Fact] = set()
-        self.falsified: set[Fact] = set()  # of ``init``
+        self.falsified: set[Fact] = set()
         self.instances: dict[GroundAction, ActionInstance] = {}
         self._queue: deque[Fact] = deque()  # reached facts that are not processed yet
         self._ready: deque[_Rule] = deque()  # rules to try
         # Rules whose condition is not reachable yet, by the literals it may need.
         self._waiting: dict[tuple[Fact, bool], list[_Rule]] = defaultdict(list)
         self._fired: set[_Rule] = set()
-        self._start_with(init)
+        for fact in init:
+            self._reach(fact)
 
     def add(self, instance: ActionInstance) -> None:
         """Adds an action, to fire once its precondition is reachable."""
@@ -124,11 +107,6 @@ class _Rules:
 
     def _settle(self, fact: Fact) -> None:
         """Hook: instantiates further actions that need ``fact``."""
-
-    def _start_with(self, facts: Iterable[Fact]) -> None:
-        for fact in facts:
-            self.init.add(fact)
-            self._reach(fact)
 
     def _reach(self, fact: Fact) -> None:
         if fact not in self.true:
@@ -161,16 +139,14 @@ class _Rules:
             self._falsify(fact)
 
 
-class Fixpoint(_Rules):
-    """The relaxed-reachable facts and actions of a problem; can be extended by initial facts."""
+class Fixpoint(Reachability):
+    """The relaxed-reachable facts and actions of a problem."""
 
     def __init__(self, domain: Domain, problem: Problem, budget: GroundingBudget) -> None:
         super().__init__(problem.init)
         objects = Objects(domain, problem, budget)
         self.objects = objects
         self.schemas = {a.name: CompiledSchema(a, domain, problem, objects) for a in domain.actions}
-        self._rank = {each.name: i for i, each in enumerate(problem.objects)}
-        self._order = {each.name: i for i, each in enumerate(domain.actions)}
         # Processed facts by predicate, and by predicate, position and object.
         self._by_predicate: dict[str, list[Fact]] = defaultdict(list)
         self._by_argument: dict[tuple[str, int, str], list[Fact]] = defaultdict(list)
@@ -184,50 +160,14 @@ class Fixpoint(_Rules):
                 self._instantiate(schema, [], [None] * len(schema.allowed))
         self.run()
 
-    def reach(self) -> Reachability:
-        """The fixpoint's facts and actions."""
-        return self._reached(self)
-
-    def _reached(self, rules: _Rules) -> Reachability:
-        return Reachability(
-            frozenset(rules.init),
-            frozenset(rules.true),
-            frozenset(rules.falsified),
-            tuple(sorted(rules.instances.values(), key=self._rank_of)),
-        )
-
-    def extended(self, facts: Iterable[Fact], removed: Iterable[Fact]) -> Fixpoint:
-        """The fixpoint of all initial states so far and one with ``facts``, without ``removed``.
-
-        Raises:
-            LimitReached: as for ``ground``, but earlier.
-        """
-        new = copy(self)
-        self.objects.budget.restart(_MOST_MORE)
-        new.init, new.true = set(self.init), set(self.true)
-        new.falsified, new.instances = set(self.falsified), dict(self.instances)
-        new._by_predicate = _copied(self._by_predicate)
-        new._by_argument = _copied(self._by_argument)
-        new._waiting = _copied(self._waiting)
-        new._queue, new._ready = deque(), deque()
-        new._instantiated, new._fired = set(self._instantiated), set(self._fired)
-        added = [fact for fact in facts if fact not in self.init]
-        new._start_with(added)
-        for fact in (*added, *removed):  # false in one of the initial states
-            new._falsify(fact)
-        new.run()
-        return new
-
-    def reach_from(
-        self, init: Iterable[Fact], forbidden: AbstractSet[GroundAction] = frozenset()
-    ) -> Reachability:
-        """What is reachable from ``init``, which lies in the fixpoint, without ``forbidden``."""
-        rules = _Rules(init)
-        for instance in sorted(self.instances.values(), key=self._rank_of):
-            if instance.action not in forbidden:
-                rules.add(instance)
-        rules.run()
-        return self._reached(rules)
+    def without(self, forbidden: AbstractSet[GroundAction]) -> Reachability:
+        """What is reachable without some actions."""
+        reached = Reachability(self.init)
+        for action, instance in self.instances.items():
+            if action not in forbidden:
+                reached.add(instance)
+        reached.run()
+        return reached
 
     def _settle(self, fact: Fact) -> None:
         self._by_predicate[fact.predicate].append(fact)
@@ -287,14 +227,3 @@ class Fixpoint(_Rules):
                 narrowed = self._by_argument.get((predicate, position, value), [])
                 matches = min(matches, narrowed, key=len)
         return matches
-
-    def _rank_of(self, instance: ActionInstance) -> tuple[int, ...]:
-        args = (self._rank[arg] for arg in instance.action.args)
-        return (self._order[instance.action.name], *args)
-
-
-def _copied(lists: dict[_K, list[_V]]) -> dict[_K, list[_V]]:
-    copied: dict[_K, list[_V]] = defaultdict(list)
-    for key, value in lists.items():
-        copied[key] = list(value)
-    return copied

@@ -91,28 +91,14 @@ class CompiledSchema:
         self.domain = domain
         self.problem = problem
         self.objects = objects
-        self.position = {p.name: i for i, p in enumerate(schema.parameters)}
+        self._position = {p.name: i for i, p in enumerate(schema.parameters)}
         self.candidates = [objects.of(p.types) for p in schema.parameters]
         self.allowed = [frozenset(each) for each in self.candidates]
-        self.positive: list[tuple[str, Pattern]] = []
-        self.negative: list[tuple[str, Pattern]] = []
-        self.equalities: list[tuple[Pattern, bool]] = []
-        self.formulas = []
-        for each in schema.precondition:
-            if not isinstance(each, Literal):
-                self.formulas.append(each)
-            elif each.predicate == EQUALITY:
-                self.equalities.append((self._pattern(each), each.positive))
-            else:
-                literals = self.positive if each.positive else self.negative
-                literals.append((each.predicate, self._pattern(each)))
-        simple = [each for each in schema.effect if isinstance(each, Literal)]
-        self.adds = [(e.predicate, self._pattern(e)) for e in simple if e.positive]
-        self.deletes = [(e.predicate, self._pattern(e)) for e in simple if not e.positive]
-        self.effects = [each for each in schema.effect if not isinstance(each, Literal)]
-
-    def _pattern(self, literal: Literal) -> Pattern:
-        return tuple(self.position.get(arg, arg) for arg in literal.args)
+        self.positive = [  # what must hold: a predicate and its arguments
+            (each.predicate, tuple(self._position.get(arg, arg) for arg in each.args))
+            for each in schema.precondition
+            if isinstance(each, Literal) and each.positive and each.predicate != EQUALITY
+        ]
 
     def unify(self, pattern: Pattern, args: tuple[str, ...], binding: Binding) -> Binding | None:
         """``binding`` extended so that ``pattern`` equals ``args``, or None."""
@@ -131,33 +117,12 @@ class CompiledSchema:
 
     def instantiate(self, args: tuple[str, ...]) -> ActionInstance | None:
         """The action for ``args``; None if its precondition contradicts itself."""
-        for (left, right), positive in self.equalities:
-            a = left if isinstance(left, str) else args[left]
-            b = right if isinstance(right, str) else args[right]
-            if (a == b) != positive:
-                return None
-        pre = _facts(self.positive, args)
-        neg = _facts(self.negative, args)
-        if neg and not set(pre).isdisjoint(neg):  # (near ?from) (not (near ?to)) with ?from = ?to
+        binding = dict(zip(self._position, args, strict=True))
+        condition = conjunction(self.schema.precondition, binding, self.objects)
+        if condition is None:
             return None
-        condition = FactCondition(pre, neg)
-        binding = {}
-        if self.formulas or self.effects:
-            parameters = self.schema.parameters
-            binding = {p.name: arg for p, arg in zip(parameters, args, strict=True)}
-        if self.formulas:
-            rest = conjunction(self.schema.precondition, binding, self.objects)
-            if rest is None:
-                return None
-            condition = rest
-        if self.effects:
-            add, delete, more = ground_effects(self.schema.effect, binding, self.objects)
-        else:
-            add, more = _facts(self.adds, args), ()
-            delete = _facts(self.deletes, args)
-            if not set(add).isdisjoint(delete):  # adding wins
-                delete = tuple(fact for fact in delete if fact not in add)
-        return ActionInstance(GroundAction(self.name, args), condition, add, delete, more)
+        effects = ground_effects(self.schema.effect, binding, self.objects)
+        return ActionInstance(GroundAction(self.name, args), condition, *effects)
 
     def cost(self, args: tuple[str, ...]) -> float:
         """The action's cost; 1 if the problem has no metric.
@@ -167,7 +132,7 @@ class CompiledSchema:
         """
         if not self.problem.metric:
             return 1.0
-        binding = {p.name: arg for p, arg in zip(self.schema.parameters, args, strict=True)}
+        binding = dict(zip(self._position, args, strict=True))
         terms = []
         for term in self.schema.cost:
             if isinstance(term, int | float):
@@ -182,15 +147,6 @@ class CompiledSchema:
             terms.append(value)
         # Rounded, so that 0.1 + 0.2 is 0.3.
         return round(fsum(terms), COST_DECIMALS) if len(terms) > 1 else sum(terms)
-
-
-def _facts(patterns: list[tuple[str, Pattern]], args: tuple[str, ...]) -> tuple[Fact, ...]:
-    return tuple(
-        dict.fromkeys(
-            Fact(name, tuple([i if isinstance(i, str) else args[i] for i in pattern]))
-            for name, pattern in patterns
-        )
-    )
 
 
 def conjunction(

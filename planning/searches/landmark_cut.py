@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from galley.planning.searches.relaxed import AUXILIARY, Propositions, RelaxedTask
+from galley.planning.searches.relaxed import AUXILIARY, RelaxedOperator, RelaxedTask
 
 
 class LandmarkCut:
@@ -20,15 +20,13 @@ class LandmarkCut:
     def __init__(self, relaxed: RelaxedTask, costs: Sequence[int]) -> None:
         """``costs`` are integers, one for each operator of the space."""
         self._relaxed = relaxed
-        self._goal = 1 << relaxed.count  # a proposition that an operator makes of the goal
+        self._goal = 2 << (relaxed.read.bit_length())  # a proposition made of the whole goal
         self._costs = [*costs, 0]  # the last for AUXILIARY
-        self._pre = [*(_mask(each.pre) for each in relaxed.operators), _mask(relaxed.goal)]
-        self._add = [*(_mask(each.add) for each in relaxed.operators), self._goal]
-        self._owner = [*(each.owner for each in relaxed.operators), AUXILIARY]
+        self._operators = [*relaxed.operators, RelaxedOperator(relaxed.goal, self._goal, AUXILIARY)]
 
     def estimate(self, state: int) -> int | None:
         """A lower bound of the cost of a plan from ``state``; None for a dead end."""
-        true = _mask(self._relaxed.propositions(state))
+        true = self._relaxed.true_in(state)
         costs = self._costs.copy()
         total = 0
         while True:
@@ -46,9 +44,8 @@ class LandmarkCut:
 
         That is 0 for an unreachable operator; the value is None if the goal is unreachable.
         """
-        pre, add, owner = self._pre, self._add, self._owner
-        supporters = [0] * len(pre)
-        waiting = range(len(pre))
+        supporters = [0] * len(self._operators)
+        waiting = list(enumerate(self._operators))
         reached, goal_value = 0, None
         added_at = {0: true}
         order = [0]
@@ -61,20 +58,20 @@ class LandmarkCut:
                     goal_value = value
                 free = 0
                 later = []
-                for i in waiting:
-                    needed = pre[i]
-                    if needed & reached != needed:
-                        later.append(i)
+                for each in waiting:
+                    index, (pre, add, owner) = each
+                    if pre & reached != pre:
+                        later.append(each)
                         continue
-                    dearest = needed & fresh
-                    supporters[i] = dearest & -dearest
-                    cost = costs[owner[i]]
+                    dearest = pre & fresh
+                    supporters[index] = dearest & -dearest
+                    cost = costs[owner]
                     if not cost:
-                        free |= add[i]
+                        free |= add
                     elif value + cost in added_at:
-                        added_at[value + cost] |= add[i]
+                        added_at[value + cost] |= add
                     else:
-                        added_at[value + cost] = add[i]
+                        added_at[value + cost] = add
                         heappush(order, value + cost)
                 waiting = later
                 fresh = free & ~reached
@@ -86,33 +83,30 @@ class LandmarkCut:
         From the propositions of the goal zone the goal costs nothing further. Of what an operator
         needs, only its supporter is regarded.
         """
-        add, owner = self._add, self._owner
-        possible = [i for i, supporter in enumerate(supporters) if supporter]
+        possible = [
+            (supporter, add, owner)
+            for supporter, (_, add, owner) in zip(supporters, self._operators, strict=True)
+            if supporter
+        ]
+        free = [each for each in possible if not costs[each[2]]]
         zone, before = self._goal, 0
-        free = [i for i in possible if not costs[owner[i]]]
         while zone != before:
             before = zone
-            for i in free:
-                if add[i] & zone:
-                    zone |= supporters[i]
+            for supporter, add, _ in free:
+                if add & zone:
+                    zone |= supporter
         region, before = true, 0
         cut = set()
         while region != before:
             before = region
             later = []
-            for i in possible:
-                if not supporters[i] & region:
-                    later.append(i)
+            for each in possible:
+                supporter, add, owner = each
+                if not supporter & region:
+                    later.append(each)
                     continue
-                if add[i] & zone:
-                    cut.add(owner[i])
-                region |= add[i] & ~zone
+                if add & zone:
+                    cut.add(owner)
+                region |= add & ~zone
             possible = later
         return cut
-
-
-def _mask(propositions: Propositions) -> int:
-    mask = 0
-    for each in propositions:
-        mask |= 1 << each
-    return mask

@@ -56,12 +56,7 @@ class PlanIterator(Iterator[Plan]):
     def __init__(self, task: Task, limits: SearchLimits, loopless: bool) -> None:
         self.complete = False
         self.failure: Failure | None = None
-        self._task = task
-        self._limits = limits
-        self._loopless = loopless
-        self._plans: Iterator[Plan] | None = None
-        self._budget: SearchBudget | None = None
-        self._waited_since: float | None = None
+        self._plans = self._run(task, limits, loopless)
 
     def __iter__(self) -> PlanIterator:
         return self
@@ -72,33 +67,24 @@ class PlanIterator(Iterator[Plan]):
         Raises:
             StopIteration: there are no more plans, or a limit was reached.
         """
-        if self._plans is None or self._budget is None:
-            self._budget = SearchBudget(self._limits)
-            self._plans = self._run(self._budget)
-        elif self._waited_since is not None:
-            # Time spent by the caller between two plans doesn't count.
-            self._budget.began += self._budget.seconds - self._waited_since
-        plan = next(self._plans)
-        self._waited_since = self._budget.seconds
-        return plan
+        return next(self._plans)
 
-    def _run(self, budget: SearchBudget) -> Iterator[Plan]:
-        unsolvable = explain_before_search(self._task)
+    def _run(self, task: Task, limits: SearchLimits, loopless: bool) -> Iterator[Plan]:
+        budget = SearchBudget(limits)
+        unsolvable = explain_before_search(task)
         if unsolvable is not None:
             self.complete, self.failure = True, unsolvable
             return
-        space = StateSpace(self._task, (1 << len(self._task.facts)) - 1)
-        search = _Enumeration(space, self._loopless)
+        space = StateSpace(task, (1 << len(task.facts)) - 1)
+        search = _Enumeration(space, loopless)
         over = yield from search.plans(budget)
-        region = search.region
+        known = search.region.cost
         if over is not None:
-            self.failure = budget.failure(
-                over, expanded=search.expanded, generated=len(region.cost)
-            )
+            self.failure = budget.failure(over, expanded=search.expanded, generated=len(known))
             return
         self.complete = True
-        if not region.goals:
-            self.failure = explain_exhausted(self._task, region.cost, space.facts)
+        if not search.region.goals:
+            self.failure = explain_exhausted(task, known, space.facts)
 
 
 def plans(task: Task, limits: SearchLimits | None = None, *, loopless: bool = True) -> PlanIterator:
@@ -156,12 +142,15 @@ class _Enumeration:
                 self.extended += 1
                 self._extend(path)
                 if not region.to_go[path.states[-1]]:
+                    seconds = budget.seconds
                     yield make_plan(
                         [operators[index] for index in path.operators],
                         expanded=self.expanded,
                         generated=len(region.cost),
-                        seconds=budget.seconds,
+                        seconds=seconds,
                     )
+                    # Time spent by the caller between two plans doesn't count.
+                    budget.began += budget.seconds - seconds
         return None
 
     def _extend(self, path: _Path, above: int = -1) -> None:

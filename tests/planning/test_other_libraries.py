@@ -112,24 +112,6 @@ def test_static_fluents_are_costs_and_a_search_is_a_parameter(planner):
             up.OneshotPlanner(name="galley", params=wrong)
 
 
-def test_plans_come_better_and_better_or_all_of_the_best(planner):
-    def steps(results):
-        return [(each.status.name, len(each.plan.actions)) for each in results]
-
-    problem = way()
-    with up.AnytimePlanner(name="galley") as it:
-        assert steps(it.get_solutions(problem)) == [("INTERMEDIATE", 1), ("SOLVED_OPTIMALLY", 2)]
-        problem.clear_actions()
-        (never,) = it.get_solutions(problem)
-        assert never.status is Status.UNSOLVABLE_PROVEN
-    problem = way()
-    problem.set_initial_value(problem.fluent("far")(*map(problem.object, "ac")), Fraction(7, 2))
-    kind = problem.kind
-    with up.AnytimePlanner(problem_kind=kind, anytime_guarantee="OPTIMAL_PLANS") as it:
-        assert it.name == "galley"
-        assert steps(it.get_solutions(problem)) == [("INTERMEDIATE", 1), ("SOLVED_OPTIMALLY", 2)]
-
-
 @pytest.mark.parametrize("name", ["Kitchen", "Drawers"])
 def test_pddlgyms_make_knows_the_kitchen(name):
     pddlgym = pytest.importorskip("pddlgym")
