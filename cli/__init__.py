@@ -15,12 +15,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from types import FrameType, MappingProxyType
+from types import FrameType
 from typing import Any, NoReturn
 
 from galley import __version__
@@ -37,22 +36,11 @@ _EXIT_CODES = """exit status:
 _EXAMPLES = """examples:
   galley                                  the kitchen task, from PDDL to video
   galley run --seed 3 --no-video          another seed, no film
-  galley check runs/NAME                  judge a stored run again
-  galley replay runs/NAME                 turn and play a stored run in the browser
-  galley report runs/NAME                 make its page again, report.html
-  galley disturb --jobs 2                 success rates under noise and faults
   galley run --problem my_task.pddl       another task in the same kitchen
+  galley check runs/NAME                  judge a stored run again
   galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
   galley new kitchen my_kitchen           a scene, domain and task to start from
-  galley scene my_kitchen.yaml            check a scene and draw it
-  galley compare                          RRT and optimized trajectories on one query
-  galley trajectory runs/NAME             a run's motions: limits, torques, export
-  galley scenarios                        the scenario suite: expected and actual outcomes
-  galley touch push                       a finger pushes an object, and feels it
-  galley contact lift                     bodies touch in the plane, and it is differentiated
-  galley push play                        push a body to a goal with the mouse
-  galley reach sample --out data          where a robot can stand to reach a target: a dataset
-  galley demos collect --out demos        runs as demonstrations that learners read"""
+  galley COMMAND --help                   options and examples of a command"""
 
 
 # Each command in a sentence, in the order of the help.
@@ -76,23 +64,16 @@ _COMMANDS = {
     "push": "push a body over a table to a goal: by mouse, or watch and film a demonstrator",
     "demos": "collect runs as demonstrations that learners read; show and export them",
 }
-# Where the commands of a room beside the kitchen are, and the heading of its first.
+# Where the commands of a room beside the kitchen are.
 _ROOMS = {
     **dict.fromkeys(("compare", "scenarios", "disturb"), "galley.studies.commands"),
     **dict.fromkeys(("touch", "contact", "reach"), "galley.planar.commands"),
     **dict.fromkeys(("push", "demos"), "galley.learning.commands"),
 }
-_HEADINGS = {"run": "the kitchen", "compare": "studies", "touch": "planar systems and learning"}
 
 
 class _Parser(argparse.ArgumentParser):
-    """Suggests the command or the value that may have been meant.
-
-    Attributes:
-        headings: of groups of commands in the help, by the first command of each.
-    """
-
-    headings: Mapping[str, str] = MappingProxyType({})
+    """Suggests the command or the value that may have been meant."""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:
@@ -100,13 +81,6 @@ class _Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             error.message += did_you_mean(str(value), [str(each) for each in action.choices or ()])
             raise
-
-    def format_help(self) -> str:
-        """The help; commands stand under their headings."""
-        text = super().format_help()
-        for first, heading in self.headings.items():
-            text = text.replace(f"\n    {first} ", f"\n  {heading}:\n    {first} ", 1)
-        return text
 
 
 def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
@@ -122,7 +96,6 @@ def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
         epilog=f"{_EXAMPLES}\n\n{_EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.headings = _HEADINGS
     top.add_argument("--version", action="version", version=f"galley {__version__}")
     _add_commands(top, __name__, _COMMANDS, words, whole)
     return top
@@ -167,9 +140,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")
     ):
         arguments = ["run", *arguments]
-    if not _open_streams():
-        _say("can't go on: standard output is closed; redirect it to a file or to /dev/null")
-        return NOT_ACHIEVED
     status = DONE
     try:
         try:
@@ -192,9 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     """Read the command line and run its command."""
-    read, unknown = parser(*arguments).parse_known_args(arguments)
-    if unknown:
-        _refuse_unknown(read, unknown)
+    read = parser(*arguments).parse_args(arguments)
     from galley.cli.common.options import options_of, read_options
 
     signal.signal(signal.SIGTERM, _interrupt)
@@ -217,31 +185,10 @@ def _run(arguments: list[str]) -> int:
         return INTERRUPTED
 
 
-def _open_streams() -> bool:
-    """Open to null what is closed of stdin, stdout and stderr; returns whether stdout was open.
-
-    Else the next file to be opened would get the descriptor, and whatever is printed there.
-    """
-    was_open = sys.stdout is not None
-    for name in ("stdin", "stdout", "stderr"):  # the lowest free descriptor is taken first
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
-    return was_open
-
-
 def _say(text: str) -> None:
     """Print to stderr, if it has a reader."""
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr)
-
-
-def _refuse_unknown(read: argparse.Namespace, unknown: list[str]) -> NoReturn:
-    """End with the usage of the command itself, and the option that may have been meant."""
-    command: argparse.ArgumentParser = read.parser
-    known = re.findall(r"--[\w-]+", command.format_usage())
-    hints = (did_you_mean(word.split("=")[0], known) for word in unknown if word.startswith("--"))
-    hint = next(filter(None, hints), "")
-    command.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
 
 def _leave_streams() -> None:

@@ -11,17 +11,8 @@ from galley.domain.options import argument
 
 SCHEMA = "scene.schema.json"  # the first line of the template names it
 
-EPILOG = """what is written:
-  kitchen.yaml        the scene: furniture, a drawer, items, where the robot stands
-  domain.pddl         what the robot can do
-  task.pddl           where things are, and the goal
-  scene.schema.json   lets an editor complete and check kitchen.yaml (docs/scene.md#in-an-editor)
-
-examples:
-  galley new kitchen my_kitchen
-  cd my_kitchen && galley run --scene kitchen.yaml --domain domain.pddl --problem task.pddl
-
-FOLDER must be new or empty."""
+EPILOG = """The files are a scene, a domain and a task that run as they are, and the schema by which
+an editor completes the scene. FOLDER must be new or empty."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from galley.cli.common.arguments import Count, Positive, plural
 from galley.domain.failure import Failure, FailureKind
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 _SILENT_S = 2.0  # before progress is shown
 
 _SEARCHES = ("bfs", "astar", "gbfs")  # of galley.planning.search, which is imported late
-_REMOVED = {"fd-optimal": "astar (least cost)", "fd-lama": "gbfs (some plan, quickly)"}
 
 EPILOG = """searches:
   bfs      breadth-first search: fewest actions (default)
@@ -28,22 +26,11 @@ EPILOG = """searches:
   gbfs     greedy best-first search with the FF heuristic: any plan, for large tasks
 
 examples:
-  galley plan domain.pddl problem.pddl > task.plan
   galley plan domain.pddl problem.pddl --top-k 5          the five cheapest plans
   galley plan domain.pddl problem.pddl --search gbfs --time-limit 60
 
 PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,
 conditional and universal effects, action costs."""
-
-
-def _search(name: str) -> str:
-    """The name of a search; a removed one is refused with its replacement."""
-    if name in _REMOVED:
-        raise argparse.ArgumentTypeError(
-            f"{name} was removed: Fast Downward is now a peer of the benchmarks; "
-            f"use {_REMOVED[name]}"
-        )
-    return name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +43,7 @@ class Options:
 
     domain: Path = argument("PDDL domain")
     problem: Path = argument("PDDL problem")
-    search: Annotated[str, _search] | None = option(
+    search: str | None = option(
         None, "search algorithm; see below (default bfs)", choices=_SEARCHES
     )
     top_k: Count | None = option(None, "print the K cheapest plans that visit no state twice", "K")

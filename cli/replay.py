@@ -11,12 +11,10 @@ from galley.cli.common.progress import Printer
 from galley.domain.options import argument, option
 
 EPILOG = """examples:
-  galley replay runs/task-20260101-120000               writes replay.html into the run's folder
   galley replay runs/mine --open                        and opens it in the browser
   galley replay states.npz --scene my_kitchen.yaml --out mine.html
 
-The page opens from a file, without network: drag to turn, scroll to zoom, space to play. It shows
-robot and scene, the hand's path, and contacts as arrows while they last."""
+The page opens from a file, without network: drag to turn, scroll to zoom, space to play."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,17 +8,11 @@ from pathlib import Path
 from galley.cli.common.arguments import check_output
 from galley.domain.options import argument, option
 
-EPILOG = """what it shows:
-  The verdict and why, the plan with the times of each action, recoveries and learned constraints, a
-  replay in 3D, each motion's joints against their limits, and for a refusal its certificate. The
-  page needs no other file and no network. It is made from report.json, states.npz and the
-  trajectories in the run's folder; docs/report.md has the details.
+EPILOG = """The page needs no other file and no network; docs/report.md says what it shows.
 
 examples:
   galley report runs/task-20260101-120000                   writes report.html into the folder
-  galley report runs/mine --out page.html                   writes it elsewhere
-  galley report runs/mine --no-replay --out small.html      without the replay, about 3 MB
-  galley report runs/mine --scene moved/kitchen.yaml        the scene file is elsewhere now"""
+  galley report runs/mine --no-replay --out small.html      without the replay, about 3 MB"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,17 +17,9 @@ if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
     from galley.engine import RecordedRun
 
-EPILOG = """results, in --out:
-  report.html       the page to open first: what happened and why, plan, replay, curves
-  report.json       the same for programs (docs/report.md)
-  plan.txt          the symbolic plan, one action per line
-  trajectories.npz  the trajectory of each motion
-  states.npz        every executed state, with contacts and forces
-  simulation.mp4    the film
-  robot/            with --execute files: a file for each motion (docs/disturbances.md)
+EPILOG = """Open report.html in the results' folder first; docs/report.md has its files.
 
 examples:
-  galley run --seed 3 --no-video            another random seed, no film
   galley run --problem my_task.pddl         another task in the same kitchen
   galley run --noise moderate --seed 4      friction, masses and poses differ from the scene file
   galley run --fault topple:spam            the can is knocked over before it is grasped

@@ -25,10 +25,8 @@ INERTIALS = "identified"  # the default masses for torques
 _OUTPUTS = (("csv", ".csv"), ("ros", ".json"), ("replay", ".mp4"))
 
 EPILOG = """examples:
-  galley trajectory runs/NAME                                       a table of all motions
   galley trajectory runs/NAME --motion 5 --csv m.csv --ros m.json   export one for a real arm
   galley trajectory runs/NAME --motion 4 --replay lift.mp4          film it
-  galley trajectory reach.npz                                       a file of Trajectory.save
 
 The exit status is 1 also if a trajectory exceeds a limit of the robot."""
 

@@ -26,7 +26,6 @@ from galley.domain.errors import BadInput
 
 logger = logging.getLogger(__name__)
 ENGINES = ("process", "ray")
-_TRIES = 2  # attempts at a job whose worker dies
 _GRACE_S = 5.0  # for a process to end after its pipe closed
 _MISSING = "needs Ray: pip install 'galley-tamp[ray]'"
 
@@ -71,7 +70,7 @@ def sweep(
             interruption these results are all there is.
 
     Returns:
-        The results; ``LostJob`` for a job that raised, or whose worker died twice.
+        The results; ``LostJob`` for a job that raised, or whose worker died.
 
     Raises:
         ValueError: unknown engine, or fewer than one worker.
@@ -119,7 +118,6 @@ def _run_in_processes(
             done(k, _attempt(function, job))
         return
     waiting = list(reversed(range(len(jobs))))
-    tries = [0] * len(jobs)
     pool: list[_Worker] = []
     try:
         while waiting or any(worker.index is not None for worker in pool):
@@ -135,13 +133,8 @@ def _run_in_processes(
                     result = worker.pipe.recv()
                 except (EOFError, OSError):
                     pool.remove(worker)
-                    tries[index] += 1
-                    why = f"its worker ended with exit status {worker.stop(_GRACE_S)}"
-                    if tries[index] < _TRIES:
-                        logger.warning("job %d is tried again: %s", index, why)
-                        waiting.append(index)
-                        continue
-                    result = LostJob(why)
+                    status = worker.stop(_GRACE_S)
+                    result = LostJob(f"its worker ended with exit status {status}")
                 done(index, result)
     finally:
         for worker in pool:
@@ -218,13 +211,21 @@ def _run_on_ray(
     done: Callable[[int, _Result | LostJob], None],
 ) -> None:
     """Call ``done`` with index and result of each job as it ends."""
-    ray = _ray()
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage reports
+    try:
+        ray: Any = importlib.import_module("ray")
+    except ModuleNotFoundError:
+        raise BadInput.one("--engine ray", _MISSING) from None
     ours = not ray.is_initialized()
     if ours:
-        _start(ray, workers)
+        here = (
+            {}
+            if os.environ.get("RAY_ADDRESS")
+            else {"num_cpus": workers, "include_dashboard": False}
+        )
+        ray.init(logging_level=logging.ERROR, log_to_driver=False, **here)
     try:
-        # One retry after a worker has died, as with processes.
-        remote = ray.remote(num_cpus=1, max_retries=1)(_attempt)
+        remote = ray.remote(num_cpus=1, max_retries=0)(_attempt)
         waiting = list(reversed(range(len(jobs))))
         running: dict[Any, int] = {}
         while waiting or running:
@@ -233,38 +234,11 @@ def _run_on_ray(
                 running[remote.remote(function, jobs[index])] = index
             ready, _ = ray.wait(list(running), num_returns=1)
             for reference in ready:
-                done(running.pop(reference), _result(ray, reference))
+                try:
+                    result = ray.get(reference)
+                except ray.exceptions.RayError as error:  # a worker or a node that died
+                    result = LostJob(f"{type(error).__name__}: {str(error).splitlines()[0]}")
+                done(running.pop(reference), result)
     finally:
         if ours:
             ray.shutdown()
-
-
-def _ray() -> Any:
-    # Switches off Ray's usage reports.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        ray: Any = importlib.import_module("ray")
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        raise BadInput.one("--engine ray", _MISSING) from None
-    if not hasattr(ray, "init"):  # a folder of that name
-        raise BadInput.one("--engine ray", _MISSING)
-    return ray
-
-
-def _start(ray: Any, workers: int) -> None:
-    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if os.environ.get("RAY_ADDRESS"):
-        ray.init(**quiet)
-    else:
-        ray.init(num_cpus=workers, include_dashboard=False, **quiet)
-
-
-def _result(ray: Any, reference: Any) -> Any:
-    try:
-        return ray.get(reference)
-    except ray.exceptions.WorkerCrashedError:
-        return LostJob("its worker ended twice")
-    except ray.exceptions.RayError as error:  # out of memory, a node lost, can't be pickled
-        return LostJob(f"{type(error).__name__}: {str(error).splitlines()[0]}")

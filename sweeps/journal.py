@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import galley
 from galley.domain.errors import BadInput
-from galley.domain.files import open_own, read_bytes, write_fault
+from galley.domain.files import read_bytes, write_fault
 
 _JOB, _SETTINGS = "job", "settings"  # keys of a line besides the result's
 
@@ -50,18 +49,15 @@ class Journal:
         return not self._lines()
 
     def add(self, name: str, settings: str, result: Mapping[str, Any]) -> None:
-        """Append the result of a job, on a new line even after one that was cut short.
+        """Append the result of a job. Each begins a line, even after one that was cut short.
 
         Raises:
             BadInput, OSError: it can't be written (``domain.files.write_fault``).
         """
-        line = json.dumps({_JOB: name, _SETTINGS: settings, **result}) + "\n"
+        line = json.dumps({_JOB: name, _SETTINGS: settings, **result})
         try:
-            with open_own(self.path) as stream:
-                end = stream.seek(0, os.SEEK_END)
-                if end and os.pread(stream.fileno(), 1, end - 1) != b"\n":
-                    line = "\n" + line
-                stream.write(line.encode())
+            with open(self.path, "a", encoding="utf-8") as stream:
+                stream.write("\n" + line if stream.tell() else line)
         except OSError as error:
             raise write_fault(self.path, error) from None
 

@@ -48,7 +48,6 @@ class Printer(Listener):
         self._began = time.perf_counter()
         self._action = 0.0
         self._plans = 0
-        self._failed: tuple[int, str, str] | None = None
         self._bar: Progress | None = None
         self._shown = 0.0
         self._what = ""
@@ -77,10 +76,7 @@ class Printer(Listener):
         spent = time.perf_counter() - self._action
         how = f"{spent:.2f} s"
         if event != "done":
-            why = event.split(" in ")[0]  # counts may differ for the same reason
-            again = (index, text, why) == self._failed
-            self._failed = (index, text, why)
-            how += ", failed again" if again else f", failed: {event}"
+            how += f", failed: {event}"
         self.console.print(f"        {index + 1:2d}/{total}  {text}  ({how})")
 
     def motions(self, report: Report) -> None:

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
-from rich.live import Live
 from rich.text import Text
 
 from galley.cli.common.progress import Printer
@@ -70,9 +69,6 @@ class Study(ABC, Generic[_Job, _Result]):
     JOURNAL: ClassVar[str]
     """Name of the file with one line per run."""
 
-    LIVE: ClassVar[bool] = False
-    """Whether a terminal shows the growing table."""
-
     printer: Printer
     function: Callable[[_Job], _Result]
     result_type: Callable[..., _Result]
@@ -81,7 +77,6 @@ class Study(ABC, Generic[_Job, _Result]):
     summaries: Sequence[Path]
     sweep: Sweep
     _by_index: dict[int, _Result | LostJob] = field(default_factory=dict, init=False)
-    _live: Live | None = field(default=None, init=False)
 
     # -- what each command defines -----------------------------------------------------------------
 
@@ -172,12 +167,7 @@ class Study(ABC, Generic[_Job, _Result]):
         def add(k: int, result: _Result | LostJob) -> None:
             self._add(indices[k], result)
 
-        console = self.printer.console
-        if not (self.LIVE and console.is_terminal):
-            sweep(self.function, jobs, workers, self.sweep.engine, add)
-            return
-        with Live(self.table(), console=console, transient=True) as self._live:
-            sweep(self.function, jobs, workers, self.sweep.engine, add)
+        sweep(self.function, jobs, workers, self.sweep.engine, add)
 
     def _add(self, index: int, result: _Result | LostJob) -> None:
         """Store a result first, then print it."""
@@ -188,8 +178,6 @@ class Study(ABC, Generic[_Job, _Result]):
         count = f"{len(self._by_index):4d}/{len(self.jobs)}  "
         self.printer.console.print(Text(count).append_text(self.result_line(each.job, result)))
         self._save()
-        if self._live is not None:
-            self._live.update(self.table())
 
     def _finish(self) -> None:
         """Print the table and write the summary, also of an interrupted sweep."""

@@ -1,4 +1,4 @@
-"""The declarations of a PDDL file: requirements, types, objects, predicates and functions.
+"""The declarations of a PDDL file: types, objects, predicates and functions.
 
 Most are typed lists, ``a b - t  c - (either t u)  d``.
 """
@@ -27,25 +27,6 @@ from galley.domain.pddl.syntax import (
 
 _MISSPELT = 0.85  # similarity of two types' names from which on one may be meant for the other
 _MANY = 300  # types, from which on no misspelling is looked for
-
-# Partly supported requirements are accepted, since files declare more than they use: `:fluents` for
-# action costs alone. Unsupported uses are refused where they occur.
-SUPPORTED = (
-    ":strips",
-    ":typing",
-    ":equality",
-    ":negative-preconditions",
-    ":disjunctive-preconditions",
-    ":existential-preconditions",
-    ":universal-preconditions",
-    ":quantified-preconditions",
-    ":conditional-effects",
-    ":adl",
-    ":ucpop",
-    ":action-costs",
-    ":fluents",
-    ":numeric-fluents",
-)
 
 
 class _Typed(NamedTuple):
@@ -132,15 +113,6 @@ def read_variables(
         names.add(name)
         variables.append(Variable(name, _known_types(entry, domain.type_names, faults)))
     return tuple(variables)
-
-
-def read_requirements(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[str, ...]:
-    """The declared requirements; those that are not supported are reported."""
-    for node in nodes:
-        name = node.text if isinstance(node, Atom) else ""
-        if name not in SUPPORTED:
-            faults.add(node, f"requirement '{short(node)}' is not supported", name, SUPPORTED)
-    return tuple(dict.fromkeys(map(str, nodes)))
 
 
 def read_types(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[Type, ...]:

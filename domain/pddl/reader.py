@@ -24,7 +24,6 @@ from galley.domain.pddl.declarations import (
     read_functions,
     read_objects,
     read_predicates,
-    read_requirements,
     read_types,
 )
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, FunctionTerm, Literal
@@ -61,7 +60,8 @@ def read_domain(path: str | Path) -> Domain:
     path = shipped_file(path)
     faults = SyntaxFaults(str(path))
     parts = read_definition(path, "domain", faults)
-    requirements = read_requirements(parts.body(":requirements"), faults)
+    # Files declare more than they use, or less: what is not supported is refused where it is used.
+    requirements = tuple(map(str, parts.body(":requirements")))
     domain = Domain(parts.name, faults.file, requirements)
     # Sections may stand in any order in the file, but each needs those read before it.
     domain = replace(domain, types=read_types(parts.body(":types"), faults))
@@ -94,7 +94,6 @@ def read_problem(path: str | Path, domain: Domain) -> Problem:
     ):
         if section not in parts.sections:
             faults.add(parts.node, f"the problem has no {section}; add {example}")
-    read_requirements(parts.body(":requirements"), faults)
     for node in parts.body(":domain"):
         name = read_name(node, "the domain's name", faults)
         if name is not None and name != domain.name:

@@ -130,7 +130,6 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
     """
 
     JOURNAL: ClassVar[str] = LINES
-    LIVE: ClassVar[bool] = True
 
     kinds: Sequence[str] = ()
     amounts: Sequence[float] = ()

@@ -144,16 +144,6 @@ def test_motions(report):
             assert length["optimized"] is None, name
 
 
-def test_stow_does_what_the_seed_describes(report):
-    steps = []
-    for motion in report["motions"]:
-        if motion["action_index"] == 7 and ": " in motion["phase"]:
-            step = motion["phase"].split(": ")[0]
-            if step not in steps:
-                steps.append(step)
-    assert steps == ["put down", "open drawer", "pick up", "put in", "close drawer"]
-
-
 def test_timing(report):
     spent = report["timing_s"]
     assert spent["video"] == 0

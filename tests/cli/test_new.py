@@ -7,8 +7,6 @@ import pytest
 
 from galley.cli import main
 from galley.domain.scene.schema import scene_schema
-from galley.domain.shipped import TEMPLATES
-from galley.tests.command_line import environment, python
 
 TASK = ["--scene", "kitchen.yaml", "--domain", "domain.pddl", "--problem", "task.pddl"]
 
@@ -51,12 +49,6 @@ def test_a_folder_that_holds_something_is_refused_and_left_alone(tmp_path, capsy
     assert "folder does not exist" in capsys.readouterr().err
 
 
-def test_an_empty_folder_is_filled(tmp_path):
-    (tmp_path / "empty").mkdir()
-    assert main(["new", "kitchen", str(tmp_path / "empty")]) == 0
-    assert (tmp_path / "empty" / "task.pddl").is_file()
-
-
 def test_the_schema_that_is_printed_judges_the_template(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["scene", "--schema"])
@@ -67,11 +59,9 @@ def test_the_schema_that_is_printed_judges_the_template(capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_the_template_succeeds_under_physics(folder, seed, tmp_path):
-    words = ["run", *TASK, "--seed", seed, "--no-video"]
-    done = python("-m", "galley", *words, env=environment())
-    assert done.status == 0, done.err[-2000:]
+    assert main(["run", *TASK, "--seed", str(seed), "--no-video"]) == 0
     (report,) = (tmp_path / "mine" / "runs").glob("*/report.json")
     assert json.loads(report.read_text())["validation"]["passed"]
 
@@ -88,9 +78,3 @@ def test_the_changes_that_its_comments_propose_work(folder, tmp_path):
     head = goal[: goal.index("  (:goal (and")]
     task.write_text(head + "  (:goal (on tea cabinet)))\n")
     assert main(["run", *TASK, "--execute", "kinematic", "--no-video"]) == 0
-
-
-def test_the_template_is_package_data():
-    assert {path.name for path in (TEMPLATES / "kitchen").iterdir()} == {
-        *("kitchen.yaml", "domain.pddl", "task.pddl"),
-    }

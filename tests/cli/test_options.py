@@ -114,17 +114,8 @@ def test_those_of_another_dataclass_are_found_in_groups_too():
     ("command", "extra"),
     [
         ("contact lift", "planar"),
-        ("contact throw", "planar"),
-        ("contact run s.yaml", "planar"),
-        ("reach sample", "planar"),
-        ("reach train", "planar"),
-        ("reach eval", "planar"),
         ("touch wall --parquet", "planar"),
-        ("touch --keyboard", "planar"),
-        ("push play", "planar"),
-        ("push demo --demonstrator scripted", "planar"),
         ("push train pushes --out policy", "learn"),
-        ("push eval ready", "learn"),
         ("demos collect", "learn"),
     ],
 )

@@ -91,13 +91,6 @@ def test_a_surface_has_no_inside(outcome, problem):
     assert "no inside" in done.err
 
 
-def test_a_place_with_nothing_to_stand_on(outcome, problem):
-    done, report, _ = outcome(problem("(on sugar center)"))
-    assert done.status == 1
-    assert report["status"] == "refused"
-    assert "'center' no surface" in done.err
-
-
 def test_the_task_planners_budget_is_an_honest_answer(outcome):
     done, report, names = outcome(ERRAND, "--node-limit", 1)
     assert done.status == 1
@@ -265,39 +258,23 @@ def test_a_skill_that_does_nothing_is_missed_by_the_next(outcome, problem, tmp_p
     assert re.search(said, done.err)
 
 
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        (("completion", "bash"), 0),
-        (("--help",), 0),
-        (("plan", DOMAIN, TASK), 0),
-        (("plan", DOMAIN, "nope.pddl"), 2),
-        (("bogus",), 2),
-    ],
-)
-def test_streams_that_nobody_reads(here, words, status):
-    """Closed ones are told in a line where that can be; a reader that leaves changes no status."""
-    command = shlex.join([sys.executable, *map(str, (ROOT / "engine.py", *words))])
+def test_streams_that_nobody_reads(here):
+    """A reader that leaves changes no status; a full disk is told in a line."""
+    words = (ROOT / "engine.py", "plan", DOMAIN, TASK)
+    command = shlex.join([sys.executable, *map(str, words)])
     for redirected, expected in (
-        (f"{command} >&-", 1),
-        (f"{command} >&- 2>&-", 1),
-        (f"{command} 2>&-", status),
-        (f"(sleep 0.2; {command}) | true", status),
-        (f"(sleep 0.2; {command} 2>&1) | true", status),
-        (f"{command} >/dev/full", status or 1),
+        (f"(sleep 0.2; {command} 2>&1) | true", 0),
+        (f"{command} >/dev/full", 1),
     ):
         shell = ["bash", "-o", "pipefail", "-c", redirected]
         done = subprocess.run(shell, capture_output=True, text=True, env=HERE, check=False)
         assert done.returncode == expected, redirected
-        assert not re.search("Traceback|Exception", done.stderr), redirected
-        if expected == 1:
-            assert len(done.stderr.splitlines()) == ("2>&-" not in redirected), redirected
+        told = ["can't go on: No space left on device"] if expected else []
+        assert done.stderr.splitlines() == told, redirected
 
 
-def test_a_folder_that_was_deleted_is_told(here):
-    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" --no-video'
-    shell = ["bash", "-c", script, sys.executable, ROOT / "engine.py"]
-    done = subprocess.run(shell, capture_output=True, text=True, env=HERE, check=False)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("can't go on: the working folder: ")
-    assert "Traceback" not in done.stderr
+def test_a_folder_that_was_deleted_is_told(cli, here):
+    here.rmdir()
+    done = cli("run", "--no-video")
+    assert done.status == 1
+    assert done.faults[-1].startswith("can't go on: the working folder: ")

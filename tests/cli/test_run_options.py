@@ -42,15 +42,6 @@ def test_the_seeds_rrt(achieved, arrival):
     assert report["options"]["arrival"] == arrival
 
 
-@pytest.mark.slow
-def test_without_optimization(achieved):
-    report, _ = achieved("--problem", ERRAND, "--optimize", "none")
-    assert arm_planners(report) == {"rrt-connect"}
-    assert {m["optimizer"] for m in report["motions"]} == {"none"}
-    assert all(m["length"]["optimized"] is None for m in report["motions"])
-    assert report["timing_s"]["optimization"] == 0
-
-
 @pytest.mark.parametrize("method", quick_first(1, ["time-optimal", "smooth"]))
 @pytest.mark.slow
 def test_with_optimization_free_motions_of_arm_and_base_get_faster(achieved, method):

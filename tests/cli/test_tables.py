@@ -56,14 +56,12 @@ def test_the_motions_of_a_run_at_80_columns(run_folder):
         (("trajectory", "RUN"), "motion"),
         (("scene", KITCHEN / "kitchen.yaml", "--no-picture"), "PDDL object"),
         (("scenarios", "--list"), "scenario"),
-        (("touch", "wall", "--no-video", "--out", "OUT"), "time s"),
     ],
-    ids=["trajectory", "scene", "scenarios", "touch"],
+    ids=["trajectory", "scene", "scenarios"],
 )
-def test_no_column_is_cut(command, first, width, cli, run_folder, tmp_path, monkeypatch):
+def test_no_column_is_cut(command, first, width, cli, run_folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
-    places = {"RUN": run_folder, "OUT": tmp_path / "out"}
-    done = cli(*(places.get(word, word) for word in command))
+    done = cli(*(run_folder if word == "RUN" else word for word in command))
     assert done.status == 0, done.err
     lines = rows_of(done.out, first)
     missing = [k for k, line in enumerate(lines) if line.startswith("not shown in")]
@@ -72,7 +70,7 @@ def test_no_column_is_cut(command, first, width, cli, run_folder, tmp_path, monk
     assert not (missing and width == 140)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_columns_are_whole_or_named_below(seed):
     rng = random.Random(seed)
     names = [f"column{k}" for k in range(rng.randint(2, 9))]

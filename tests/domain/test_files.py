@@ -19,7 +19,6 @@ from galley.motion.trajectory.trajectory import read_trajectories
 from galley.results.run_folder import UNFINISHED, claimed
 from galley.skills.own import load_skills
 from galley.studies.scenarios.scenario import read_scenario
-from galley.sweeps.journal import Journal
 
 
 def names(folder):
@@ -141,7 +140,6 @@ WRITERS = {  # of a run's or a sweep's folder: the name that is a link there, an
     ".a.partial": lambda folder: write(folder / "a"),
     ".b.partial": lambda folder: check_writable(folder / "b"),
     "a": lambda folder: write(folder / "a"),
-    "journal": lambda folder: Journal(folder / "journal").add("job", "settings", {}),
     UNFINISHED: lambda folder: claimed(folder, "run", "a").__enter__(),
 }
 
@@ -152,7 +150,7 @@ def test_nothing_is_written_through_a_link_in_a_folder_that_was_received(name, l
     (tmp_path / "precious").write_text("mine")
     (tmp_path / "received").mkdir()
     link(tmp_path / "precious", tmp_path / "received" / name)
-    if name in ("journal", UNFINISHED):
+    if name == UNFINISHED:
         with pytest.raises(BadInput, match=f"{name}: can't be written: it is a link"):
             WRITERS[name](tmp_path / "received")
     else:

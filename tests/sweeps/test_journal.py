@@ -52,7 +52,7 @@ def test_a_half_written_line_does_not_count_nor_spoil_the_next(tmp_path, half):
     journal = Journal(tmp_path / "a.jsonl")
     journal.add("one", "s", {"x": 1})
     with open(journal.path, "a", encoding="latin-1") as stream:
-        stream.write(half)
+        stream.write("\n" + half)
     assert journal.read({"one": "s", "two": "s"}) == {"one": {"x": 1}}
     journal.add("two", "s", {"x": 2})
     assert journal.read({"one": "s", "two": "s"}) == {"one": {"x": 1}, "two": {"x": 2}}

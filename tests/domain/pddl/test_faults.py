@@ -66,8 +66,6 @@ IN_DOMAIN = [
     ("(:constants", "(:objects", "@(:objects", "belongs in the problem"),
     ("(:action m", "(:derived (p)) (:action m", "@(:derived", "section :derived is not supp"),
     (":effect", ":efect", "@:efect", "did you mean ':effect'"),
-    ("(:types", "(:requirements :strip) (:types", "@:strip)", "did you mean ':strips'"),
-    ("(:types", "(:requirements :time) (:types", "@:time)", "requirement ':time' is not supp"),
     ("(:constants", "hello (:constants", "@hello", "expected a section"),
     ("(:action move", "(:action ?m", "@?m", "a variable can't stand here"),
     (PRE, "(preference p (lit ?a))", "@(pref", "'preference' is not supported"),
