@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -53,7 +52,7 @@ class Row:
         task_s: of solve_s, on symbols.
         first_s: until the first motion that moves was finished; smooth_s: until all were.
         skeletons, refinements, lessons: plans tried, refinements of actions, facts learned.
-        actions: of the plan. digest: of plan and motions, every bit of them.
+        actions: of the plan.
     """
 
     series: str
@@ -70,11 +69,6 @@ class Row:
     refinements: int
     lessons: int
     actions: int
-    digest: str
-
-    def untimed(self) -> Row:
-        """Without what depends on the machine's speed."""
-        return replace(self, solve_s=0.0, cpu_s=0.0, task_s=0.0, first_s=None, smooth_s=None)
 
     def raw(self) -> dict[str, Any]:
         """For JSON."""
@@ -124,7 +118,6 @@ def _plan(job: Job) -> Row:
         search.refinements,
         len(search.constraints.all),
         0 if isinstance(found, Failure) else len(found.plan),
-        "" if isinstance(found, Failure) else _digest(found),
     )
 
 
@@ -142,15 +135,3 @@ def _finish(
             first_s = perf_counter() - began
         state = after(bench.scene, bench.robot, motion, state)
     return first_s, perf_counter() - began
-
-
-def _digest(found: RefinedPlan) -> str:
-    digest = hashlib.sha256()
-    for action in found.plan:
-        digest.update(str(action).encode())
-    for motion in found.refined.motions:
-        digest.update(f"{motion.action_index} {motion.phase} {motion.group}".encode())
-        digest.update(motion.path.waypoints.tobytes())
-        digest.update(motion.trajectory.breaks.tobytes())
-        digest.update(motion.trajectory.coefficients.tobytes())
-    return digest.hexdigest()[:16]

@@ -8,7 +8,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -49,7 +48,6 @@ RIGHT = 95.0  # % of the suite's runs
 PEER_S, PEER_RATIO = 8.9, 10.0  # PDDLStream's mobile packing of three items, 10 of 10
 _DEFAULT, _PACK = "seed_task", "pack_three"
 _NO_SEARCH = ("unreachable", "does-not-fit", "contradiction")
-_SAME = ("swap", "unpack")  # whose results must not depend on the number of workers
 _QUICK = ("seed_task", "swap", "out_of_reach", "too_tall")  # of the suite
 _WALLS = 3  # whole processes timed
 
@@ -180,39 +178,6 @@ def packing(how: Plan) -> Section:
         Target.at_least("c. three items packed: solved", 100, share, " %"),
         Target.at_least("c. PDDLStream's 8.9 s over our median", PEER_RATIO, ratio),
     ]
-
-
-def workers(how: Plan) -> Section:
-    """e. The same plans and motions, bit for bit, whatever the number of workers."""
-    chosen = [each for each in find_scenarios() if each.name in _SAME]
-    jobs = [_job(each, seed) for each in chosen for seed in range(1 if how.quick else 3)]
-    ways = [("1 process", 1, "process"), ("2 processes", 2, "process")]
-    if find_spec("ray") is not None and not how.quick:
-        ways.append(("Ray, 2 at a time", 2, "ray"))
-    found: dict[str, list[Row | LostJob]] = {}
-    for name, count, engine_ in ways:
-        note(f"the same runs in {name}")
-        found[name] = [
-            row.untimed() if isinstance(row, Row) else row
-            for row in sweep(runs.plan, jobs, count, engine_)
-        ]
-    first = next(iter(found.values()))
-    same = {
-        name: sum(
-            isinstance(a, Row) and a.digest != "" and a == b
-            for a, b in zip(first, rows, strict=True)
-        )
-        for name, rows in found.items()
-    }
-    table(
-        ["e. workers", "runs", "as with 1 process"],
-        [[name, str(len(jobs)), str(count)] for name, count in same.items()],
-    )
-    if "Ray, 2 at a time" not in found:
-        print("Ray was not tried: not installed, or --quick.\n")
-    share = 100.0 * min(same.values()) / len(jobs)
-    raw = {name: [vars(row) for row in rows] for name, rows in found.items()}
-    return raw, [Target.at_least("e. same results for any number of workers", 100, share, " %")]
 
 
 def _run(jobs: Sequence[ScenarioJob], how: Plan) -> list[ScenarioResult | LostJob]:

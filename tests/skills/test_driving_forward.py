@@ -20,7 +20,7 @@ from galley.skills.manipulation.proof import free_view
 from galley.skills.manipulation.step import MotionBuilder, nearest_turn
 from galley.tamp.search import Search
 
-SEEDS = range(6)
+SEEDS = range(2)
 SAMPLES = 1000
 
 

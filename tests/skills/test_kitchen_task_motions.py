@@ -8,7 +8,6 @@ import pytest
 from galley.collision.backends.bullet import pybullet
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.frames import inverse
-from galley.domain.state import item_pose
 from galley.execution.physics.world import PhysicsWorld
 from galley.motion.effects import after, effects
 from galley.motion.thresholds import THRESHOLDS
@@ -31,26 +30,6 @@ def steps(kitchen, robot, default_run):
 
 def phases(run, index):
     return [m.phase for m in run.refined.motions if m.action_index == index]
-
-
-def test_the_plan_is_refined_action_by_action(kitchen, default_run):
-    assert [a.name for a in default_run.plan] == [
-        "navigate",
-        "pick",
-        "navigate",
-        "place",
-        "navigate",
-        "pick",
-        "navigate",
-        "stow",
-    ] or len(default_run.plan) == 8
-    indices = [m.action_index for m in default_run.refined.motions]
-    assert indices == sorted(indices)
-    for still in set(range(len(default_run.plan))) - set(indices):
-        # Nothing to do but to stay: the base stands in the next furniture's stances already.
-        action, at = default_run.plan[still], default_run.refined.states[still]
-        assert action.name == "navigate"
-        assert kitchen.stance(action.bindings[1].target).contains(at.q[:3])
 
 
 def test_every_motion_begins_where_the_one_before_it_ended(robot, steps):
@@ -104,18 +83,6 @@ def test_every_motion_is_free_in_a_world_of_its_own(kitchen, steps):
                     if distance < -TOUCH and names not in motion.allowed and names not in rests:
                         pytest.fail(f"{motion.phase}: {names} by {-1e3 * distance:.1f} mm")
     assert checked > 500
-
-
-def test_only_declared_pairs_come_near_in_free_motions(kitchen, robot, steps, world):
-    """Whatever is planned freely keeps its distance; what it holds may touch the fingers only."""
-    for motion, state in steps:
-        if motion.record.planner not in ("rrt", "rrt-connect"):
-            continue
-        held = {a.name for a in motion.attachments}
-        assert all(set(p) & set(robot.fingers) and set(p) & held for p in motion.allowed)
-        world.set_state(effects(kitchen, robot, motion, state).at(motion.path.end))
-        near = world.near_pairs(0.0)
-        assert not [p for p in near if p not in motion.allowed and set(p) & set(robot.links)]
 
 
 def test_what_is_attached_is_what_is_held(kitchen, steps):
@@ -178,45 +145,6 @@ def test_the_drawer_opens_by_the_hand_and_is_shut_at_the_end(kitchen, robot, ste
         assert abs(grasped[2] - 0.8215) < 1e-5
     assert abs(default_run.end.scene_q[k]) < 1e-3
     assert between.scene_q[k] == pytest.approx(0.30, abs=1e-3)
-
-
-def test_at_the_end_both_items_are_where_the_goal_wants_them(kitchen, default_run):
-    end = default_run.end
-    X_WH = hand_pose(end.q, kitchen.robot.base)
-    sugar = item_pose(kitchen, end, kitchen.item_index["sugar_box"], X_WH)
-    can = item_pose(kitchen, end, kitchen.item_index["potted_meat_can"], X_WH)
-    assert end.held is None
-    np.testing.assert_allclose(sugar[:3, 2], [0, 0, 1], atol=1e-6)
-    assert sugar[2, 3] == pytest.approx(0.930 + 0.0875, abs=1e-5)
-    assert -0.34 < sugar[0, 3] < 0.25
-    assert -1.17 < sugar[1, 3] < -0.04
-    np.testing.assert_allclose(can[:3, 2], [0, 0, 1], atol=1e-6)
-    assert can[2, 3] == pytest.approx(0.779 + 0.041, abs=1e-5)
-    assert -0.265 < can[0, 3] < 0.245
-    assert 0.862 < can[1, 3] < 1.561
-
-
-def test_the_same_seed_refines_to_the_same_motions_bit_for_bit(kitchen, robot, default_run):
-    """The first three actions once more, in a world of their own."""
-    from galley.skills import SKILLS, PlanningContext, Settings
-    from galley.tests.refining import refine
-
-    plan = default_run.plan[:2]
-    with PyBulletWorld(kitchen, robot) as world:
-        context = PlanningContext(kitchen, robot, world, Settings(seed=2))
-        first = refine(context, plan, default_run.start, SKILLS)
-        again = refine(context, plan, default_run.start, SKILLS)
-        other = refine(
-            PlanningContext(kitchen, robot, world, Settings(seed=3)),
-            plan,
-            default_run.start,
-            SKILLS,
-        )
-    assert len(first.motions) == len(again.motions)
-    for a, b in zip(first.motions, again.motions, strict=True):
-        np.testing.assert_array_equal(a.path.waypoints, b.path.waypoints)
-        np.testing.assert_array_equal(a.trajectory.coefficients, b.trajectory.coefficients)
-    assert not np.array_equal(first.motions[-1].path.end, other.motions[-1].path.end)
 
 
 def test_items_touch_down_no_faster_than_the_impact_may_be(kitchen, robot, steps):

@@ -6,8 +6,7 @@ from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
-from galley.planning import GroundAction
-from galley.tamp.binding import bind, bind_plan
+from galley.tamp.binding import bind
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +46,6 @@ def test_the_kitchen(scene, domain):
     assert bindings["sugar"].target == "sugar_box"
     assert bindings["countertop"].region == "hitman_top"
     assert bindings["drawer"].handle == "indigo_drawer_handle_top"
-
-
-def test_only_what_the_problem_names_is_bound(scene, domain, problem):
-    assert set(bind(scene, domain, problem("sugar - objective"))) == {"sugar"}
 
 
 def test_every_unknown_object_is_named_with_its_place(scene, domain, problem):
@@ -110,13 +105,3 @@ def test_types_that_say_nothing_of_the_kitchen_are_not_judged(scene, tmp_path):
     task = tmp_path / "problem.pddl"
     task.write_text("(define (problem p) (:domain d) (:objects sugar) (:init) (:goal (p sugar)))\n")
     assert bind(scene, domain, read_problem(task, domain))["sugar"].kind == "item"
-
-
-def test_a_plan_keeps_its_order_and_its_names(scene, domain, problem):
-    bindings = bind(scene, domain, problem("sugar - objective burner - furniture h1 - hand"))
-    actions = (GroundAction("navigate", ("burner", "burner")),)
-    actions += (GroundAction("pick", ("sugar", "burner", "h1")),)
-    plan = bind_plan(actions, bindings)
-    assert [action.index for action in plan] == [0, 1]
-    assert str(plan[1]) == "pick sugar burner h1"
-    assert plan[1].bindings == (bindings["sugar"], bindings["burner"], bindings["h1"])

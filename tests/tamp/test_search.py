@@ -210,17 +210,6 @@ def test_a_lesson_is_learned_once_and_not_asked_for_again(ways):
     assert ways.asked("two") == [], "the lesson is about it as well"
 
 
-def test_a_lesson_drops_the_other_plans_that_it_rules_out(ways):
-    ways.fails = {"short": 10**6, "two": 10**6}
-    ways.blocks = {"two": {1}}
-    ways.roles = dict.fromkeys(("one", "far", "farther", "farthest"), Role())
-    assert names(ways.search(attempts=10**6).solve()) == ("far", "farther", "farthest")
-    order = [name for name, _ in ways.calls]
-    before = order[: order.index("farthest")]
-    assert before.count("two") == 1
-    assert "short" not in before[before.index("two") :]
-
-
 # -- scripted: suspicions --------------------------------------------------------------------------
 
 
@@ -242,14 +231,6 @@ def test_a_detour_round_a_wrong_suspicion_is_taken_out_again(ways):
     assert names(search.solve()) == ("short",)
     assert ways.asked("two") == [0], "the detour had its motions by then"
     assert [str(each.fact) for each in search.learned] == ["(blocked-by gelatin green)"]
-
-
-def test_a_right_suspicion_costs_few_refinements_to_confirm(ways):
-    ways.fails = {"short": 10**6}
-    ways.blocks = {"short": {1}}
-    ways.roles = dict.fromkeys(("one", "two", "far", "farther", "farthest"), Role())
-    assert names(ways.search(attempts=10**6).solve()) == ("one", "two")
-    assert len(ways.asked("short")) <= 1 + module.SHORTENING
 
 
 @pytest.mark.parametrize(("pairs", "retries"), [(1, TURN + 1), (100, 4), (150, 3), (400, 1)])

@@ -2,79 +2,60 @@
 
 import hashlib
 import os
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
-from galley.domain.failure import FailureKind
+from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
 from galley.execution.recovery.replanning import GoalJudge
 from galley.motion.effects import after
-from galley.planning import GroundAction, validate_actions
+from galley.planning import validate_actions
 from galley.robots.panda.models import mobile_panda
 from galley.skills import PlanningContext, Settings
-from galley.tamp.binding import bind_plan, tamp_task
+from galley.tamp.binding import tamp_task
 from galley.tamp.feedback.constraints import constrained_task
 from galley.tamp.infeasibility.feasibility import FeasibilityCheck
 from galley.tamp.search import RefinedPlan, Search
 from galley.tests.command_line import python
+from galley.tests.skills.infeasibility.scenes import cleft, square, with_more
+from galley.tests.tamp.tasks import plan_of, scenario_task
 
-SCENARIOS = KITCHEN.parent / "scenarios"
 
-
-@dataclass
-class Real:
-    scene: object
-    domain: object
-    problem: object
-    context: PlanningContext
-
-    @property
-    def task(self):
-        return tamp_task(self.scene, self.domain, self.problem)
-
-    def solve(self):
-        search = Search(self.context, self.task, self.task.start)
+def solve(task, **settings):
+    """The search after it has ended, and what it found."""
+    with PyBulletWorld(task.scene, mobile_panda(task.scene.robot.base)) as world:
+        settings = Settings(optimize="none", **settings)
+        search = Search(PlanningContext(task.scene, world.robot, world, settings), task, task.start)
         return search, search.solve()
 
 
 def real(name, seed=0):
-    scene = load_scene(SCENARIOS / f"{name}_scene.yaml")
-    domain = read_domain(KITCHEN / "drawers.pddl")
-    files = {"occupied": "occupied_goal"}
-    problem = read_problem(SCENARIOS / f"{files.get(name, name)}.pddl", domain)
-    world = PyBulletWorld(scene, mobile_panda(scene.robot.base))
-    context = PlanningContext(scene, world.robot, world, Settings(seed=seed, optimize="none"))
-    return Real(scene, domain, problem, context)
+    task = scenario_task(name, {"occupied": "occupied_goal"}.get(name))
+    return task, *solve(task, seed=seed)
 
 
 @pytest.fixture(scope="module")
 def solved():
-    found = {}
-    for name in ("hemmed_in", "occupied", "unpack"):
-        task = real(name)
-        with task.context.world:
-            found[name] = (task, *task.solve())
-    return found
+    return {name: real(name) for name in ("hemmed_in", "occupied", "unpack")}
 
 
 @pytest.mark.parametrize("name", ["hemmed_in", "occupied", "unpack"])
 def test_plan_and_motions_do_what_the_user_asked_for(solved, name):
-    task, _, found = solved[name]
+    task, search, found = solved[name]
     assert isinstance(found, RefinedPlan), str(found)
     assert validate_actions(task.domain, task.problem, found.plan).valid
     state = initial_state(task.scene)
     for motion in found.refined.motions:
         np.testing.assert_allclose(
-            motion.path.start, state.q[task.context.robot.slice(motion.group)]
+            motion.path.start, state.q[search.context.robot.slice(motion.group)]
         )
-        state = after(task.scene, task.context.robot, motion, state)
-    judge = GoalJudge(task.task, state, frozenset())
+        state = after(task.scene, search.context.robot, motion, state)
+    judge = GoalJudge(task, state, frozenset())
     assert task.problem.goal
     for part in task.problem.goal:
         verdict = judge.verdict(part)
@@ -113,8 +94,7 @@ spec = spec_from_file_location("search_for_real", sys.argv[1])
 module = module_from_spec(spec)
 sys.modules["search_for_real"] = module
 spec.loader.exec_module(module)
-task = module.real(sys.argv[2])
-print(module.digest(task.solve()[1]))
+print(module.digest(module.real(sys.argv[2])[2]))
 """
 
 
@@ -127,25 +107,16 @@ def test_the_same_seed_gives_the_same_motions_to_the_bit_in_another_process(solv
 
 
 def test_another_seed_gives_other_motions(solved):
-    task = real("occupied", seed=1)
-    with task.context.world:
-        _, found = task.solve()
-    assert digest(found) != digest(solved["occupied"][2])
+    assert digest(real("occupied", seed=1)[2]) != digest(solved["occupied"][2])
 
 
 # -- feasibility -----------------------------------------------------------------------------------
 
 
 def feasibility(name, *texts):
-    scene = load_scene(SCENARIOS / f"{name}_scene.yaml")
-    domain = read_domain(KITCHEN / "drawers.pddl")
-    problem = read_problem(SCENARIOS / f"{name}.pddl", domain)
-    context = PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings())
-    task = constrained_task(tamp_task(scene, domain, problem), ())
-    judge = FeasibilityCheck(context, task, task.start)
-    words = [text.split() for text in texts]
-    plan = tuple(GroundAction(each, tuple(args)) for each, *args in words)
-    return judge.constraints(bind_plan(plan, task.bindings))
+    task = constrained_task(scenario_task(name), ())
+    context = PlanningContext(task.scene, mobile_panda(task.scene.robot.base), None, Settings())
+    return FeasibilityCheck(context, task, task.start).constraints(plan_of(task, *texts))
 
 
 AWAY = (
@@ -166,3 +137,55 @@ def test_an_item_out_of_reach_where_it_stands_is_known_before_anything_moves():
 def test_that_does_not_speak_of_it_where_the_plan_has_put_it():
     assert feasibility("two_ends", *AWAY) is None
     assert feasibility("two_ends", *AWAY, "pick sugar right_end h1") is None
+
+
+# -- where no refusal is due --------------------------------------------------------------------
+
+TAKE = """\
+(define (problem take)
+  (:domain kitchen)
+  (:objects center table - furniture block - objective h1 - hand)
+  (:init (near center) (empty h1) (on block table))
+  (:goal (holds h1 block)))
+"""
+
+
+def cage():
+    """A closed cage about the block, so wide that a hand could be anywhere in it."""
+    sides = (
+        "[[-0.16, 0.36], [-0.46, -0.44], [0.84, 1.36]]",
+        "[[-0.16, 0.36], [0.04, 0.06], [0.84, 1.36]]",
+        "[[-0.18, -0.16], [-0.46, 0.06], [0.84, 1.36]]",
+        "[[0.36, 0.38], [-0.46, 0.06], [0.84, 1.36]]",
+        "[[-0.18, 0.38], [-0.46, 0.06], [1.36, 1.38]]",
+    )
+    return "  cage:\n    shapes:\n" + "".join(f"      - {{extents: {side}}}\n" for side in sides)
+
+
+@pytest.fixture
+def take(tmp_path):
+    """Searches the task of taking the block in the small scene with more bodies."""
+
+    def run(bodies):
+        (tmp_path / "scene.yaml").write_text(with_more(bodies, change=square))
+        (tmp_path / "task.pddl").write_text(TAKE)
+        scene = load_scene(tmp_path / "scene.yaml")
+        domain = read_domain(KITCHEN / "kitchen.pddl")
+        problem = read_problem(tmp_path / "task.pddl", domain)
+        return solve(tamp_task(scene, domain, problem), placements=100)[1]
+
+    return run
+
+
+def test_between_two_walls_the_block_is_taken_by_a_leaning_hand(take):
+    assert isinstance(take(cleft()), RefinedPlan)
+
+
+@pytest.mark.slow
+def test_what_no_bound_shows_is_no_refusal(take):
+    found = take(cage())
+    assert isinstance(found, Failure)
+    assert found.kind is FailureKind.BUDGET
+    assert found.certificate is None
+    assert "cage" in found.objects
+    assert "grasps and placements from base poses were tried" in found.message

@@ -73,31 +73,10 @@ def test_sampled_stances_are_uniform_where_the_arm_may_span():
     assert chi2_contingency(np.array(tables)[:, seen]).pvalue > 1e-4
 
 
-def test_sampled_stances_turn_all_ways_and_many_reach():
-    rng = np.random.default_rng(1)
-    X_WF = flange_at((0.2, 0.0, 1.0))
-    bases = [b for b in (sample_stance(X_WF, ROOM, rng) for _ in range(600)) if b is not None]
-    headings = np.array([b[2] for b in bases])
-    assert np.histogram(headings, bins=6, range=(-np.pi, np.pi))[0].min() > 5
-    q7 = KINEMATICS.redundant_values(12, rng)
-    reach = sum(len(KINEMATICS.configurations(X_WF @ X_FH, b, q7)) > 0 for b in bases)
-    assert reach > 0.3 * len(bases)
-
-
 def test_a_flange_too_high_or_too_far_has_no_stance():
     rng = np.random.default_rng(2)
     for p in ((1.0, 0.0, 3.0), (-5.0, 0.0, 1.0)):
         assert all(sample_stance(flange_at(p), ROOM, rng) is None for _ in range(200))
-
-
-def test_the_shortfall_is_never_positive_where_the_arm_does_reach():
-    """2000 flange poses that were made by putting the robot somewhere in the stance."""
-    rng = np.random.default_rng(3)
-    for _ in range(2000):
-        base = rng.uniform(ROOM.lower, ROOM.upper)
-        arm = rng.uniform(LIMITS.lower, LIMITS.upper)
-        X_WF = link0_pose(base, SPEC) @ forward(arm)
-        assert shortfall(X_WF[:3, 3], ROOM, ROBOT) == 0.0
 
 
 def test_the_shortfall_is_a_lower_bound_of_the_distance_to_what_is_reached():
@@ -107,6 +86,7 @@ def test_the_shortfall_is_a_lower_bound_of_the_distance_to_what_is_reached():
     for _ in range(500):
         base = rng.uniform(ROOM.lower, ROOM.upper)
         X_WF = link0_pose(base, SPEC) @ forward(rng.uniform(LIMITS.lower, LIMITS.upper))
+        assert shortfall(X_WF[:3, 3], ROOM, ROBOT) == 0.0
         d = rng.normal(size=3)
         bound = shortfall(X_WF[:3, 3] + d, ROOM, ROBOT)
         assert bound <= np.linalg.norm(d) + 1e-9
@@ -199,12 +179,6 @@ def test_a_followed_line_is_continuous_and_within_the_limits(followed):
         assert (path < LIMITS.upper).all()
 
 
-def test_a_followed_line_begins_with_the_configuration_given(followed):
-    base, poses, path = followed[0]
-    again = KINEMATICS.follow(path[0], poses, base)
-    np.testing.assert_array_equal(again, path)
-
-
 def test_a_line_that_leaves_the_arms_reach_is_none(followed):
     base, poses, path = followed[0]
     beyond = line(poses[0][:3, 3], (-1.0, 0.0, 0.0), 1.5)
@@ -254,16 +228,6 @@ def test_joint_7_keeps_its_value_where_it_can_and_drifts_where_it_must():
         np.testing.assert_allclose(path, expected, atol=1e-9)
         outcomes["kept" if np.ptp(path[:, 6]) == 0.0 else "drifted"] += 1
     assert min(outcomes.values()) > 5, outcomes
-
-
-def test_a_reversed_or_read_only_line_is_followed_the_same(followed):
-    base, poses, path = followed[0]
-    back = KINEMATICS.follow(path[-1], poses[::-1], base)
-    np.testing.assert_array_equal(back, KINEMATICS.follow(path[-1], poses[::-1].copy(), base))
-    poses = poses.copy()
-    poses.setflags(write=False)
-    np.testing.assert_array_equal(KINEMATICS.follow(path[0], poses, base), path)
-    np.testing.assert_array_equal(KINEMATICS.follow(path[0], poses[:1], base), path[:1])
 
 
 def test_a_base_reaches_where_there_is_a_configuration():

@@ -21,7 +21,7 @@ from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.reach import solve_from_stances
 from galley.skills.placing.packing import packing_certificate
 from galley.skills.placing.placements import placements
-from galley.tests.effort import examples
+from galley.tests.effort import examples, quick_first
 from galley.tests.skills.infeasibility.hand_oracle import BulletHand
 
 GRASPED = {
@@ -82,9 +82,9 @@ def block(opened):
         oracle.close()
 
 
-@pytest.mark.parametrize("shapes", GRASPED.values(), ids=GRASPED)
-def test_both_fingers_close_on_the_item_and_come_and_go_free_of_it(block, shapes):
-    context, state, index, oracle = block(shapes)
+@pytest.mark.parametrize("kind", quick_first(3, GRASPED))
+def test_both_fingers_close_on_the_item_and_come_and_go_free_of_it(block, kind):
+    context, state, index, oracle = block(GRASPED[kind])
     item, X_WI = context.scene.items[index], state.items[index].X_PI
     gripper, fingers = context.robot.gripper, context.robot.fingers
     standard = grasps_at(context.scene, state, index, gripper)
@@ -128,11 +128,9 @@ def ways_found(block, shapes, count):
     return found
 
 
-@pytest.mark.parametrize(
-    "shapes",
-    [pytest.param(REFUSED[k], marks=[pytest.mark.slow] * (k == "crate"), id=k) for k in REFUSED],
-)
-def test_a_composite_that_is_too_wide_is_refused_and_random_hands_find_no_way(block, shapes):
+@pytest.mark.parametrize("kind", quick_first(2, REFUSED))
+def test_a_composite_that_is_too_wide_is_refused_and_random_hands_find_no_way(block, kind):
+    shapes = REFUSED[kind]
     context, state, index, _ = block(shapes)
     names = [context.scene.binding(name) for name in ("block", "table", "h1")]
     pick = BoundAction(0, "pick", tuple(names))

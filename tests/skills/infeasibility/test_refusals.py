@@ -36,16 +36,6 @@ def refused(context, *plan):
     return found
 
 
-def test_the_sugar_box_does_not_fit_into_the_drawer(kitchen, context):
-    stow = action(kitchen, 0, "stow", "sugar", "drawer", "h1")
-    failure = refused(context, stow)
-    assert failure.kind is FailureKind.DOES_NOT_FIT
-    assert failure.numbers["height_m"] > failure.numbers["room_m"]
-    assert "stow sugar drawer h1" in failure.step
-    assert "0.175" in str(failure)
-    assert "0.109" in str(failure)
-
-
 @pytest.mark.parametrize(
     ("name", "where"),
     [("place", "center"), ("place", "drawer"), ("stow", "countertop"), ("stow", "center")],
@@ -55,13 +45,6 @@ def test_furniture_without_the_region_is_a_contradiction(kitchen, context, name,
     assert failure.kind is FailureKind.CONTRADICTION
     assert failure.certificate["object"] == where
     assert where in failure.objects
-
-
-def test_an_action_without_a_skill_is_bad_input(kitchen, context):
-    failure = refused(context, action(kitchen, 0, "juggle", "spam"))
-    assert failure.kind is FailureKind.BAD_INPUT
-    assert "juggle" in str(failure)
-    assert "navigate" in str(failure)
 
 
 def test_nothing_is_refused_that_the_default_task_does(kitchen, context):
@@ -209,32 +192,6 @@ def test_an_item_out_of_reach_is_refused_with_a_distance(far_bench):
     stance = scene.stance(failure.certificate["stance"])
     np.testing.assert_allclose(point, [-3.5, 0.1, 0.89])
     assert shortfall(point, stance, far_bench.robot) >= gap  # the certificate can be checked
-
-
-def test_an_item_walled_in_is_an_honest_budget_failure(small_text, scene_of):
-    """In reach, but behind walls: nothing proves it impossible, so it says how often it tried."""
-    walls = """\
-  box:
-    shapes:
-      - {extents: [[0.02, 0.04], [-0.29, -0.11], [0.84, 1.20]]}
-      - {extents: [[0.16, 0.18], [-0.29, -0.11], [0.84, 1.20]]}
-      - {extents: [[0.04, 0.16], [-0.29, -0.27], [0.84, 1.20]]}
-      - {extents: [[0.04, 0.16], [-0.13, -0.11], [0.84, 1.20]]}
-"""
-    scene = scene_of(
-        small_text.replace("  drawer:\n    parent", f"{walls}  drawer:\n    parent", 1)
-    )
-    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
-        context = PlanningContext(scene, world.robot, world, Settings(placements=40, attempts=1))
-        failure = refused(
-            context,
-            action(scene, 0, "navigate", "center", "table"),
-            action(scene, 1, "pick", "block", "table", "h1"),
-        )
-    assert failure.kind is FailureKind.BUDGET
-    assert failure.certificate is None
-    assert failure.numbers["tries"] >= 40
-    assert "box" in str(failure), "it names what was in the way"
 
 
 def test_driving_somewhere_with_nothing_to_do_there_ends_in_the_stance(kitchen, context):

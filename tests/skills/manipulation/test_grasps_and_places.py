@@ -14,7 +14,6 @@ from galley.domain.shipped import KITCHEN
 from galley.domain.state import HAND, Placement, initial_state
 from galley.robots.panda.description import PANDA_GRIPPER
 from galley.robots.panda.kinematics import p_HT
-from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import mobile_panda
 from galley.skills import PlanningContext
 from galley.skills.infeasibility.refusals import does_not_fit
@@ -22,9 +21,7 @@ from galley.skills.manipulation.contacts import leaning_with_room
 from galley.skills.manipulation.grasps import grasps_of, hand_in_item, item_in_hand
 from galley.skills.manipulation.manipulation import (
     along_joint,
-    backed_off,
     handle_grasps,
-    shifted,
     straight,
 )
 from galley.skills.placing.placements import placements
@@ -114,12 +111,6 @@ def test_a_straight_line_has_the_ends_and_short_steps():
     assert np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1).max() <= 0.01 + 1e-12
 
 
-def test_backing_off_is_against_where_the_hand_points():
-    down = transform(np.diag([1.0, -1.0, -1.0]), (0.5, 0.0, 1.0))
-    np.testing.assert_allclose(backed_off(down, 0.08)[:3, 3], [0.5, 0.0, 1.08])
-    np.testing.assert_allclose(shifted(down, np.array([0, 0.1, 0]))[:3, 3], [0.5, 0.1, 1.0])
-
-
 def test_the_handle_is_taken_from_the_front_both_ways_up_within_its_span(kitchen):
     """Of the bar at x = 0.300, y = 1.085..1.337, z = 0.8215: the palm before it, fingers over
     and under."""
@@ -184,11 +175,6 @@ def test_placements_stand_upright_with_the_whole_footprint_inside(kitchen, item,
     assert used == set(range(len(region.boxes))), "every part of the region is used"
 
 
-def test_an_item_larger_than_its_region_has_no_placement(kitchen, item):
-    small = replace(kitchen.region("hitman_top"), boxes=np.array([[[0, 0, 1], [0.03, 0.5, 1]]]))
-    assert next(placements(item, small, (), (), None, np.random.default_rng(0)), None) is None
-
-
 def test_what_does_not_fit_is_certified_by_sizes(kitchen):
     sugar, can = kitchen.item("sugar_box"), kitchen.item("potted_meat_can")
     drawer = kitchen.region("indigo_drawer_top_inside")
@@ -218,16 +204,6 @@ def test_a_certificate_is_never_given_where_a_placement_exists(kitchen, sides):
         assert not possible
     if possible:
         assert next(placements(sugar, region, (), (), None, rng), None) is not None
-
-
-def test_the_hand_pose_of_a_robot_holding_is_where_the_grasp_says(kitchen, item):
-    """Round trip: item in hand, hand in item, in the world."""
-    X_WH = hand_pose(kitchen.robot.q, kitchen.robot.base)
-    for grasp in grasps_of(item, PANDA_GRIPPER)[:4]:
-        X_WI = X_WH @ item_in_hand(grasp, p_HT)
-        np.testing.assert_allclose(
-            (X_WI @ grasp.X_IT)[:3, 3], (X_WH @ [*p_HT, 1.0])[:3], atol=1e-12
-        )
 
 
 def test_leaning_grasps_are_checked_anew_only_where_something_near_was_moved():

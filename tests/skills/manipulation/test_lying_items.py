@@ -12,7 +12,6 @@ from galley.domain.scene.model import Grasp, Shape
 from galley.domain.state import Placement, initial_state
 from galley.robots.panda.description import PANDA_GRIPPER
 from galley.skills.infeasibility.refusals import cannot_take, cannot_take_as_it_lies
-from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasps import grasps_at, grasps_of, is_upright
 
@@ -119,14 +118,3 @@ def test_an_upright_item_and_a_list_of_its_own_are_as_ever(kitchen):
     fallen, _ = lying(listed, 0, 1.0, 0.0)
     assert grasps_at(listed, fallen, index, PANDA_GRIPPER) == (own,)
     assert not is_upright(fallen.items[index].X_PI)
-
-
-def test_a_lying_item_has_manipulations_and_a_flat_one_has_none(kitchen, shared_world, robot):
-    context = PlanningContext(kitchen, robot, shared_world)
-    rng = np.random.default_rng(0)
-    narrow, index = lying(kitchen, 0, 1.0, 0.4)
-    assert next(pick_manipulations(context, narrow, index, rng)).name.startswith(
-        "pick sugar_box (lying"
-    )
-    flat, _ = lying(kitchen, 1, 1.0, 0.4)
-    assert next(pick_manipulations(context, flat, index, rng), None) is None

@@ -11,10 +11,9 @@ from galley.domain.frames import frozen, transform
 from galley.domain.scene.model import Binding
 from galley.domain.state import HAND, Placement, initial_state
 from galley.motion.effects import after
-from galley.skills import SKILLS, BoundAction, PlanningContext, Settings, skill_set
+from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.step import SkillStep, can_be_placed_later, carry_out, placed_later
-from galley.skills.navigate import Navigate
 
 
 @pytest.fixture
@@ -42,11 +41,6 @@ def test_a_failure_names_the_step_of_a_compound_action(kitchen, context):
     whole = carry_out(context, action, (SkillStep(nothing, drawer),), initial_state(kitchen), rng)
     assert whole.step == ()
     assert "stow spam drawer h1" in whole.message
-
-
-def test_no_steps_no_motions(kitchen, context):
-    action = bound(kitchen, 0, "cook", "spam", "burner")
-    assert carry_out(context, action, (), initial_state(kitchen), np.random.default_rng(0)) == ()
 
 
 @pytest.mark.parametrize("refusals", [0, 1, 3])
@@ -138,15 +132,6 @@ def test_navigate_looks_past_what_touches_nothing(kitchen, context):
         assert not isinstance(found, Failure), str(found)
         ends.append(found[-1].path.end)
     np.testing.assert_array_equal(*ends)
-
-
-def test_own_skills_are_seen_by_those_that_look_ahead():
-    wipe = SKILLS["cook"]
-    skills = skill_set({"wipe": wipe})
-    assert set(skills) == {*SKILLS, "wipe"}
-    assert isinstance(skills["navigate"], Navigate)
-    assert skills["navigate"].skills["wipe"] is wipe
-    assert "wipe" not in SKILLS
 
 
 def test_things_go_mostly_where_an_open_drawer_sticks_out(kitchen, context):

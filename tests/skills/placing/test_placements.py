@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from galley.domain.frames import inverse, rotation_about, transform
 from galley.domain.scene.model import Item, Region, Shape, Spot
 from galley.domain.state import HAND, Placement, initial_state
-from galley.skills.placing.footprints import Footprint, Upright, convex_hull, gaps, placed
+from galley.skills.placing.footprints import Footprint, Upright, gaps, placed
 from galley.skills.placing.packing import packable, packing_certificate
 from galley.skills.placing.placements import placements
 from galley.tests.effort import quick_first
@@ -105,38 +105,6 @@ def test_the_gap_of_two_polygons_is_that_of_dense_points_where_an_edge_faces():
         if gap > 0:
             assert inside <= 1e-9
             assert gap <= nearest + 1e-9
-
-
-def test_the_hull_of_a_cloud_contains_it_and_is_convex():
-    points = np.random.default_rng(0).normal(size=(200, 2))
-    hull = convex_hull(points)
-    edges = np.roll(hull, -1, axis=0) - hull
-    for corner, edge in zip(hull, edges, strict=True):
-        side = edge[0] * (points - corner)[:, 1] - edge[1] * (points - corner)[:, 0]
-        assert side.min() > -1e-8
-    assert {tuple(np.round(p, 9)) for p in hull} <= {tuple(np.round(p, 9)) for p in points}
-
-
-def test_the_same_seed_gives_the_same_poses_and_another_gives_others():
-    region, taken = region_of((0.5, 0.4)), [Footprint(np.array([[0, 0], [0.1, 0], [0.1, 0.1]]))]
-    item, later = box_item((0.09, 0.05, 0.1)), [box_item((0.08, 0.08, 0.1))]
-
-    def first(seed):
-        rng = np.random.default_rng(seed)
-        return np.array(list(islice(placements(item, region, taken, later, None, rng), 30)))
-
-    np.testing.assert_array_equal(first(1), first(1))
-    assert not np.array_equal(first(1), first(2))
-
-
-def test_poses_come_from_all_parts_of_the_region_square_and_turned():
-    region, item = region_of((0.3, 0.3), (0.2, 0.4)), box_item((0.09, 0.05, 0.1))
-    rng = np.random.default_rng(0)
-    X = np.array(list(islice(placements(item, region, (), (), None, rng), 400)))
-    assert (X[:, 0, 3] < 0.3).any()
-    assert (X[:, 0, 3] > 0.35).any()
-    square = np.isclose(np.abs(X[:, 0, 0]), 1) | np.isclose(np.abs(X[:, 0, 0]), 0, atol=1e-9)
-    assert 0.3 < square.mean() < 0.7
 
 
 def test_there_is_room_for_fingers_beside_others_where_there_is_room():

@@ -7,15 +7,14 @@ import pytest
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import Failure
-from galley.domain.frames import frozen, transform
-from galley.domain.state import HAND, Placement, initial_state
+from galley.domain.frames import frozen
+from galley.domain.state import Placement, initial_state
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
-from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
+from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.lines import Tally
-from galley.skills.manipulation.manipulation import Stroke
 from galley.skills.manipulation.reach import solve_manipulation
 from galley.skills.manipulation.step import MotionBuilder
 
@@ -53,18 +52,6 @@ def test_wide_and_narrow_come_in_turn(context):
         way.name for way in ways if way.opening < 0.03
     }
     assert len(both) > 5, "no grasp is tied to one opening"
-
-
-def test_released_wide_and_narrow_in_turn(context):
-    held = Placement(HAND, frozen(transform(None, (0.0, 0.0, 0.12))))
-    q = context.scene.robot.q.copy()
-    q[10:] = 0.015
-    state = initial_state(context.scene).with_item(0, held).with_robot(q)
-    region = context.scene.region("top")
-    ways = islice(place_manipulations(context, state, region, np.random.default_rng(0)), 10)
-    openings = [next(s.opening for s in way.steps if isinstance(s, Stroke)) for way in ways]
-    assert openings[::2] == [0.04] * 5
-    assert openings[1::2] == pytest.approx([0.021] * 5)
 
 
 def test_only_narrow_fingers_get_between_the_walls(context):

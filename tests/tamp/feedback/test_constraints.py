@@ -7,20 +7,18 @@ import pytest
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.planning import GroundAction, ground, plans, search, validate_actions
 from galley.tamp.binding import tamp_task
 from galley.tamp.feedback.constraints import LearnedConstraint, LearnedConstraints, constrained_task
+from galley.tests.tamp.tasks import kitchen_task
 
 STANDING = [("sugar", "burner"), ("spam", "burner")]
 
 
 @pytest.fixture(scope="module")
 def kitchen():
-    domain = read_domain(KITCHEN / "kitchen.pddl")
-    problem = read_problem(KITCHEN / "task.pddl", domain)
-    return tamp_task(load_scene(KITCHEN / "kitchen.yaml"), domain, problem)
+    return kitchen_task()
 
 
 @pytest.fixture(scope="module")

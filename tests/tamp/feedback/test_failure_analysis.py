@@ -6,22 +6,18 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.model import WORLD
-from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import KITCHEN
 from galley.domain.state import Placement
 from galley.planning import GroundAction
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.skill import Role
-from galley.tamp.binding import bind_plan, tamp_task
 from galley.tamp.feedback import failure_analysis as module
 from galley.tamp.feedback.constraints import LearnedConstraints, constrained_task
 from galley.tamp.feedback.failure_analysis import Diagnosis, FailureAnalyzer
 from galley.tamp.refine import Refinement
+from galley.tests.tamp.tasks import plan_of, scenario_task
 
-SCENARIOS = KITCHEN.parent / "scenarios"
 TIRED = Failure(FailureKind.BUDGET, "no way found")
 FAR = Failure(FailureKind.UNREACHABLE, "too far", certificate={"kind": "distance-bound"})
 GELATIN, GREEN, BLACK = range(3)  # the scene's items
@@ -40,13 +36,11 @@ class Kitchen:
     def stuck(self, *actions, moved=()):
         """A Refinement that is stuck at the action with a ``!``, some items moved before."""
         at = next(k for k, text in enumerate(actions) if text.endswith("!"))
-        words = [text.rstrip("!").split() for text in actions]
-        ground = tuple(GroundAction(name, tuple(args)) for name, *args in words)
         state = self.start
         assert at or not moved
         for index in moved:
             state = state.with_item(index, Placement(WORLD, np.eye(4)))
-        plan = bind_plan(ground, self.task.bindings)
+        plan = plan_of(self.task, *(text.rstrip("!") for text in actions))
         refinement = Refinement(self.context, plan, SKILLS, self.start)
         refinement.states += [state] * at
         refinement._motions += [()] * at
@@ -55,12 +49,8 @@ class Kitchen:
 
 @pytest.fixture(scope="module")
 def kitchen():
-    scene = load_scene(SCENARIOS / "hemmed_in_scene.yaml")
-    domain = read_domain(KITCHEN / "drawers.pddl")
-    text = (SCENARIOS / "hemmed_in.pddl").read_text()
-    assert "countertop - surface" in text
-    problem = read_problem(SCENARIOS / "hemmed_in.pddl", domain)
-    task = tamp_task(scene, domain, problem)
+    task = scenario_task("hemmed_in")
+    scene = task.scene
     task = replace(task, bindings={**task.bindings, "drawer": scene.binding("drawer")})
     names = [item.name for item in scene.items]
     assert [names.index(n) for n in ("gelatin_box", "green_tea", "black_tea")] == [0, 1, 2]
@@ -199,20 +189,6 @@ def test_another_grasp_is_asked_for_where_a_held_item_finds_no_way(kitchen, diag
     assert lesson.actions == (GroundAction("place", ("gelatin", "burner", "h1")),)
 
 
-def test_counts_of_one_plan_are_none_of_the_next(kitchen, diagnosis):
-    """A plan that is forgotten leaves nothing behind, wherever the next one lies in memory."""
-    diagnosis["items"] = None
-    for _ in range(40):
-        analyzer = kitchen.analyzer()
-        first = kitchen.stuck(*PICK)
-        for _ in range(3):
-            assert analyzer(first, TIRED) is None
-        del first
-        second = kitchen.stuck(*PICK)
-        for _ in range(3):
-            assert analyzer(second, TIRED) is None
-
-
 def test_a_silent_adviser_suspects_nothing(kitchen, diagnosis):
     diagnosis["items"] = {GREEN}
     analyzer = kitchen.analyzer()
@@ -307,11 +283,3 @@ def test_a_proof_of_taking_is_none_of_putting_there(kitchen, order):
     assert task.forbidden == {place}
     assert [each.proven for each in known.all.values() if place in each.actions] == [False]
     assert [each.proven for each in known.all.values() if not each.actions] == [True]
-
-
-def test_a_proof_of_one_way_to_put_it_there_is_none_of_another(kitchen):
-    analyzer, known = kitchen.analyzer(), LearnedConstraints()
-    known.add([analyzer.out_of_reach(on_the_countertop(kitchen, "put_in"), FAR)])
-    known.add([analyzer.out_of_reach(on_the_countertop(kitchen, "place"), TIRED)])
-    proven = {action.name: each.proven for each in known.all.values() for action in each.actions}
-    assert proven == {"put_in": True, "place": False}

@@ -7,25 +7,18 @@ import pytest
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Fact
-from galley.domain.pddl.reader import read_domain, read_problem
-from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import KITCHEN
 from galley.planning import GroundAction, search
 from galley.skills import SKILLS
-from galley.tamp.binding import tamp_task
 from galley.tamp.feedback.constraints import LearnedConstraint, LearnedConstraints, constrained_task
 from galley.tamp.infeasibility.proofs import minimal_core, refusal
+from galley.tests.tamp.tasks import kitchen_task
 
 STANDING = [("sugar", "burner"), ("spam", "burner")]
 
 
 @pytest.fixture(scope="module")
 def seen():
-    domain = read_domain(KITCHEN / "kitchen.pddl")
-    problem = read_problem(KITCHEN / "task.pddl", domain)
-    return constrained_task(
-        tamp_task(load_scene(KITCHEN / "kitchen.yaml"), domain, problem), STANDING
-    )
+    return constrained_task(kitchen_task(), STANDING)
 
 
 @pytest.fixture(scope="module")
@@ -142,11 +135,6 @@ def test_the_refusal_carries_the_certificates_of_all(seen):
         assert kind in found.message
     told = {each["fact"] for each in found.certificate["because"]}
     assert len(told) == 2
-
-
-def test_one_reason_is_told_as_it_is(seen):
-    (only,) = lessons(seen, "no-stance spam burner").all.values()
-    assert refusal([only], proof) is only.failure
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
