@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -65,7 +65,7 @@ class Executor(Protocol):
 
 @dataclass(frozen=True)
 class Sample:
-    """The world at one time.
+    """The world at one time; or at m times in a row, with a leading axis of m.
 
     Attributes:
         q, velocity, command, torque: of the robot's joints (n,).
@@ -81,32 +81,6 @@ class Sample:
     scene_q: Array
     items: Array
     held: int | None
-
-
-@dataclass(frozen=True)
-class Samples:
-    """The world at m times in a row.
-
-    Attributes:
-        q, velocity, command, torque: of the robot's joints (m, n).
-        scene_q: scene joint values (m, nj).
-        items: poses in the world (m, ni, 7).
-        held: index of the item in the hand, or None, all the time.
-    """
-
-    q: Array
-    velocity: Array
-    command: Array
-    torque: Array
-    scene_q: Array
-    items: Array
-    held: int | None
-
-    def __iter__(self) -> Iterator[Sample]:
-        """The samples one by one."""
-        columns = (getattr(self, name) for name in _COLUMNS)
-        rows = (dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True))
-        return (Sample(**row, held=self.held) for row in rows)
 
 
 _COLUMNS = ("q", "velocity", "command", "torque", "scene_q", "items")
@@ -127,7 +101,7 @@ class Recorder:
     period: float
     on_sample: Callable[[Sample], None] | None = None
     count: int = 0
-    blocks: list[Samples] = field(default_factory=list)
+    blocks: list[Sample] = field(default_factory=list)
     motion: list[int] = field(default_factory=list)  # of each block
     motions: list[str] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
@@ -166,16 +140,16 @@ class Recorder:
     def sample(self, sample: Sample) -> None:
         """The world one period after the sample before."""
         columns = {name: getattr(sample, name)[None] for name in _COLUMNS}
-        self.sample_many(Samples(**columns, held=sample.held))
+        self.sample_many(Sample(**columns, held=sample.held))
 
-    def sample_many(self, samples: Samples) -> None:
+    def sample_many(self, samples: Sample) -> None:
         """The world at the m periods after the sample before."""
         self.blocks.append(samples)
         self.motion.append(len(self.motions) - 1)
         self.count += len(samples.q)
         if self.on_sample is not None:
-            for sample in samples:
-                self.on_sample(sample)
+            for row in zip(*(getattr(samples, name) for name in _COLUMNS), strict=True):
+                self.on_sample(Sample(*row, held=samples.held))
 
     def contact(
         self, a: str, b: str, distance: float, force: float = np.nan, step: int | None = None

@@ -14,7 +14,7 @@ from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.state import State
-from galley.execution.executor import LOG_PERIOD, Executor, Observation, Recorder, Sample, Samples
+from galley.execution.executor import LOG_PERIOD, Executor, Observation, Recorder, Sample
 from galley.motion.effects import Effects, effects, outcome
 from galley.motion.motion import Motion
 
@@ -101,7 +101,7 @@ class KinematicExecutor:
         velocity[:, model.group] = velocities
         torque = np.full_like(rows.q, math.nan)
         recorder.sample_many(
-            Samples(rows.q, velocity, rows.q, torque, rows.scene_q, rows.items, model.state.held)
+            Sample(rows.q, velocity, rows.q, torque, rows.scene_q, rows.items, model.state.held)
         )
         for k in range(-first % CONTACT_EVERY, len(positions), CONTACT_EVERY):
             self._contacts(first + k, model.at(positions[k]))

@@ -11,8 +11,8 @@ import numpy as np
 from galley.domain.failure import Failure
 from galley.domain.frames import wrap
 from galley.domain.listener import Listener
-from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
-from galley.domain.predicates import PredicateVerdict, fact_holds
+from galley.domain.pddl.formula import Fact
+from galley.domain.predicates import fact_holds
 from galley.domain.state import State
 from galley.execution.recovery.observed_task import PLACING, ObservedTask, observed_task
 from galley.execution.recovery.plans import (
@@ -221,58 +221,39 @@ def _refined(
     return found if isinstance(found, RefinedMotions) else None
 
 
-@dataclass(frozen=True)
-class GoalJudge:
-    """Judges the parts of a goal in one state of a scene.
+def unmet(task: TampTask, state: State, symbolic: Collection[Fact]) -> tuple[str, ...]:
+    """What of the goal does not hold in a state: a sentence for each part.
 
-    Attributes:
-        task: whose goal it is.
-        state: the state to judge.
+    Args:
         symbolic: the facts at the end of the plan; they decide what has no geometric meaning.
     """
+    semantics, told = Semantics(task.domain, task.problem), []
+    for part in task.problem.goal:
+        facts = _ObservedFacts(task, state, symbolic)
+        if not semantics.holds(part, {}, facts):
+            why = "; ".join(dict.fromkeys(facts.whys)) or "the names of objects say so"
+            told.append(f"{part} does not hold: {why}")
+    return tuple(told)
+
+
+@dataclass
+class _ObservedFacts:
+    """A set of the facts that hold in a state, evaluated lazily; with what decided each."""
 
     task: TampTask
     state: State
     symbolic: Collection[Fact]
-
-    def verdict(self, formula: Formula) -> PredicateVerdict:
-        """Whether one part of the goal holds, and why."""
-        facts = _GeometricFacts(self)
-        holds = Semantics(self.task.domain, self.task.problem).holds(formula, {}, facts)
-        whys = facts.whys
-        if isinstance(formula, Literal) and formula.predicate == EQUALITY:
-            whys = {formula.fact: "the names of objects say so"}
-        return PredicateVerdict(holds, "; ".join(dict.fromkeys(whys.values())))
-
-    def fact(self, fact: Fact) -> PredicateVerdict:
-        """Whether a fact holds."""
-        scene = self.task.scene
-        X_WH = robot_of(scene.robot).kinematics.hand_pose(self.state.q)
-        bindings = tuple(self.task.bindings[name] for name in fact.args)
-        verdict = fact_holds(scene, self.state, fact.predicate, bindings, X_WH)
-        if verdict is not None:
-            return verdict
-        why = "has no geometric meaning; as the validated plan says"
-        return PredicateVerdict(fact in self.symbolic, why)
-
-
-def unmet(task: TampTask, state: State, symbolic: Collection[Fact]) -> tuple[str, ...]:
-    """What of the goal does not hold in a state: a sentence for each part."""
-    judge = GoalJudge(task, state, symbolic)
-    verdicts = ((formula, judge.verdict(formula)) for formula in task.problem.goal)
-    return tuple(f"{part} does not hold: {v.why}" for part, v in verdicts if not v.holds)
-
-
-@dataclass
-class _GeometricFacts:
-    """A set of the facts that hold, evaluated lazily."""
-
-    judge: GoalJudge
-    whys: dict[Fact, str] = field(default_factory=dict)
+    whys: list[str] = field(default_factory=list)
 
     def __contains__(self, fact: object) -> bool:
         if not isinstance(fact, Fact):
             return False
-        verdict = self.judge.fact(fact)
-        self.whys[fact] = verdict.why
+        scene = self.task.scene
+        X_WH = robot_of(scene.robot).kinematics.hand_pose(self.state.q)
+        bindings = tuple(self.task.bindings[name] for name in fact.args)
+        verdict = fact_holds(scene, self.state, fact.predicate, bindings, X_WH)
+        if verdict is None:
+            self.whys.append("has no geometric meaning; as the validated plan says")
+            return fact in self.symbolic
+        self.whys.append(verdict.why)
         return verdict.holds
