@@ -23,7 +23,7 @@ from galley.planning.task import Task
 
 _CHAIN_SHOWN = 4  # links of "a needs b; b needs c" in a message
 _MAX_REMEDIES = 8  # tried, each by grounding the changed problem
-_MAX_COMBINATIONS = 200_000  # of objects, in such a grounding
+_MAX_COMBINATIONS = 50_000  # of objects, in such a grounding
 _MAX_ACHIEVERS = 20_000  # ground actions tried, reachable or not
 
 

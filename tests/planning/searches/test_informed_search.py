@@ -129,28 +129,13 @@ def test_landmark_cut_never_overestimates():
     assert informative > 0.5 * number > 500
 
 
-GRIPPER = """(define (domain gripper) (:requirements :strips :action-costs)
-  (:predicates (room ?r) (ball ?b) (at ?b ?r) (robot ?r) (free ?h) (hand ?h) (in ?b ?h))
-  (:functions (total-cost) - number)
-  (:action move :parameters (?a ?b) :precondition (and (room ?a) (room ?b) (robot ?a))
-    :effect (and (not (robot ?a)) (robot ?b) (increase (total-cost) 3)))
-  (:action grab :parameters (?b ?r ?h)
-    :precondition (and (hand ?h) (at ?b ?r) (robot ?r) (free ?h))
-    :effect (and (not (free ?h)) (not (at ?b ?r)) (in ?b ?h) (increase (total-cost) 1)))
-  (:action drop :parameters (?b ?r ?h) :precondition (and (room ?r) (in ?b ?h) (robot ?r))
-    :effect (and (free ?h) (at ?b ?r) (not (in ?b ?h)) (increase (total-cost) 2))))"""
-BALLS = """(define (problem p) (:domain gripper) (:objects l m r b c d x y)
-  (:init (room l) (room m) (room r) (hand x) (hand y) (free x) (free y) (robot m)
-    (ball b) (ball c) (ball d) (at b l) (at c l) (at d m) (= (total-cost) 0))
-  (:goal (and (at b r) (at c m) (at d l))) (:metric minimize (total-cost)))"""
+CASES = [tasks.gripper(3), tasks.kitchen(2), tasks.transport(2)]
 
 
-@pytest.mark.parametrize(
-    "make_task", [lambda: task_of(GRIPPER, BALLS), lambda: ground_case(tasks.kitchen(2))]
-)
-def test_landmark_cut_among_many_ways(make_task):
+@pytest.mark.parametrize("case", CASES, ids=lambda each: each.name)
+def test_landmark_cut_among_many_ways(case):
     # Here, unlike in most random tasks, cuts begin behind facts dearer than the goal's cheapest.
-    task = make_task()
+    task = ground_case(case)
     reference = Reference(task.domain, task.problem)
     estimate, _ = landmark_cut(task)
     for state, mask in states(task, reference):
