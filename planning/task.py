@@ -15,12 +15,12 @@ from collections.abc import Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from galley.domain.gc_pause import paused_gc
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl.model import Domain, Problem
-from galley.planning.grounding.relaxation import Fixpoint, Reachability, unreachable_parts
+from galley.planning.grounding.relaxation import Fixpoint, Reachability
 from galley.planning.grounding.schemas import ActionInstance, FactCondition, conjunction
 from galley.planning.limits import GroundingBudget, SearchLimits
 from galley.planning.operators import (
@@ -91,20 +91,6 @@ def _in_order(
     return sorted(instances, key=rank)
 
 
-class UnreachableGoal(NamedTuple):
-    """A part of the goal that is unreachable in the delete relaxation.
-
-    Attributes:
-        formula: the part as it is written.
-        condition: the same on ground facts; None if it contradicts itself.
-        missing: unreachable literals (fact and sign) of which it needs one.
-    """
-
-    formula: Formula
-    condition: FactCondition | None
-    missing: tuple[tuple[Fact, bool], ...]
-
-
 @dataclass(frozen=True)
 class Task:
     """A ground planning task, with the domain and problem it comes from.
@@ -143,16 +129,6 @@ class Task:
     def allowed_reach(self) -> Reachability:
         """What is relaxed-reachable without the forbidden actions."""
         return self.fixpoint.without(self.forbidden) if self.forbidden else self.fixpoint
-
-    def unreachable_goal(self) -> UnreachableGoal | None:
-        """The first part of the goal that is unreachable in the delete relaxation, or None."""
-        for formula, condition in self.fact_goals:
-            if condition is None:
-                return UnreachableGoal(formula, None, ())
-            missing = next(unreachable_parts(condition, self.allowed_reach), None)
-            if missing is not None:
-                return UnreachableGoal(formula, condition, missing)
-        return None
 
     @cached_property
     def relevant_facts(self) -> int:

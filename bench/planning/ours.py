@@ -31,7 +31,6 @@ def solve(task: Task, method: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def best(task: Task, count: int) -> list[tuple[float, list[str]]]:
-    """The ``count`` cheapest plans: cost and actions of each."""
-    found = islice(plans(task), count)
-    return [(each.cost, [str(action) for action in each.actions]) for each in found]
+def best(task: Task, count: int) -> list[float]:
+    """The costs of the ``count`` cheapest plans."""
+    return [each.cost for each in islice(plans(task), count)]

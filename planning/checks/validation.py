@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from galley.domain.errors import did_you_mean
 from galley.domain.files import read_text
@@ -71,7 +72,7 @@ def validate_actions(
         states.append(semantics.successor(schema.effect, binding, states[-1]))
         cost = round(cost + _cost(schema, binding, problem), COST_DECIMALS)
     count = len(states) - 1
-    failing = _Failing.of(semantics, problem.goal, {}, states[-1])
+    failing = _failing(semantics, problem.goal, {}, states[-1])
     if failing.missing:
         heads = {0: "there is no action", 1: "the action is applicable"}
         head = heads.get(count, f"all {count} actions are applicable")
@@ -104,7 +105,7 @@ def _inapplicable(
             types = " or ".join(parameter.types)
             return f"{parameter.name} must be of type {types}, '{arg}' is {thing.type}", ()
     _, binding = _bound(domain, action)
-    failing = _Failing.of(semantics, schema.precondition, binding, state)
+    failing = _failing(semantics, schema.precondition, binding, state)
     if failing.missing:
         several = failing.count > 1
         word, verb = ("preconditions", "do") if several else ("precondition", "does")
@@ -115,32 +116,31 @@ def _inapplicable(
     return "", ()
 
 
-@dataclass(frozen=True)
-class _Failing:
-    """The failing formulas: how many, their names, why they fail, and their failing parts."""
+class _Failing(NamedTuple):
+    """Formulas that fail: how many, their names, why they fail, and their failing parts."""
 
     count: int
     names: str
     why: str
     missing: tuple[Formula, ...]
 
-    @classmethod
-    def of(
-        cls, semantics: Semantics, formulas: tuple[Formula, ...], binding: Binding, state: State
-    ) -> _Failing:
-        """Those of ``formulas`` that fail in ``state``."""
-        names: list[str] = []
-        missing: list[Formula] = []
-        for formula in formulas:
-            parts = semantics.failing_parts(formula, binding, state)
-            if parts:
-                whole = instantiate(formula, binding)
-                failing_parts = " and ".join(map(str, parts))
-                names.append(failing_parts if parts == (whole,) else f"{failing_parts} of {whole}")
-                missing += parts
-        why = [_why_none(semantics, each) for each in missing if isinstance(each, Exists)]
-        tail = f": {', '.join(why)}" if why else ""
-        return cls(len(names), " and ".join(names), tail, tuple(missing))
+
+def _failing(
+    semantics: Semantics, formulas: tuple[Formula, ...], binding: Binding, state: State
+) -> _Failing:
+    """Those of ``formulas`` that fail in ``state``."""
+    names: list[str] = []
+    missing: list[Formula] = []
+    for formula in formulas:
+        parts = semantics.failing_parts(formula, binding, state)
+        if parts:
+            whole = instantiate(formula, binding)
+            failing_parts = " and ".join(map(str, parts))
+            names.append(failing_parts if parts == (whole,) else f"{failing_parts} of {whole}")
+            missing += parts
+    why = [_why_none(semantics, each) for each in missing if isinstance(each, Exists)]
+    tail = f": {', '.join(why)}" if why else ""
+    return _Failing(len(names), " and ".join(names), tail, tuple(missing))
 
 
 def _why_none(semantics: Semantics, formula: Exists) -> str:

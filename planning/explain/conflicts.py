@@ -16,6 +16,7 @@ from itertools import combinations
 
 from galley.domain.failure import Failure, FailureKind
 from galley.planning.explain.mutex import mutex_groups
+from galley.planning.explain.unreachable import explain_unreachable
 from galley.planning.operators import bits_of
 from galley.planning.task import Task
 
@@ -25,13 +26,7 @@ _MAX_COMPARISONS = 5_000_000  # of sets, before the exact search for a hitting s
 
 def explain_before_search(task: Task) -> Failure | None:
     """The failure of a task that is found unsolvable before any search, or None."""
-    impossible = task.unreachable_goal()
-    if impossible is not None:
-        # Late: most tasks don't need it.
-        from galley.planning.explain.unreachable import explain_unreachable
-
-        return explain_unreachable(task, impossible)
-    return explain_contradiction(task)
+    return explain_unreachable(task) or explain_contradiction(task)
 
 
 def explain_contradiction(task: Task) -> Failure | None:

@@ -7,31 +7,36 @@ achieves one of them needs another of them or is forbidden. By induction, none e
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import product
+from typing import NamedTuple
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Exists, Fact, ForEach, Formula, Literal, When
 from galley.domain.pddl.model import ActionSchema
-from galley.planning.grounding.relaxation import Fixpoint, Reachability, unreachable_parts
+from galley.planning.grounding.relaxation import Fixpoint, unreachable_parts
 from galley.planning.grounding.schemas import FactCondition
 from galley.planning.limits import GroundingBudget, LimitReached, SearchLimits
 from galley.planning.operators import GroundAction
-from galley.planning.task import Task, UnreachableGoal
+from galley.planning.task import Task
 
 _CHAIN_SHOWN = 4  # links of "a needs b; b needs c" in a message
 _MAX_REMEDIES = 8  # tried, each by grounding the changed problem
-_MAX_COMBINATIONS = 200_000  # of objects, in such a grounding
+_MAX_COMBINATIONS = 50_000  # of objects, in such a grounding
 _MAX_ACHIEVERS = 20_000  # ground actions tried, reachable or not
 
 
-def explain_unreachable(task: Task, goal: UnreachableGoal) -> Failure:
-    """The failure for an unreachable part of the goal."""
-    if goal.condition is None:
-        return _contradicts_itself(goal.formula)
-    literals = _UnreachableLiterals(task, task.allowed_reach)
-    return literals.explain(goal.formula, goal.condition, _literals(goal.missing))
+def explain_unreachable(task: Task) -> Failure | None:
+    """The failure for the first part of the goal that is unreachable in the delete relaxation."""
+    for formula, condition in task.fact_goals:
+        if condition is None:
+            return _contradicts_itself(formula)
+        missing = next(unreachable_parts(condition, task.allowed_reach), None)
+        if missing is not None:
+            literals = _UnreachableLiterals(task)
+            return literals.explain(formula, condition, _literals(missing))
+    return None
 
 
 def _contradicts_itself(formula: Formula) -> Failure:
@@ -58,8 +63,7 @@ def _literals(missing: Iterable[tuple[Fact, bool]]) -> tuple[Literal, ...]:
     return tuple(Literal(*fact, positive=positive) for fact, positive in missing)
 
 
-@dataclass(frozen=True, slots=True)
-class _Need:
+class _Need(NamedTuple):
     """An action that achieves a literal, and unreachable literals of which it needs one.
 
     ``missing`` is empty if the action is forbidden.
@@ -72,9 +76,9 @@ class _Need:
 class _UnreachableLiterals:
     """Regresses from a part of the goal to collect literals that never hold."""
 
-    def __init__(self, task: Task, reach: Reachability) -> None:
+    def __init__(self, task: Task) -> None:
         self.task = task
-        self.reach = reach
+        self.reach = task.allowed_reach
         self.schemas = task.fixpoint.schemas
         self.left = _MAX_ACHIEVERS
         # Relaxed-reachable actions, forbidden ones included.
@@ -91,11 +95,10 @@ class _UnreachableLiterals:
                 continue
             never[literal] = []
             collected = {*never, *frontier}
-            for action, needed in self._achievers(literal):
-                lacking = self._missing(action, needed, collected)
-                frontier += [each for each in lacking if each not in collected]
-                collected.update(lacking)
-                never[literal].append(_Need(action, lacking))
+            for need in self._achievers(literal, collected):
+                frontier += [each for each in need.missing if each not in collected]
+                collected.update(need.missing)
+                never[literal].append(need)
         remedies = self._remedies(condition, [each for each in never if each not in missing])
         certificate = {
             "reason": "unreachable",
@@ -132,31 +135,27 @@ class _UnreachableLiterals:
                 remedies.append(literal)
         return remedies
 
-    def _achievers(self, literal: Literal) -> Iterator[tuple[GroundAction, FactCondition]]:
-        """Ground actions that may achieve ``literal``, reachable or not, with their conditions."""
+    def _achievers(self, literal: Literal, collected: set[Literal]) -> Iterator[_Need]:
+        """Ground actions that may achieve ``literal``, reachable or not, and what they lack."""
         tried: set[GroundAction] = set()
+        fact, positive = literal.fact, literal.positive
         for schema in self.task.domain.actions:
             for effect, quantified in _atoms(schema.effect):
-                if effect.positive == literal.positive and effect.predicate == literal.predicate:
-                    for action in self._bindings(schema, effect, quantified, literal.fact):
-                        if action not in tried:
-                            tried.add(action)
-                            yield from self._needs(action, literal)
-
-    def _needs(
-        self, action: GroundAction, literal: Literal
-    ) -> Iterator[tuple[GroundAction, FactCondition]]:
-        instance = self.schemas[action.name].instantiate(action.args)
-        if instance is None:  # its precondition contradicts itself
-            return
-        fact, positive = literal.fact, literal.positive
-        if fact in (instance.add if positive else instance.delete):
-            yield action, instance.condition
-        for effect in instance.conditional:
-            if fact in (effect.add if positive else effect.delete):
-                # One of the two conditions is unreachable.
-                lacking = next(unreachable_parts(instance.condition, self.reach), None)
-                yield action, instance.condition if lacking else effect.condition
+                if effect.positive != positive or effect.predicate != literal.predicate:
+                    continue
+                for action in self._bindings(schema, effect, quantified, fact):
+                    instance = self.schemas[action.name].instantiate(action.args)
+                    if action in tried or instance is None:  # its precondition contradicts itself
+                        continue
+                    tried.add(action)
+                    if fact in (instance.add if positive else instance.delete):
+                        yield self._need(action, instance.condition, collected)
+                    for more in instance.conditional:
+                        if fact in (more.add if positive else more.delete):
+                            # One of the two conditions is unreachable.
+                            lacking = next(unreachable_parts(instance.condition, self.reach), None)
+                            condition = instance.condition if lacking else more.condition
+                            yield self._need(action, condition, collected)
 
     def _bindings(
         self, schema: ActionSchema, effect: Literal, quantified: frozenset[str], fact: Fact
@@ -184,17 +183,12 @@ class _UnreachableLiterals:
                 return
             yield GroundAction(schema.name, args)
 
-    def _missing(
-        self, action: GroundAction, needed: FactCondition, collected: Collection[Literal]
-    ) -> tuple[Literal, ...]:
-        """Unreachable literals of which ``action`` needs one; none if it is forbidden.
-
-        Prefers literals that are collected already, to keep the certificate short.
-        """
+    def _need(self, action: GroundAction, needed: FactCondition, collected: set[Literal]) -> _Need:
+        """What an action lacks: literals that are collected already, for a short certificate."""
         if action in self.task.forbidden:
-            return ()
+            return _Need(action, ())
         parts = [_literals(part) for part in unreachable_parts(needed, self.reach)]
-        return next((p for p in parts if all(each in collected for each in p)), parts[0])
+        return _Need(action, next((p for p in parts if collected.issuperset(p)), parts[0]))
 
     def _chain(
         self, start: Literal, never: dict[Literal, list[_Need]], remedies: list[Literal]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Literal
 
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
@@ -24,15 +23,12 @@ from galley.planning.task import Task
 
 _log = logging.getLogger(__name__)
 
-Heuristic = Literal["auto", "blind", "landmark-cut"]
 Estimate = Callable[[int], int | None]  # a lower bound of the cost to go; None for a dead end
 
 _BLIND_STATES = 200_000  # expanded before landmark cuts are tried
 
 
-def astar(
-    task: Task, limits: SearchLimits | None = None, heuristic: Heuristic = "auto"
-) -> Plan | Failure:
+def astar(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
     """A plan of least cost.
 
     Deterministic. For the other results see ``methods.search``.
@@ -40,23 +36,17 @@ def astar(
     Args:
         task: the ground task.
         limits: when to give up.
-        heuristic: ``blind`` is uniform-cost search; ``auto`` starts with it and changes to
-            ``landmark-cut`` where many states are expanded.
     """
     limits = limits or SearchLimits()
     budget = SearchBudget(limits)
     space = state_space(task)
     costs, _ = integer_costs(each.cost for each in space.operators)
-    before = 0
-    if heuristic != "landmark-cut":
-        most = _BLIND_STATES if heuristic == "auto" else None
-        found = _search(space, costs, lambda state: 0, budget, most=most)
-        if found is not None:
-            return found
-        before = _BLIND_STATES
-        _log.info("%d states expanded; starting again with landmark cuts", before)
+    found = _search(space, costs, lambda state: 0, budget, most=_BLIND_STATES)
+    if found is not None:
+        return found
+    _log.info("%d states expanded; starting again with landmark cuts", _BLIND_STATES)
     landmarks = LandmarkCut(RelaxedTask(space), costs)
-    found = _search(space, costs, landmarks.estimate, budget, before, check_every=1)
+    found = _search(space, costs, landmarks.estimate, budget, _BLIND_STATES, check_every=1)
     # The explanation also needs the states behind dead ends.
     return breadth_first(task, limits) if found is None else found
 

@@ -53,10 +53,10 @@ class PlanIterator(Iterator[Plan]):
         failure: why the iteration stopped early, or why there is no plan at all; else None.
     """
 
-    def __init__(self, task: Task, limits: SearchLimits, loopless: bool) -> None:
+    def __init__(self, task: Task, limits: SearchLimits) -> None:
         self.complete = False
         self.failure: Failure | None = None
-        self._plans = self._run(task, limits, loopless)
+        self._plans = self._run(task, limits)
 
     def __iter__(self) -> PlanIterator:
         return self
@@ -69,14 +69,14 @@ class PlanIterator(Iterator[Plan]):
         """
         return next(self._plans)
 
-    def _run(self, task: Task, limits: SearchLimits, loopless: bool) -> Iterator[Plan]:
+    def _run(self, task: Task, limits: SearchLimits) -> Iterator[Plan]:
         budget = SearchBudget(limits)
         unsolvable = explain_before_search(task)
         if unsolvable is not None:
             self.complete, self.failure = True, unsolvable
             return
         space = StateSpace(task, (1 << len(task.facts)) - 1)
-        search = _Enumeration(space, loopless)
+        search = _Enumeration(space)
         over = yield from search.plans(budget)
         known = search.region.cost
         if over is not None:
@@ -87,11 +87,11 @@ class PlanIterator(Iterator[Plan]):
             self.failure = explain_exhausted(task, known, space.facts)
 
 
-def plans(task: Task, limits: SearchLimits | None = None, *, loopless: bool = True) -> PlanIterator:
+def plans(task: Task, limits: SearchLimits | None = None) -> PlanIterator:
     """All plans in order of cost, then of length, then of operators, computed lazily.
 
-    A plan is any applicable sequence of actions that ends in a goal state; it may pass through
-    other goal states::
+    A plan is any applicable sequence of actions that visits no state twice and ends in a goal
+    state; it may pass through other goal states::
 
         for plan in itertools.islice(plans(task), 20): ...
 
@@ -99,17 +99,15 @@ def plans(task: Task, limits: SearchLimits | None = None, *, loopless: bool = Tr
         task: the ground task.
         limits: when to give up. Expanded states and extended paths count as nodes; time spent by
             the caller between two plans doesn't count.
-        loopless: leave out plans that visit a state twice. Otherwise there may be infinitely many.
     """
-    return PlanIterator(task, limits or SearchLimits(), loopless)
+    return PlanIterator(task, limits or SearchLimits())
 
 
 class _Enumeration:
     """Enumerates plans in order of cost."""
 
-    def __init__(self, space: StateSpace, loopless: bool) -> None:
+    def __init__(self, space: StateSpace) -> None:
         self.space = space
-        self.loopless = loopless
         self.region = _ExploredRegion(space)
         self.extended = 0  # paths
         self._queue: list[_Path] = []
@@ -161,7 +159,7 @@ class _Enumeration:
         if state not in self._steps:
             self._steps[state] = self.space.successors(state)
         for index, after in self._steps[state]:
-            if after not in to_go or (self.loopless and after in visited):
+            if after not in to_go or after in visited:
                 continue
             spent = cost + costs[index]
             total = spent + to_go[after]

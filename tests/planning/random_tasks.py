@@ -374,3 +374,8 @@ def task_of(domain_text, problem_text):
         for path, text in zip(paths, (domain_text, problem_text), strict=True):
             path.write_text(text)
         return ground(*read_task(*paths))
+
+
+def ground_case(case):
+    """The ground task of a ``bench.planning.tasks.Case``."""
+    return task_of(case.domain, case.problem)

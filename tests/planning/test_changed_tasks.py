@@ -81,3 +81,17 @@ def test_goals_of_other_forms(kitchen_task, with_goal):
 def test_misspelt_actions_are_refused(kitchen_task, text):
     with pytest.raises(ValueError, match="the task has no action"):
         kitchen_task.forbid(action(text))
+
+
+def test_static_facts_of_a_quantified_goal_take_no_bits(pddl):
+    names = " ".join(f"o{i}" for i in range(60))
+    task = ground(
+        *pddl(
+            "(define (domain d) (:requirements :adl) (:predicates (p ?x) (q ?x ?y))"
+            " (:action a :parameters (?x) :effect (p ?x)))",
+            f"(define (problem x) (:domain d) (:objects {names}) (:init (q o1 o2) (q o2 o3))"
+            " (:goal (forall (?x ?y) (imply (q ?x ?y) (p ?y)))))",
+        )
+    )
+    assert len(task.facts) == 60
+    assert sorted(str(a) for a in search(task).actions) == ["(a o2)", "(a o3)"]

@@ -9,7 +9,7 @@ from galley.domain.failure import FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.shipped import KITCHEN
-from galley.planning import GroundAction, SearchLimits, ground, read_plan, search, validate_actions
+from galley.planning import GroundAction, SearchLimits, ground, read_plan, search
 from galley.planning.searches.breadth_first import breadth_first
 from galley.tests.planning.reference import facts_of
 
@@ -158,27 +158,6 @@ def test_negative_goal(solve):
                     ("(inside spam drawer)", "(not (inside sugar drawer))"))  # fmt: skip
     assert failure.certificate["goal"] == "(not (inside sugar drawer))"
     assert "no action deletes 'inside' facts" in failure.message
-
-
-@pytest.mark.parametrize(
-    ("actions", "step", "words"),
-    [
-        ("(pick sugar burner h1)", 0, "precondition (near burner) does not hold"),
-        ("(navigate center burner) (navigate burner burner)", 1, "(not (near burner))"),
-        ("(navigate center burner) (pik sugar burner h1)", 1, "did you mean 'pick'"),
-        ("(navigate center burned)", 0, "did you mean 'burner'"),
-        ("(navigate center)", 0, "takes 2 objects"),
-        ("(navigate center sugar)", 0, "must be of type furniture, 'sugar' is objective"),
-        ("(navigate center burner)", None, "(on sugar countertop) and (inside spam drawer) is not"),
-    ],
-)
-def test_validation_names_what_fails(domain, tmp_path, actions, step, words):
-    (tmp_path / "plan.txt").write_text(actions)
-    problem = read_problem(KITCHEN / "task.pddl", domain)
-    verdict = validate_actions(domain, problem, read_plan(tmp_path / "plan.txt"))
-    assert not verdict.valid
-    assert verdict.step == step
-    assert words in verdict.message
 
 
 def test_plan_file_round_trip(solve, tmp_path):

@@ -68,7 +68,6 @@ FALSE = [  # what is to blame, and words of the message
         "preconditions (at b1 floor) and (open floor) do not hold",
     ),
     ("(or (open floor) (lit))", ["(or (open floor) (lit))"], "(or (open floor) (lit)) does not"),
-    ("(imply (clear ?x) (lit))", ["(imply (clear b1) (lit))"], "(imply (clear b1) (lit)) does"),
     ("(= ?p floor)", ["(= p1 floor)"], "precondition (= p1 floor) does not hold"),
     ("(not (= ?p ?p))", ["(not (= p1 p1))"], "(not (= p1 p1)) does not hold"),
     (
@@ -77,7 +76,6 @@ FALSE = [  # what is to blame, and words of the message
         "precondition (clear b2) of (forall (?y - block) (clear ?y)) does not hold",
     ),
     ("(forall (?x - block) (clear ?x))", ["(clear b2)"], "of (forall (?x - block) (clear ?x))"),
-    ("(forall (?y - item) (at ?y ?p))", ["(at c1 p1)"], "(at c1 p1) of (forall (?y - item) (at"),
     (
         "(forall (?y - (either block crate)) (and (clear ?y) (at ?y floor) (lit)))",
         ["(at b1 floor)", "(lit)"],
@@ -88,18 +86,12 @@ FALSE = [  # what is to blame, and words of the message
         ["(exists (?y - block) (at ?y floor))"],
         "does not hold: no block satisfies it",
     ),
-    ("(exists (?y) (and (lit) (= ?y ?x)))", ["(exists (?y) (and (lit) (= ?y b1)))"], "no object"),
     (
         "(exists (?y - block ?q - place) (and (at ?y ?q) (not (open ?q))))",
         ["(exists (?y - block ?q - place) (and (at ?y ?q) (not (open ?q))))"],
         "does not hold: no objects satisfy it",
     ),
     ("(exists (?y - ghost) (= ?y ?y))", ["(exists (?y - ghost) (= ?y ?y))"], "there is no ghost"),
-    (
-        "(forall (?y - block) (exists (?q - place) (and (at ?y ?q) (not (open ?q)))))",
-        ["(exists (?q - place) (and (at b1 ?q) (not (open ?q))))"],
-        "no place satisfies it",
-    ),
     ("(not (exists (?y - block) (clear ?y)))", ["(not (clear b1))"], "(not (clear b1)) of (not"),
     (
         "(not (forall (?y - crate) (clear ?y)))",
@@ -107,7 +99,6 @@ FALSE = [  # what is to blame, and words of the message
         "precondition (not (forall (?y - crate) (clear ?y))) does not hold",
     ),
     ("(not (or (lit) (open ?p)))", ["(not (open p1))"], "(not (open p1)) of (not (or (lit)"),
-    ("(not (and (open ?p) (clear ?x)))", ["(not (and (open p1) (clear b1)))"], "precondition (not"),
 ]
 
 
@@ -268,40 +259,3 @@ def test_what_is_less_than_a_shortest_plan_is_rejected():
             assert not validate_actions(task.domain, task.problem, ground(less)).valid, task
             mutants += 1
     assert mutants > 60
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pyparsing, at their reader
-def test_unified_planning_agrees(tmp_path):
-    pytest.importorskip("unified_planning")
-    from unified_planning.engines import SequentialPlanValidator
-    from unified_planning.exceptions import UPUnsupportedProblemTypeError
-    from unified_planning.io import PDDLReader
-    from unified_planning.plans import ActionInstance, SequentialPlan
-
-    validator, verdicts = SequentialPlanValidator(), []
-    for seed in range(22):
-        task = make(seed, replace(ADL, either=False, hiding=False, hierarchy=seed % 3 == 0))
-        reference = Reference(task.domain, task.problem)
-        labels = cheap_plan(reference)
-        # It drops variables that a quantifier doesn't use, though their type may have no objects.
-        empty = any(not reference.objects((each.name,)) for each in task.domain.types)
-        if labels is None or empty:
-            continue
-        try:
-            theirs = PDDLReader().parse_problem(*map(str, task.write(tmp_path)))
-        except UPUnsupportedProblemTypeError:  # an effect for every object within another
-            continue
-        random_walk = tuple(m.label for m in random.Random(seed).choices(reference.moves, k=2))
-        for plan in {labels, labels[1:], labels[:-1], labels[::-1], random_walk}:
-            steps = [
-                ActionInstance(theirs.action(name), tuple(theirs.object(each) for each in args))
-                for name, *args in plan
-            ]
-            outcome = validator.validate(theirs, SequentialPlan(steps))
-            ours = validate_actions(task.domain, task.problem, ground(plan))
-            assert ours.valid == (outcome.status.name == "VALID"), (ours.message, str(task))
-            if ours.valid and outcome.metric_evaluations:
-                assert [ours.cost] == list(outcome.metric_evaluations.values())
-            verdicts.append(ours.valid)
-    assert 10 < sum(verdicts) < len(verdicts) - 10

@@ -1,22 +1,22 @@
 """Mutually exclusive goals are refused before any search, with a certificate."""
 
-import random
 from dataclasses import replace
-from importlib.resources import files
-from itertools import combinations
-from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from galley.bench.planning.tasks import KITCHEN_DOMAIN
 from galley.domain.errors import BadInput
 from galley.domain.failure import FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.planning import SearchLimits, ground, plans, search
 from galley.planning.explain.conflicts import explain_contradiction
 from galley.planning.explain.mutex import mutex_groups
+from galley.tests.effort import examples
+from galley.tests.planning.random_tasks import make
 from galley.tests.planning.reference import Reference, action, facts_of
 
-KITCHEN = Path(str(files("galley.domain").joinpath("kitchen"))) / "kitchen.pddl"
 ITEMS = [f"item{k}" for k in range(10)]
 PLACES = ["countertop", "burner", "drawer", "center"]
 EACH_SOMEWHERE = " ".join(f"(on {item} {PLACES[k % 4]})" for k, item in enumerate(ITEMS))
@@ -32,7 +32,7 @@ def big(pddl):
             f"{' '.join(ITEMS)} - objective h1 - hand) (:init (near center) {init} "
             f"{' '.join(f'(on {item} burner)' for item in ITEMS)}) (:goal (and {goal})))"
         )
-        return ground(*pddl(KITCHEN.read_text(), problem))
+        return ground(*pddl(KITCHEN_DOMAIN, problem))
 
     return task
 
@@ -160,69 +160,25 @@ def test_a_fact_and_its_negation(big, with_goal):
     )
 
 
-def tokens(rng):
-    """A random domain in which tokens lie at places or are held by hands; some moves copy them."""
-    actions = []
-    for k in range(rng.randint(2, 4)):
-        here, there = rng.sample(["(at ?x ?a)", "(at ?x ?b)", "(held ?x)", "(spent ?x)"], 2)
-        needs, effects = [here], [there, f"(not {here})"]
-        if rng.random() < 0.15:
-            effects.pop()  # what was here stays here: a copy
-        if rng.random() < 0.5:
-            hand = rng.random() < 0.5
-            needs.append("(free)" if hand else "(link ?a ?b)")
-            effects += ["(not (free))"] if hand else ["(free)"][: rng.randint(0, 1)]
-        needs += ["(not (= ?a ?b))"][: rng.randint(0, 1)]
-        actions.append(
-            f"(:action act{k} :parameters (?x - token ?a ?b - place) "
-            f":precondition (and {' '.join(needs)}) :effect (and {' '.join(effects)}))"
-        )
-    domain = (
-        "(define (domain tokens) (:requirements :strips :typing :negative-preconditions :equality)"
-        " (:types token place) (:predicates (at ?x - token ?a - place) (held ?x - token)"
-        f" (spent ?x - token) (free) (link ?a ?b - place)) {' '.join(actions)})"
-    )
-    start = " ".join(f"(at t{k} {rng.choice('abc')})" for k in range(2))
-    problem = (
-        "(define (problem p) (:domain tokens) (:objects t0 t1 - token a b c - place)"
-        f" (:init {start} (free) (link a b) (link b c)) (:goal (at t0 a)))"
-    )
-    return domain, problem
+@given(st.integers(0, 10**6))
+@settings(max_examples=examples(150), deadline=None)
+def test_of_a_mutex_group_at_most_one_fact_ever_holds(seed):
+    made = make(seed)
+    task = ground(made.domain, made.problem)
+    reference = Reference(made.domain, made.problem)
+    for group in mutex_groups(task):
+        facts = facts_of(task, group)
+        assert all(len(state & facts) <= 1 for state in reference.edges)
+        assert len(reference.init & facts) == 1
 
 
-@pytest.mark.slow
-def test_contradictions_of_random_tasks_against_all_their_states(pddl, with_goal):
-    """The conflict holds in no state, and no state has two facts of its group."""
-    counts = {"refused": 0, "possible": 0}
-    for seed in range(80):
-        rng = random.Random(seed)
-        task = ground(*pddl(*tokens(rng)))
-        reference = Reference(task.domain, task.problem)
-        states = sorted(reference.edges, key=sorted)
-        facts = sorted(set().union(*states))
-        for fact_goals in combinations(rng.sample(facts, min(6, len(facts))), 2):
-            wanted = with_goal(task, *fact_goals)
-            failure = explain_contradiction(wanted)
-            if reference.reachable(*wanted.problem.goal):
-                assert failure is None
-                counts["possible"] += 1
-            elif failure is not None:
-                counts["refused"] += 1
-                group = set(failure.certificate["group"])
-                assert failure.certificate["conflict"] == [str(wish) for wish in fact_goals]
-                assert proves(failure.certificate, reference)
-                assert all(len({str(f) for f in state} & group) <= 1 for state in states)
-    assert min(counts.values()) > 50, counts
-
-
-def test_of_each_group_any_two_facts_are_refused(pddl, with_goal):
-    """The necessary condition on the goal's objects accepts every pair that shares a group."""
-    pairs = 0
-    for seed in range(40):
-        task = ground(*pddl(*tokens(random.Random(seed))))
-        for group in mutex_groups(task):
-            for pair in combinations(sorted(facts_of(task, group)), 2):
-                failure = explain_contradiction(with_goal(task, *pair))
-                assert failure.certificate["conflict"] == [str(fact) for fact in pair]
-                pairs += 1
-    assert pairs > 100
+def test_an_item_is_in_one_place(kitchen_task):
+    """The obvious groups: where the base is, where each item is, the hand."""
+    groups = [
+        {str(f) for f in facts_of(kitchen_task, group)} for group in mutex_groups(kitchen_task)
+    ]
+    furniture = ("countertop", "burner", "drawer", "center")
+    assert {f"(near {f})" for f in furniture} in groups
+    places = {f"({p} sugar {f})" for p in ("on", "inside") for f in furniture}
+    assert places | {"(grasp sugar)"} in groups
+    assert {"(empty h1)", "(holds h1 sugar)", "(holds h1 spam)"} in groups

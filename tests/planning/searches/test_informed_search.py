@@ -3,12 +3,11 @@
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import pytest
 
-import galley.domain
+from galley.bench.planning import tasks
 from galley.domain.failure import Failure, FailureKind
 from galley.planning import Plan, SearchLimits
 from galley.planning.operators import integer_costs
@@ -18,7 +17,7 @@ from galley.planning.searches.landmark_cut import LandmarkCut
 from galley.planning.searches.relaxed import FFHeuristic, RelaxedTask
 from galley.planning.successors import state_space
 from galley.planning.task import ground
-from galley.tests.planning.random_tasks import ADL, STRIPS, make, task_of
+from galley.tests.planning.random_tasks import ADL, STRIPS, ground_case, make, task_of
 from galley.tests.planning.reference import Reference, mask_of
 
 ASTAR = import_module("galley.planning.searches.astar")
@@ -64,17 +63,17 @@ def check(found, reference):
     return True
 
 
-@pytest.mark.parametrize("heuristic", ["auto", "blind", "landmark-cut"])
-def test_astar_is_optimal(heuristic, monkeypatch):
-    monkeypatch.setattr(ASTAR, "_BLIND_STATES", 4)  # of "auto"
+@pytest.mark.parametrize("blind_states", [4, None, 0], ids=["both", "blind", "landmark cuts"])
+def test_astar_is_optimal(blind_states, monkeypatch):
+    monkeypatch.setattr(ASTAR, "_BLIND_STATES", blind_states)
     solved = 0
     for seed in SEEDS:
         task, reference = case(seed)
-        found = astar(task, heuristic=heuristic)
+        found = astar(task)
         if check(found, reference):
             solved += 1
             assert found.cost == pytest.approx(reference.cheapest()), seed
-        assert found == replaced(astar(task, heuristic=heuristic), found)
+        assert found == replaced(astar(task), found)
     assert solved > 40
 
 
@@ -130,26 +129,13 @@ def test_landmark_cut_never_overestimates():
     assert informative > 0.5 * number > 500
 
 
-GRIPPER = """(define (domain gripper) (:requirements :strips :action-costs)
-  (:predicates (room ?r) (ball ?b) (at ?b ?r) (robot ?r) (free ?h) (hand ?h) (in ?b ?h))
-  (:functions (total-cost) - number)
-  (:action move :parameters (?a ?b) :precondition (and (room ?a) (room ?b) (robot ?a))
-    :effect (and (not (robot ?a)) (robot ?b) (increase (total-cost) 3)))
-  (:action grab :parameters (?b ?r ?h)
-    :precondition (and (hand ?h) (at ?b ?r) (robot ?r) (free ?h))
-    :effect (and (not (free ?h)) (not (at ?b ?r)) (in ?b ?h) (increase (total-cost) 1)))
-  (:action drop :parameters (?b ?r ?h) :precondition (and (room ?r) (in ?b ?h) (robot ?r))
-    :effect (and (free ?h) (at ?b ?r) (not (in ?b ?h)) (increase (total-cost) 2))))"""
-BALLS = """(define (problem p) (:domain gripper) (:objects l m r b c d x y)
-  (:init (room l) (room m) (room r) (hand x) (hand y) (free x) (free y) (robot m)
-    (ball b) (ball c) (ball d) (at b l) (at c l) (at d m) (= (total-cost) 0))
-  (:goal (and (at b r) (at c m) (at d l))) (:metric minimize (total-cost)))"""
+CASES = [tasks.gripper(3), tasks.kitchen(2), tasks.transport(2)]
 
 
-@pytest.mark.parametrize("make_task", [lambda: task_of(GRIPPER, BALLS), lambda: ground_kitchen(2)])
-def test_landmark_cut_among_many_ways(make_task):
+@pytest.mark.parametrize("case", CASES, ids=lambda each: each.name)
+def test_landmark_cut_among_many_ways(case):
     # Here, unlike in most random tasks, cuts begin behind facts dearer than the goal's cheapest.
-    task = make_task()
+    task = ground_case(case)
     reference = Reference(task.domain, task.problem)
     estimate, _ = landmark_cut(task)
     for state, mask in states(task, reference):
@@ -241,36 +227,15 @@ def test_relaxed_plans_are_plans_of_the_relaxed_task():
 
 @pytest.fixture(scope="module")
 def kitchen():
-    return ground_kitchen(6)
-
-
-def ground_kitchen(items):
-    """Items on five pieces of furniture, each wanted on the next, every third in the drawer."""
-    text = Path(galley.domain.__file__).with_name("kitchen").joinpath("kitchen.pddl").read_text()
-    names = [f"i{n}" for n in range(items)]
-    init = " ".join(f"(on {n} f{i * 2 % 5})" for i, n in enumerate(names))
-    goal = " ".join(
-        f"(inside {n} drawer)" if i % 3 == 2 else f"(on {n} f{(i * 2 + 1) % 5})"
-        for i, n in enumerate(names)
-    )
-    problem = f"""(define (problem p) (:domain kitchen)
-      (:objects f0 f1 f2 f3 f4 drawer - furniture {" ".join(names)} - objective h1 - hand)
-      (:init (near f0) (empty h1) {init}) (:goal (and {goal})))"""
-    return task_of(text, problem)
+    return ground_case(tasks.kitchen(6, 6))
 
 
 @pytest.mark.parametrize(
     "limits", [SearchLimits(nodes=5), SearchLimits(seconds=0), SearchLimits(memory_mib=1)]
 )
-@pytest.mark.parametrize(
-    "search",
-    [
-        greedy,
-        lambda task, limits: astar(task, limits, "blind"),
-        lambda task, limits: astar(task, limits, "landmark-cut"),
-    ],
-)
-def test_a_limit_is_no_proof(kitchen, search, limits):
+@pytest.mark.parametrize(("search", "blind_states"), [(greedy, 0), (astar, None), (astar, 0)])
+def test_a_limit_is_no_proof(kitchen, search, blind_states, limits, monkeypatch):
+    monkeypatch.setattr(ASTAR, "_BLIND_STATES", blind_states)
     found = search(kitchen, limits)
     assert isinstance(found, Failure)
     assert found.kind is FailureKind.BUDGET
@@ -278,28 +243,28 @@ def test_a_limit_is_no_proof(kitchen, search, limits):
     assert found.certificate is None
 
 
-def test_blind_and_informed_agree_on_a_kitchen():
-    task = ground_kitchen(4)
-    blind = astar(task, heuristic="blind")
-    informed = astar(task, heuristic="landmark-cut")
+def test_blind_and_informed_agree_on_a_kitchen(monkeypatch):
+    task = ground_case(tasks.kitchen(4))
+    blind = astar(task)
+    monkeypatch.setattr(ASTAR, "_BLIND_STATES", 0)
+    informed = astar(task)
     assert blind.cost == informed.cost
     assert informed.expanded < blind.expanded / 20
 
 
 def test_greedy_solves_large_kitchens_at_once():
-    task = ground_kitchen(20)
-    found = greedy(task, SearchLimits(nodes=2000))
+    found = greedy(ground_case(tasks.kitchen(20, 6)), SearchLimits(nodes=2000))
     assert isinstance(found, Plan)
-    began = perf_counter()
-    greedy(ground_kitchen(10))
-    assert perf_counter() - began < 2  # it takes a tenth
+    began = process_time()
+    greedy(ground_case(tasks.kitchen(10, 6)))
+    assert process_time() - began < 1  # it takes a tenth
 
 
 def test_needless_actions_are_left_out(kitchen):
     plan = greedy(kitchen)
     by_name = {str(each.action): each for each in kitchen.operators}
     needed = [by_name[str(each)] for each in plan.actions]
-    detour = [by_name["(navigate f0 f4)"], by_name["(navigate f4 f0)"]]
+    detour = [by_name["(navigate center shelf)"], by_name["(navigate shelf center)"]]
     assert eliminate_actions(kitchen, detour + needed) == needed
     assert eliminate_actions(kitchen, needed) == needed
 

@@ -2,16 +2,15 @@
 
 from functools import cache
 from itertools import islice, pairwise
-from pathlib import Path
 from time import perf_counter, sleep
 
 import pytest
 
-import galley.domain
+from galley.bench.planning import tasks
 from galley.domain.failure import FailureKind
 from galley.planning import SearchLimits, plans
 from galley.planning.task import ground
-from galley.tests.planning.random_tasks import ADL, STRIPS, make, task_of
+from galley.tests.planning.random_tasks import ADL, STRIPS, ground_case, make, task_of
 from galley.tests.planning.reference import Reference, TooMany
 
 SEEDS = range(150)
@@ -95,46 +94,6 @@ def test_it_ends_when_there_are_no_more():
     assert ended > 10
 
 
-def walks(reference, most):
-    """All plans of at most so many actions, loops included."""
-    found = []
-
-    def extend(state, cost, done):
-        if reference.is_goal(state):
-            found.append((cost, len(done), tuple(done)))
-        if len(done) < most:
-            for move, after in reference.edges[state]:
-                extend(after, cost + move.cost, [*done, move.label])
-
-    extend(reference.init, 0, [])
-    return found
-
-
-@pytest.mark.slow
-def test_with_loops():
-    compared = 0
-    for seed in SEEDS:
-        task, reference = case(seed)
-        steps = sum(map(len, reference.edges.values())) / len(reference.edges)
-        shortest = reference.shortest()
-        if shortest is None or steps ** (shortest + 2) > 20_000:
-            continue
-        # Each longer plan costs at least as much as its actions do.
-        least = min((move.cost for move in reference.moves), default=1)
-        expected = walks(reference, shortest + 2)
-        bound = least * (shortest + 3)
-        expected = sorted((c, n, a) for c, n, a in expected if c < bound)
-        found = []
-        for plan in plans(task, SearchLimits(nodes=100_000), loopless=False):
-            if plan.cost >= bound - 1e-9:
-                break
-            found.append(plan)
-        assert [(p.cost, len(p.actions)) for p in found] == [(c, n) for c, n, _ in expected], seed
-        assert {labels(p) for p in found} == {a for _, _, a in expected}
-        compared += len(found)
-    assert compared > 100
-
-
 def test_the_same_every_time():
     for seed in SEEDS[:40]:
         task, _ = case(seed)
@@ -178,18 +137,12 @@ def test_plans_go_through_free_actions_and_beyond_goals():
     assert found.complete
 
 
-def test_free_loops_come_by_length():
-    found = texts(plans(switches(), loopless=False), 20)
-    assert found[:3] == ["(turn-on a)", "(turn-on a) (turn-on b)", "(turn-on b) (turn-on a)"]
-    assert found[3] == "(turn-on a) (turn-on b) (turn-off b)"
-    assert "(turn-on a) (turn-off a) (turn-on a)" in found
-    assert [each.count("(") for each in found] == sorted(each.count("(") for each in found)
-
-
 def test_decimal_costs_decide_before_length():
-    found = texts(plans(switches(off="0.1"), loopless=False), 7)
-    assert "(turn-off" not in " ".join(found[:3])
-    assert all(each.count("turn-off") == 1 for each in found[3:])
+    found = texts(plans(switches(off="0.1")))
+    assert found[-1] == "(turn-on b) (turn-on a) (turn-off b)"
+    free, dear = switches(off="0"), switches(off="0.1")
+    costs = [[plan.cost for plan in plans(task)] for task in (free, dear)]
+    assert costs == [[0, 0, 0, 0], [0, 0, 0, 0.1]]
 
 
 def test_a_goal_that_holds_already():
@@ -210,22 +163,8 @@ def test_no_plan_is_explained():
     assert contradiction.failure.kind is FailureKind.CONTRADICTION
 
 
-def kitchen(items, furniture=4):
-    text = Path(galley.domain.__file__).with_name("kitchen").joinpath("kitchen.pddl").read_text()
-    names = [f"i{n}" for n in range(items)]
-    places = [f"f{n}" for n in range(furniture)]
-    init = " ".join(f"(on {n} f{i % furniture})" for i, n in enumerate(names))
-    goal = " ".join(f"(on {n} f{(i + 1) % furniture})" for i, n in enumerate(names))
-    return task_of(
-        text,
-        f"""(define (problem p) (:domain kitchen)
-        (:objects {" ".join(places)} - furniture {" ".join(names)} - objective h1 - hand)
-        (:init (near f0) (empty h1) {init}) (:goal (and {goal})))""",
-    )
-
-
 def test_a_thousand_plans_of_a_kitchen():
-    task = kitchen(4)
+    task = ground_case(tasks.kitchen(4))
     began = perf_counter()
     found = list(islice(plans(task), 1000))
     assert perf_counter() - began < 3  # it takes a tenth
@@ -236,7 +175,7 @@ def test_a_thousand_plans_of_a_kitchen():
 
 @pytest.mark.parametrize("nodes", [0, 1, 1000, 30_000])
 def test_limits_on_nodes(nodes):
-    iterator = plans(kitchen(4), SearchLimits(nodes=nodes))
+    iterator = plans(ground_case(tasks.kitchen(4)), SearchLimits(nodes=nodes))
     found = list(islice(iterator, 10**5))
     assert iterator.failure.kind is FailureKind.BUDGET
     assert iterator.failure.numbers["expanded"] == nodes
@@ -245,16 +184,8 @@ def test_limits_on_nodes(nodes):
     assert all(plan.expanded <= nodes for plan in found)
 
 
-def test_limits_hold_among_free_loops():
-    iterator = plans(switches(), SearchLimits(nodes=2000), loopless=False)
-    found = list(iterator)
-    assert len(found) > 100
-    assert {plan.cost for plan in found} == {0}
-    assert iterator.failure.kind is FailureKind.BUDGET
-
-
 def test_the_callers_time_does_not_count():
-    iterator = plans(kitchen(2), SearchLimits(seconds=5))
+    iterator = plans(ground_case(tasks.kitchen(2)), SearchLimits(seconds=5))
     first = next(iterator)
     sleep(0.3)
     assert next(iterator).seconds < first.seconds + 0.25
