@@ -230,20 +230,6 @@ def test_a_base_that_is_no_scene(base, words, folder):
     assert any(f.startswith(f"{folder}/{words}") for f in found), found
 
 
-def test_a_base_may_be_incomplete_but_the_whole_may_not(folder, small_text):
-    data = read(small_text)
-    rest = {key: data.pop(key) for key in ("objects", "stances")}
-    (folder / "base.yaml").write_text(yaml.safe_dump(data))
-    top = {"galley_scene": 1, "extends": "base.yaml"}
-    (folder / "child.yaml").write_text(yaml.safe_dump({**top, **rest}))
-    (folder / "whole.yaml").write_text(small_text)
-    assert same(load_scene(folder / "child.yaml"), load_scene(folder / "whole.yaml"))
-    (folder / "child.yaml").write_text(yaml.safe_dump(top))
-    assert faults(folder / "child.yaml") == [
-        f"{folder}/child.yaml:1:1: needs the key '{key}'" for key in ("objects", "stances")
-    ]
-
-
 def test_faults_found_later_know_the_file_of_the_entry(folder, small_text):
     scene = load_scene(folder / "child.yaml")
     assert str(scene.fault("items.ball", "is deep")) == (
