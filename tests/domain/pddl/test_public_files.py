@@ -8,10 +8,8 @@ import pytest
 from galley.domain.errors import BadInput
 from galley.domain.pddl.formula import (
     Exists,
-    Fact,
     Forall,
     ForEach,
-    FunctionTerm,
     Imply,
     Literal,
     When,
@@ -117,34 +115,3 @@ def test_a_lift_with_rules_about_passengers(read):
     assert isinstance(stop.effect[0].effects[0], When)
     assert up.precondition == (Literal("lift-at", ("?f1",)), Literal("above", ("?f1", "?f2")))
     assert isinstance(problem.goal[0], Forall)
-
-
-def test_lifts_whose_speed_depends_on_the_floors(read):
-    domain, problem = read(
-        """\
-(define (domain elevators-sequencedstrips)
-  (:requirements :typing :action-costs)
-  (:types elevator - object slow-elevator fast-elevator - elevator
-   \tpassenger - object count - object)
-(:predicates (passenger-at ?person - passenger ?floor - count)
-\t(lift-at ?lift - elevator ?floor - count) (above ?floor1 - count ?floor2 - count))
-(:functions (total-cost) - number
-            (travel-slow ?f1 - count ?f2 - count) - number
-            (travel-fast ?f1 - count ?f2 - count) - number)
-(:action move-up-slow
-  :parameters (?lift - slow-elevator ?f1 - count ?f2 - count )
-  :precondition (and (lift-at ?lift ?f1) (above ?f1 ?f2))
-  :effect (and (lift-at ?lift ?f2) (not (lift-at ?lift ?f1))
-               (increase (total-cost) (travel-slow ?f1 ?f2)))))
-""",
-        """\
-(define (problem elevators-sequencedstrips-p8_3_1) (:domain elevators-sequencedstrips)
-(:objects n0 n1 n2 - count p0 - passenger slow0-0 - slow-elevator)
-(:init (above n0 n1) (lift-at slow0-0 n0) (passenger-at p0 n1)
-(= (travel-slow n0 n1) 6) (= (travel-slow n0 n2) 7.0) (= (travel-fast n0 n2) 8)
-(= (total-cost) 0))
-(:goal (and (lift-at slow0-0 n1))) (:metric minimize (total-cost)))
-""",
-    )
-    assert domain.actions[0].cost == (FunctionTerm("travel-slow", ("?f1", "?f2")),)
-    assert problem.values[Fact("travel-fast", ("n0", "n2"))] == 8.0
