@@ -15,7 +15,6 @@ from galley.domain.meshes import read_mesh
 from galley.domain.pddl.reader import read_domain
 from galley.domain.scene.reader import load_scene
 from galley.motion.trajectory.archive import read_archive
-from galley.results.run_folder import UNFINISHED, claimed
 
 
 def names(folder):
@@ -119,28 +118,6 @@ def test_a_disk_that_is_full_is_no_bad_input_and_the_old_file_stays(tmp_path):
     assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(tmp_path / "a"))
     assert names(tmp_path) == ["a"]
     assert (tmp_path / "a").read_text() == "old"
-
-
-WRITERS = {  # of a run's or a sweep's folder: the name that is a link there, and what writes
-    ".a.partial": lambda folder: write(folder / "a"),
-    ".b.partial": lambda folder: check_writable(folder / "b"),
-    "a": lambda folder: write(folder / "a"),
-    UNFINISHED: lambda folder: claimed(folder, "run", "a").__enter__(),
-}
-
-
-@pytest.mark.parametrize("link", [os.symlink, os.link])
-@pytest.mark.parametrize("name", WRITERS)
-def test_nothing_is_written_through_a_link_in_a_folder_that_was_received(name, link, tmp_path):
-    (tmp_path / "precious").write_text("mine")
-    (tmp_path / "received").mkdir()
-    link(tmp_path / "precious", tmp_path / "received" / name)
-    if name == UNFINISHED:
-        with pytest.raises(BadInput, match=f"{name}: can't be written: it is a link"):
-            WRITERS[name](tmp_path / "received")
-    else:
-        WRITERS[name](tmp_path / "received")
-    assert (tmp_path / "precious").read_text() == "mine"
 
 
 # -- reading ------------------------------------------------------------------------------------
