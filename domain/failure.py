@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 
@@ -44,16 +43,6 @@ class Failure:
     certificate: Mapping[str, Any] | None = None
     step: tuple[str, ...] = ()
     evidence: tuple[Mapping[str, Any], ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "numbers", MappingProxyType(dict(self.numbers)))
-        if self.certificate is not None:
-            object.__setattr__(self, "certificate", MappingProxyType(dict(self.certificate)))
-
-    def __reduce__(self) -> tuple[type[Failure], tuple[Any, ...]]:
-        """For pickle, which can't take the read-only mappings."""
-        values = (getattr(self, each.name) for each in fields(self))
-        return Failure, tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
 
     def raise_(self) -> NoReturn:
         """Raise it, for code that has no use for a failure as a value.

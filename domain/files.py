@@ -9,7 +9,6 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from galley.domain.errors import BadInput
 from galley.domain.shipped import did_you_mean_file
@@ -189,27 +188,12 @@ def _new_file(path: Path, ending: str) -> Path:
     return partial
 
 
-def open_own(path: Path | str) -> IO[bytes]:
-    """Open a file to read it and append to it; it is made if need be, and never a link.
-
-    Raises:
-        OSError: it can't be opened, or is a link; for ``write_fault``.
-    """
-    stream = os.fdopen(
-        os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666), "a+b"
-    )
-    if os.fstat(stream.fileno()).st_nlink > 1:  # a hard link
-        stream.close()
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    return stream
-
-
 def write_fault(path: Path | str, error: OSError) -> BadInput | OSError:
     """What to raise if ``path`` can't be written: BadInput only if another path may work."""
     path = Path(path)
     if isinstance(error, FileNotFoundError) and not os.path.exists(path.parent):
         return BadInput.one(path, "its folder does not exist")
-    why = "it is a link" if error.errno == errno.ELOOP else error.strerror or str(error)
+    why = error.strerror or str(error)
     what = f"can't be written: {why[:1].lower()}{why[1:]}"
     if error.errno in _PATH_ERRORS:
         return BadInput.one(path, what)

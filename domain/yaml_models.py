@@ -414,6 +414,7 @@ def _parsed(path: Path) -> yaml.Node:
         # What is never closed shows at the end of the file: the mistake is where it begins.
         begins = re.search("quoted|flow|simple key", error.context or "") and error.context_mark
         mark = begins or error.problem_mark or error.context_mark
+        assert mark is not None
         said = ", ".join(filter(None, (error.context, error.problem)))
         what = f"not valid YAML: {said}"
         raise BadInput.one(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from galley.domain.errors import BadInput
-from galley.domain.files import open_own, read_bytes, write_atomically, write_fault
+from galley.domain.files import read_bytes, write_atomically, write_fault
 
 REPORT, STATES, STORE = "report.json", "states.npz", "trajectories.npz"
 """Files of a run: what happened and why, every executed state, the motions of the plan."""
@@ -114,7 +114,7 @@ def _lock(folder: Path, marker: str) -> IO[bytes]:
     while True:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            lock = open_own(mark)
+            lock = mark.open("a+b")
         except OSError as error:  # a name too long, say
             raise write_fault(mark if os.path.isfile(mark) else folder, error) from None
         try:

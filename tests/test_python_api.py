@@ -129,12 +129,6 @@ def test_every_result_can_be_pickled(what, request):
         assert again.verdict == value.verdict
 
 
-def test_a_task_that_was_pickled_is_solved_in_the_same_way(task, solution, run):
-    again = galley.solve(pickle.loads(pickle.dumps(task)), seed=3, optimize="none")
-    assert again.plan == solution.plan
-    assert same_log(galley.execute(again, "kinematic").log, run.log)
-
-
 def test_a_solution_that_was_pickled_is_executed_in_the_same_way(solution, run):
     again = galley.execute(pickle.loads(pickle.dumps(solution)), executor="kinematic")
     assert same_log(again.log, run.log)
@@ -152,20 +146,10 @@ def test_a_failure_is_a_value_that_can_be_raised(refusal):
         galley.execute(refusal)
 
 
-def test_paths_may_be_text(nowhere):
-    files = {"scene": "kitchen.yaml", "domain": "kitchen.pddl", "problem": "task.pddl"}
-    named = galley.load(**files)
-    whole = galley.load(**{name: str(KITCHEN / file) for name, file in files.items()})
-    assert named.problem.objects == whole.problem.objects
-    assert named.scene.source == whole.scene.source == str(KITCHEN / "kitchen.yaml")
-    assert len(named.files) == 3
-
-
 @pytest.mark.parametrize(
     ("call", "says"),
     [
         (lambda task, solution: galley.load(scene="nowhere.yaml"), "nowhere.yaml: no such file"),
-        (lambda task, solution: galley.load(skills="nowhere.py"), "nowhere.py: no such file"),
         (
             lambda task, solution: galley.solve(task, planner="rrt-conect"),
             "planner: 'rrt-conect' is none of rrt-connect, rrt; did you mean 'rrt-connect'?",
@@ -177,10 +161,6 @@ def test_paths_may_be_text(nowhere):
         (
             lambda task, solution: galley.execute(solution, "kinematic", noise="low"),
             "executor: noise and faults need physics",
-        ),
-        (
-            lambda task, solution: galley.execute(solution, "files"),
-            "executor: files need a folder",
         ),
         (
             lambda task, solution: galley.report(solution, DOCS),

@@ -119,24 +119,6 @@ def test_an_object_that_is_not_in_the_scene(refused, problem):
     assert faults[1].startswith(f"{file}:4:45: object 'moon' maps to nothing in ")
 
 
-def test_an_object_of_another_kind(refused, tmp_path):
-    file = tmp_path / "problem.pddl"
-    file.write_text(
-        "(define (problem odd) (:domain kitchen)\n"
-        "  (:objects center drawer sugar - furniture\n"
-        "    spam burner - objective\n"
-        "    h1 - hand)\n"
-        "  (:init (near center) (empty h1) (on spam drawer))\n"
-        "  (:goal (on spam sugar)))\n"
-    )
-    faults = refused("run", "--problem", file)
-    assert len(faults) == 2
-    assert faults[0].startswith(f"{file}:2:27: object 'sugar' is a furniture here but an item in ")
-    assert faults[1].startswith(
-        f"{file}:3:10: object 'burner' is an objective here but a furniture"
-    )
-
-
 def test_initial_facts_that_the_scene_contradicts(refused, problem):
     file = problem("(near burner)", init="(inside spam drawer) (on sugar countertop)")
     faults = refused("run", "--problem", file)
@@ -167,10 +149,10 @@ def test_an_item_inside_furniture(refused, variant, line_of):
     assert fault.endswith("is 4.0 mm deep in range")
 
 
-def test_an_item_that_touches_is_no_collision(cli, here, variant, problem):
+def test_an_item_that_touches_is_no_collision(cli, variant):
     # 38 mm deep and 50 mm deep boxes side by side, faces touching.
     file = variant((SPAM_POSE, "pose: {on: burners, xy: [0.065, 0.581], yaw: 0.0}"))
-    done = cli("run", "--scene", file, "--problem", problem("(near center)"), "--no-video")
+    done = cli("scene", file, "--no-picture")
     assert done.status == 0, done.err
 
 
@@ -235,12 +217,6 @@ def test_out_is_a_file(refused, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["here", "precious"]
 
 
-def test_out_is_a_device(refused):
-    # Renaming a run folder over it would take the device away.
-    assert refused("run", "--out", "/dev/null") == ["/dev/null: is a file; --out names a folder"]
-    assert Path("/dev/null").is_char_device()
-
-
 def test_out_holds_other_things(refused, tmp_path):
     folder = tmp_path / "precious"
     folder.mkdir()
@@ -251,7 +227,7 @@ def test_out_holds_other_things(refused, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["here", "precious"]
 
 
-@pytest.mark.parametrize("out", [".", "..", "/", "below/.."])
+@pytest.mark.parametrize("out", [".", "/"])
 def test_out_is_a_folder_that_cannot_be_replaced(refused, here, out):
     (fault,) = refused("run", "--out", out)
     assert fault.startswith(f"{Path(out)}: ")
@@ -262,11 +238,6 @@ def test_out_lies_below_a_file(refused, tmp_path):
     file.write_text("mine")
     (fault,) = refused("run", "--out", file / "run")
     assert fault == f"{file}/run: can't be written: {file} is not a writable folder"
-
-
-def test_out_has_a_name_too_long(refused):
-    (fault,) = refused("run", "--out", "x" * 300)
-    assert fault.lower().endswith("file name too long")
 
 
 def test_an_action_that_no_skill_carries_out(refused, tmp_path):

@@ -16,7 +16,6 @@ import galley
 from galley.domain.shipped import KITCHEN
 from galley.motion.trajectory.trajectory import read_trajectories
 from galley.tests.command_line import environment
-from galley.tests.effort import quick_first
 
 ROOT = Path(galley.__file__).parent
 ERRAND = KITCHEN / "sugar_only.pddl"
@@ -31,7 +30,7 @@ class Idle(Skill):
     def refine(self, context, action, upcoming, state, rng):
         return ()
 
-SKILLS = {{"{}": Idle()}}
+SKILLS = {"pick": Idle()}
 """
 
 
@@ -211,18 +210,6 @@ def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here
         assert len(trajectories) == len(report["motions"]) > 10
 
 
-@pytest.mark.slow
-def test_a_reader_that_leaves_does_not_stop_the_run(here, problem):
-    file = problem("(near burner)")
-    with started("--problem", file, "--no-video", "--out", "run", cwd=here) as process:
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == ""
-        assert process.wait(60) == 0
-        process.stdout = None
-    assert json.loads((here / "run" / "report.json").read_text())["status"] == "success"
-
-
 def test_an_action_that_the_scene_rules_out_is_planned_round(outcome, problem):
     # The shortest plan would stow the sugar "in the burner" or place it "on the drawer".
     done, report, _ = outcome(
@@ -243,17 +230,12 @@ def test_an_action_that_is_too_large_to_ground_is_named(outcome, tmp_path):
     assert report["failure"]["kind"] == "budget"
 
 
-@pytest.mark.parametrize(
-    "idle",
-    quick_first(1, [("pick", r"\w+", "nothing"), ("place", "nothing", r"\w+")]),
-)
-def test_a_skill_that_does_nothing_is_missed_by_the_next(outcome, problem, tmp_path, idle):
-    idle, needed, left = idle
-    (tmp_path / "idle.py").write_text(IDLE.format(idle))
+def test_a_skill_that_does_nothing_is_missed_by_the_next(outcome, problem, tmp_path):
+    (tmp_path / "idle.py").write_text(IDLE)
     both = problem("(and (on sugar countertop) (on spam countertop))")
     done, report, _ = outcome(both, "--execute", "none", "--skills", tmp_path / "idle.py")
     assert done.status == 1
-    said = f"the hand must hold {needed} here, but the actions before leave {left} in it"
+    said = r"the hand must hold \w+ here, but the actions before leave nothing in it"
     assert re.search(said, report["failure"]["message"])
     assert re.search(said, done.err)
 

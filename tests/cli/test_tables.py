@@ -20,10 +20,10 @@ WIDTHS = [60, 80, 140]
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables") / "run"
-    words = ["run", "--problem", KITCHEN / "sugar_only.pddl", "--execute", "none", "--no-video"]
+    words = ["run", "--problem", KITCHEN / "sugar_only.pddl", "--execute", "none", "--no-html"]
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as out:
         patch.setenv("COLUMNS", "80")
-        assert main([*map(str, words), "--out", str(folder)]) == 0
+        assert main([*map(str, words), "--no-video", "--out", str(folder)]) == 0
     (folder / "printed").write_text(out.getvalue())
     return folder
 

@@ -36,18 +36,12 @@ def test_columns_come_back_the_same(good):
 
 
 @pytest.mark.parametrize("reader", [read, Log.load, read_trajectories])
-@pytest.mark.parametrize(
-    "kind", ["missing", "empty", "text", "zip", "cut", "npy", "other", "header", "folder"]
-)
+@pytest.mark.parametrize("kind", ["missing", "text", "cut", "npy", "other", "header"])
 def test_what_is_no_such_file_is_bad_input(kind, reader, good, tmp_path):
     file = tmp_path / "file.npz"
     match kind:
-        case "empty":
-            file.write_bytes(b"")
         case "text":
             file.write_text("hello")
-        case "zip":
-            file.write_bytes(b"PK\x03\x04" + bytes(60))
         case "cut":
             file.write_bytes(good.read_bytes()[:400])
         case "npy":
@@ -60,8 +54,6 @@ def test_what_is_no_such_file_is_bad_input(kind, reader, good, tmp_path):
                     new.writestr(name, data.replace(b"}", b"(") if name == "names.npy" else data)
         case "other":
             np.savez(file, a=np.zeros(3))
-        case "folder":
-            file.mkdir()
     with pytest.raises(BadInput) as caught:
         reader(file)
     (error,) = caught.value.errors
@@ -88,11 +80,9 @@ def test_every_damaged_byte_is_bad_input_or_harmless(good, tmp_path):
         ("numbers", np.zeros((2, 2)), r"numbers has the wrong shape, \(2, 2\)"),
         ("numbers", np.zeros(2) + 1j, "numbers must hold real numbers, not complex128"),
         ("numbers", np.array([np.inf]), "numbers has numbers that are not finite"),
-        ("names", np.array(["a"]), "names has the wrong shape"),
         ("names", np.zeros(2), "names must hold text, not float64"),
         ("names", np.array([{}, {}]), "names: Object arrays cannot be loaded"),
         ("count", None, "it has no count"),
-        ("count", np.array(3.0), "count must hold integers, not float64"),
     ],
 )
 def test_a_column_of_another_kind_is_named(name, values, words, tmp_path):

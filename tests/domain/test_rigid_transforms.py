@@ -9,7 +9,6 @@ from scipy.spatial.transform import Rotation
 from galley.domain.frames import (
     angle_between,
     from_pose7,
-    frozen,
     inverse,
     quaternion,
     rotation_about,
@@ -143,15 +142,3 @@ def test_wrap_changes_by_whole_turns_into_one_turn(angle):
     assert -np.pi <= wrapped < np.pi
     turns = (angle - wrapped) / (2.0 * np.pi)
     assert turns == pytest.approx(round(turns), abs=1e-9)
-
-
-@pytest.mark.parametrize("angle", [-np.pi - 4.5e-16, -np.pi, np.pi, 3 * np.pi, -7 * np.pi])
-def test_wrap_never_gives_plus_pi(angle):
-    assert -np.pi <= wrap(angle) < np.pi
-
-
-def test_shared_arrays_can_not_be_written():
-    values = [1.0, 2.0]
-    array = frozen(values)
-    with pytest.raises(ValueError, match="read-only"):
-        array[0] = 3.0

@@ -10,7 +10,7 @@ from galley.cli import main
 from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import EXAMPLES, PLACES, SCENARIOS, did_you_mean_file, shipped_file
+from galley.domain.shipped import EXAMPLES, PLACES, SCENARIOS, shipped_file
 from galley.planar.pushing.config_file import load_config, load_outline
 from galley.skills.own import load_skills
 from galley.studies.comparison.query_file import read_query
@@ -76,11 +76,8 @@ def test_readers_take_bare_names(tmp_path):
     ("command", "meant"),
     [
         (["plan", "drawer.pddl", "too_tall.pddl"], "drawers.pddl"),
-        (["validate", "drawers.pddl", "too_tal.pddl", "p"], "too_tall.pddl"),
         (["scene", "kichen.yaml"], "kitchen.yaml"),
         (["run", "--problem", "suger_only.pddl"], "sugar_only.pddl"),
-        (["demos", "collect", "--problem", "suger_only.pddl", "--out", "d"], "sugar_only.pddl"),
-        (["reach", "field", "kitchn.yaml", "sugar_box"], "kitchen.yaml"),
         (["scenarios", "swop.yaml"], "swap.yaml"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
@@ -90,10 +87,3 @@ def test_a_misspelt_name_is_refused_with_the_one_meant(command, meant, capsys, t
     error = capsys.readouterr().err
     assert f"no such file; did you mean '{meant}'?" in error
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_suggestion_compares_names_without_their_ending(tmp_path):
-    assert did_you_mean_file(tmp_path / "x.pddl") == ""
-    (tmp_path / "breakfast.txt").touch()
-    assert did_you_mean_file(tmp_path / "breakfats.txt") == "; did you mean 'breakfast.txt'?"
-    assert did_you_mean_file(tmp_path / "breakfats.yaml") == ""

@@ -27,9 +27,6 @@ def kitchen():
         ("(place spam countertop h1)", "put the potted meat can on the countertop"),
         ("(stow sugar drawer h1)", "stow the sugar box in the drawer"),
         ("(take_out sugar drawer h1)", "take the sugar box out of the drawer"),
-        ("(put_in sugar drawer h1)", "put the sugar box into the drawer"),
-        ("(open drawer h1)", "open the drawer"),
-        ("(close drawer h1)", "close the drawer"),
         ("(cook spam burner)", "cook the potted meat can on the burner"),
         ("wash spam burner", "wash the potted meat can in the burner"),
         # Actions of one's own, and objects that the scene does not know.
@@ -40,24 +37,17 @@ def kitchen():
             "(pour-out sugar spam burner)",
             "pour out: the sugar box, the potted meat can, the burner",
         ),
-        ("(pick ball1 rooma left)", "pick: ball1, rooma, left"),
         ("(look-at sugar)", "look at the sugar box"),
-        ("(wait)", "wait"),
-        ("", ""),
     ],
 )
 def test_what_the_kitchens_actions_are_called(kitchen, action, words):
     assert in_words(action, kitchen) == words
+    assert in_words("(pick sugar burner h1)") == "pick: sugar, burner, h1"  # without a scene
 
 
 def test_a_region_inside_furniture_is_called_as_the_furniture():
     scene = load_scene(TEMPLATES / "kitchen" / "kitchen.yaml")
     assert in_words("(stow tea drawer h1)", scene) == "stow the tea box in the drawer"
-
-
-def test_without_a_scene_objects_have_their_pddl_names():
-    assert in_words("(pick sugar burner h1)") == "pick: sugar, burner, h1"
-    assert in_words("(move-to robot kitchen)") == "move robot to kitchen"
 
 
 @pytest.mark.parametrize(
@@ -75,15 +65,6 @@ def test_without_a_scene_objects_have_their_pddl_names():
 )
 def test_things_are_called_what_the_scene_calls_them(scene, action, words):
     assert in_words(action, load_scene(SCENARIOS / scene)) == words
-
-
-def test_numbered_things_have_no_article(tmp_path):
-    text = (KITCHEN / "kitchen.yaml").read_text().replace("textures/", f"{KITCHEN}/textures/")
-    text = text.replace("sugar_box", "box_2").replace("textures/box_2", "textures/sugar_box")
-    path = tmp_path / "scene.yaml"
-    path.write_text(text)
-    scene = load_scene(path)
-    assert in_words("(pick sugar burner h1)", scene) == "pick up box 2 from the burner"
 
 
 @pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.yaml")), ids=lambda path: path.stem)

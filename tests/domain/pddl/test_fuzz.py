@@ -83,14 +83,10 @@ def outcome(folder, domain, problem):
     return not errors
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_the_sources_are_sound(source, tmp_path):
-    assert outcome(tmp_path, *source)
-
-
 @pytest.mark.parametrize("seed", quick_first(2, range(8)))
 def test_mutated_files_are_read_or_refused(seed, tmp_path):
     rng = random.Random(seed)
+    assert outcome(tmp_path, *SOURCES[seed % 2])
     read = 0
     for _ in range(200):
         domain, problem = rng.choice(SOURCES)
@@ -148,13 +144,3 @@ def test_a_megabyte_of_anything_is_refused_soon(name, tmp_path):
     assert not outcome(tmp_path, HOSTILE[name], ADL_PROBLEM)
     assert time.process_time() - start < 8
     assert not outcome(tmp_path, ADL_DOMAIN, HOSTILE[name][:100_000])
-
-
-def test_large_problems_are_read_soon(tmp_path):
-    objects = " ".join(f"x{i}" for i in range(100_000))
-    facts = "\n".join(f"(at x{i} a)" for i in range(20_000))
-    problem = ADL_PROBLEM.replace("x y - parcel", f"x y {objects} - parcel")
-    problem = problem.replace("(open a)", facts)
-    start = time.process_time()
-    assert outcome(tmp_path, ADL_DOMAIN, problem)
-    assert time.process_time() - start < 6

@@ -8,10 +8,8 @@ import pytest
 from galley.domain.errors import BadInput
 from galley.domain.pddl.formula import (
     Exists,
-    Fact,
     Forall,
     ForEach,
-    FunctionTerm,
     Imply,
     Literal,
     When,
@@ -29,6 +27,8 @@ GYM_REFUSED = {
     **{f"navigation{i}": "is never closed" for i in range(2, 11)},
 }
 GYM_DOMAINS = sorted(file.stem for file in GYM.glob("*.pddl"))
+assert set(GYM_REFUSED) < set(GYM_DOMAINS)
+assert len(GYM_DOMAINS) > 80
 
 
 @pytest.mark.parametrize("name", GYM_DOMAINS)
@@ -42,11 +42,6 @@ def test_pddlgyms_files_are_read(name):
     problems = sorted((GYM / name).glob("*.pddl"), key=lambda file: file.stat().st_size)
     for file in problems[:2]:
         assert read_problem(file, domain).goal
-
-
-def test_pddlgyms_files_are_there():
-    assert set(GYM_REFUSED) < set(GYM_DOMAINS)
-    assert len(GYM_DOMAINS) > 80
 
 
 @pytest.fixture
@@ -120,71 +115,3 @@ def test_a_lift_with_rules_about_passengers(read):
     assert isinstance(stop.effect[0].effects[0], When)
     assert up.precondition == (Literal("lift-at", ("?f1",)), Literal("above", ("?f1", "?f2")))
     assert isinstance(problem.goal[0], Forall)
-
-
-def test_a_workshop_with_constants_declared_again(read):
-    domain, problem = read(
-        """\
-(define (domain schedule)
- (:requirements :adl :typing)
- (:types ashape surface machine part colour - object)
- (:constants CYLINDRICAL - ashape POLISHED ROUGH - surface LATHE SPRAY-PAINTER - machine)
- (:predicates (busy ?machine - machine) (scheduled ?obj - part) (painted ?obj ?colour)
-    (surface-condition ?obj - part ?s - surface) (shape ?obj - part ?shape - ashape))
- (:action do-lathe :parameters (?x - part)
-  :precondition (and (not (busy Lathe)) (not (scheduled ?x)))
-  :effect (and (busy Lathe) (scheduled ?x) (surface-condition ?x Rough)
-    (when (not (shape ?x Cylindrical))
-      (and (shape ?x Cylindrical)
-        (forall (?oldshape - ashape)
-          (when (shape ?x ?oldshape) (not (shape ?x ?oldshape))))))
-    (forall (?oldpaint - colour)
-      (when (painted ?x ?oldpaint) (not (painted ?x ?oldpaint))))))
- (:action do-time-step :parameters ()
-  :precondition (or (exists (?p - part) (scheduled ?p)) (exists (?m - machine) (busy ?m)))
-  :effect (and (forall (?x - part) (when (scheduled ?x) (not (scheduled ?x))))
-               (forall (?m - machine) (when (busy ?m) (not (busy ?m)))))))
-""",
-        """\
-(define (problem schedule-2-1) (:domain schedule)
-(:objects A0 B0 - part  CYLINDRICAL OBLONG - ashape  RED BLUE - colour)
-(:INIT (SHAPE A0 OBLONG) (PAINTED A0 BLUE) (SURFACE-CONDITION A0 ROUGH))
-(:goal (AND (SHAPE A0 CYLINDRICAL) (NOT (PAINTED A0 BLUE)))))
-""",
-    )
-    lathe = domain.action("do-lathe").effect[3]
-    assert isinstance(lathe, When)
-    assert isinstance(lathe.effects[1].effects[0], When)
-    assert [each.name for each in problem.objects].count("cylindrical") == 1
-    assert problem.goal[1] == Literal("painted", ("a0", "blue"), False)
-
-
-def test_lifts_whose_speed_depends_on_the_floors(read):
-    domain, problem = read(
-        """\
-(define (domain elevators-sequencedstrips)
-  (:requirements :typing :action-costs)
-  (:types elevator - object slow-elevator fast-elevator - elevator
-   \tpassenger - object count - object)
-(:predicates (passenger-at ?person - passenger ?floor - count)
-\t(lift-at ?lift - elevator ?floor - count) (above ?floor1 - count ?floor2 - count))
-(:functions (total-cost) - number
-            (travel-slow ?f1 - count ?f2 - count) - number
-            (travel-fast ?f1 - count ?f2 - count) - number)
-(:action move-up-slow
-  :parameters (?lift - slow-elevator ?f1 - count ?f2 - count )
-  :precondition (and (lift-at ?lift ?f1) (above ?f1 ?f2))
-  :effect (and (lift-at ?lift ?f2) (not (lift-at ?lift ?f1))
-               (increase (total-cost) (travel-slow ?f1 ?f2)))))
-""",
-        """\
-(define (problem elevators-sequencedstrips-p8_3_1) (:domain elevators-sequencedstrips)
-(:objects n0 n1 n2 - count p0 - passenger slow0-0 - slow-elevator)
-(:init (above n0 n1) (lift-at slow0-0 n0) (passenger-at p0 n1)
-(= (travel-slow n0 n1) 6) (= (travel-slow n0 n2) 7.0) (= (travel-fast n0 n2) 8)
-(= (total-cost) 0))
-(:goal (and (lift-at slow0-0 n1))) (:metric minimize (total-cost)))
-""",
-    )
-    assert domain.actions[0].cost == (FunctionTerm("travel-slow", ("?f1", "?f2")),)
-    assert problem.values[Fact("travel-fast", ("n0", "n2"))] == 8.0

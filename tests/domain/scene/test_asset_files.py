@@ -52,8 +52,8 @@ def quads():
     return QUADS.format("".join("v {} {} {}\n".format(*(SIDES / 2 * c)) for c in corners))
 
 
-@pytest.mark.parametrize("name", ["a.obj", "normals.obj", "b.stl", "text.STL", "_.stl", "q.obj"])
-@pytest.mark.parametrize("scale", [1.0, 0.001])
+@pytest.mark.parametrize("name", ["normals.obj", "b.stl", "_.stl", "q.obj"])
+@pytest.mark.parametrize("scale", [0.001])
 def test_a_box_is_the_same_box_from_every_kind_of_file(name, scale, small_text, tmp_path):
     """Without a ``size`` and without normals: the mesh gives what it needs itself."""
     folder = tmp_path / "küche ß"
@@ -64,7 +64,7 @@ def test_a_box_is_the_same_box_from_every_kind_of_file(name, scale, small_text, 
         file.write_text(quads())
         scale = 1.0
     else:
-        text = {"file_type": "stl_ascii"} if name in ("text.STL", "_.stl") else {}
+        text = {"file_type": "stl_ascii"} if name == "_.stl" else {}
         text |= {"include_normals": name.startswith("normals")} if name.endswith("obj") else {}
         mesh.export(file, **text)
     if name == "_.stl":  # without its last line

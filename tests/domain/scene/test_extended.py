@@ -193,23 +193,6 @@ def test_a_fault_is_named_in_the_file_where_it_is_written(name, folder):
     assert any(wanted.match(f) and words.format(folder) in f for f in found), found
 
 
-def test_faults_of_the_base_are_its_own(folder, small_text):
-    """All at once, those of the file that was asked for first."""
-    broken = small_text.replace("{box: [0.05, 0.06, 0.10]}", "{box: [0.05, -0.06, 0.10]}")
-    broken = broken.replace("joint: hinge", "joint: hing")
-    (folder / "base.yaml").write_text(broken)
-    (folder / "child.yaml").write_text(
-        "galley_scene: 1\nextends: base.yaml\nstances:\n  far: {x: [2, 1], y: [0, 1]}\n"
-    )
-    found = faults(folder / "child.yaml")
-    assert found[0].startswith(f"{folder}/child.yaml:4:9: stances.far.x: the lower bound 2")
-    at = place_of(broken, "items.block.shapes[0].box[1]")
-    assert f"{folder}/base.yaml:{at}: items.block.shapes[0].box[1]: must be greater than 0, " in (
-        found[-1] + found[-2]
-    )
-    assert all(f"{folder}/base.yaml:" in f for f in found[1:])
-
-
 @pytest.mark.parametrize(
     ("base", "words"),
     [
@@ -228,20 +211,6 @@ def test_a_base_that_is_no_scene(base, words, folder):
     (folder / "base.yaml").write_text(base)
     found = faults(folder / "child.yaml")
     assert any(f.startswith(f"{folder}/{words}") for f in found), found
-
-
-def test_a_base_may_be_incomplete_but_the_whole_may_not(folder, small_text):
-    data = read(small_text)
-    rest = {key: data.pop(key) for key in ("objects", "stances")}
-    (folder / "base.yaml").write_text(yaml.safe_dump(data))
-    top = {"galley_scene": 1, "extends": "base.yaml"}
-    (folder / "child.yaml").write_text(yaml.safe_dump({**top, **rest}))
-    (folder / "whole.yaml").write_text(small_text)
-    assert same(load_scene(folder / "child.yaml"), load_scene(folder / "whole.yaml"))
-    (folder / "child.yaml").write_text(yaml.safe_dump(top))
-    assert faults(folder / "child.yaml") == [
-        f"{folder}/child.yaml:1:1: needs the key '{key}'" for key in ("objects", "stances")
-    ]
 
 
 def test_faults_found_later_know_the_file_of_the_entry(folder, small_text):

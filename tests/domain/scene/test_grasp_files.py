@@ -69,20 +69,3 @@ def test_a_faulty_file_is_named_with_its_line(content, faults, small_text, tmp_p
         load_scene(file)
     wanted = [f"{tmp_path}/" + fault.format(line, tmp_path) for fault in faults]
     assert [str(error) for error in caught.value.errors] == wanted
-
-
-@pytest.mark.parametrize(
-    ("value", "what"),
-    [
-        (".", "{}: is a folder, expected a file"),
-        ("{name: top}", "expected a list, got a mapping"),
-    ],
-)
-def test_what_is_neither_a_list_nor_a_file(value, what, small_text, tmp_path):
-    file = scene_with(tmp_path, small_text, value)
-    line = file.read_text().split("grasps:")[0].count("\n") + 1
-    with pytest.raises(BadInput) as caught:
-        load_scene(file)
-    (error,) = caught.value.errors
-    assert (error.file, error.line) == (str(file), line)
-    assert error.what == f"items.block.grasps: {what.format(tmp_path)}"
