@@ -1,5 +1,6 @@
 """Refinement goes back where a later action gets stuck: scripted skills, exact orders."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,6 +33,7 @@ class Bench:
 
     settings: Settings
     streams: list = field(default_factory=list)
+    tries: Counter = field(default_factory=Counter)
     scene: None = None
     robot: None = None
 
