@@ -1,7 +1,6 @@
 """The search over plans and motions: by scripted skills where its logic counts, and for real."""
 
 import math
-from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -328,12 +327,3 @@ def test_a_proof_found_after_a_suspicion_was_given_up_still_refuses(ways):
     found = search.solve()
     assert found.kind is FailureKind.UNREACHABLE
     assert found.certificate is not None
-
-
-@pytest.mark.parametrize("turn", [1, 3, 12, 100])
-def test_the_length_of_a_turn_changes_no_plans_own_streams(ways, monkeypatch, turn):
-    monkeypatch.setattr(module, "TURN", turn)
-    ways.fails = {"short": 10**6, "two": 2}
-    assert names(ways.search().solve()) == ("one", "two")
-    for name, attempts in Counter(name for name, _ in ways.calls).items():
-        assert ways.asked(name) == list(range(attempts))
