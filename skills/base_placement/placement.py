@@ -180,9 +180,10 @@ class Placer:
                 bases[alive[k]],
                 np.array([each[alive[k]] for each in arms]),
                 hands[alive[k]],
-                *map(float, worst[k]),
-                score=float(score[k]),
-                travel=None if away is None else float(away[k]),
+                float(worst[k, 0]),
+                float(worst[k, 1]),
+                float(score[k]),
+                None if away is None else float(away[k]),
             )
             for k in np.argsort(-score, kind="stable")
         ]

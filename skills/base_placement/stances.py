@@ -33,7 +33,8 @@ def sample_stances(
     bases[:, 2] = sample_headings(stance, n, rng)
     square = _square_distance(p_WC, bases, p_BS)
     kept = (square >= least) & (square <= most)
-    return bases[kept & (bases[:, 2] >= base.lower[2]) & (bases[:, 2] <= base.upper[2])]
+    kept &= (bases[:, 2] >= base.lower[2]) & (bases[:, 2] <= base.upper[2])
+    return np.asarray(bases[kept])
 
 
 def bases_below(x: Array, y: Array, heading: Array, p_BS: Array) -> Array:
