@@ -162,8 +162,7 @@ class OwnSkill(Skill):
     def _guarded(self, method: str) -> contextlib.AbstractContextManager[None]:
         """Reports the method's first line where no other of the file is to blame."""
         code = getattr(inspect.unwrap(getattr(self.own, method)), "__code__", None)
-        own = code is not None and code.co_filename == self.file
-        line = code.co_firstlineno if own else self.line
+        line = code.co_firstlineno if code and code.co_filename == self.file else self.line
         return user_code(self.file, line, f"{method} of '{self.name}'")
 
 

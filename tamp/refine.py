@@ -163,6 +163,7 @@ class Refinement:
         self._tries[k] += 1
         self._streams[k] += 1
         self.attempts += 1
+        self.context.tries["refinements"] += 1
         found = self.skills[action.name].refine(
             self.context, action, self.plan[k + 1 :], state, rng
         )

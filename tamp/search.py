@@ -44,10 +44,9 @@ ANY_NODES = 200_000  # states expanded for any plan
 FURTHER_NODES = 20_000  # states expanded for further plans
 MOST_REORDERED = 50  # plans kept that only reorder others
 TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
-REFINEMENTS_IN_ALL = 120  # and 8 more for each action of the longest plan; diagnoses count, too
-PAIRS_IN_ALL = 16_000  # of a manipulation and a base pose, since a refinement may try 1 or 150
-SHORTENING = 12  # refinements for shorter plans, once one has motions
-SHORTENING_PAIRS = 400  # for the same: about a second's worth, of which one failure uses up to 150
+EFFORT = 240  # of the search (``PlanningContext.effort``)
+EFFORT_PER_ACTION = 16  # of the longest plan, besides
+SHORTENING = 8  # effort for shorter plans, once one has motions: about a second's worth
 RECONSIDERED = 3  # every so many rounds a skeleton that was set aside gets a turn
 
 
@@ -181,7 +180,6 @@ class Search:
         task_s: seconds spent on plans and on checks without motions.
         total_s: seconds in all.
         skeletons: how many were refined.
-        refinements: of single actions in all.
         solved: whether a plan with motions was found.
     """
 
@@ -200,7 +198,7 @@ class Search:
         self.constraints = LearnedConstraints()
         self.learned: list[LearnedConstraint] = []
         self.latest: tuple[GroundAction, ...] = ()
-        self.skeletons = self.refinements = 0
+        self.skeletons = 0
         self.solved = False
 
         there, open_now = item_places(task, start), open_furniture(task, start)
@@ -217,14 +215,18 @@ class Search:
         self._worst: Failure | None = None
         self._source = self._new_source()
 
-        self._pairs = context.tries["pairs"]  # of earlier searches
-        self._last_pair = self._pairs + round(context.settings.effort * PAIRS_IN_ALL)
+        self._refined_before = context.tries["refinements"]  # by earlier searches
+        self._began = self._limit = context.effort
         self.task_s = self.total_s = time.perf_counter() - clock
 
     @property
-    def _spent(self) -> int:
-        """Refinements so far, those of diagnoses included."""
-        return self.refinements + self._analyzer.tries
+    def refinements(self) -> int:
+        """Of single actions so far."""
+        return self.context.tries["refinements"] - self._refined_before
+
+    def _over(self) -> bool:
+        """Whether as much was tried as a search may."""
+        return self.context.effort >= self._limit
 
     @property
     def record(self) -> SearchRecord:
@@ -258,7 +260,6 @@ class Search:
         self.task_s += time.perf_counter() - clock
         if refused is not None:
             return refused
-        budget = 0
         for number in count(1):
             clock = time.perf_counter()
             over = self._add_skeleton()
@@ -266,23 +267,16 @@ class Search:
             if over is not None:
                 return over
             longest = max((len(each.plan) for each in self._active), default=0)
-            effort = self.context.settings.effort
-            budget = max(budget, round(effort * (REFINEMENTS_IN_ALL + 8 * longest)))
+            effort = self.context.settings.effort * (EFFORT + EFFORT_PER_ACTION * longest)
+            self._limit = max(self._limit, self._began + effort)
             if self._over():
-                pairs = self.context.tries["pairs"] - self._pairs
-                return self._budget(f"{pairs:,} grasps and placements from base poses were tried")
-            if self._spent >= budget:
-                return self._budget(f"{budget} refinements of single actions were tried")
-            found = self._round(budget)
+                return self._budget(f"{self.refinements} refinements of single actions")
+            found = self._round()
             if found is None and number % RECONSIDERED == 0:
-                found = self._reconsider(budget)
+                found = self._reconsider()
             if found is not None:
                 return self._shortened(found)
         raise AssertionError("unreachable")
-
-    def _over(self) -> bool:
-        """Whether as much was tried as a search may."""
-        return self.context.tries["pairs"] >= self._last_pair
 
     def _new_source(self) -> Skeletons:
         """Plans that keep to all constraints but those given up."""
@@ -348,12 +342,12 @@ class Search:
         self._source = self._new_source()
         return self._add_skeleton()
 
-    def _round(self, budget: int) -> RefinedPlan | None:
+    def _round(self) -> RefinedPlan | None:
         """One round: every active skeleton gets some refinements."""
         for each in list(self._active):
             if each not in self._active:
                 continue  # ruled out meanwhile
-            found = self._advance(each, budget)
+            found = self._advance(each)
             if isinstance(found, RefinedPlan):
                 return found
             if found is None:
@@ -364,14 +358,14 @@ class Search:
                 self._learn(list(found.constraints), each.plan)
         return None
 
-    def _reconsider(self, budget: int) -> RefinedPlan | None:
+    def _reconsider(self) -> RefinedPlan | None:
         """A turn with fresh random streams for the skeleton with the least evidence against it."""
         if not self._aside:
             return None
         each = min(self._aside, key=lambda a: (sum(self._evidence[k] for k in a.against), a.turns))
         each.turns += 1
         each.refinement.restart()
-        found = self._advance(each, budget)
+        found = self._advance(each)
         if isinstance(found, RefinedPlan):
             return found
         if isinstance(found, Learned):
@@ -383,10 +377,9 @@ class Search:
     def _shortened(self, found: RefinedPlan) -> RefinedPlan:
         """The plan without a detour that one suspicion caused, if a few refinements will do."""
         self._analyzer.silent = True
-        end = self._spent + SHORTENING
-        self._last_pair = self.context.tries["pairs"] + SHORTENING_PAIRS
+        self._limit = self.context.effort + SHORTENING
         for key, constraint in self.constraints.all.items():
-            if self._spent >= end or self._over():
+            if self._over():
                 break
             if constraint.proven or key in self._given_up:
                 continue
@@ -403,7 +396,7 @@ class Search:
                     continue
                 each = self._skeleton(plan.actions, bound)
             each.refinement.restart()
-            shorter = self._advance(each, end)
+            shorter = self._advance(each)
             if isinstance(shorter, RefinedPlan):
                 self._given_up.add(key)
                 found = shorter
@@ -426,12 +419,9 @@ class Search:
         self._known[plan] = _Active(plan, refinement)
         return self._known[plan]
 
-    def _advance(self, each: _Active, budget: int) -> RefinedPlan | Learned | Failure | None:
+    def _advance(self, each: _Active) -> RefinedPlan | Learned | Failure | None:
         """Some refinements of one skeleton."""
-        before = each.refinement.attempts
-        turn = max(0, min(len(each.plan) + TURN, budget - self._spent))
-        found = each.refinement.advance(turn)
-        self.refinements += each.refinement.attempts - before
+        found = each.refinement.advance(len(each.plan) + TURN)
         if isinstance(found, RefinedMotions):
             self.latest = each.plan
             return RefinedPlan(each.plan, found)

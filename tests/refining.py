@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from galley.domain.failure import Failure, FailureKind
+from galley.domain.failure import Failure
 from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.skills import BoundAction, PlanningContext, Skill
@@ -24,13 +24,6 @@ def refine(
     choice (an item put down out of reach) proves nothing of the task: it counts as ``budget``.
     """
     for action in plan:
-        if action.name not in skills:
-            known = ", ".join(sorted(skills))
-            return Failure(
-                FailureKind.BAD_INPUT,
-                f"no skill carries out the action '{action.name}'; there are {known}",
-                (action.name,),
-            )
         failed = skills[action.name].impossible(context, action, state)
         if failed is not None:
             return failed.within(str(action))

@@ -12,7 +12,7 @@ useless in one respect is useless.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,54 +61,6 @@ class Placement:
         if self.travel is not None:
             parts.append(f"{self.travel:.2f} m away")
         return f"score {self.score:.2f}: {', '.join(parts)}"
-
-
-@dataclass(frozen=True)
-class Options:
-    """What is left of bases that were drawn, best first; as Placements.
-
-    Attributes:
-        drawn: how many there were. standing: how many of them were free with the arm folded.
-        bases: that reach all targets (m, 3). arms: a configuration for each target (m, t, n).
-        hands: which of its poses (m, t). terms: manipulability and margin of the worst (m, 2).
-        score: (m,). travel: (m,), or None.
-    """
-
-    drawn: int
-    standing: int
-    bases: Array
-    arms: Array
-    hands: NDArray[np.int64]
-    terms: Array
-    score: Array
-    travel: Array | None
-
-    def __len__(self) -> int:
-        return len(self.bases)
-
-    def __iter__(self) -> Iterator[Placement]:
-        return map(self.placement, range(len(self)))
-
-    def placement(self, k: int) -> Placement:
-        """Of row k."""
-        away = None if self.travel is None else float(self.travel[k])
-        freedom, margin = map(float, self.terms[k])
-        return Placement(
-            self.bases[k], self.arms[k], self.hands[k], freedom, margin, float(self.score[k]), away
-        )
-
-    def ordered(self, by: Array) -> Options:
-        """The same, sorted by numbers (m,), the least first."""
-        rows = np.argsort(by, kind="stable")
-        return replace(
-            self,
-            bases=self.bases[rows],
-            arms=self.arms[rows],
-            hands=self.hands[rows],
-            terms=self.terms[rows],
-            score=self.score[rows],
-            travel=None if self.travel is None else self.travel[rows],
-        )
 
 
 def value(terms: Array) -> Array:
@@ -198,15 +150,14 @@ class Placer:
         for target in self.targets:
             as_pose(target, "a target")
 
-    def score(self, bases: Array, start: Array | None = None) -> Options:
-        """The bases (m, 3) that stand and reach all targets, best first.
+    def score(self, bases: Array, start: Array | None = None) -> list[Placement]:
+        """Those of the bases (m, 3) that stand and reach all targets, best first.
 
         Collisions of the arm are not looked at.
         """
-        drawn = len(bases)
-        if self.stands is not None and drawn:
+        if self.stands is not None and len(bases):
             bases = bases[self.stands(bases)]
-        standing, m, t = len(bases), len(bases), len(self.targets)
+        m, t = len(bases), len(self.targets)
         alive, arms, hands = np.arange(m), list[Array](), np.zeros((m, t), dtype=np.int64)
         terms = np.zeros((m, t, 2))
         for k, poses in enumerate(self.targets):
@@ -219,16 +170,23 @@ class Placer:
                 each[rows], terms[rows, k], hands[rows, k] = found[better], rated[better], g
             arms.append(each)
             alive = alive[value(terms[alive, k]) > 0.0]
-        bases, terms = bases[alive], terms[alive]
-        worst = terms[np.arange(len(alive)), value(terms).argmin(axis=1)]
+        worst = terms[alive, value(terms[alive]).argmin(axis=1)]
         score, away = value(worst), None
         if start is not None:
-            away = self.travel(bases, start)
+            away = self.travel(bases[alive], start)
             score = score * (1.0 + away) ** -self.weight
-        options = Options(
-            drawn, standing, bases, np.stack(arms, axis=1)[alive], hands[alive], worst, score, away
-        )
-        return options.ordered(-score)
+        return [
+            Placement(
+                bases[alive[k]],
+                np.array([each[alive[k]] for each in arms]),
+                hands[alive[k]],
+                float(worst[k, 0]),
+                float(worst[k, 1]),
+                float(score[k]),
+                None if away is None else float(away[k]),
+            )
+            for k in np.argsort(-score, kind="stable")
+        ]
 
     def best(
         self,
@@ -259,18 +217,19 @@ class Placer:
 
     def draw(
         self, stance: Stance, rng: np.random.Generator, n: int, start: Array | None = None
-    ) -> Options:
+    ) -> list[Placement]:
         """The ``score`` of n random bases of a stance set; the first target's poses share them."""
         hands = np.reshape(self.targets[0], (-1, 4, 4))
         each = -(-n // len(hands))
-        drawn = [self.arm.sample(X, stance, each, rng) for X in hands]
-        return self.score(drawn[0] if len(drawn) == 1 else np.vstack(drawn), start)
+        return self.score(np.vstack([self.arm.sample(X, stance, each, rng) for X in hands]), start)
 
-    def _free(self, options: Options) -> Iterator[Placement]:
+    def _free(self, options: Sequence[Placement]) -> Iterator[Placement]:
         """The free ones, lazily, in order."""
         for begin in range(0, len(options), _CHECKED):
-            rows = np.arange(begin, min(begin + _CHECKED, len(options)))
+            some = list(options[begin : begin + _CHECKED])
             for target in range(len(self.targets) if self.free is not None else 0):
                 assert self.free is not None
-                rows = rows[self.free(options.bases[rows], options.arms[rows, target])]
-            yield from (options.placement(int(k)) for k in rows)
+                bases = np.array([each.base for each in some]).reshape(-1, 3)
+                arms = np.array([each.arms[target] for each in some])
+                some = [some[k] for k in np.flatnonzero(self.free(bases, arms))] if some else []
+            yield from some

@@ -15,47 +15,26 @@ def sample_stances(
 ) -> Array:
     """Random base poses (k, 3) of a stance set from which the hand pose X_WH may be in reach.
 
-    Uniform over the base poses within the base's limits whose shoulder is in the ring about C (see
-    ``ReachBounds``) that the arm can span. k <= n: see ``bases_about``.
+    n are drawn from the stance set within the base's limits, cut to a square about the ring about C
+    (see ``ReachBounds``) that the arm can span. The k whose shoulder is in the ring are uniform
+    over all such base poses.
     """
     reach, base = robot.kinematics.reach, robot.group("base")
-    p_WC = _C(robot, X_WH)
-    ring = reach.too_near**2, reach.to_C**2 - (float(p_WC[2]) - reach.p_BS[2]) ** 2
-    found = bases_about(p_WC, ring, reach.p_BS, _places(stance, robot), stance, n, rng)
-    return np.asarray(found[(found[:, 2] >= base.lower[2]) & (found[:, 2] <= base.upper[2])])
-
-
-def bases_about(
-    p_W: Array,
-    squares: tuple[float, float],
-    p_BS: Array,
-    places: tuple[Array, Array],
-    stance: Stance,
-    n: int,
-    rng: np.random.Generator,
-) -> Array:
-    """Random base poses (k, 3) of a box whose shoulder is in a ring about a point.
-
-    n are drawn from the box, cut to a square about the ring, with headings of the stance set; the k
-    whose shoulder is in the ring are uniform over all such base poses.
-
-    Args:
-        p_W: the ring's centre (>= 2,). squares: of its radii (m^2), the least and the greatest.
-        p_BS: the shoulder in the base (>= 2,).
-        places: corners (2,) of the box in which the base's centre is.
-    """
-    least, most = squares
+    p_WC, p_BS = _C(robot, X_WH), reach.p_BS
+    least, most = reach.too_near**2, reach.to_C**2 - (float(p_WC[2]) - p_BS[2]) ** 2
     if most <= least:
         return np.empty((0, 3))
-    half = np.sqrt(most) + np.hypot(p_BS[0], p_BS[1])
-    low, high = np.maximum(places[0], p_W[:2] - half), np.minimum(places[1], p_W[:2] + half)
+    half, places = np.sqrt(most) + np.hypot(p_BS[0], p_BS[1]), _places(stance, robot)
+    low, high = np.maximum(places[0], p_WC[:2] - half), np.minimum(places[1], p_WC[:2] + half)
     if (low > high).any():
         return np.empty((0, 3))
     bases = np.empty((n, 3))
     bases[:, :2] = low + (high - low) * rng.random((n, 2))
     bases[:, 2] = sample_headings(stance, n, rng)
-    square = _square_distance(p_W, bases, p_BS)
-    return bases[(square >= least) & (square <= most)]
+    square = _square_distance(p_WC, bases, p_BS)
+    kept = (square >= least) & (square <= most)
+    kept &= (bases[:, 2] >= base.lower[2]) & (bases[:, 2] <= base.upper[2])
+    return np.asarray(bases[kept])
 
 
 def bases_below(x: Array, y: Array, heading: Array, p_BS: Array) -> Array:

@@ -92,11 +92,9 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
 
 def _narrow_and_long(item: Item) -> tuple[float, float]:
     """Least and largest width (m) of an upright item, across and along its sides."""
-    inner = Upright.of(item).inner
-    if inner is None:
-        return float(item.size[:2].min()), float(item.size[:2].max())
-    across = [float(np.ptp(inner @ n)) for n in _normals(inner)]
-    return min(across, default=0.0), max(across, default=0.0)
+    rim = Upright.of(item).rim
+    across = np.ptp(rim @ _normals(rim).T, axis=0)
+    return float(across.min()), float(across.max())
 
 
 def _normals(polygon: Array) -> Array:
@@ -294,10 +292,8 @@ def out_of_reach_as_found(
 
 def _standing(item: Item, box: Array) -> Array:
     """Corners (4, 3) of the places of an upright item's centre, its footprint in a box (2, 3)."""
-    short = float(min(item.size[:2])) / 2.0  # from the edges at least, whatever its yaw
-    inner = Upright.of(item).inner
-    if inner is not None:
-        short = float((inner * _normals(inner)).sum(axis=1).min())
+    rim = Upright.of(item).rim
+    short = float((rim * _normals(rim)).sum(axis=1).min())  # from the edges, whatever its yaw
     lower, upper = box[0, :2] + short, box[1, :2] - short
     middle = 0.5 * (lower + upper)
     lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)

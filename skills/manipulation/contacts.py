@@ -57,55 +57,33 @@ _FEW = 16  # leaning grasps checked in one turn
 def pick_manipulations(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
-    """Pick an item that stands or lies: approach, close, lift. Empty where no grasp exists."""
-    taken, openings = pick_with(context, state, index), _openings(context)
-    item = context.scene.items[index]
-    for grasp in _grasps_in_turns(context, state, index, rng):
-        most = widest_opening(item, grasp.X_IT, grasp.width, context.robot.gripper) / 2.0
-        yield taken(grasp, min(most, next(openings)(grasp.width / 2.0)))
-
-
-def pick_with(
-    context: PlanningContext, state: State, index: int
-) -> Callable[[Grasp, float], Manipulation]:
-    """Makes a Manipulation from a grasp and the opening of each finger (m) during the approach.
+    """Pick an item that stands or lies: approach, close, lift. Empty where no grasp exists.
 
     Items that stand too near for a free motion to start beside them may touch during the lift,
     which then ends above them.
     """
-    scene, fingers = context.scene, context.robot.fingers
+    scene, fingers, openings = context.scene, context.robot.fingers, _openings(context)
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
     under, near = supporting_furniture(context, state, index), touching_items(context, state, index)
-    lift = max(LIFT, height_over(context, state, index, near))
-    touched = pairs((item.name,), (*under, *near))
+    lift = np.array([0.0, 0.0, max(LIFT, height_over(context, state, index, near))])
     grip = pairs(fingers, (item.name,))
+    touch = grip | pairs((item.name,), (*under, *near))
     held = (Attachment("item", item.name),)
-
-    def taken(grasp: Grasp, opening: float) -> Manipulation:
+    for grasp in _grasps_in_turns(context, state, index, rng):
         X_WH = X_WI @ hand_in_item(grasp, context.robot.p_HT)
         inside = Placement(HAND, item_in_hand(grasp, context.robot.p_HT))
-        up = shifted(X_WH, np.array([0.0, 0.0, lift]))
-        return Manipulation(
+        lifted, up = state.with_item(index, inside), straight(X_WH, shifted(X_WH, lift))
+        most = widest_opening(item, grasp.X_IT, grasp.width, context.robot.gripper) / 2.0
+        yield Manipulation(
             f"pick {item.name} ({grasp.name})",
             (
                 _approach(X_WH, state, grip),
-                Stroke(
-                    "close fingers", grasp.width / 2.0, grip | touched, (), _grip(context, X_WH)
-                ),
-                Line(
-                    "lift",
-                    straight(X_WH, up),
-                    state.with_item(index, inside),
-                    grip | touched,
-                    held,
-                    CARRY_SPEED,
-                ),
+                Stroke("close fingers", grasp.width / 2.0, touch, (), _grip(context, X_WH)),
+                Line("lift", up, lifted, touch, held, CARRY_SPEED),
             ),
-            opening,
+            min(most, next(openings)(grasp.width / 2.0)),
         )
-
-    return taken
 
 
 def _grasps_in_turns(
@@ -334,25 +312,21 @@ def _openings(context: PlanningContext) -> Iterator[Callable[[float], float]]:
 
 def supporting_furniture(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
     """Names of the furniture within 3 mm of an item: what it stands on."""
-    scene = context.scene
-    context.world.set_state(state)
-    name = scene.items[index].name
-    furniture = {body.name for body in scene.bodies}
-    found = set()
-    for (a, b), distance in context.world.near_pairs(_TOUCHING, (index,)).items():
-        other = b if a == name else a
-        if name in (a, b) and other in furniture and distance < _TOUCHING:
-            found.add(other)
-    return tuple(sorted(found))
+    bodies = {body.name for body in context.scene.bodies}
+    return tuple(sorted(_near(context, state, index, _TOUCHING) & bodies))
 
 
 def touching_items(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
     """Names of the items that an item touches, or nearly."""
-    scene = context.scene
+    return tuple(sorted(_near(context, state, index, _BESIDE) & set(context.scene.item_index)))
+
+
+def _near(context: PlanningContext, state: State, index: int, within: float) -> set[str]:
+    """Names of what is nearer to an item than ``within`` metres."""
+    name = context.scene.items[index].name
     context.world.set_state(state)
-    near = context.world.near_pairs(_BESIDE, (index,))
-    name, items = scene.items[index].name, set(scene.item_index)
-    return tuple(sorted({n for p in near if name in p and set(p) <= items for n in p} - {name}))
+    near = context.world.near_pairs(within, (index,)).items()
+    return {n for p, distance in near if name in p and distance < within for n in p} - {name}
 
 
 def height_over(context: PlanningContext, state: State, index: int, near: Sequence[str]) -> float:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # pydrake loads late
 
 HELD_SPEED = 0.6  # of the usual speed while an item is held
 AWAY = -50.0  # m, height of removed items, far below the floor
+_PAIRS = 100  # of a manipulation and a base pose that count as one refinement
 _RECOVERY = 40_000  # key of the random streams of replanning
 
 
@@ -88,8 +89,15 @@ class PlanningContext:
 
     @cached_property
     def tries(self) -> Counter[str]:
-        """How many manipulations were tried from a base pose, under ``"pairs"``."""
+        """How many actions were refined (``refinements``, ``diagnoses``), and how many
+        manipulations were tried from a base pose (``pairs``)."""
         return Counter()
+
+    @property
+    def effort(self) -> float:
+        """What was tried so far, in refinements; one may try a single pair or 150."""
+        tries = self.tries
+        return tries["refinements"] + tries["diagnoses"] + tries["pairs"] / _PAIRS
 
     @cached_property
     def grasp_room(self) -> dict[object, Array]:

@@ -74,32 +74,19 @@ def solve_manipulation(
     """Arm configurations for all lines from a base pose (3,), or None."""
     tally.tried += 1
     context.tries["pairs"] += 1
-    solution = _solved(context, manipulation, base, rng, tally)
-    context.listener.tried(base, manipulation.contact, solution is not None)
-    return solution
-
-
-def _solved(
-    context: PlanningContext,
-    manipulation: Manipulation,
-    base: Array,
-    rng: np.random.Generator,
-    tally: Tally,
-) -> ManipulationSolution | None:
-    kinematics = context.robot.kinematics
+    kinematics, segments = context.robot.kinematics, None
     redundant = kinematics.redundant_values(_REDUNDANT, rng)
     options = kinematics.configurations(manipulation.contact, base, redundant)
-    if not len(options):
+    if len(options):
+        # The contact is checked first, for it is the likeliest to collide.
+        parts = manipulation_parts(manipulation)
+        options = free_at_contact(context, parts[0], base, rng.permutation(options), tally)
+        each = (follow_lines(context, parts, base, q, tally) for q in options[:_SOLUTIONS])
+        segments = next((found for found in each if found is not None), None)
+    else:
         tally.out_of_reach(beyond_arm(manipulation.contact, base[None], context.robot))
-        return None
-    # The contact is checked first, for it is the likeliest to collide.
-    parts = manipulation_parts(manipulation)
-    options = free_at_contact(context, parts[0], base, rng.permutation(options), tally)
-    for q in options[:_SOLUTIONS]:
-        segments = follow_lines(context, parts, base, q, tally)
-        if segments is not None:
-            return ManipulationSolution(manipulation, base, segments)
-    return None
+    context.listener.tried(base, manipulation.contact, segments is not None)
+    return None if segments is None else ManipulationSolution(manipulation, base, segments)
 
 
 def solve_from_stances(

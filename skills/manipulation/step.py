@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -53,14 +54,6 @@ class MotionBuilder:
 
     def move_base(self, goal: Array, step: str, reason: str = "") -> Failure | None:
         """Fold the arm if necessary, then drive to ``goal`` (3,), for a ``reason`` or none."""
-        done = len(self.motions)
-        failed = self._move_base(goal, step)
-        if failed is None and len(self.motions) > done:
-            drive = self.motions[-1]
-            self.motions[-1] = replace(drive, record=replace(drive.record, reason=reason))
-        return failed
-
-    def _move_base(self, goal: Array, step: str) -> Failure | None:
         q = self.state.q[self.context.robot.slice("base")]
         goal = nearest_turn(goal, q, self.context.robot.group("base"))
         if np.abs(q - goal).max() < 1e-9:
@@ -68,34 +61,34 @@ class MotionBuilder:
         arm = self.state.q[self.context.robot.slice("arm")]
         goals = folded_configurations(self.context, self.state)
         if len(goals) == 0:
-            return self._drive_and_fold(goal, f"{step}drive and fold the arm")
+            return self._drive_and_fold(goal, f"{step}drive and fold the arm", reason)
         if np.abs(goals - arm).max(axis=1).min() > 1e-6:
             failed = self.fold(f"{step}fold the arm")
             if failed is not None:
                 return failed
-        return self._free("base", goal[None], f"{step}drive")
+        return self._free("base", goal[None], f"{step}drive", reason)
 
-    def _drive_and_fold(self, goal: Array, phase: str) -> Failure | None:
+    def _drive_and_fold(self, goal: Array, phase: str, reason: str) -> Failure | None:
         """Both at once, if the arm can't be folded at the current stance."""
         q = self.context.robot.with_groups(self.state.q, base=goal)[0]
         arms = folded_configurations(self.context, self.state.with_robot(q))
         if len(arms) == 0:
             return _no_room(phase)
         goals = np.hstack([np.repeat(goal[None], len(arms), axis=0), arms])
-        return self._free(BOTH, goals, phase)
+        return self._free(BOTH, goals, phase, reason)
 
     def fold(self, phase: str) -> Failure | None:
         """Move the arm into a folded configuration."""
         goals = folded_configurations(self.context, self.state)
         return self._free("arm", goals, phase) if len(goals) else _no_room(phase)
 
-    def _free(self, group: str, goals: Array, phase: str) -> Failure | None:
+    def _free(self, group: str, goals: Array, phase: str, reason: str = "") -> Failure | None:
         motion = free_motion(
             self.context, self.state, group, goals, phase, self.action_index, self.rng
         )
         if isinstance(motion, Failure):
             return motion
-        self.add(motion)
+        self.add(replace(motion, record=replace(motion.record, reason=reason)))
         return None
 
     def run(self, reached: ManipulationSolution, step: str = "") -> Failure | None:
@@ -352,18 +345,20 @@ def can_be_placed_later(
         if region is None or skills[action.name].role.opens is not None:
             return None
         later = placed_later(context, upcoming[k + 1 :], skills, region.name, item.name)
-        return _can_be_put(context, place, region, later)
+        return partial(_can_be_put, context, place, region, later)
     return None
 
 
 def _can_be_put(
-    context: PlanningContext, place: Binding, region: Region, later: tuple[LaterItem, ...]
-) -> Accepts:
-    def accepts(state: State, rng: np.random.Generator) -> bool:
-        ways = place_manipulations(context, state, region, rng, later, place.spot)
-        return any_reachable(context, ways, place, state, rng)
-
-    return accepts
+    context: PlanningContext,
+    place: Binding,
+    region: Region,
+    later: tuple[LaterItem, ...],
+    state: State,
+    rng: np.random.Generator,
+) -> bool:
+    ways = place_manipulations(context, state, region, rng, later, place.spot)
+    return any_reachable(context, ways, place, state, rng)
 
 
 def _put(action: BoundAction, skills: Mapping[str, Skill]) -> tuple[Binding | None, Binding | None]:

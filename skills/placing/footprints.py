@@ -43,14 +43,16 @@ class Upright:
         size: its bounding box (3,).
         outline: convex (n, 2), counter-clockwise, contains its footprint.
         layers: parts that it surely fills, for proofs.
-        inner: of a composite, the convex polygon (n, 2) around its layers, within ``outline``; None
-            where the bounding box says all.
+        rim: convex (n, 2), counter-clockwise: its bounding rectangle; of a composite, the polygon
+            around its layers, within ``outline``.
+        composite: whether it is an item of several shapes.
     """
 
     size: Array
     outline: Array
     layers: tuple[Layer, ...]
-    inner: Array | None = None
+    rim: Array
+    composite: bool = False
 
     @classmethod
     def of(cls, item: Item) -> Upright:
@@ -58,9 +60,11 @@ class Upright:
         X = np.eye(4)
         X[2, 3] = item.size[2] / 2.0
         layers = _layers(item, X)
-        points = [layer.polygon for layer in layers] or [circle(1e-6, False)]
-        inner = convex_hull(np.concatenate(points)) if item.composite else None
-        return cls(item.size, _outline(item, X), layers, inner)
+        rim = item.size[:2] / 2.0 * [[1, 1], [-1, 1], [-1, -1], [1, -1]]
+        if item.composite:
+            points = [layer.polygon for layer in layers] or [circle(1e-6, False)]
+            rim = convex_hull(np.concatenate(points))
+        return cls(item.size, _outline(item, X), layers, rim, item.composite)
 
 
 @dataclass(frozen=True)

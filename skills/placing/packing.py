@@ -206,10 +206,7 @@ class _Thing:
     @classmethod
     def at(cls, upright: Upright, height: float) -> _Thing:
         """The upright item at a height above its floor, metres."""
-        x, y = upright.size[:2] / 2.0
-        rectangle = np.array([[x, y], [-x, y], [-x, -y], [x, -y]])
-        rim = rectangle if upright.inner is None else upright.inner
-        return cls(upright.size, rim, _core(upright.layers, height))
+        return cls(upright.size, upright.rim, _core(upright.layers, height))
 
     @property
     def area(self) -> float:

@@ -237,7 +237,7 @@ class _PoseSampler:
 
     def _centres(self, yaw: Array, k: NDArray[np.int64]) -> tuple[Array, Array]:
         """Lowest and highest x, y (m, 2) of the centre at each yaw in box k."""
-        if self.thing.inner is not None:
+        if self.thing.composite:
             turned = placed(self.thing.outline, np.column_stack([0.0 * yaw, 0.0 * yaw, yaw]))
             lower, upper = self.region.boxes[k, :, :2].swapaxes(0, 1)
             return lower - turned.min(axis=1), upper - turned.max(axis=1)

@@ -48,13 +48,11 @@ class FailureAnalyzer:
     Attributes:
         context: scene, robot, settings. task: with the names of the facts.
         silent: report proven constraints only.
-        tries: refinements in counterfactual worlds so far.
     """
 
     context: PlanningContext
     task: ConstrainedTask
     silent: bool = False
-    tries: int = 0
     _objects: dict[int, str] = field(default_factory=dict)
     _furniture: dict[int, Binding] = field(default_factory=dict)  # by its joint
 
@@ -99,7 +97,7 @@ class FailureAnalyzer:
         """A random stream for each try, which is counted."""
 
         def stream(i: int) -> np.random.Generator:
-            self.tries += 1
+            self.context.tries["diagnoses"] += 1
             return self.context.rng(name, _DIAGNOSIS, asked, i)
 
         return stream

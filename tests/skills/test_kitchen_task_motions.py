@@ -7,7 +7,6 @@ import pytest
 
 from galley.collision.backends.bullet import pybullet
 from galley.collision.backends.pybullet_world import PyBulletWorld
-from galley.domain.frames import inverse
 from galley.execution.physics.world import PhysicsWorld
 from galley.motion.effects import after, effects
 from galley.motion.thresholds import THRESHOLDS
@@ -124,27 +123,6 @@ def test_stow_goes_through_the_seeds_steps_in_order(default_run):
         "put in",
         "close drawer",
     ]
-
-
-def test_the_drawer_opens_by_the_hand_and_is_shut_at_the_end(kitchen, robot, steps, default_run):
-    k = kitchen.joint_index["indigo_drawer_top_joint"]
-    moved = [(m, s) for m, s in steps if any(a.kind == "joint" for a in m.attachments)]
-    assert len(moved) == 2
-    (pull, before), (_, between) = moved
-    opened = after(kitchen, robot, pull, before).scene_q[k] - before.scene_q[k]
-    assert opened == pytest.approx(0.30, abs=1e-3)
-    for motion, state in moved:
-        X0 = hand_pose(state.q, kitchen.robot.base)
-        end = after(kitchen, robot, motion, state)
-        X1 = hand_pose(end.q, kitchen.robot.base)
-        travelled = X1[:3, 3] - X0[:3, 3]
-        np.testing.assert_allclose(travelled, [end.scene_q[k] - state.scene_q[k], 0, 0], atol=1e-5)
-        handle = kitchen.body_pose("indigo_drawer_handle_top", state.scene_q)
-        grasped = inverse(handle) @ X0 @ np.array([0.0, 0.0, 0.1034, 1.0])
-        assert abs(grasped[0] - 0.300) < 1e-5
-        assert abs(grasped[2] - 0.8215) < 1e-5
-    assert abs(default_run.end.scene_q[k]) < 1e-3
-    assert between.scene_q[k] == pytest.approx(0.30, abs=1e-3)
 
 
 def test_items_touch_down_no_faster_than_the_impact_may_be(kitchen, robot, steps):

@@ -1,12 +1,12 @@
 """Refinement goes back where a later action gets stuck: scripted skills, exact orders."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.listener import Listener
 from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Binding
 from galley.skills import BoundAction, Settings
@@ -32,6 +32,7 @@ class Bench:
 
     settings: Settings
     streams: list = field(default_factory=list)
+    tries: Counter = field(default_factory=Counter)
     scene: None = None
     robot: None = None
 
@@ -149,25 +150,6 @@ def test_a_long_plan_is_no_long_search():
     assert found.attempts == len(plan)
 
 
-def test_progress_is_told():
-    context, plan, skills, _ = scripted(a=[], b=[True])
-    heard = []
-
-    class Ears(Listener):
-        def action(self, index, total, text, event):
-            heard.append((text.split()[0], event))
-
-    refine(context, plan, "", skills, Ears())
-    assert heard == [
-        ("a", "start"),
-        ("a", "done"),
-        ("b", "start"),
-        ("b", "no luck"),
-        ("b", "start"),
-        ("b", "done"),
-    ]
-
-
 # -- paused and resumed, with an analyzer ----------------------------------------------------------
 
 
@@ -206,26 +188,6 @@ def test_turns_of_any_size_come_to_what_one_run_comes_to(turn, scripts):
         assert found is not None or len(ours) - before == turn, "a turn is used in full"
     assert ours == calls
     assert context.streams == streams
-    assert found == whole
-
-
-def test_plans_refined_in_turns_do_not_touch_each_others_streams():
-    def alone(name):
-        context, plan, skills, _ = scripted(a=[], **{name: [True, True, True]})
-        return context, Refinement(context, plan, skills, START)
-
-    context, single = alone("b")
-    whole = single.advance(99)
-    shared, first = alone("b")
-    _, second = alone("c")
-    second.context = shared
-    mine, found = [], None
-    while found is None:
-        second.advance(2)
-        before = len(shared.streams)
-        found = first.advance(1)
-        mine += shared.streams[before:]
-    assert mine == context.streams
     assert found == whole
 
 

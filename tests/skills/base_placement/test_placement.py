@@ -86,7 +86,7 @@ def test_more_is_drawn_until_a_base_is_found():
     assert sum(map(bool, once)) < 8
     assert all(often)
     draw = placer.draw(ROOM, np.random.default_rng(1), 200)
-    assert 200 >= draw.drawn > draw.standing >= len(draw) > 0
+    assert 200 > len(draw) > 0
     assert all(in_a_corner(each.base[None])[0] for each in draw)
 
 

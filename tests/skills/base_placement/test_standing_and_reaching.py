@@ -120,15 +120,6 @@ def test_configurations_put_the_hand_at_the_given_pose():
     assert found > 100
 
 
-@pytest.mark.parametrize("n", [1, 5, 12])
-def test_values_of_joint_7_are_spread_over_its_range(n):
-    values = KINEMATICS.redundant_values(n, np.random.default_rng(0))
-    assert len(values) == n
-    assert (np.abs(values) <= 2.8973).all()
-    if n > 1:
-        np.testing.assert_allclose(np.diff(values), 2 * (2.8973 - 0.01) / n)
-
-
 def line(p, direction, length, n=None, R=DOWN):
     n = n or int(np.ceil(length / 0.01)) + 1
     poses = np.repeat(transform(R, p)[None], n, axis=0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from galley.domain.failure import FailureKind
 from galley.domain.frames import frozen, rotation_z, transform
-from galley.domain.scene.model import Grasp, Item, Shape
+from galley.domain.scene.model import Item, Shape
 from galley.domain.state import Placement, initial_state
 from galley.robots.panda.description import PANDA_GRIPPER
 from galley.skills.infeasibility.covering import handle_holds, item_grasps, prove_no_grasp
@@ -220,26 +220,6 @@ def test_a_handle_with_something_before_it(opened):
             context, state, families, [context.scene.stance("cabinet")], "open"
         )
         assert (failure is not None) == blocked
-
-
-def test_a_list_of_the_items_own_is_a_family_by_itself(opened):
-    for bodies, blocked in ((walls(pen=WALLS), True), ("", False)):
-        context = opened(bodies)
-        index = context.scene.item_index["block"]
-        own = Grasp(
-            "own",
-            grasps_at(context.scene, initial_state(context.scene), index, PANDA_GRIPPER)[0].X_IT,
-            0.05,
-        )
-        items = list(context.scene.items)
-        items[index] = replace(items[index], grasps=(own,))
-        listed = replace(context, scene=replace(context.scene, items=tuple(items)))
-        failure = proof(listed)
-        assert (failure is not None) == blocked
-        state = initial_state(listed.scene)
-        (family,) = item_grasps(listed, state, index)
-        X_WT = family.X_WO @ family.fan.poses(np.zeros((1, 4)))[0]
-        np.testing.assert_allclose(X_WT, state.items[index].X_PI @ own.X_IT, atol=1e-12)
 
 
 @pytest.mark.parametrize("axes", quick_first(2, [(0, 1, 2), (2, 0, 1), (1, 2, 0)]))

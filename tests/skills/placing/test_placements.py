@@ -107,6 +107,16 @@ def test_the_gap_of_two_polygons_is_that_of_dense_points_where_an_edge_faces():
             assert gap <= nearest + 1e-9
 
 
+def test_poses_come_from_all_parts_of_the_region_square_and_turned():
+    region, item = region_of((0.3, 0.3), (0.2, 0.4)), box_item((0.09, 0.05, 0.1))
+    rng = np.random.default_rng(0)
+    X = np.array(list(islice(placements(item, region, (), (), None, rng), 400)))
+    assert (X[:, 0, 3] < 0.3).any()
+    assert (X[:, 0, 3] > 0.35).any()
+    square = np.isclose(np.abs(X[:, 0, 0]), 1) | np.isclose(np.abs(X[:, 0, 0]), 0, atol=1e-9)
+    assert 0.3 < square.mean() < 0.7
+
+
 def test_there_is_room_for_fingers_beside_others_where_there_is_room():
     region, item = region_of((0.6, 0.4)), box_item((0.06, 0.06, 0.1))
     other = np.array([[0.25, 0.15], [0.35, 0.15], [0.35, 0.25], [0.25, 0.25]])

@@ -228,14 +228,6 @@ def test_a_drawer_that_meets_what_the_plan_put_there_sends_it_back(kitchen, diag
     assert kitchen.analyzer()(kitchen.stuck(*plan, moved=[GREEN]), crate()) == 1
 
 
-def test_a_proof_in_a_changed_state_is_no_proof_for_the_task(kitchen, diagnosis):
-    """The black tea has been moved: the wall that proves it may be the black tea's new place."""
-    plan = ("pick black countertop h1", "place black countertop h1", PICK[1])
-    for failure in (FAR, crate()):
-        told = kitchen.analyzer()(kitchen.stuck(*plan, moved=[BLACK]), failure)
-        assert told is None or isinstance(told, int) or not any(each.proven for each in told)
-
-
 def test_a_suspicion_after_the_item_was_moved_says_nothing_of_it_as_found(kitchen, diagnosis):
     diagnosis["items"] = None
     plan = (
