@@ -20,15 +20,11 @@ from pathlib import Path
 from types import ModuleType
 
 PUSH, FINGER = "galley/Push-v0", "galley/Finger-v0"
-_PUSHING = "galley.planar.pushing.environments"
 _PEER = ModuleType("gym_pusht", "Stands for gym-pusht: see ``galley.gym.as_gym_pusht``.")
 
 
-def as_gym_pusht(physics: str = "galley") -> None:
+def as_gym_pusht() -> None:
     """Let ``import gym_pusht`` and ``gymnasium.make("gym_pusht/PushT-v0")`` mean our environment.
-
-    Args:
-        physics: ``galley`` or ``upstream`` (docs/pushing.md).
 
     Raises:
         RuntimeError: gym-pusht is installed.
@@ -40,16 +36,16 @@ def as_gym_pusht(physics: str = "galley") -> None:
         sys.modules[name] = _PEER
     if sys.modules.get(name) is not _PEER:
         raise RuntimeError(f"gym-pusht is installed: it keeps its own {ident}")
-    gymnasium.registry.pop(ident, None)  # of other physics
-    made = {"physics": physics, "render_mode": "rgb_array"}
-    env = f"{_PUSHING}.gym_pusht:GymPushTEnv"
-    gymnasium.register(ident, env, max_episode_steps=300, kwargs=made)
+    if ident not in gymnasium.registry:
+        env, made = "galley.planar.pushing.gym_pusht:GymPushTEnv", {"render_mode": "rgb_array"}
+        gymnasium.register(ident, env, max_episode_steps=300, kwargs=made)
 
 
 def _register() -> None:
     import gymnasium
 
-    one, many = f"{_PUSHING}.variants:make_env", f"{_PUSHING}.variants:make_vector_env"
+    one = "galley.planar.pushing.gym_pusht:make_env"
+    many = "galley.planar.pushing.environment:PushVectorEnv"
     finger = "galley.planar.finger.environment:FingerEnv"
     gymnasium.register(PUSH, one, max_episode_steps=300, vector_entry_point=many)
     gymnasium.register(FINGER, finger, max_episode_steps=600)  # 30 s

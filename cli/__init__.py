@@ -59,7 +59,7 @@ _COMMANDS = {
     "scenarios": "run the scenario suite or your own; print expected and actual outcomes",
     "disturb": "measure success rates under physics with noise and faults",
     "touch": "push an object with a finger in one dimension: events, felt force, figure and film",
-    "contact": "lift, tilt, push and throw bodies in the plane, with gradients through contact",
+    "contact": "lift, tilt and push bodies in the plane, with gradients through contact",
     "reach": "sample, draw and learn where a robot can stand to reach a target",
     "push": "push a body over a table to a goal: by mouse, or watch and film a demonstrator",
     "demos": "collect runs as demonstrations that learners read; show and export them",

@@ -23,7 +23,13 @@ OUTSIDE = {"tests", "bench", "docs", "videos", "examples", "build", "dist", "run
 
 # Who imports what of Galley: all that is needed, and no more. Each file and folder at the top has
 # one row; so have these folders below.
-ROOMS = ("cli.common", "learning.checkpoints", "planar.commands", "learning.commands")
+ROOMS = (
+    "cli.common",
+    "learning.checkpoints",
+    "learning.shards",
+    "planar.commands",
+    "learning.commands",
+)
 IMPORTS = {
     # What the kitchen is built of, from below.
     "compiled": "",
@@ -55,11 +61,13 @@ IMPORTS = {
     # Beside the kitchen.
     "gym": "",  # names environments, as text
     "learning.checkpoints": "domain",
-    "planar": "domain skills viz sweeps gym compiled learning.checkpoints",
-    "planar.commands": "domain robots collision skills results planar cli.common",
-    "learning": "domain robots tamp execution viz sweeps stages engine planar learning.checkpoints",
-    "learning.commands": "domain robots execution viz compiled results engine cli.common planar"
-    " learning",
+    "learning.shards": "domain",
+    "planar": "domain skills viz sweeps gym compiled learning.checkpoints learning.shards",
+    "planar.commands": "domain robots collision skills results planar cli.common learning.shards",
+    "learning": "domain robots tamp execution viz sweeps stages engine planar learning.checkpoints"
+    " learning.shards",
+    "learning.commands": "domain execution compiled results engine cli.common planar"
+    " learning learning.shards",
     # Above it.
     "studies": "domain robots collision motion optimization skills tamp execution viz sweeps"
     " compiled stages results engine cli.common",
@@ -82,7 +90,6 @@ CONFINED = {
     "fast_simplification": {"viz"},
     "shapely": {"planar", "skills"},
     "unified_planning": {"planning"},
-    "pymunk": {"planar"},
     "pyarrow": {"learning", "planar"},
     **{each: {"learning"} for each in ("zarr", "numcodecs")},
     **{each: {"learning", "planar"} for each in ("jax", "equinox", "optax")},
@@ -99,7 +106,6 @@ HEAVY = (
     "imageio",
     "numba",
     "pyarrow",
-    "pymunk",
     "zarr",
     "jax",
     "trimesh",

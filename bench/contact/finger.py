@@ -7,14 +7,12 @@ from collections.abc import Callable
 from math import acosh, exp, inf, sqrt
 
 import gymnasium
-import numpy as np
 
 from galley.bench.report import table
 from galley.planar.finger import (
     Drag,
     Finger,
     Policy,
-    Profile,
     Simulation,
     Solver,
     Start,
@@ -23,7 +21,6 @@ from galley.planar.finger import (
 )
 from galley.planar.finger.environment import ID
 from galley.planar.finger.examples import EXAMPLES
-from galley.planar.finger.identification import NAMES, Readings, identify
 
 TIGHT = Solver(rtol=1e-12, atol=1e-14)
 FREE = {"finger_drag": Drag(), "object_drag": Drag()}
@@ -147,27 +144,7 @@ def environment() -> None:
     table(["environment, push", "steps per second"], rows)
 
 
-def told() -> None:
-    """Parameters found again from noisy readings: value, standard error, true deviation."""
-    finger = Finger(1.0, 1.3, 0.2, 1.1, 0.7, 0.3)
-    force = Profile.of([(0, 0.6), (1, 0.6), (1, 0.1), (2, 0.1), (3, 1.5), (3.6, 1.8), (4, 0)])
-    trace, rows = simulate(finger, force, 4.0), []
-    for noise in (0.01, 0.05):
-        began = time.perf_counter()
-        found = identify(Readings.of(trace, noise, np.random.default_rng(0), 0.04))
-        spent = time.perf_counter() - began
-        for name in NAMES:
-            true = getattr(finger, name)
-            value, error = found.values[name], found.errors[name]
-            off = f"{100 * abs(value / true - 1):.1f} %"
-            rows.append(
-                [f"{100 * noise:.0f} %", name, f"{value:.4f}", f"{error:.4f}", off, f"{spent:.0f}"]
-            )
-    table(["noise", "parameter", "found", "standard error", "off by", "s in all"], rows)
-
-
 if __name__ == "__main__":
     accuracy()
     speed()
     environment()
-    told()

@@ -26,13 +26,9 @@ THEIRS = ("state", "environment_state_agent_pos", "pixels", "pixels_agent_pos")
 EVERY = [
     (FINGER, {}),
     *((PUSH, {"action": a, "observation": o}) for a in ("pusher", "joints") for o in OURS),
-    *(
-        (PUSH, {"compat": "gym-pusht", "physics": physics, "observation": o})
-        for physics in ("galley", "upstream")
-        for o in THEIRS
-    ),
+    *((PUSH, {"compat": "gym-pusht", "observation": o}) for o in THEIRS),
 ]
-NEEDED = ("gymnasium", "scipy", "numba", "pyyaml", "pymunk", "pygame-ce", "stable-baselines3")
+NEEDED = ("gymnasium", "scipy", "numba", "pyyaml", "shapely", "pygame-ce", "stable-baselines3")
 CHECK = """
 import json, sys, traceback, warnings
 import gymnasium, stable_baselines3, torch

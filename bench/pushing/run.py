@@ -20,7 +20,7 @@ import shapely
 import galley.planar.pushing.environment
 from galley.bench.pushing import scipy_ik
 from galley.bench.pushing.demonstrators import score
-from galley.bench.pushing.peer import PEER, STEPS, ask, differences, picture_differences, recorded
+from galley.bench.pushing.peer import PEER, ask
 from galley.bench.report import Target, conclude, table
 from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig
@@ -30,7 +30,6 @@ from galley.planar.pushing.simulation import Simulation
 ID = galley.planar.pushing.environment.ID
 ROUNDS = 5
 CASES = 1000  # of inverse kinematics
-SEEDS = (0, 1, 2)  # of episodes that are compared with gym-pusht's
 BATCH = 1024
 EPISODES = 100  # of the planned demonstrator, for each shape
 
@@ -67,7 +66,6 @@ def speed(figures: dict[str, Any]) -> list[Target]:
         f"{ID}, joints": (gymnasium.make(ID, action="joints"), 2000),
         f"{ID}, compat, state": (gymnasium.make(ID, **peer), 3000),
         f"{ID}, compat, pixels": (gymnasium.make(ID, observation="pixels", **peer), 2000),
-        f"{ID}, upstream, state": (gymnasium.make(ID, physics="upstream", **peer), 1500),
     }
     found: dict[str, list[float]] = {f"{PEER}, {kind}": [] for kind in ("state", "pixels")}
     found |= {name: [] for name in ours} | {f"vector of {BATCH}, state": []}
@@ -104,36 +102,6 @@ def speed(figures: dict[str, Any]) -> list[Target]:
             ratio(f"vector of {BATCH}, state"),
         ),
     ]  # fmt: skip
-
-
-def equality(figures: dict[str, Any]) -> list[Target]:
-    """Upstream's states against gym-pusht's; and how far its pictures are from ours."""
-    import pymunk
-
-    found = recorded(*SEEDS)
-    rows, worst = [], 0.0
-    for seed in SEEDS:
-        off = differences(found, seed)
-        states, rest = float(off[:, [*range(7), *range(11, 29)]].max()), float(off[:, 7:11].max())
-        worst = max(worst, states)
-        contacts = int(found[f"rows_{seed}"][:, 7].sum())
-        rows.append([f"{seed}", f"{contacts}", f"{states:.1e}", f"{rest:.1e}"])
-    table(
-        [f"physics=upstream, {STEPS} actions, start", "steps in contact",
-         "largest difference of states, px", "of coverage, reward, contacts"],
-        rows,
-    )  # fmt: skip
-    mean, far = picture_differences(found)
-    table(
-        ["pictures of equal states", ""],
-        [
-            ["pymunk here, there", f"{pymunk.version}, {found['pymunk']}"],
-            ["mean difference of a channel, of 255", f"{mean:.2f}"],
-            ["pixels with a channel off by more than 60", f"{100 * far:.2f} %"],
-        ],
-    )
-    figures["upstream"] = {"states": worst, "pictures": {"mean": mean, "far": far}}
-    return [Target.at_most(f"upstream states over {STEPS} actions", 0.0, worst, " px")]
 
 
 def coverage(figures: dict[str, Any]) -> list[Target]:
@@ -207,7 +175,7 @@ def main() -> None:
     parser.add_argument("json", nargs="?", type=Path, help="a file for all figures")
     parser.add_argument("--without-demonstrators", action="store_true", help="they take minutes")
     args = parser.parse_args()
-    sections = [speed, equality, coverage, kinematics]
+    sections = [speed, coverage, kinematics]
     if not args.without_demonstrators:
         sections.append(planned)
     figures: dict[str, Any] = {}

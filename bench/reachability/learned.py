@@ -1,33 +1,22 @@
-"""Section l: the learned p(Q | H) beside the true density, and beside a model of the whole of Q."""
+"""Section l: the learned p(Q | H) beside the true density."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, replace
 from time import perf_counter
 
-import numpy as np
-
 from galley.bench.report import Section, Target, note, shown, table
-from galley.planar.reach import DonutSampler, PlanarArm, Samples
+from galley.planar.reach import DonutSampler, PlanarArm
 from galley.planar.reach.dataset import DatasetSettings
-from galley.planar.reach.learned import (
-    Settings,
-    Shape,
-    Task,
-    evaluate,
-    misses,
-    train,
-    train_whole,
-)
+from galley.planar.reach.learned import Settings, Shape, Task, evaluate, train
 from galley.planar.reach.learned.evaluation import Evaluation
 
 _BOUNDS = ((-2.0, 2.0), (-2.0, 2.0))
 _LIMITS = ((-2.0, 0.9), (-3.0, 3.0))  # P(elbow +) is 0.60
-_NEAR = 0.01  # m
 
 
 def learned(quick: bool) -> Section:
-    """l. Trained three times; without IK once."""
+    """l. Trained three times."""
     bases = 50_000 if quick else 1_000_000
     free = _task(bases, None)
     cases = {
@@ -50,21 +39,7 @@ def learned(quick: bool) -> Section:
     table(
         ["l. learned, exact IK", *head, "outside %", "reached %", "free %", "M/s", "train s"], lines
     )
-    share, seconds = _whole(free.samples(), 40 if quick else 3000)
-    raw["whole Q"] = {"within_1_cm": share, "seconds": seconds}
-    columns = ["hand within 1 cm of H, %", "train s"]
-    table(["l. a flow of whole Q, no IK", *columns], [["", shown(100 * share), shown(seconds)]])
     return raw, targets
-
-
-def _whole(rows: Samples, steps: int) -> tuple[float, float]:
-    """Share of the samples whose hand is within 1 cm of H, and the seconds of training."""
-    began = perf_counter()
-    model = train_whole(rows, Settings(steps))
-    seconds = perf_counter() - began
-    target = rows.target[:20_000]
-    miss = misses(model.sample(target, 2), target, PlanarArm(1.0, 0.8))
-    return float((np.hypot(*miss.T) < _NEAR).mean()), seconds
 
 
 def _task(bases: int, limits: tuple[tuple[float, float], ...] | None) -> Task:

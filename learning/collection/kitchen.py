@@ -168,30 +168,6 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
     return Episode(observations, command, log.time[steps], run.success, seed, metadata)
 
 
-def states_of(
-    episode: Episode, scene: Scene, robot: RobotModel
-) -> tuple[Array, Array, Array] | None:
-    """What ``pictures`` draws, of an episode of ``episode_of``; None if it is of another scene.
-
-    Returns:
-        Robot configurations (T, n), scene joint values (T, nj), item poses (T, ni, 7).
-    """
-    seen, names = episode.observations, [_ITEM + item.name for item in scene.items]
-    q = np.zeros((len(episode), robot.size))
-    for name, group in _GROUPS.items():
-        size = 1 if group == "fingers" else robot.group(group).size
-        if name not in seen or seen[name].shape[1:] != (size,):
-            return None
-        share = robot.group(group).size if group == "fingers" else 1
-        q[:, robot.slice(group)] = seen[name] / share
-    scene_q = seen.get("scene_joints", np.empty((len(q), 0)))
-    items_seen = {name for name in seen if name.startswith(_ITEM)}
-    if scene_q.shape[1:] != (len(scene.joints),) or set(names) != items_seen:
-        return None
-    items = np.stack([seen[name] for name in names], axis=1) if names else np.empty((len(q), 0, 7))
-    return q, scene_q, items
-
-
 def _by_group(robot: RobotModel, values: Array) -> dict[str, Array]:
     """Columns of (T, n) by group; of the fingers their sum, which is the opening."""
     found = {name: values[:, robot.slice(group)] for name, group in _GROUPS.items()}

@@ -25,13 +25,9 @@ if TYPE_CHECKING:
     from galley.learning.demonstrations import Collection, Demonstrations, Episode
 
 Format = Literal["parquet", "zarr", "lerobot"]
-FILES_EPILOG = """results, in --out:
-  episode-000017.parquet   the episode of seed 17, there as soon as it has ended
-  dataset.json, README.md  settings and versions; the dataset card
-  zarr, lerobot            with --format, all episodes for diffusion_policy or LeRobot
-
-The files depend on options and seeds alone, not on --workers. The same command again goes on where
-a stopped one was; more seeds append. A folder with episodes of other options is refused."""
+FILES_EPILOG = """The files depend on options and seeds alone, not on --workers. The same command
+again goes on where a stopped one was; more seeds append. A folder with episodes of other options
+is refused. docs/demonstrations.md has the files and formats key by key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +95,7 @@ def collecting_into(options: Collecting, collection: Collection) -> Iterator[Pat
         BadInput: it is another collection's, can't be made, or another command writes there.
     """
     from galley.learning.demonstrations import open_folder
-    from galley.learning.demonstrations.card import INFO
+    from galley.learning.shards import INFO
     from galley.results.run_folder import check_destination, claimed, new_names
 
     out = options.out or next(new_names("demonstrations"))

@@ -2,7 +2,7 @@
 
 - ``episode``: ``Episode``, what was observed and done; ``EpisodeInfo``, all but its arrays
 - ``folder``: ``collect`` seeds into a folder, one file an episode; ``read_folder``
-- ``selection``: ``Demonstrations``, loaded one by one: ``merge``, ``filter``, ``split``
+- ``selection``: ``Demonstrations``, loaded one by one: ``filter``, ``split``
 - ``statistics``: ``summarize``: successes, lengths, the range of each array
 - ``card``: ``Collection``: title, licence, settings; the dataset card
 - ``replay_buffer``, ``lerobot``, ``parquet``: the formats; ``columns``: parquet's columns
@@ -17,7 +17,7 @@ from galley.learning.demonstrations.folder import collect, open_folder, read_fol
 from galley.learning.demonstrations.lerobot import write_lerobot
 from galley.learning.demonstrations.parquet import read_parquet, write_parquet
 from galley.learning.demonstrations.replay_buffer import read_replay_buffer, write_replay_buffer
-from galley.learning.demonstrations.selection import Demonstrations, merge
+from galley.learning.demonstrations.selection import Demonstrations
 from galley.learning.demonstrations.statistics import Moments, summarize
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "Moments",
     "NoEpisode",
     "collect",
-    "merge",
     "open_folder",
     "read_collection",
     "read_folder",

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import galley
 from galley.domain.errors import BadInput
-from galley.domain.files import read_text
+from galley.learning import shards
 from galley.learning.demonstrations.episode import ACTION, Layout, is_image, plain
 from galley.learning.demonstrations.selection import Demonstrations
 
-INFO, CARD = "dataset.json", "README.md"
+CARD = "README.md"
 FORMAT = 1
+_WHAT = "demonstrations"
 
 
 @dataclass(frozen=True)
@@ -49,21 +47,16 @@ class Collection:
 
     def record(self) -> dict[str, Any]:
         """As plain data, with the versions that write it now."""
-        import pyarrow
+        return {"format": FORMAT, **vars(self), "versions": shards.versions()}
 
-        return {
-            "format": FORMAT,
-            "title": self.title,
-            "licence": self.licence,
-            "description": self.description,
-            "arrays": dict(self.arrays),
-            "settings": dict(self.settings),
-            "versions": {
-                "galley": galley.__version__,
-                "numpy": np.__version__,
-                "pyarrow": pyarrow.__version__,
-            },
-        }
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Collection:
+        """The inverse of ``record``.
+
+        Raises:
+            AttributeError, KeyError, TypeError, ValueError: it is none.
+        """
+        return cls(**{name: record[name] for name in cls.__dataclass_fields__})
 
 
 def read_record(folder: Path | str) -> dict[str, Any]:
@@ -72,19 +65,7 @@ def read_record(folder: Path | str) -> dict[str, Any]:
     Raises:
         BadInput: it has none, or one of another format.
     """
-    folder = Path(folder)
-    path = folder / INFO
-    if not path.is_file():
-        raise BadInput.one(folder, f"has no demonstrations (no {INFO})")
-    try:
-        record = json.loads(read_text(path))
-        known = isinstance(record, dict) and record.get("format") == FORMAT
-    except ValueError as error:
-        raise BadInput.one(path, f"is not JSON: {error}") from None
-    if not known:
-        what = f"is not of demonstrations in format {FORMAT}, which this version of Galley reads"
-        raise BadInput.one(path, what)
-    return {**record}
+    return shards.read_record(folder, FORMAT, _WHAT)
 
 
 def read_collection(folder: Path | str) -> Collection:
@@ -95,24 +76,10 @@ def read_collection(folder: Path | str) -> Collection:
     """
     record = read_record(folder)
     try:
-        return collection_of(record)
+        return Collection.of_record(record)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise BadInput.one(Path(folder, INFO), f"is not of demonstrations: {error}") from None
-
-
-def collection_of(record: Mapping[str, Any]) -> Collection:
-    """The collection of a record of ours.
-
-    Raises:
-        AttributeError, KeyError, TypeError, ValueError: it is none.
-    """
-    names = ("title", "settings", "licence", "description", "arrays")
-    return Collection(*(record[name] for name in names))
-
-
-def text_of(record: Mapping[str, Any]) -> str:
-    """A record as the text of its file."""
-    return json.dumps(record, indent=1) + "\n"
+        what = f"doesn't hold {_WHAT}: {error}"
+        raise BadInput.one(Path(folder, shards.INFO), what) from None
 
 
 def card(
@@ -127,34 +94,40 @@ def card(
         layout: of the episodes' arrays.
         data_files: pattern of the files with the steps, of a LeRobot dataset.
     """
-    front = [f"license: {json.dumps(collection.licence.lower())}", "task_categories: [robotics]"]
-    if data_files is None:
-        front.append("tags: [galley]")
-    else:
-        files = f"  data_files: {json.dumps(data_files)}"
-        front += ["tags: [galley, LeRobot]", "configs:", "- config_name: default", files]
+    tags, configs = "galley", ""
+    if data_files is not None:
+        tags = "galley, LeRobot"
+        configs = f"configs:\n- config_name: default\n  data_files: {json.dumps(data_files)}\n"
     infos = demonstrations.infos
+    ends = [sum(info.success is each for info in infos) for each in (True, False, None)]
     lengths = [info.length for info in infos] or [0]
-    judged = [info for info in infos if info.success is not None]
-    record = collection.record()
-    lines = ["---", *front, "---", "", f"# {collection.title}", ""]
-    if collection.description:
-        lines += [collection.description, ""]
-    lines += [
-        f"- episodes: {len(infos)}, of which {sum(bool(e.success) for e in judged)} succeeded, "
-        f"{sum(not e.success for e in judged)} failed, {len(infos) - len(judged)} not judged",
-        f"- steps: {sum(lengths)}, in {min(lengths)} to {max(lengths)} an episode, "
-        f"{sum(info.duration for info in infos):.1f} s in all",
-        f"- licence: {collection.licence}",
-        "- versions: " + ", ".join(f"{k} {v}" for k, v in record["versions"].items()),
-        "",
-        "| array | dtype | shape of a step | |",
-        "|---|---|---|---|",
-    ]
+    rows = []
     for name, (dtype, shape) in layout.items():
         about = "action" if name == ACTION else "image" if is_image(dtype, shape) else "observation"
         what = collection.arrays.get(name, about)
-        lines.append(f"| {name} | {dtype} | {' x '.join(map(str, shape))} | {what} |")
-    settings = json.dumps(collection.settings, indent=1)
-    lines += ["", "Settings, but for the seed of each episode:", "", "```json", settings, "```", ""]
-    return "\n".join(lines)
+        rows.append(f"| {name} | {dtype} | {' x '.join(map(str, shape))} | {what} |\n")
+    return f"""---
+license: {json.dumps(collection.licence.lower())}
+task_categories: [robotics]
+tags: [{tags}]
+{configs}---
+
+# {collection.title}
+
+{collection.description}
+
+- episodes: {len(infos)}, of which {ends[0]} succeeded, {ends[1]} failed, {ends[2]} not judged
+- steps: {sum(lengths)}, in {min(lengths)} to {max(lengths)} an episode, \
+{sum(info.duration for info in infos):.1f} s in all
+- licence: {collection.licence}
+- versions: {", ".join(f"{name} {number}" for name, number in shards.versions().items())}
+
+| array | dtype | shape of a step | |
+|---|---|---|---|
+{"".join(rows)}
+Settings, but for the seed of each episode:
+
+```json
+{json.dumps(collection.settings, indent=1)}
+```
+"""

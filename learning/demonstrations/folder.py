@@ -8,7 +8,6 @@ killed collection resumes from them, and more seeds append to it.
 from __future__ import annotations
 
 import errno
-import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -17,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from galley.domain.errors import BadInput
-from galley.domain.files import atomic_file, write_atomically, write_fault
-from galley.learning.demonstrations.card import CARD, INFO, Collection, card, read_record, text_of
+from galley.domain.files import write_atomically, write_fault
+from galley.learning import shards
+from galley.learning.demonstrations.card import CARD, Collection, card, read_record
 from galley.learning.demonstrations.columns import (
     COMPRESSION,
     episode_of,
@@ -30,8 +30,6 @@ from galley.learning.demonstrations.selection import Demonstrations
 from galley.sweeps import LostJob, sweep
 
 logger = logging.getLogger(__name__)
-_KEY = b"galley"  # of a file's own metadata
-_PARTS = ("settings", "versions")  # of the record, on which an episode depends
 _REMEDY = "remove it, and collect again with the same options"
 
 Progress = Callable[[int, int, int], None]
@@ -108,24 +106,16 @@ def open_folder(folder: Path | str, collection: Collection) -> None:
             written.
         OSError: the disk is full.
     """
-    folder = Path(folder)
-    record = collection.record()
-    if not (folder / INFO).exists():
-        if folder.is_dir() and any(not each.name.startswith(".") for each in folder.iterdir()):
-            raise BadInput.one(folder, "has other files; choose a new or empty folder")
-    else:
-        earlier = read_record(folder)
-        for part in _PARTS:
-            old, new = earlier.get(part, {}), record[part]
-            for name in sorted({*old, *new}):
-                if old.get(name) != new.get(name):
-                    what = f"has episodes made with {name} {old.get(name)}, not {new.get(name)}"
-                    raise BadInput.one(folder, f"{what}; choose another folder")
+    folder, record = Path(folder), collection.record()
+    if (folder / shards.INFO).exists():
+        shards.check_same(folder, read_record(folder), record)
+    elif folder.is_dir() and any(not each.name.startswith(".") for each in folder.iterdir()):
+        raise BadInput.one(folder, "has other files; choose a new or empty folder")
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise write_fault(folder, error) from None
-    write_atomically(folder / INFO, text_of(record))
+    shards.write_record(folder, record)
 
 
 def write_episode(folder: Path | str, collection: Collection, episode: Episode) -> EpisodeInfo:
@@ -138,16 +128,11 @@ def write_episode(folder: Path | str, collection: Collection, episode: Episode) 
         ValueError: the episode has no seed.
         BadInput, OSError: as ``domain.files.atomic_file``.
     """
-    folder = Path(folder)
-    import pyarrow.parquet
-
     if episode.seed is None:
         raise ValueError("an episode needs a seed: it numbers its file")
     record = collection.record()
-    about = {**{part: record[part] for part in _PARTS}, "episode": asdict(episode.info)}
-    table = table_of(episode).replace_schema_metadata({_KEY: json.dumps(about)})
-    with atomic_file(_path(folder, episode.seed)) as partial_file:
-        pyarrow.parquet.write_table(table, partial_file, **COMPRESSION)
+    about = {**{part: record[part] for part in shards.PARTS}, "episode": asdict(episode.info)}
+    shards.write_file(_path(Path(folder), episode.seed), table_of(episode), about, **COMPRESSION)
     return episode.info
 
 
@@ -207,16 +192,15 @@ class _Damaged(BadInput):
 def _info(path: Path, record: dict[str, Any]) -> EpisodeInfo:
     """Of the file of an episode, which must be of the same settings and versions as ``record``."""
     import pyarrow
-    import pyarrow.parquet
 
     try:
-        about = json.loads(pyarrow.parquet.read_metadata(path).metadata[_KEY])
+        about, _ = shards.read_about(path)
         info = EpisodeInfo(**about["episode"])
-        same = all(about[part] == record[part] for part in _PARTS)
+        same = all(about[part] == record[part] for part in shards.PARTS)
     except (OSError, KeyError, TypeError, ValueError, pyarrow.ArrowException) as error:
         raise _Damaged(path, error) from None
     if not same:
-        what = f"was made with other settings or versions than {INFO} says"
+        what = f"was made with other settings or versions than {shards.INFO} says"
         raise BadInput.one(path, f"{what}; keep it in a folder of its own")
     return info
 

@@ -6,13 +6,15 @@ A step is a row of the first, an episode a row of the second and a row group of 
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from galley.domain.files import atomic_folder
-from galley.learning.demonstrations.card import CARD, INFO, Collection, card, read_record, text_of
+from galley.learning import shards
+from galley.learning.demonstrations.card import CARD, Collection, card, read_record
 from galley.learning.demonstrations.columns import (
     COMPRESSION,
     episode_of,
@@ -23,7 +25,6 @@ from galley.learning.demonstrations.episode import Episode, EpisodeInfo, Layout
 from galley.learning.demonstrations.selection import Demonstrations, alike
 
 STEPS, EPISODES = "steps.parquet", "episodes.parquet"
-_COLUMNS = ("length", "duration", "success", "seed", "metadata")
 _REMEDY = "export it again"
 
 
@@ -39,36 +40,31 @@ def write_parquet(
         ValueError: there are no episodes, or their arrays differ.
         BadInput, OSError: as ``domain.files.atomic_folder``.
     """
-    import pyarrow
     import pyarrow.parquet
+    from pyarrow import bool_, float64, int64, string
 
     with atomic_folder(folder) as partial_folder:
-        writer, layout = None, Layout()
-        try:
+        layout = Layout()
+        with ExitStack() as stack:
             for k, episode in enumerate(alike(demonstrations)):
                 numbers = {"episode": np.full(len(episode), k), "step": np.arange(len(episode))}
                 table = table_of(episode, numbers)
-                if writer is None:
-                    layout = episode.layout
-                    path = partial_folder / STEPS
+                if not layout:
+                    layout, path = episode.layout, partial_folder / STEPS
                     writer = pyarrow.parquet.ParquetWriter(path, table.schema, **COMPRESSION)
+                    stack.enter_context(writer)
                 writer.write_table(table, row_group_size=len(episode))
-        finally:
-            if writer is not None:
-                writer.close()
-        infos = demonstrations.infos
-        table = pyarrow.table(
-            {
-                "episode": pyarrow.array(range(len(infos)), pyarrow.int64()),
-                "length": pyarrow.array([info.length for info in infos], pyarrow.int64()),
-                "duration": pyarrow.array([info.duration for info in infos], pyarrow.float64()),
-                "success": pyarrow.array([info.success for info in infos], pyarrow.bool_()),
-                "seed": pyarrow.array([info.seed for info in infos], pyarrow.int64()),
-                "metadata": [json.dumps(info.metadata) for info in infos],
-            }
+        rows = [
+            {"episode": k, **vars(info), "metadata": json.dumps(info.metadata)}
+            for k, info in enumerate(demonstrations.infos)
+        ]
+        kinds = (int64(), int64(), float64(), bool_(), int64(), string())
+        names = ("episode", *EpisodeInfo.__dataclass_fields__)
+        schema = pyarrow.schema(list(zip(names, kinds, strict=True)))
+        pyarrow.parquet.write_table(
+            pyarrow.Table.from_pylist(rows, schema), partial_folder / EPISODES
         )
-        pyarrow.parquet.write_table(table, partial_folder / EPISODES)
-        (partial_folder / INFO).write_text(text_of(collection.record()))
+        shards.write_record(partial_folder, collection.record())
         (partial_folder / CARD).write_text(card(collection, demonstrations, layout))
 
 
@@ -87,8 +83,8 @@ def read_parquet(folder: Path | str) -> Demonstrations:
     try:
         rows = pyarrow.parquet.read_table(folder / EPISODES).to_pylist()
         for row in rows:
-            known = {name: row[name] for name in _COLUMNS}
-            infos.append(EpisodeInfo(**{**known, "metadata": json.loads(row["metadata"])}))
+            known = {name: row[name] for name in EpisodeInfo.__dataclass_fields__}
+            infos.append(EpisodeInfo(**known | {"metadata": json.loads(row["metadata"])}))
     except (OSError, KeyError, TypeError, ValueError, pyarrow.ArrowException) as error:
         raise unreadable(folder / EPISODES, "a table of episodes", error, _REMEDY) from None
     loaders = tuple(partial(_load, folder / STEPS, k, info) for k, info in enumerate(infos))

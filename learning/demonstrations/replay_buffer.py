@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.domain.errors import BadInput
 from galley.domain.files import atomic_folder
 from galley.domain.frames import Array
-from galley.learning.demonstrations.card import Collection, collection_of
+from galley.learning.demonstrations.card import Collection
 from galley.learning.demonstrations.columns import unreadable
 from galley.learning.demonstrations.episode import ACTION, Episode, EpisodeInfo
 from galley.learning.demonstrations.selection import Demonstrations, alike
@@ -48,33 +47,30 @@ def write_replay_buffer(
     import numcodecs
     import zarr
 
-    lengths = [info.length for info in demonstrations.infos]
+    infos = demonstrations.infos
+    lengths = [info.length for info in infos]
     blosc = numcodecs.Blosc(cname="zstd", clevel=5, shuffle=numcodecs.Blosc.BITSHUFFLE)
-    columns, times = dict[str, _Column](), []
     with atomic_folder(folder) as partial_folder:
         root: Any = zarr.create_group(partial_folder, zarr_format=2)
-        data, meta = root.create_group("data"), root.create_group("meta")
+        data, meta, times, start = root.create_group("data"), root.create_group("meta"), [], 0
         for episode in alike(demonstrations):
             times.append(episode.times)
             for name, array in episode.arrays.items():
                 values = array.astype(np.float32) if array.dtype == np.float64 else array
-                if name not in columns:
-                    step = values.dtype.itemsize * prod(values.shape[1:])
-                    steps = min(sum(lengths), ceil(CHUNK_BYTES / step))
-                    stored = data.create_array(
+                if not start:
+                    shape = values.shape[1:]
+                    steps = ceil(CHUNK_BYTES / (values.dtype.itemsize * prod(shape)))
+                    data.create_array(
                         name,
-                        shape=(sum(lengths), *values.shape[1:]),
-                        chunks=(steps, *values.shape[1:]),
+                        shape=(sum(lengths), *shape),
+                        chunks=(min(sum(lengths), steps), *shape),
                         dtype=values.dtype,
                         compressors=blosc,
                         # A chunk that is missing is one that was lost, not one of zeros.
                         config={"write_empty_chunks": True},
                     )
-                    columns[name] = _Column(stored, steps)
-                columns[name].add(values)
-        for column in columns.values():
-            column.write(column.held)
-        infos = demonstrations.infos
+                data[name][start : start + len(episode)] = values
+            start += len(episode)
         known = [_UNKNOWN if info.success is None else int(info.success) for info in infos]
         seeds = [_UNKNOWN if info.seed is None else info.seed for info in infos]
         meta.create_array("episode_ends", data=np.cumsum(lengths, dtype=np.int64))
@@ -83,30 +79,6 @@ def write_replay_buffer(
         meta.create_array("seeds", data=np.array(seeds, dtype=np.int64))
         metadata = [dict(info.metadata) for info in infos]
         root.attrs[_KEY] = {**collection.record(), "metadata": metadata}
-
-
-class _Column:
-    """Collects the steps of an array, and writes whole chunks of it."""
-
-    def __init__(self, stored: Any, steps: int) -> None:
-        self.stored, self.steps = stored, steps
-        self.parts: list[NDArray[Any]] = []
-        self.held = self.written = 0
-
-    def add(self, values: NDArray[Any]) -> None:
-        """Append steps (n, ...)."""
-        self.parts.append(values)
-        self.held += len(values)
-        if self.held >= self.steps:
-            self.write(self.held // self.steps * self.steps)
-
-    def write(self, steps: int) -> None:
-        """Write the first ``steps`` of those held."""
-        if steps:
-            values = np.concatenate(self.parts)
-            self.stored[self.written : self.written + steps] = values[:steps]
-            self.parts, self.held = [values[steps:]], len(values) - steps
-            self.written += steps
 
 
 def read_replay_buffer(
@@ -172,7 +144,7 @@ def buffer_collection(folder: Path | str) -> Collection | None:
 
     try:
         about: Any = zarr.open_group(folder, mode="r").attrs.get(_KEY)
-        return None if about is None else collection_of(about)
+        return None if about is None else Collection.of_record(about)
     except Exception as error:  # of zarr, of JSON
         raise unreadable(folder, "a replay buffer", error, _REMEDY) from None
 
@@ -181,20 +153,12 @@ def _own(
     meta: dict[str, Any], about: dict[str, Any], spans: list[slice]
 ) -> tuple[list[EpisodeInfo], list[Array]]:
     """What we know of the episodes of our own buffer, and their times."""
-    times = [meta["times"][span] for span in spans]
-    rows = zip(
-        times, meta["success"].tolist(), meta["seeds"].tolist(), about["metadata"], strict=True
-    )
-    infos = [
-        EpisodeInfo(
-            len(each),
-            float(each[-1] - each[0]),
-            None if success == _UNKNOWN else bool(success),
-            None if seed == _UNKNOWN else seed,
-            metadata,
-        )
-        for each, success, seed, metadata in rows
-    ]
+    infos, times = [], [meta["times"][span] for span in spans]
+    rows = zip(times, meta["success"], meta["seeds"], about["metadata"], strict=True)
+    for each, success, seed, metadata in rows:
+        judged = None if success == _UNKNOWN else bool(success)
+        drawn = None if seed == _UNKNOWN else int(seed)
+        infos.append(EpisodeInfo(len(each), float(each[-1] - each[0]), judged, drawn, metadata))
     return infos, times
 
 

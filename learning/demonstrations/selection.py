@@ -1,4 +1,4 @@
-"""Episodes in an order, loaded when asked for: merged, filtered and split without loading."""
+"""Episodes in an order, loaded when asked for: filtered and split without loading."""
 
 from __future__ import annotations
 
@@ -82,14 +82,6 @@ class Demonstrations:
         chosen = set(order[: round(fraction * len(self))].tolist())
         first = self.select(k for k in range(len(self)) if k not in chosen)
         return first, self.select(sorted(chosen))
-
-
-def merge(*parts: Demonstrations) -> Demonstrations:
-    """The episodes of all parts, one part after the other."""
-    return Demonstrations(
-        tuple(info for part in parts for info in part.infos),
-        tuple(load for part in parts for load in part.loaders),
-    )
 
 
 def alike(demonstrations: Demonstrations) -> Iterator[Episode]:

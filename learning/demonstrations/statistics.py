@@ -39,12 +39,9 @@ class Moments:
 
     @classmethod
     def _of_images(cls, images: NDArray[np.uint8]) -> Moments:
-        # By counting the 256 values, frame by frame: exact, and no film is held as floats.
-        levels = np.arange(256.0)
-        counts = np.zeros((images.shape[3], 256))
-        for frame in images:
-            for channel, total in enumerate(counts):
-                total += np.bincount(frame[..., channel].ravel(), minlength=256)
+        # By counting the 256 values: exact, and no film is held as floats.
+        levels, channels = np.arange(256.0), range(images.shape[3])
+        counts = np.array([np.bincount(images[..., c].ravel(), minlength=256) for c in channels])
         weights = counts / counts.sum(axis=1, keepdims=True)
         seen = counts > 0
         mean = weights @ levels

@@ -23,7 +23,7 @@ from galley.domain.frames import Array
 from galley.learning.demonstrations import Collection, Demonstrations
 from galley.learning.policy.windows import Track
 from galley.planar.pushing.config import PushConfig, config_of_record
-from galley.planar.pushing.environments.physics import SIZE, blocks_to_bodies, metres, simulation
+from galley.planar.pushing.gym_pusht import SIZE, body_pose, metres, table_config
 
 TABLE = "table"  # key of a collection's settings
 STATE, LEARNER = "state", "learner"  # observations: what is seen, and whether a policy acted
@@ -45,7 +45,7 @@ def tracks_of(
         BadInput: there are none, or they are not of pushing.
     """
     if collection is None:
-        config = simulation(None).config
+        config = table_config()
     else:
         try:
             config = config_of_record(collection.settings[TABLE])
@@ -80,7 +80,7 @@ def _metres(states: np.ndarray, actions: np.ndarray, folder: Path | str) -> Trac
     if off.any() or points.max() < 2.0:
         what = f"has no pixels from 0 to {SIZE:g} in 'state' and 'action', as a Push-T buffer"
         raise BadInput.one(folder, what)
-    bodies = blocks_to_bodies(states[:, 2:])
+    bodies = np.stack([body_pose(each) for each in states[:, 2:]])
     return np.column_stack([metres(states[:, :2]), bodies]), metres(actions)
 
 

@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from galley.domain.frames import Array
 from galley.learning.policy.policy import Driver, load_policy
 from galley.planar.pushing.demonstrators import Demonstrator, demonstrator
 from galley.planar.pushing.rollout import Rollout, roll_out
-from galley.planar.pushing.simulation import Simulation, State
+from galley.planar.pushing.simulation import Simulation
 from galley.sweeps import LostJob, sweep
 from galley.sweeps.intervals import wilson
 
@@ -78,27 +76,6 @@ class Evaluation:
         }
 
 
-class _Timed:
-    """A driver that takes the time of each prediction."""
-
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
-        self.seconds: list[float] = []
-
-    def reset(self, seed: int) -> None:
-        """Begin an episode."""
-        self._driver.reset(seed)
-        self.seconds = []
-
-    def act(self, state: State) -> Array:
-        """The next target."""
-        before, began = self._driver.policy.plans, perf_counter()
-        target = self._driver.act(state)
-        if self._driver.policy.plans > before:
-            self.seconds.append(perf_counter() - began)
-        return target
-
-
 @dataclass(frozen=True)
 class PolicyRunner:
     """Runs the episode of a seed; can be pickled.
@@ -116,14 +93,9 @@ class PolicyRunner:
 
     def __call__(self, seed: int) -> Outcome:
         """The outcome of a seed."""
-        who = self._who
         run = self.rollout(seed)
-        seconds = who.seconds if isinstance(who, _Timed) else []
-        middle = (
-            (float(np.median(seconds)), float(np.percentile(seconds, 95)))
-            if seconds
-            else (0.0, 0.0)
-        )
+        seconds = getattr(self._who, "seconds", None) or [0.0]
+        middle = float(np.median(seconds)), float(np.percentile(seconds, 95))
         end, most = float(run.coverage[-1]), float(run.coverage.max())
         return Outcome(seed, run.success, len(run.targets), end, most, middle)
 
@@ -145,7 +117,7 @@ class PolicyRunner:
             return demonstrator(self.demonstrator, self._policy.config)
         driver = Driver(self._policy)
         driver.act(self._sim.random_states(np.random.default_rng(0), 1))  # compiles
-        return _Timed(driver)
+        return driver
 
 
 def evaluate(

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import equinox as eqx
@@ -118,6 +119,7 @@ class Driver:
 
     Attributes:
         policy: that drives. stages: of the prediction that each step is from, see ``Policy``.
+        seconds: that each prediction took.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -128,10 +130,14 @@ class Driver:
         """Begin an episode."""
         self.policy.reset(seed)
         self.stages: list[Array] = []
+        self.seconds: list[float] = []
 
     def act(self, state: State) -> Array:
         """The next target (2,) m."""
+        before, began = self.policy.plans, perf_counter()
         target = self.policy.act(self.policy.observed(state))
+        if self.policy.plans > before:
+            self.seconds.append(perf_counter() - began)
         self.stages.append(self.policy.stages)
         return target
 

@@ -26,7 +26,6 @@ _MOST_ROWS = 40  # events in the table
 
 EPILOG = """examples:
   galley touch wall                            coast, bounce off the object, come back and push it
-  galley touch push                            press it without moving it, then push it
   galley touch --force profile.csv             a force over time, for the default finger
   galley touch --force policy.py --object-mass 3 --until 20
   galley touch --keyboard                      push by hand, with the arrow keys
@@ -36,12 +35,7 @@ two lines have the same time. A policy is Python: policy(sense) returns the forc
 control step from sense.time, sense.position, sense.velocity and sense.sensor, in s, m, m/s and N:
 
   def policy(sense):                           # seek the object, then lean on it with 0.4 N
-      return 0.4 if sense.sensor else 0.2 - 0.5 * sense.velocity
-
-The object stays if its static friction bears the push, and in an impact as on a wall, finger mass
-(1 + restitution) closing speed / contact time, push and impact together; otherwise it moves off.
-Each impact is judged by itself. The results: touch.png, touch.mp4 or .gif, samples and events. The
-exit status is 1 if a policy fails; the run until then is written."""
+      return 0.4 if sense.sensor else 0.2 - 0.5 * sense.velocity"""
 
 
 def _read(name: str, quantity: Quantity) -> Any:

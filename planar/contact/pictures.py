@@ -7,32 +7,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image as PilImage
-from PIL import ImageDraw
 
 from galley.domain.frames import Array
 from galley.planar.contact.record import ENDLESS, PlanarRun
+from galley.planar.film import WIDE, Canvas, film
 from galley.viz.figures import figure_file
-from galley.viz.film.video import encoder
-from galley.viz.render.tags import Color, font
+from galley.viz.render.view import Image
 
-_OVERSAMPLE = 2  # bodies are drawn larger, then reduced, for smooth edges
-_INK: Color = (40, 46, 54)
-_PAPER: Color = (255, 255, 255)
-_FIXED: Color = (214, 217, 221)
-_BLUE: Color = (27, 108, 168)
-_RED: Color = (198, 40, 40)
-_ORANGE: Color = (240, 140, 0)
-_FILLS: tuple[Color, ...] = ((150, 190, 220), (205, 170, 125), (165, 205, 150), (200, 170, 210))
+_INK, _BLUE, _RED, _ORANGE = "#282e36", "#1b6ca8", "#c62828", "#f08c00"
+_FIXED = "#d6d9dd"
+_FILLS = ("#96bedc", "#cdaa7d", "#a5cd96", "#d2aad2")
 _LINES = ("#1b6ca8", "#8a5a2b", "#3c8c3c", "#7d4f96")
 _LONGEST = 0.2  # of the height: an arrow of the largest force
 _FAINT = 0.01  # of the largest force: less isn't drawn
-_MARGIN = 0.2  # of the picture, around what moves
+_PLACE = (0.06, 0.07, 0.93, 0.78)  # of the world in a film: left, bottom, width, height
 _COLUMNS = ("x", "y", "angle")
 _UNITS = (("N", "N", "N m"), ("m", "m", "rad"), ("m/s", "m/s", "rad/s"), ("m/s²", "m/s²", "rad/s²"))
 
@@ -90,158 +82,121 @@ def _no_noise(axis: Any, values: Array) -> None:
         axis.set_ylim(middle - 1.0, middle + 1.0)
 
 
-@dataclass(frozen=True)
 class _Stage:
-    """Draws the moments of a run into a picture whose view of the world is fixed.
+    """Draws the moments of a run; the view of the world holds all that moves, in the whole run."""
 
-    Attributes:
-        run: what is drawn. width, height: pixels.
-        corner: p_W (2,) of the picture's lower left, m. scale: pixels/m.
-        contact, applied: N, of the longest arrow of a contact force and of an input.
-    """
+    def __init__(self, run: PlanarRun, height: int, title: str, badge: str = "") -> None:
+        from matplotlib.patches import Polygon
 
-    run: PlanarRun
-    width: int
-    height: int
-    corner: Array
-    scale: float
-    contact: float
-    applied: float
+        self._run, self._badge = run, badge
+        self._canvas = Canvas(height * WIDE, height)
+        figure = self._canvas.figure
+        axes = figure.add_axes(_PLACE, xlabel="m")
+        axes.grid(alpha=0.25)
+        low, high = _seen(run, _PLACE[2] * WIDE / _PLACE[3])
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        self._arrow = _LONGEST * float(high[1] - low[1])  # m
+        self._pairs = [np.array(each) for each in dict.fromkeys(map(tuple, run.pairs.tolist()))]
+        totals = [np.linalg.norm(self._force(slice(None), p), axis=1) for p in self._pairs]
+        # An impact is short and large: it may be cut off.
+        self._contact = _round_up(max([1e-9, *(float(np.quantile(t, 0.95)) for t in totals)]))
+        applied = np.linalg.norm(run.controls[..., :2], axis=-1).max(initial=1e-9)
+        self._applied = _round_up(float(applied))
+        self._bodies = []
+        for j in sorted(range(len(run.names)), key=lambda j: j in run.free):
+            row = run.free.index(j) if j in run.free else -1
+            fill = _FILLS[row % len(_FILLS)] if row >= 0 else _FIXED
+            patch = Polygon(run.outlines[j], fc=fill, ec=_INK, lw=1.5)
+            self._bodies.append((j, axes.add_patch(patch)))
+        more = {"color": _INK, "lw": 1.0, "alpha": 0.6}
+        self._marks = [axes.plot([], [], marker=".", **more)[0] for _ in run.free]
+        self._paths = [axes.plot([], [], **more)[0] for _ in run.free]
+        how = {
+            "angles": "xy",
+            "scale_units": "xy",
+            "scale": 1.0,
+            "width": 0.004,
+            "minlength": 0.0,
+            "zorder": 5,
+        }
+        none = np.zeros((2, len(self._pairs)))
+        self._forces = axes.quiver(*none, *none, color=_RED, **how)
+        none = np.zeros((2, len(run.free)))
+        self._inputs = axes.quiver(*none, *none, color=_BLUE, **how)
+        self._dots = axes.plot([], [], "o", color=_ORANGE, mec=_INK, ms=5)[0]
+        if run.target is not None:
+            axes.plot(*run.target, "+", color=_RED, ms=16, mew=2)
+        figure.text(0.02, 0.95, title, size=11)
+        legend = [(f"contact force, longest: {self._contact:g} N", _RED)]
+        if np.any(run.controls[..., :2]):
+            legend.append((f"input, longest: {self._applied:g} N", _BLUE))
+        legend.append(("virtual contacts that bear force", _ORANGE))
+        for k, (text, color) in enumerate(legend):
+            figure.text(0.02 + 0.32 * k, 0.89, text, color=color, size=9)
+        self._clock = figure.text(0.98, 0.95, "", ha="right", size=11)
+        self._canvas.move(*(patch for _, patch in self._bodies), *self._paths, *self._marks)
+        self._canvas.move(self._inputs, self._forces, self._dots, self._clock)
 
-    def draw(self, k: int, title: str, badge: str) -> PilImage.Image:
-        """The picture at time k."""
-        over = _OVERSAMPLE
-        picture = PilImage.new("RGB", (over * self.width, over * self.height), _PAPER)
-        pen = ImageDraw.Draw(picture)
-        for j in sorted(range(len(self.run.names)), key=lambda j: j in self.run.free):
-            self._body(pen, j, k)
-        self._paths(pen, k)
-        if self.run.target is not None:
-            x, y = self._pixels(self.run.target)
-            r = 0.02 * self.height * over
-            for a, b in ((r, 0.0), (0.0, r)):
-                pen.line((x - a, y - b, x + a, y + b), fill=_RED, width=2 * over)
-        self._contacts(pen, k)
-        self._inputs(pen, k)
-        picture = picture.reduce(over)
-        self._texts(ImageDraw.Draw(picture), k, title, badge)
-        return picture
+    def _force(self, k: Any, pair: Array) -> Array:
+        """The force between two bodies (..., 2), N, at times k, on the first that is free."""
+        mine = (self._run.pairs == pair).all(axis=1)
+        total: Array = self._run.forces[k][..., mine, :].sum(axis=-2)
+        return total if pair[0] in self._run.free else -total
 
-    def _pixels(self, p_W: Array) -> Array:
-        """Points (..., 2) of the world in pixels of the larger picture."""
-        p = (p_W - self.corner) * self.scale
-        return np.stack([p[..., 0], self.height - p[..., 1]], axis=-1) * _OVERSAMPLE
+    def draw(self, k: int) -> Image:
+        """The picture (h, w, 3) at time k."""
+        run = self._run
+        for j, patch in self._bodies:
+            patch.set_xy(_placed(run.outlines[j], run.pose[k, j]))
+        for row, j in enumerate(run.free):
+            # A line from the centre, by which a disc is seen to turn.
+            ends = np.array([[0.0, 0.0], [0.7 * np.abs(run.outlines[j]).max(), 0.0]])
+            self._marks[row].set_data(*_placed(ends, run.pose[k, j]).T)
+            self._paths[row].set_data(*run.pose[: k + 1, j, :2].T)
+        self._draw_contacts(k)
+        controls = run.controls[max(k - 1, 0), :, :2] / self._applied * self._arrow
+        self._inputs.set_offsets(run.pose[k, list(run.free), :2] - controls)
+        self._inputs.set_UVC(*controls.T)
+        self._clock.set_text(f"{run.time[k]:.2f} s{self._badge}")
+        return self._canvas.pixels()
 
-    def _body(self, pen: ImageDraw.ImageDraw, j: int, k: int) -> None:
-        x, y, angle = self.run.pose[k, j]
-        turn = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
-        corners = self._pixels(self.run.outlines[j] @ turn + (x, y))
-        is_free = j in self.run.free
-        fill = _FILLS[self.run.free.index(j) % len(_FILLS)] if is_free else _FIXED
-        flat = [tuple(corner) for corner in corners.tolist()]
-        pen.polygon(flat, fill=fill)
-        pen.line([*flat, flat[0]], fill=_INK, width=2 * _OVERSAMPLE)
-        if is_free:  # a line from the centre, by which a disc is seen to turn
-            reach = 0.7 * float(np.abs(self.run.outlines[j]).max())
-            ends = np.array([[0.0, 0.0], [reach, 0.0]]) @ turn + (x, y)
-            (x0, y0), (x1, y1) = self._pixels(ends).tolist()
-            soft = _darker(fill)
-            pen.line((x0, y0, x1, y1), fill=soft, width=2 * _OVERSAMPLE)
-            r = 2.5 * _OVERSAMPLE
-            pen.ellipse((x0 - r, y0 - r, x0 + r, y0 + r), fill=soft)
-
-    def _paths(self, pen: ImageDraw.ImageDraw, k: int) -> None:
-        """Where the centre of each free body has been."""
-        for row, j in enumerate(self.run.free):
-            path = self._pixels(self.run.pose[: k + 1, j, :2])
-            if k > 0:
-                soft = _darker(_FILLS[row % len(_FILLS)])
-                pen.line([tuple(p) for p in path.tolist()], fill=soft, width=2 * _OVERSAMPLE)
-
-    def _contacts(self, pen: ImageDraw.ImageDraw, k: int) -> None:
+    def _draw_contacts(self, k: int) -> None:
         """Virtual contacts that bear force as dots; of each pair the total force as an arrow."""
-        size = np.linalg.norm(self.run.forces[k], axis=1)
-        r = max(1.6, self.height / 230.0) * _OVERSAMPLE
-        for first, second in dict.fromkeys(map(tuple, self.run.pairs.tolist())):
-            mine = np.flatnonzero((self.run.pairs == (first, second)).all(axis=1))
-            weight = size[mine]
-            if weight.sum() < _FAINT * self.contact:
-                continue
-            place = weight @ self.run.points[k, mine] / weight.sum()
-            force = self.run.forces[k, mine].sum(axis=0)
-            if first not in self.run.free:
-                force = -force
-            self._arrow(pen, place, force / self.contact, _RED)
-            for x, y in self._pixels(self.run.virtual[k, mine[weight > 0.01 * weight.max()]]):
-                pen.ellipse((x - r, y - r, x + r, y + r), fill=_ORANGE, outline=_INK)
-
-    def _inputs(self, pen: ImageDraw.ImageDraw, k: int) -> None:
-        """The force of the step that ends at k: an arrow that ends at the centre of mass."""
-        controls = self.run.controls[max(k - 1, 0)]
-        for row, j in enumerate(self.run.free):
-            centre, share = self.run.pose[k, j, :2], controls[row, :2] / self.applied
-            self._arrow(pen, centre, share, _BLUE, ends=True)
-
-    def _arrow(
-        self,
-        pen: ImageDraw.ImageDraw,
-        place: Array,
-        share: Array,
-        color: Color,
-        ends: bool = False,
-    ) -> None:
-        """An arrow that starts, or ends, at a point of the world; ``share`` (2,) of the longest."""
-        size = float(np.linalg.norm(share))
-        if size < _FAINT:
-            return
-        way = np.array([share[0], -share[1]]) / size
-        side = np.array([-way[1], way[0]])
-        length = _OVERSAMPLE * self.height * _LONGEST * min(size, 1.2)
-        head = min(_OVERSAMPLE * 0.028 * self.height, 0.6 * length)
-        begin = self._pixels(place) - (length * way if ends else 0.0)
-        end = begin + length * way
-        neck = end - head * way
-        pen.line((*begin, *neck), fill=color, width=round(_OVERSAMPLE * self.height / 160))
-        wings = (end, neck + 0.5 * head * side, neck - 0.5 * head * side)
-        pen.polygon([tuple(p.tolist()) for p in wings], fill=color)
-
-    def _texts(self, pen: ImageDraw.ImageDraw, k: int, title: str, badge: str) -> None:
-        size = max(self.height // 26, 11)
-        letters, line, left = font(size), 1.45 * size, 0.02 * self.width
-        y = 0.03 * self.height
-        room = 0.76 * self.width  # beside the clock
-        small = min(1.0, room / max(float(letters.getlength(title)), 1.0))
-        pen.text((left, y), title, _INK, font(max(int(small * size), 8)))
-        clock = f"{self.run.time[k]:.2f} s{badge}"
-        pen.text((0.98 * self.width, y), clock, _INK, letters, anchor="ra")
-        reach = self.height * _LONGEST
-        rows = [(f"contact force, this long: {self.contact:g} N", _RED)]
-        if np.any(self.run.controls[..., :2]):
-            rows.append((f"input, this long: {self.applied:g} N", _BLUE))
-        for row, (what, color) in enumerate(rows, 1):
-            middle = y + row * line + 0.5 * size
-            pen.line((left, middle, left + reach, middle), fill=color, width=max(3, size // 5))
-            pen.text((left + reach + 0.6 * size, y + row * line), what, color, letters)
-        middle, r = y + (len(rows) + 1) * line + 0.55 * size, 0.25 * size
-        dot = left + reach - 2 * r
-        pen.ellipse((dot - r, middle - r, dot + r, middle + r), fill=_ORANGE, outline=_INK)
-        place = (left + reach + 0.6 * size, y + (len(rows) + 1) * line)
-        pen.text(place, "virtual contacts that bear force", _ORANGE, letters)
-        self._ruler(pen, size)
-
-    def _ruler(self, pen: ImageDraw.ImageDraw, size: int) -> None:
-        """A bar of a round number of metres at the upper right, below the clock."""
-        want = 0.12 * self.width / self.scale
-        unit = 10.0 ** math.floor(math.log10(want))
-        span = max(f * unit for f in (1.0, 2.0, 5.0) if f * unit <= want)
-        right, y = 0.98 * self.width, 0.03 * self.height + 2.9 * size
-        pen.line((right - span * self.scale, y, right, y), fill=_INK, width=3)
-        pen.text((right, y - 0.3 * size), f"{span:g} m", _INK, font(size), anchor="rd")
+        run, size = self._run, np.linalg.norm(self._run.forces[k], axis=1)
+        places, forces, dots = [np.zeros((0, 2))], [np.zeros((0, 2))], [np.zeros((0, 2))]
+        for pair in self._pairs:
+            mine = np.flatnonzero((run.pairs == pair).all(axis=1))
+            weight, force = size[mine], self._force(k, pair)
+            if weight.sum() < _FAINT * self._contact:
+                weight, force = np.ones(len(mine)), np.zeros(2)
+            else:
+                dots.append(run.virtual[k, mine[weight > 0.01 * weight.max()]])
+            places.append(weight @ run.points[k, mine][None] / weight.sum())
+            forces.append(force[None] / self._contact * self._arrow)
+        self._forces.set_offsets(np.concatenate(places))
+        self._forces.set_UVC(*np.concatenate(forces).T)
+        self._dots.set_data(*np.concatenate(dots).T)
 
 
-def _darker(color: Color) -> Color:
-    r, g, b = color
-    return int(0.7 * r), int(0.7 * g), int(0.7 * b)
+def _placed(points: Array, pose: Array) -> Array:
+    """Points (n, 2) of a body's frame at a pose (..., 3): (..., n, 2)."""
+    x, y, angle = (pose[..., c, None] for c in range(3))
+    c, s = np.cos(angle), np.sin(angle)
+    u, v = points.T
+    return np.stack([x + c * u - s * v, y + s * u + c * v], axis=-1)
+
+
+def _seen(run: PlanarRun, wide: float) -> tuple[Array, Array]:
+    """Corners (2,), m, about the bodies of limited size in the whole run; ``wide``: x over y."""
+    points = [
+        _placed(outline, run.pose[:, j]).reshape(-1, 2)
+        for j, outline in enumerate(run.outlines)
+        if np.abs(outline).max() < ENDLESS
+    ]
+    low, high = (f(np.concatenate(points), axis=0) for f in (np.min, np.max))
+    tall = 1.2 * max((high[0] - low[0]) / wide, high[1] - low[1])
+    half, middle = 0.5 * tall * np.array([wide, 1.0]), 0.5 * (low + high)
+    return middle - half, middle + half
 
 
 def film_planar(
@@ -265,49 +220,17 @@ def film_planar(
         RuntimeError: the encoder failed.
         BadInput: ``path`` can't be written.
     """
-    stage = _stage(run, round(height * 16 / 9 / 2) * 2, height - height % 2)
-    badge = "" if speed == 1.0 else f"  ({speed:g}x speed)"
+    stage = _Stage(run, height, title, "" if speed == 1.0 else f"  ({speed:g}x speed)")
     end, hold = float(run.time[-1]), round(fps)
     moving = max(2, round(end / speed * fps) + 1)
     times = np.minimum(np.arange(moving + hold) * speed / fps, end)
-    indices = np.abs(run.time[None] - times[:, None]).argmin(axis=1)
-    last, picture = -1, np.zeros((0, 0, 3), dtype=np.uint8)
-    with encoder(path, fps) as append:
-        for done, k in enumerate(indices.tolist(), 1):
-            if k != last:
-                last, picture = k, np.asarray(stage.draw(k, title, badge))
-            append(picture)
-            if progress is not None:
-                progress(done, len(indices))
+    moments = np.abs(run.time[None] - times[:, None]).argmin(axis=1)
+    film(path, fps, moments.tolist(), stage.draw, progress)
 
 
-def still(run: PlanarRun, k: int, height: int, title: str) -> PilImage.Image:
-    """The picture of a film at time k."""
-    return _stage(run, round(height * 16 / 9 / 2) * 2, height - height % 2).draw(k, title, "")
-
-
-def _stage(run: PlanarRun, width: int, height: int) -> _Stage:
-    """A stage that holds all that moves, for the whole run, and the bodies of limited size."""
-    points = []
-    for outline, poses in zip(run.outlines, np.moveaxis(run.pose, 1, 0), strict=True):
-        if np.abs(outline).max() < ENDLESS:
-            x, y, angle = poses.T[:, :, None]
-            u, v = outline.T
-            points.append((x + np.cos(angle) * u - np.sin(angle) * v).ravel())
-            points.append((y + np.sin(angle) * u + np.cos(angle) * v).ravel())
-    low = np.array([min(each.min() for each in points[c::2]) for c in range(2)])
-    high = np.array([max(each.max() for each in points[c::2]) for c in range(2)])
-    scale = float(min(np.array([width, 0.78 * height]) * (1.0 - _MARGIN) / (high - low)))
-    middle = (low + high) / 2.0 + (0.0, 0.1 * height / scale)  # below the texts
-    corner = middle - np.array([width, height]) / scale / 2.0
-    contact = [1e-9]
-    for pair in dict.fromkeys(map(tuple, run.pairs.tolist())):
-        mine = (run.pairs == pair).all(axis=1)
-        total = np.linalg.norm(run.forces[:, mine].sum(axis=1), axis=1)
-        # An impact is short and large: it may be cut off.
-        contact.append(float(np.quantile(total, 0.95)))
-    applied = float(np.linalg.norm(run.controls[..., :2], axis=-1).max(initial=1e-9))
-    return _Stage(run, width, height, corner, scale, _round_up(max(contact)), _round_up(applied))
+def still(run: PlanarRun, k: int, height: int, title: str) -> Image:
+    """The picture (height, width, 3) of a film at time k."""
+    return _Stage(run, height, title).draw(k)
 
 
 def _round_up(value: float) -> float:

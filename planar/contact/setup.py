@@ -15,23 +15,12 @@ from jax import Array
 from galley.domain.frames import Array as NumPyArray
 from galley.planar.contact.bodies import Points, World
 from galley.planar.contact.record import ENDLESS, PlanarRun
-from galley.planar.contact.shapes import (
-    Box,
-    Circle,
-    HalfPlane,
-    Moved,
-    Polygon,
-    Rounded,
-    Shape,
-    is_traced,
-    rounded_corners,
-)
+from galley.planar.contact.shapes import HalfPlane, Moved, Shape, is_traced, rounded_corners
 from galley.planar.contact.simulation import Trajectory, simulate
 from galley.planar.contact.virtual_contacts import chosen
 from galley.planar.finger.force import Profile
 
 COORDINATES = {"x": "m", "y": "m", "angle": "rad"}
-_ARC = np.pi / 24  # rad, between two points of a drawn arc
 
 
 class Waypoints(eqx.Module):
@@ -153,38 +142,36 @@ def planar_run(
     setup: Setup,
     trajectory: Trajectory,
     gradient: NumPyArray | None = None,
-    **more: Any,
+    target: NumPyArray | None = None,
 ) -> PlanarRun:
     """A trajectory as plain arrays, until the step that failed.
 
     Args:
         setup: what was simulated. trajectory, gradient: as of ``Setup.run``.
-        more: attributes of ``PlanarRun``, in place of those found.
+        target: p_W (2,), to be marked.
     """
     failure = trajectory.failure()
     steps = len(setup.controls) if failure is None else failure.step
     world, contacts = setup.world, trajectory.contacts
     pairs = np.repeat(np.array(world.pairs).reshape(-1, 2), _points_of_pairs(world), axis=0)
-    fields: dict[str, Any] = {
-        "time": trajectory.time[: steps + 1],
-        "names": tuple(body.name for body in world.bodies),
-        "outlines": tuple(outline(body.shape) for body in world.bodies),
-        "free": world.free,
-        "pose": trajectory.pose[: steps + 1],
-        "velocity": trajectory.velocity[: steps + 1],
-        "controls": setup.controls[:steps],
-        "gradient": gradient if failure is None else None,
-        "cost": setup.cost_name,
-        "cost_unit": list(COORDINATES.values())[setup.cost[1]],
-        "pairs": pairs,
-        "virtual": contacts.virtual[: steps + 1],
-        "points": contacts.position[: steps + 1],
-        "forces": contacts.force[: steps + 1],
-    }
-    fields |= more
-    if fields["gradient"] is not None:
-        fields["gradient"] = fields["gradient"][:steps]
-    return PlanarRun(**fields)
+    states = slice(steps + 1)
+    return PlanarRun(
+        time=trajectory.time[states],
+        names=tuple(body.name for body in world.bodies),
+        outlines=tuple(outline(body.shape) for body in world.bodies),
+        free=world.free,
+        pose=trajectory.pose[states],
+        velocity=trajectory.velocity[states],
+        controls=setup.controls[:steps],
+        gradient=gradient if failure is None else None,
+        cost=setup.cost_name,
+        cost_unit=list(COORDINATES.values())[setup.cost[1]],
+        pairs=pairs,
+        virtual=contacts.virtual[states],
+        points=contacts.position[states],
+        forces=contacts.force[states],
+        target=target,
+    )
 
 
 def _points_of_pairs(world: World) -> list[int]:
@@ -208,52 +195,20 @@ def outline(shape: Shape) -> NumPyArray:
     Raises:
         TypeError: a kind of shape that has no outline here.
     """
-    match shape:
-        case Circle():
-            return float(shape.radius) * _arc(0.0, 2.0 * np.pi)
-        case Box() | Polygon():
-            return np.asarray(shape.vertices)
-        case HalfPlane():
-            n = np.asarray(shape.direction) / np.linalg.norm(shape.direction)
-            along = ENDLESS * np.array([n[1], -n[0]])
-            edge = float(shape.offset) * n
-            return np.stack(
-                [
-                    edge - along,
-                    edge + along,
-                    edge + along - ENDLESS * n,
-                    edge - along - ENDLESS * n,
-                ]
-            )
-        case Moved():
-            x, y, angle = (float(value) for value in shape.pose)
-            turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-            return np.asarray(outline(shape.shape) @ turn + (x, y))
-        case Rounded():
-            return _grown(np.asarray(shape.core.vertices), float(shape.radius))
-    raise TypeError(f"{type(shape).__name__}: its outline isn't known")
+    if isinstance(shape, Moved):
+        x, y, angle = (float(value) for value in shape.pose)
+        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+        return np.asarray(outline(shape.shape) @ turn + (x, y))
+    if isinstance(shape, HalfPlane):
+        n = np.asarray(shape.direction) / np.linalg.norm(shape.direction)
+        along = np.array([n[1], -n[0]])
+        corners = np.array([-along, along, along - n, -along - n])
+        return np.asarray(float(shape.offset) * n + ENDLESS * corners)
+    if (found := rounded_corners(shape)) is None:
+        raise TypeError(f"{type(shape).__name__}: its outline isn't known")
+    import shapely
 
-
-def _arc(start: float, end: float) -> NumPyArray:
-    angle = np.linspace(start, end, max(2, int(abs(end - start) / _ARC) + 1))
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
-
-
-def _grown(vertices: NumPyArray, radius: float) -> NumPyArray:
-    """A polygon's outline grown by a radius: arcs at convex corners, a point at concave ones."""
-    following = np.roll(vertices, -1, axis=0)
-    twice = vertices[:, 0] * following[:, 1] - vertices[:, 1] * following[:, 0]
-    if twice.sum() < 0.0:
-        return _grown(vertices[::-1], radius)
-    edge = following - vertices
-    heading = np.arctan2(edge[:, 1], edge[:, 0]) - np.pi / 2.0  # of the outward normals
-    parts = []
-    for k, corner in enumerate(vertices):
-        turn = np.angle(np.exp(1j * (heading[k] - heading[k - 1])))
-        if turn > 0.0:
-            parts.append(corner + radius * _arc(heading[k - 1], heading[k - 1] + turn))
-        else:
-            middle = heading[k - 1] + turn / 2.0
-            reach = radius / np.cos(turn / 2.0)
-            parts.append(corner + reach * np.array([[np.cos(middle), np.sin(middle)]]))
-    return np.concatenate(parts)
+    corners, radius = np.asarray(found[0]), float(found[1])
+    core = shapely.Point(corners[0]) if len(corners) == 1 else shapely.Polygon(corners)
+    grown = core.buffer(radius, quad_segs=12) if radius else core
+    return np.asarray(grown.exterior.coords)[:-1]

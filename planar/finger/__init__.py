@@ -4,9 +4,7 @@
 - ``force``: ``Profile`` of (time, force) pairs; ``Policy``, called with a ``Sense``
 - ``simulation``: ``simulate`` a whole run, or a ``Simulation`` step by step
 - ``trace``: the result: ``Trace``, its ``Samples`` and ``Event`` log
-- ``filter``: ``ContactFilter``, how likely is contact now
-- ``identification``: ``identify`` an object's parameters from what the finger felt
-- ``environment``, ``policies``: the Gymnasium environment (extra ``planar``), hand-made policies
+- ``environment``: the Gymnasium environment (extra ``planar``)
 - ``pictures``: figure and film of a trace; ``window``: the arrow keys push
 - ``examples``: the two demonstrations of ``galley touch``
 """

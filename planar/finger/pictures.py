@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image as PilImage
-from PIL import ImageDraw
 
+from galley.planar.film import WIDE, Canvas, film
 from galley.planar.finger.model import Finger
 from galley.planar.finger.trace import Epoch, Kind, Samples, Trace
 from galley.viz.figures import figure_file
-from galley.viz.film.video import encoder
-from galley.viz.render.tags import Color, font
 from galley.viz.render.view import Image
 
 _RATE = 1000.0  # Hz, of the lines in the figure
@@ -37,11 +34,8 @@ _NAMES = {
     Kind.SETTLE: "bouncing ends",
 }
 _LABEL_GAP = 0.045  # share of the run between two labels of events; the later one is left out
-_OVERSAMPLE = 2  # bodies are drawn larger, then reduced, for smooth edges
-_INK: Color = (40, 46, 54)
-_BLUE: Color = (27, 108, 168)
-_RED: Color = (198, 40, 40)
-_PAPER: Color = (255, 255, 255)
+_BODY, _WOOD = "#78aed6", "#cdaa7d"  # of finger and object in a film
+_LONG = 0.16  # of the width: an arrow of the greatest force
 
 
 def draw_touch(trace: Trace, path: Path | str, title: str) -> None:
@@ -150,113 +144,104 @@ class Moment:
     note: str = ""
 
 
-@dataclass(frozen=True)
 class Stage:
     """Draws finger and object as bodies, and the forces on the finger as arrows.
 
     Attributes:
+        low, high: m, at the left and right edge; they may be moved.
+
+    Args:
         finger: its parameters.
         width, height: pixels.
-        low, high: m, at the left and right edge.
-        full: N, of an arrow of a sixth of the width.
+        full: N, of the longest arrow.
         hint: a line at the bottom.
+        trace: a run, whose forces are drawn below with a moving line; None: nothing.
     """
 
-    finger: Finger
-    width: int
-    height: int
-    low: float
-    high: float
-    full: float
-    hint: str = ""
-
-    def draw(self, moment: Moment) -> PilImage.Image:
-        """The picture of a moment, (height, width)."""
-        k = _OVERSAMPLE
-        picture = PilImage.new("RGB", (k * self.width, k * self.height), _PAPER)
-        pen = ImageDraw.Draw(picture)
-        floor = 0.84 * self.height
-        self._ground(pen, floor)
-        self._bodies(pen, moment, floor)
-        picture = picture.reduce(k)
-        self._texts(ImageDraw.Draw(picture), moment, floor)
-        return picture
-
-    def _x(self, position: float) -> float:
-        return (position - self.low) / (self.high - self.low) * self.width
-
-    def _marks(self) -> tuple[Any, float]:
-        """Positions (m) of the scale's marks, and the distance between them."""
-        span = self.high - self.low
-        unit = 10.0 ** math.floor(math.log10(span / 12))
-        step = next(f * unit for f in (1, 2, 5, 10, 20) if span / (f * unit) <= 12)
-        return np.arange(math.ceil(self.low / step), math.floor(self.high / step) + 1) * step, step
-
-    def _ground(self, pen: ImageDraw.ImageDraw, floor: float) -> None:
-        k = _OVERSAMPLE
-        pen.line((0, k * floor, k * self.width, k * floor), fill=_INK, width=2 * k)
-        for mark in self._marks()[0]:
-            x = k * self._x(float(mark))
-            pen.line((x, k * floor, x, k * (floor + 6)), fill=_INK, width=k)
-
-    def _bodies(self, pen: ImageDraw.ImageDraw, moment: Moment, floor: float) -> None:
-        k, tip, face = _OVERSAMPLE, self._x(moment.x_f), self._x(moment.x_o)
-        length, thick, size = 0.13 * self.width, 0.17 * self.height, 0.42 * self.height
-        level = floor - 0.5 * size  # of the finger's axis: the middle of the object
-        box = (k * face, k * (floor - size), k * (face + size), k * (floor - 2))
-        if self.finger.wall:
-            box = (k * face, k * 0.3 * self.height, k * max(self.width, face + 1), k * (floor - 2))
-        pen.rectangle(box, fill=(205, 170, 125), outline=(110, 72, 34), width=2 * k)
-        body = (k * (tip - length), k * (level - thick / 2), k * tip, k * (level + thick / 2))
-        pen.rounded_rectangle(
-            body, radius=k * thick * 0.48, fill=(120, 174, 214), outline=(20, 78, 122), width=2 * k
-        )
-        # The pad at the tip is the sensor: it reddens with what it feels.
-        share = min(moment.felt / self.full, 1.0)
-        pad = tuple(
-            int(a + (b - a) * share) for a, b in zip((225, 225, 225), (214, 20, 20), strict=True)
-        )
-        pen.rounded_rectangle(
-            (k * (tip - 7), k * (level - thick * 0.36), k * tip, k * (level + thick * 0.36)),
-            radius=3 * k,
-            fill=pad,
-            outline=(20, 78, 122),
-            width=k,
-        )
-        self._arrow(pen, tip - length, level - 0.95 * thick, moment.applied, _BLUE, True)
-        self._arrow(pen, tip, level + 0.95 * thick, -moment.felt, _RED, False)
-
-    def _arrow(
-        self, pen: ImageDraw.ImageDraw, x: float, y: float, force: float, color: Color, to: bool
+    def __init__(
+        self,
+        finger: Finger,
+        width: float,
+        height: float,
+        low: float,
+        high: float,
+        full: float,
+        hint: str = "",
+        trace: Trace | None = None,
     ) -> None:
-        """An arrow as long as the force. It starts at x, but a push, if ``to``, ends there."""
-        if abs(force) < 1e-3 * self.full:
-            return
-        k, head, way = _OVERSAMPLE, 0.045 * self.height, math.copysign(1.0, force)
-        length = max(min(abs(force) / self.full, 1.2) * 0.16 * self.width, head)
-        start = x - length if to and way > 0 else x
-        end = start + way * length
-        pen.line((k * start, k * y, k * (end - way * head * 0.8), k * y), fill=color, width=5 * k)
-        wing = 0.6 * head
-        corners = [(end, y), (end - way * head, y - wing), (end - way * head, y + wing)]
-        pen.polygon([(k * a, k * b) for a, b in corners], fill=color)
+        from matplotlib.patches import FancyBboxPatch, Rectangle
 
-    def _texts(self, pen: ImageDraw.ImageDraw, moment: Moment, floor: float) -> None:
-        size = max(self.height // 17, 11)
-        step = self._marks()[1]
-        for mark in self._marks()[0]:
-            text = f"{mark:.{max(0, -math.floor(math.log10(step)))}f}"
-            text += " m" if mark == self._marks()[0][-1] else ""
-            pen.text((self._x(float(mark)), floor + 8), text, _INK, font(size - 3), anchor="ma")
-        y, line = 0.05 * self.height, 1.4 * size
-        left = 0.02 * self.width
-        pen.text((left, y), f"applied {moment.applied:6.2f} N", _BLUE, font(size))
-        pen.text((left, y + line), f"felt {moment.felt:6.2f} N", _RED, font(size))
-        right = 0.98 * self.width
-        pen.text((right, y), f"{moment.clock:.2f} s", _INK, font(size), anchor="ra")
-        pen.text((right, y + line), moment.note, _INK, font(size), anchor="ra")
-        bottom = (0.5 * self.width, 0.99 * self.height)
-        pen.text(bottom, self.hint, _INK, font(size - 3), anchor="md")
+        self.low, self.high, self._full = low, high, full
+        self._canvas = Canvas(width, height)
+        figure = self._canvas.figure
+        floor = 0.12 if trace is None else 0.55
+        axes = self._axes = figure.add_axes((0.0, floor, 1.0, 1.0 - floor), ylim=(0.0, 1.0))
+        axes.spines[["left", "right", "top"]].set_visible(False)
+        axes.yaxis.set_visible(False)
+        axes.xaxis.set_major_formatter("{x:g} m")
+        figure.text(0.5, 0.01, hint, ha="center", size=8)
+        span = high - low
+        # As wide as it is tall, unless it is a wall.
+        side = 0.42 * (1.0 - floor) * height / width * span
+        self._object = Rectangle((0.0, 0.0), 9.0 * span, 0.6)
+        if not finger.wall:
+            self._object = Rectangle((0.0, 0.0), side, 0.42)
+        self._length = 0.13 * span
+        shape = f"round,pad=0,rounding_size={0.06 * self._length}"
+        self._finger = FancyBboxPatch((0.0, 0.13), self._length, 0.16, boxstyle=shape, fc=_BODY)
+        self._pad = Rectangle((0.0, 0.15), 0.007 * span, 0.12)
+        for patch in (self._object, self._finger, self._pad):
+            axes.add_patch(patch).set_edgecolor("#144e7a")
+        self._object.set(facecolor=_WOOD, edgecolor="#6e4822")
+        how = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.005, "minlength": 0.0}
+        zero = np.zeros(2)
+        self._arrows = axes.quiver(zero, (0.36, 0.06), zero, zero, color=(_FINGER, _FELT), **how)
+        left = {"transform": axes.transAxes, "va": "top"}
+        self._applied = axes.text(0.02, 0.96, "", color=_FINGER, **left)
+        self._felt = axes.text(0.02, 0.84, "", color=_FELT, **left)
+        self._note = axes.text(0.98, 0.96, "", ha="right", **left)
+        self._canvas.move(self._object, self._finger, self._pad, self._arrows)
+        self._canvas.move(self._applied, self._felt, self._note)
+        self._line: Any = None
+        if trace is not None:
+            self._add_panel(trace)
+
+    def _add_panel(self, trace: Trace) -> None:
+        """Applied and felt force over a whole run."""
+        axes = self._canvas.figure.add_axes((0.07, 0.12, 0.91, 0.3), xlim=(0.0, trace.end))
+        samples = trace.samples(_RATE)
+        axes.fill_between(samples.time, 0.0, samples.sensor, color=_FELT, alpha=0.4, lw=0)
+        axes.plot(samples.time, samples.sensor, color=_FELT, lw=1.4, label="felt")
+        axes.plot(samples.time, samples.applied_force, color=_FINGER, lw=1.6, label="applied")
+        axes.set(xlabel="time, s", ylabel="force, N")
+        axes.grid(alpha=0.25)
+        axes.legend(loc="upper left", ncols=2, fontsize=8)
+        self._line = axes.axvline(0.0, color="black")
+        self._canvas.move(self._line)
+
+    def draw(self, moment: Moment) -> Image:
+        """The picture of a moment (height, width, 3)."""
+        moved = self._axes.get_xlim() != (self.low, self.high)
+        self._axes.set_xlim(self.low, self.high)
+        self._object.set_x(moment.x_o)
+        self._finger.set_x(moment.x_f - self._length)
+        self._pad.set_x(moment.x_f - self._pad.get_width())
+        # The pad at the tip is the sensor: it reddens with what it feels.
+        share = min(moment.felt / self._full, 1.0)
+        self._pad.set_facecolor(
+            tuple((1.0 - share) * np.full(3, 0.88) + share * np.array([0.84, 0.08, 0.08]))
+        )
+        forces = np.clip([moment.applied, -moment.felt], -1.2 * self._full, 1.2 * self._full)
+        lengths = forces / self._full * _LONG * (self.high - self.low)
+        push = moment.x_f - self._length - max(lengths[0], 0.0)  # it ends at the finger
+        self._arrows.set_offsets([(push, 0.36), (moment.x_f, 0.06)])
+        self._arrows.set_UVC(lengths, np.zeros(2))
+        self._applied.set_text(f"applied {moment.applied:6.2f} N")
+        self._felt.set_text(f"felt {moment.felt:6.2f} N")
+        self._note.set_text(f"{moment.clock:.2f} s\n{moment.note}")
+        if self._line is not None:
+            self._line.set_xdata([moment.clock] * 2)
+        return self._canvas.pixels(anew=moved)
 
 
 def film_touch(
@@ -277,73 +262,20 @@ def film_touch(
         RuntimeError: the encoder failed.
         BadInput: ``path`` can't be written.
     """
-    width = round(height * 16 / 9 / 2) * 2
-    height -= height % 2
     count = max(2, round(trace.end * fps) + 1)
     samples = trace.at(np.minimum(np.arange(count) / fps, trace.end))
-    stage = _stage(trace, samples, width, round(height * 0.55))
-    panel, x_of = _panel(trace, width, height - stage.height)
-    with encoder(path, fps) as append:
-        for k in range(count):
-            append(_frame(stage, panel, x_of, samples, k))
-            if progress is not None:
-                progress(k + 1, count)
-
-
-def _frame(
-    stage: Stage, panel: PilImage.Image, x_of: Callable[[float], float], samples: Samples, k: int
-) -> Image:
-    moment = Moment(
-        float(samples.finger_position[k]),
-        float(samples.object_position[k]),
-        float(samples.applied_force[k]),
-        float(samples.sensor[k]),
-        float(samples.time[k]),
-        EPOCH_NAMES[Epoch(samples.epoch[k])],
-    )
-    picture = PilImage.new("RGB", (stage.width, stage.height + panel.height), _PAPER)
-    picture.paste(stage.draw(moment), (0, 0))
-    picture.paste(panel, (0, stage.height))
-    x = x_of(moment.clock)
-    pen = ImageDraw.Draw(picture)
-    pen.line(
-        (x, stage.height + 0.12 * panel.height, x, picture.height - 0.2 * panel.height),
-        fill=_INK,
-        width=2,
-    )
-    return np.asarray(picture)
-
-
-def _stage(trace: Trace, samples: Samples, width: int, height: int) -> Stage:
-    """A stage that holds the whole run, finger and object at full length."""
     low, high = float(samples.finger_position.min()), float(samples.object_position.max())
-    span = max(high - low, 0.1) / (1.0 - 0.2 - 0.03 - 0.42 * height / width)
+    span = max(high - low, 0.1) / (1.0 - 0.2 - 0.03 - 0.42 * 0.45 / WIDE)
     full = max(1e-9, float(np.abs(samples.applied_force).max()), float(samples.sensor.max()))
     low -= 0.2 * span
-    return Stage(trace.finger, width, height, low, low + span, full)
+    stage = Stage(trace.finger, height * WIDE, height, low, low + span, full, trace=trace)
+    columns = (
+        samples.finger_position, samples.object_position, samples.applied_force, samples.sensor,
+        samples.time,
+    )  # fmt: skip
 
+    def draw(k: int) -> Image:
+        note = EPOCH_NAMES[Epoch(samples.epoch[k])]
+        return stage.draw(Moment(*(float(each[k]) for each in columns), note))
 
-def _panel(
-    trace: Trace, width: int, height: int
-) -> tuple[PilImage.Image, Callable[[float], float]]:
-    """Applied and felt force over the whole run, and the pixel column of a time (s)."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    dpi = height / 3.0
-    figure = Figure(figsize=(width / dpi, height / dpi), dpi=dpi)
-    canvas: Any = FigureCanvasAgg(figure)
-    left, across = 0.07, 0.91  # shares of the width
-    axis = figure.add_axes((left, 0.2, across, 0.68))
-    samples = trace.samples(_RATE)
-    axis.fill_between(samples.time, 0.0, samples.sensor, color=_FELT, alpha=0.4, lw=0)
-    axis.plot(samples.time, samples.sensor, color=_FELT, lw=1.4, label="felt")
-    axis.plot(samples.time, samples.applied_force, color=_FINGER, lw=1.6, label="applied")
-    axis.set_xlim(0.0, trace.end)
-    axis.set_xlabel("time, s")
-    axis.set_ylabel("force, N")
-    axis.grid(alpha=0.25)
-    axis.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=2, frameon=False)
-    canvas.draw()
-    image = PilImage.fromarray(np.asarray(canvas.buffer_rgba())[:, :, :3].copy())
-    return image.resize((width, height)), lambda t: (left + across * t / trace.end) * width
+    film(path, fps, range(count), draw, progress)

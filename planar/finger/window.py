@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-
 from galley.planar.finger.model import Finger
 from galley.planar.finger.pictures import EPOCH_NAMES, Moment, Stage
 from galley.planar.finger.simulation import Fault, Simulation
@@ -45,11 +41,11 @@ def drive(finger: Finger, force: float = 2.0, longest: float = 600.0) -> Trace:
             except Fault as error:
                 fault = str(error)
                 break
-            stage = _following(stage, run.x_f, run.x_o)
+            _follow(stage, run.x_f, run.x_o)
             note = EPOCH_NAMES[run.epoch]
             felt = run.sense().sensor
             picture = stage.draw(Moment(run.x_f, run.x_o, applied, felt, run.time, note))
-            window.show(np.asarray(picture), 1.0 / step)
+            window.show(picture, 1.0 / step)
     return run.trace(fault)
 
 
@@ -60,10 +56,10 @@ def _push(window: Window) -> float:
     return way * (_HARD if down & {pygame.K_LSHIFT, pygame.K_RSHIFT} else 1.0)
 
 
-def _following(stage: Stage, x_f: float, x_o: float) -> Stage:
-    """The stage, moved where fingertip or object would come too near to its edge."""
+def _follow(stage: Stage, x_f: float, x_o: float) -> None:
+    """Move the stage where fingertip or object would come too near to its edge."""
     span = stage.high - stage.low
     shift = min(0.0, x_f - (stage.low + _MARGIN * span))
     # The finger stays in the picture, also where it has left the object far behind.
     shift = shift or max(0.0, min(x_o, x_f + _VIEW / 2) - (stage.high - _MARGIN * span))
-    return replace(stage, low=stage.low + shift, high=stage.high + shift)
+    stage.low, stage.high = stage.low + shift, stage.high + shift

@@ -12,7 +12,7 @@ and friction takes from a sliding body as much power as it can, so it is normal 
 The characteristic length c is the mean distance of the outline's points from its centroid: then
 friction against pure turning is exact for uniform pressure. ``still`` smooths friction near rest.
 
-``support_kernel`` has what compiled code calls: this force, and a step of implicit Euler under it.
+``support_kernel`` has what compiled code calls: a step of implicit Euler under this force.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from galley.domain.frames import Array
 from galley.domain.parameters import FORCE_LIMIT, MASS, Quantity, check, parameter
 from galley.planar.geometry.polygon import Polygon
 
@@ -46,16 +44,6 @@ class SupportFriction:
 
     def __post_init__(self) -> None:
         check(self)
-
-    def wrench(self, velocity: ArrayLike) -> Array:
-        """Force (N) and torque (N m) (..., 3) at velocities (..., 3) of the centre of mass.
-
-        0 at rest.
-        """
-        v = np.asarray(velocity, dtype=np.float64)
-        scale = np.array([1.0, 1.0, self.length])
-        speed = np.sqrt(((v * scale) ** 2).sum(axis=-1, keepdims=True) + self.still**2)
-        return np.asarray(-self.limit * scale**2 * v / np.where(speed > 0.0, speed, 1.0))
 
 
 def support_friction(

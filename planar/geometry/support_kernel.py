@@ -7,24 +7,6 @@ import math
 from galley.compiled.jit import entry, kernel
 
 
-@kernel
-def support_wrench(
-    vx: float, vy: float, omega: float, limit: float, length: float, still: float
-) -> tuple[float, float, float]:
-    """Force (N) and torque (N m) of support friction on a body with a velocity (m/s, rad/s).
-
-    Args:
-        vx, vy, omega: of the centre of mass.
-        limit: N, friction against pure translation.
-        length: m, the characteristic length.
-        still: m/s, the speed below which friction falls off to 0.
-    """
-    turn = length * omega
-    speed = math.sqrt(vx * vx + vy * vy + turn * turn + still * still)
-    share = -limit / max(speed, 1e-300)
-    return share * vx, share * vy, share * length * turn
-
-
 @entry("f8 f8 f8 f8 f8 f8 f8 f8 f8")
 @kernel
 def slowed(

@@ -8,7 +8,7 @@
 - ``rollout``: one episode of a demonstrator, with the arm that held the pusher
 - ``picture``: the table painted in compiled code; ``film``: films of episodes; ``play``: a window
   in which the mouse, or a demonstrator, pushes
-- ``environment``: ``galley/Push-v0`` for Gymnasium; ``environments``: its variants
+- ``environment``: ``galley/Push-v0`` for Gymnasium; ``gym_pusht``: for gym-pusht's policies
 
 Importing this package loads nothing.
 """

@@ -21,8 +21,19 @@ environment of seed s + k. A table that is done is reset in the next step, whose
 nothing (Gymnasium's default, ``AutoresetMode.NEXT_STEP``). ``render_mode`` is ``rgb_array`` or, for
 one table, ``human``: a window.
 
-``action="joints"``, ``compat="gym-pusht"`` and ``physics="upstream"`` make variants of it: see
-``environments.variants``.
+``action="joints"``: the pusher is commanded by the angles (N,) rad of the arm that holds it, of
+which ``config.arm`` has N links. It is driven to where the tip would be; a tip beyond the table
+counts as its rim. The arm's own angles follow the pusher by inverse kinematics, each from the last.
+From -pi to pi, they stand at the end of ``state`` and ``keypoints``, as ``angles`` in
+``pixels_state``, and in ``info["angles"]``; ``pixels`` don't show the arm. So only the tip of what
+was commanded is reached: with more than two links another configuration may hold it. No
+configuration that is reported collides with itself. A commanded one that does is refused: the
+pusher is driven to the last target that was not. A step is refused as well in which the arm can't
+follow: the table stays as it was, and the pusher stands. ``info["refused"]`` says so.
+
+``compat="gym-pusht"`` has gym-pusht's interface: see ``gym_pusht``. The compiled vector has
+neither: with ``gymnasium.make_vec(..., vectorization_mode="sync")`` single environments step by
+turns.
 """
 
 from __future__ import annotations
@@ -31,8 +42,9 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
@@ -42,19 +54,40 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.gym import PUSH
+from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.config_file import load_config
-from galley.planar.pushing.environments.rendered import Actions, Info, RenderedEnv, Seen, known_mode
 from galley.planar.pushing.picture import SIZE, Painter, Picture, table_view
 from galley.planar.pushing.rollout import STEPS, SUCCESS
 from galley.planar.pushing.simulation import Simulation, State
 
+if TYPE_CHECKING:
+    from galley.planar.window import Window
+
 ID = PUSH
 OBSERVATIONS = ("state", "keypoints", "pixels", "pixels_state")
+ACTIONS = ("pusher", "joints")
 _TURN = 2.0 * math.pi
 _RENDERED = 512  # pixels
 
+_TRIES = 1000  # of a start at which the arm can hold the pusher
+
+Actions = NDArray[np.float32]
 Flags = NDArray[np.bool_]
+Info = dict[str, Any]
+Seen = Any
+"""An observation: an array, or a dict of them."""
+
+
+def known(name: str, value: Any, values: Sequence[Any]) -> Any:
+    """``value``, if it is one of some.
+
+    Raises:
+        ValueError: it is not; the message has them all.
+    """
+    if value not in values:
+        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(str, values))}")
+    return value
 
 
 class _Table:
@@ -63,9 +96,7 @@ class _Table:
     def __init__(
         self, observation: str, config: PushConfig | str | Path | None, resolution: int
     ) -> None:
-        if observation not in OBSERVATIONS:
-            known = ", ".join(OBSERVATIONS)
-            raise ValueError(f"observation = {observation!r}: must be one of {known}")
+        known("observation", observation, OBSERVATIONS)
         if not isinstance(config, PushConfig):
             config = PushConfig() if config is None else load_config(config)
         self.config, self.sim = config, Simulation(config)
@@ -75,7 +106,7 @@ class _Table:
         low, high = np.tile(-size, points), np.tile(2.0 * size, points)  # walls give way a little
         if not self.keypoints:
             low, high = np.append(low, 0.0), np.append(high, 2.0 * np.pi)
-        self.observation_space: spaces.Space[Seen] = spaces.Box(low, high, dtype=np.float64)
+        self.observation_space: spaces.Space[Any] = spaces.Box(low, high, dtype=np.float64)
         if observation.startswith("pixels"):
             self.painter = Painter(self.sim, table_view(config, resolution))
             pixels = spaces.Box(0, 255, self.painter.background.shape, np.uint8)
@@ -131,7 +162,7 @@ class _Table:
         return self.sim.states(given[:, 2:], given[:, :2])
 
 
-class PushEnv(RenderedEnv):
+class PushEnv(gymnasium.Env[Seen, Actions]):
     """One table; see the module.
 
     ``reset(options={"state": (5,)})`` starts from an observation of ``state`` instead of a random
@@ -142,10 +173,19 @@ class PushEnv(RenderedEnv):
         config: of the simulation; also the path of a YAML file.
         render_mode: None, ``rgb_array`` or ``human``.
         resolution: pixels of a side of the observed picture.
+        action: one of ``ACTIONS``.
+
+    Attributes:
+        arm: that commands the pusher; None: nothing stands between. angles: (N,) rad, of it.
 
     Raises:
-        ValueError: no such observation or way to render, or a bad config.
+        ValueError: no such observation, action or way to render, or a bad config.
     """
+
+    metadata = {  # noqa: RUF012 (as Gymnasium declares it)
+        "render_modes": ["human", "rgb_array"],
+        "render_fps": 10,
+    }
 
     def __init__(
         self,
@@ -153,13 +193,35 @@ class PushEnv(RenderedEnv):
         config: PushConfig | str | Path | None = None,
         render_mode: str | None = None,
         resolution: int = SIZE,
+        action: str = "pusher",
     ) -> None:
         self._table = _Table(observation, config, resolution)
         self.config = self._table.config
-        super().__init__(render_mode, self.config.dt * self.config.substeps)
+        self.render_mode = known("render_mode", render_mode, (None, *self.metadata["render_modes"]))
+        step = self.config.dt * self.config.substeps
+        self.metadata = {**self.metadata, "render_fps": round(1.0 / step, 3)}
         self.observation_space = self._table.observation_space
         self.action_space = self._table.action_space
         self._target = np.empty((1, 2))
+        self._window: Window | None = None
+        self.arm: PushArm | None = None
+        if known("action", action, ACTIONS) == "joints":
+            self._add_arm()
+
+    def _add_arm(self) -> None:
+        """Let joints command the pusher."""
+        self.arm, n = PushArm(self.config.arm), len(self.config.arm.links)
+        self.action_space = spaces.Box(-np.pi, np.pi, (n,), dtype=np.float32)
+        angles, seen = spaces.Box(-np.pi, np.pi, (n,), dtype=np.float64), self.observation_space
+        if isinstance(seen, spaces.Dict):
+            self.observation_space = spaces.Dict({**seen.spaces, "angles": angles})
+        elif isinstance(seen, spaces.Box) and len(seen.shape) == 1:
+            low, high = np.append(seen.low, angles.low), np.append(seen.high, angles.high)
+            self.observation_space = spaces.Box(low, high, dtype=np.float64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has no window until it shows a picture."""
+        return {**vars(self), "_window": None}
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Seen, Info]:
         """Put body and pusher on the table; returns the first observation."""
@@ -170,22 +232,14 @@ class PushEnv(RenderedEnv):
         return self._seen()
 
     def step(self, action: Actions) -> tuple[Seen, float, bool, bool, Info]:
-        """One control step; info: ``coverage`` and ``is_success``.
+        """One control step; info: ``coverage``, ``is_success``, of joints ``angles``, ``refused``.
 
         Raises:
             ValueError: an action of the wrong shape or not finite, or an unstable config, see
                 ``Simulation.check``.
         """
-        try:
-            x, y = np.asarray(action, dtype=np.float64).tolist()
-            good = math.isfinite(x) and math.isfinite(y)
-        except (TypeError, ValueError):
-            good = False
-        if not good:
-            raise ValueError(f"action = {action}: must be (2,) finite numbers")
-        target = self._target
-        target[0, 0], target[0, 1] = x, y
-        self._drive(target)
+        self._command(action)
+        self._drive()
         if self.render_mode == "human":
             self.render()
         seen, info = self._seen()
@@ -193,15 +247,52 @@ class PushEnv(RenderedEnv):
         return seen, reward, info["is_success"], False, info
 
     def _put(self, options: Info | None) -> None:
-        """Put body and pusher on the table."""
-        self.state = self._table.start(self.np_random, 1, options)
+        """Put body and pusher on the table, where the arm can hold it."""
+        for _ in range(_TRIES):
+            self.state = self._table.start(self.np_random, 1, options)
+            if self.arm is None:
+                return
+            self._refused = False
+            try:
+                self._target[0] = self.state.pusher[:, 0]
+                self.angles = self.arm.follow(np.zeros(len(self.config.arm.links)), self._target[0])
+                return
+            except ValueError as error:
+                if (options or {}).get("state") is not None:
+                    raise
+                reason = error
+        raise ValueError(f"arm: it can hold the pusher hardly anywhere on the table: {reason}")
 
-    def _drive(self, target: Array) -> None:
-        """Drive the pusher to a target (1, 2) m for a control step."""
-        self._table.sim.run(self.state, target)
+    def _command(self, action: Actions) -> None:
+        """Take an action's target (m); a configuration that collides with itself leaves the last.
 
-    def _picture(self) -> Picture:
-        return self._table.large.draw(self.state.values[:, 0])
+        Raises:
+            ValueError: an action of the wrong shape or not finite.
+        """
+        if self.arm is None:
+            self._target[0] = point(action)
+            return
+        try:
+            self._refused = self.arm.collides(action)
+        except (TypeError, ValueError):
+            wanted = f"({len(self.config.arm.links)},) finite angles"
+            raise ValueError(f"action = {action}: must be {wanted}") from None
+        if not self._refused:
+            self._target[0] = self.arm.tip(np.asarray(action, dtype=np.float64))
+
+    def _drive(self) -> None:
+        """Drive the pusher to its target for a control step, if the arm can follow."""
+        if self.arm is None:
+            self._table.sim.run(self.state, self._target)
+            return
+        before = self.state.values.copy()
+        self._table.sim.run(self.state, self._target)
+        try:
+            self.angles = self.arm.follow(self.angles, self.state.pusher[:, 0])
+        except ValueError:
+            self.state.values[:] = before
+            self.state.pusher_velocity[:] = 0.0
+            self._refused = True
 
     def _seen(self) -> tuple[Seen, Info]:
         """Observation and info."""
@@ -210,11 +301,71 @@ class PushEnv(RenderedEnv):
         self._table.sim.check(x, y)
         info = {"coverage": coverage, "is_success": coverage > SUCCESS}
         if self._table.observation == "state":
-            return np.array([px, py, x, y, theta % _TURN]), info
-        seen = self._table.observed(self.state)
+            seen: Seen = np.array([px, py, x, y, theta % _TURN])
+        else:
+            seen = self._table.observed(self.state)
+            if isinstance(seen, dict):
+                seen = {name: values[0] for name, values in seen.items()}
+            else:
+                seen = seen[0]
+        if self.arm is None:
+            return seen, info
+        angles = np.remainder(self.angles + np.pi, _TURN) - np.pi
         if isinstance(seen, dict):
-            return {name: values[0] for name, values in seen.items()}, info
-        return seen[0], info
+            seen["angles"] = angles.copy()
+        elif seen.ndim == 1:
+            seen = np.append(seen, angles)
+        return seen, {**info, "angles": angles, "refused": self._refused}
+
+    def _picture(self) -> Picture:
+        """What there is to see (h, w, 3)."""
+        values = self.state.values[:, 0]
+        if self.arm is None:
+            return self._table.large.draw(values)
+        return self._table.large.draw(values, self.angles, self._target[0])
+
+    def render(self) -> Any:
+        """The picture (h, w, 3) with ``rgb_array``; with ``human`` it is shown, as each step.
+
+        Raises:
+            ImportError: ``human``, and pygame is missing.
+            RuntimeError: ``human``, and the window can't be opened.
+        """
+        if self.render_mode is None:
+            return None
+        picture = self._picture()
+        if self.render_mode == "rgb_array":
+            return picture
+        if self._window is None:
+            from galley.planar.window import Window
+
+            height, width, _ = picture.shape
+            self._window = Window(width, height, "galley/Push-v0", seen=False)
+        self._window.read()
+        self._window.show(picture, self.metadata["render_fps"])
+        return None
+
+    def close(self) -> None:
+        """Close the window."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+
+def point(action: Actions) -> tuple[float, float]:
+    """An action of two finite numbers.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        x, y = np.asarray(action, dtype=np.float64).tolist()
+        good = math.isfinite(x) and math.isfinite(y)
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise ValueError(f"action = {action}: must be (2,) finite numbers")
+    return x, y
 
 
 class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
@@ -222,6 +373,9 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
 
     The arguments are those of ``PushEnv``, and ``max_episode_steps``, after which a table's episode
     is truncated (None or -1: never).
+
+    Raises:
+        ValueError: as ``PushEnv``, or arguments that only a single environment has.
     """
 
     metadata = {  # noqa: RUF012 (as Gymnasium declares it)
@@ -237,11 +391,18 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
         render_mode: str | None = None,
         resolution: int = SIZE,
         max_episode_steps: int | None = STEPS,
+        *,
+        action: str = "pusher",
+        compat: str | None = None,
     ) -> None:
+        for name, value, only in (("action", action, "pusher"), ("compat", compat, None)):
+            if value != only:
+                what = 'the compiled vector has it not; vectorization_mode="sync" has'
+                raise ValueError(f"{name} = {value!r}: {what}")
         if num_envs < 1:
             raise ValueError(f"num_envs = {num_envs}: must be at least 1")
         self.num_envs, self._table = num_envs, _Table(observation, config, resolution)
-        self.render_mode = known_mode(render_mode, self.metadata)
+        self.render_mode = known("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         self._longest = math.inf if max_episode_steps in (None, -1) else max_episode_steps
         self._rngs = [seeding.np_random(None)[0] for _ in range(num_envs)]
         self.single_observation_space = self._table.observation_space

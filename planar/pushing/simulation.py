@@ -232,22 +232,19 @@ class Simulation:
         self._kernel.measure(state.values, self._numbers, self._layout)
 
     def _packed(self) -> tuple[Array, NDArray[np.int64]]:
-        """The arrays that compiled code takes."""
-        k, config = self._kernel, self.config
+        """The arrays that compiled code takes; parameters in the order of ``simulation_kernel``."""
+        config = self.config
         friction = support_friction(
             self.body, config.mass, config.friction, config.gravity, config.still
         )
-        p = np.zeros(k.PARAMETERS)
-        p[k.MASS], p[k.INERTIA] = config.mass, self.inertia
-        p[k.LIMIT], p[k.LENGTH], p[k.STILL] = friction.limit, friction.length, friction.still
-        p[k.RADIUS], p[k.INVERSE_PUSHER] = config.pusher_radius, 1.0 / config.pusher_mass
-        p[k.GAIN], p[k.BRAKE] = config.pusher_gain, config.pusher_damping
-        p[k.STIFFNESS], p[k.DAMPING] = config.contact_stiffness, config.contact_damping
-        p[k.FRICTION] = config.contact_friction
-        p[k.WIDTH], p[k.HEIGHT] = config.width, config.height
-        p[k.WALL_STIFFNESS], p[k.WALL_DAMPING] = config.wall_stiffness, config.wall_damping
-        p[k.DT], p[k.REACH], p[k.SUBSTEPS] = config.dt, self.radius, config.substeps
-        p[k.GOAL_AREA], p[k.GOAL_X], p[k.GOAL_Y] = self.goal.area, config.goal_x, config.goal_y
+        c = config
+        p = np.array([
+            c.mass, self.inertia, friction.limit, friction.length, friction.still,
+            c.pusher_radius, 1.0 / c.pusher_mass, c.pusher_gain, c.pusher_damping,
+            c.contact_stiffness, c.contact_damping, c.contact_friction, c.width, c.height,
+            c.wall_stiffness, c.wall_damping, c.dt, self.radius, self.goal.area, c.substeps,
+            c.goal_x, c.goal_y,
+        ])  # fmt: skip
         (parts, starts), (goal, goal_starts) = self.body.table, self.goal.table
         pieces = [p, self.body.vertices.ravel(), parts.ravel(), goal.ravel()]
         ends = np.cumsum([len(each) for each in pieces])

@@ -1,7 +1,7 @@
 """Where to stand, in the plane: p(Q | H) of a two-link arm on a mobile base.
 
 - ``arm``: PlanarArm, its kinematics; ``donut``: DonutSampler, samples with their exact density
-- ``heading``: the heading error's wrapped normal; ``kept``: what joint limits leave of the ring
+- ``heading``: the heading error's wrapped normal
 - ``context``: obstacles, forbidden regions, visibility, made of ``shapes``; ``scores``: how good a
   configuration is; ``weighted``: the samples and density that either leaves
 - ``dataset``: rows that reach targets, as files; ``learned/``: the distribution by a network
@@ -11,19 +11,19 @@
 from galley.planar.reach.arm import PlanarArm
 from galley.planar.reach.context import Body, Context, random_shapes
 from galley.planar.reach.donut import DonutSampler, Samples, uniform_targets
-from galley.planar.reach.shapes import Circle, Polygon, box, shape_of
+from galley.planar.reach.shapes import box, circle, polygon, shape_of
 from galley.planar.reach.weighted import Weighted
 
 __all__ = [
     "Body",
-    "Circle",
     "Context",
     "DonutSampler",
     "PlanarArm",
-    "Polygon",
     "Samples",
     "Weighted",
     "box",
+    "circle",
+    "polygon",
     "random_shapes",
     "shape_of",
     "uniform_targets",

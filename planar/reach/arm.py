@@ -121,6 +121,19 @@ class PlanarArm:
         beta = np.arctan2(P * N, r * r + (self.l1 - self.l2) * out)
         return np.asarray(gamma), np.asarray(beta)
 
+    def distance(self, gamma: Array) -> Array:
+        """r (m) for the angle gamma = |theta2|, without cancellation near either rim."""
+        c, s = np.cos(0.5 * gamma), np.sin(0.5 * gamma)
+        return np.asarray(np.hypot(self.outer * c, self.inner * s))
+
+    def folds(self, elbow: int) -> list[tuple[float, float]]:
+        """The intervals of gamma in [0, pi] that leave theta2 = elbow gamma within its limits."""
+        if self.limits is None:
+            return [(0.0, pi)]
+        a, b = sorted(elbow * edge for edge in self.limits[1])
+        turns = 2.0 * pi * np.arange(np.ceil((a - pi) / (2.0 * pi)), np.floor(b / (2.0 * pi)) + 1.0)
+        return [(max(a - turn, 0.0), min(b - turn, pi)) for turn in turns.tolist()]
+
     def manipulability(self, theta: ArrayLike) -> Array:
         """|det J| = L1 L2 |sin theta2| (m^2) (...,) for joint angles (..., 2)."""
         return np.asarray(self.l1 * self.l2 * np.abs(np.sin(np.asarray(theta)[..., 1])))

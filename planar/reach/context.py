@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from math import inf, isfinite, pi
 
 import numpy as np
+import shapely
 from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.frames import Array, wrap
 from galley.planar.reach.arm import PlanarArm
-from galley.planar.reach.donut import base_and_angles
 from galley.planar.reach.shapes import Figure, Shape, shape_of
 
 _TRIES = 200  # of a random obstacle that must not cover the target
@@ -53,13 +53,6 @@ class Body:
         turns = ((1, 1), (-1, 1), (-1, -1), (1, -1))
         return np.stack([base[:, :2] + i * ahead + j * left for i, j in turns], axis=1)
 
-    def covers(self, base: Array, p: Array) -> NDArray[np.bool_]:
-        """Whether the point p (2,) is within the rectangle (m,)."""
-        c, s = np.cos(base[:, 2]), np.sin(base[:, 2])
-        x, y = (p - base[:, :2]).T
-        along, across = np.abs(c * x + s * y), np.abs(c * y - s * x)
-        return np.asarray((along <= 0.5 * self.length) & (across <= 0.5 * self.width))
-
 
 @dataclass(frozen=True)
 class Context:
@@ -90,8 +83,7 @@ class Context:
 
     def __call__(self, q: Array, target: Array) -> Array:
         """1 where the row is free of obstacles, allowed, and sees the target, else 0 (m,)."""
-        base, _ = base_and_angles(q, target)
-        free = ~self.is_forbidden(base) & (self.clearance(q, target) > self.margin)
+        free = ~self.is_forbidden(q[:, :3]) & (self.clearance(q, target) > self.margin)
         if self.view is not None:
             free &= self.visibility(q, target, self.view) > 0.0
         return free.astype(np.float64)
@@ -106,20 +98,18 @@ class Context:
     def clearance(self, q: Array, target: Array) -> Array:
         """The gap (m,) (m) between robot and nearest obstacle; <= 0 where they touch, inf of none.
 
-        Exact where positive. Overlap is not measured: the gap is then at least -max(link, front).
+        Exact where positive; how far they overlap is not measured.
         """
-        base, theta = base_and_angles(q, target)
-        points = self.arm.chain.points(base, theta)
-        corners, camera = self.body.corners(base), self.body.camera(base)
-        sides = np.roll(corners, -1, axis=1)
         gap = np.full(len(q), inf)
+        if not self.obstacles:
+            return gap
+        base = q[:, :3]
+        links = shapely.linestrings(self.arm.chain.points(base, q[:, 3:]))
+        front = shapely.points(self.body.camera(base))
+        rectangle = shapely.polygons(self.body.corners(base))
         for each in self.obstacles:
-            links = each.distance(points[:, :-1], points[:, 1:]).min(axis=1) - self.body.link
-            front = each.distance(camera, camera) - self.body.front
-            rectangle = np.where(
-                self.body.covers(base, each.point), 0.0, each.distance(corners, sides).min(axis=1)
-            )
-            gap = np.minimum.reduce([gap, links, front, rectangle])
+            parts = [each.apart(links) - self.body.link, each.apart(front) - self.body.front]
+            gap = np.minimum.reduce([gap, *parts, each.apart(rectangle)])
         return gap
 
     def visibility(self, q: Array, target: Array, view: float) -> Array:
@@ -128,10 +118,9 @@ class Context:
         Linear in the bearing between. An obstacle hides the target where it touches the line of
         sight; a target in an obstacle is hidden. ``view`` (rad) is the whole angle; (m,).
         """
-        base, _ = base_and_angles(q, target)
-        camera = self.body.camera(base)
+        camera = self.body.camera(q[:, :3])
         sight = target - camera
-        bearing = wrap(np.arctan2(sight[:, 1], sight[:, 0]) - base[:, 2])
+        bearing = wrap(np.arctan2(sight[:, 1], sight[:, 0]) - q[:, 2])
         seen = np.maximum(0.0, 1.0 - np.abs(bearing) / (0.5 * view))
         for each in self.obstacles:
             seen *= each.distance(camera, target) > 0.0

@@ -21,35 +21,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-import galley
 from galley.domain.errors import BadInput
-from galley.domain.files import atomic_file, read_text, write_atomically
 from galley.domain.frames import Array
+from galley.learning import shards
+from galley.planar.reach import scores
 from galley.planar.reach.arm import PlanarArm
 from galley.planar.reach.context import Context, random_shapes
 from galley.planar.reach.donut import DonutSampler, Samples, uniform_targets
-from galley.planar.reach.scores import (
-    Clearance,
-    HardThreshold,
-    LimitMargin,
-    Manipulability,
-    SoftAcceptance,
-    Visibility,
-    WeightedSum,
-)
 from galley.planar.reach.shapes import Figure, shape_of
 from galley.planar.reach.weighted import Weight, Weighted
 from galley.sweeps import LostJob, sweep
 from galley.sweeps.journal import as_tuples
 
-INFO = "dataset.json"
 FORMAT = 2
-_KEY = b"galley"  # of a shard's own metadata
-_FOR_EACH = {
-    "both": "a row for each base and each elbow that is within the limits there",
-    "one": "a row for each base with an elbow within the limits, drawn among those",
-}
-_UNITS = {
+_WHAT = "rows of galley reach"
+_COLUMNS = {
     "x": "m, base, world frame",
     "y": "m, base, world frame",
     "psi": "rad, heading of the base",
@@ -60,8 +46,11 @@ _UNITS = {
     "elbow": "+1 or -1, the sign of sin(theta2)",
     "base": "number of the candidate base, unique in the dataset",
 }
-_MOST_RANDOM = 100  # obstacles for a target
+_NAMES = list(_COLUMNS)
 _OBSTACLES = "JSON, the random obstacles: a list of kind and numbers (m, rad), see shape_of"
+_MOST_RANDOM = 100  # obstacles for a target
+# Of samplers that earlier versions had more of: theirs that is left.
+_ONLY = {"radial": "linear", "branches": "both", "heading": "facing"}
 
 Split = Literal["train", "validation", "all"]
 
@@ -80,9 +69,9 @@ class DatasetSettings:
         random: number, least and greatest radius (m) of obstacles that are drawn anew for each
             target, see ``random_shapes``; about it up to the ring's outer rim. None: none.
         view: the camera's field of view (rad) in which the target must be seen, or None.
-        scores: (name, weight) of manipulability, margin (to joint limits), clearance, visibility;
-            rows are kept with probability (weighted sum) / (sum
-            of the weights), or with ``threshold`` where the weighted sum is at least that.
+        scores: (name, weight) of manipulability, margin (to joint limits), clearance, visibility,
+            area; rows are kept with probability (weighted sum) / (sum of the weights), or with
+            ``threshold`` where the weighted sum is at least that.
         seed: from 0. every: one target in so many is for validation. shard_bases: bases per shard.
 
     Raises:
@@ -133,7 +122,7 @@ class DatasetSettings:
         """The rows' distribution, with its ``log_density``: the sampler, or what filters leave.
 
         Args:
-            drawn: the random obstacles of these rows, see ``obstacles_of``.
+            drawn: the random obstacles of these rows, from their column ``obstacles``.
         """
         arm, weights = self.sampler.arm, list[Weight]()
         obstacles = tuple(shape_of(*each) for each in (*self.obstacles, *drawn))
@@ -143,20 +132,17 @@ class DatasetSettings:
             weights.append(context)
         if self.scores:
             known: dict[str, Callable[[], Weight]] = {
-                "manipulability": Manipulability,
-                "margin": lambda: LimitMargin(arm),
-                "clearance": lambda: Clearance(context),
-                "visibility": lambda: Visibility(context),
+                "manipulability": lambda: scores.manipulability,
+                "margin": lambda: scores.limit_margin(arm),
+                "clearance": lambda: scores.clearance(context),
+                "visibility": lambda: scores.visibility(context),
+                "area": lambda: scores.area(arm),
             }
             for name, _ in self.scores:
                 if name not in known:
                     raise ValueError(f"scores are {', '.join(known)}, got {name!r}")
-            total = WeightedSum(tuple((weight, known[name]()) for name, weight in self.scores))
-            weights.append(
-                SoftAcceptance(total)
-                if self.threshold is None
-                else HardThreshold(total, self.threshold)
-            )
+            terms = tuple((weight, known[name]()) for name, weight in self.scores)
+            weights.append(scores.Acceptance(terms, self.threshold))
         return Weighted(self.sampler, tuple(weights)) if weights else self.sampler
 
     def held_out(self, base: NDArray[Any]) -> NDArray[np.bool_]:
@@ -171,12 +157,11 @@ class DatasetSettings:
         """Whether rows are dropped for other reasons than joint limits."""
         return self.random is not None or isinstance(self.law(), Weighted)
 
-    def sample(self, shard: int) -> Samples:
-        """The rows of a shard; ``source`` is the number of the base in the whole dataset."""
-        return self.sample_with_obstacles(shard)[0]
+    def sample(self, shard: int) -> tuple[Samples, list[str]]:
+        """The rows of a shard, and the random obstacles of each, as JSON; none without ``random``.
 
-    def sample_with_obstacles(self, shard: int) -> tuple[Samples, list[str]]:
-        """``sample``, and the random obstacles of each row, as JSON; none without ``random``."""
+        ``source`` is the number of the base in the whole dataset.
+        """
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(shard,)))
         first = shard * self.shard_bases
         n = min(self.shard_bases, self.bases - first)
@@ -216,8 +201,11 @@ class DatasetSettings:
     def of_record(cls, record: dict[str, Any]) -> DatasetSettings:
         """The inverse of ``record``."""
         own = {key: as_tuples(value) for key, value in record.items()}
+        for name, only in _ONLY.items():
+            if (found := own.pop(name, only)) != only:
+                raise ValueError(f"{name} is {found}, this version of Galley has {only} alone")
         arm = PlanarArm(**{key: own.pop(key) for key in ("l1", "l2", "limits")})
-        keys = ("epsilon", "heading_sigma", "radial", "branches", "heading")
+        keys = ("epsilon", "heading_sigma")
         return cls(DonutSampler(arm, **{key: own.pop(key) for key in keys}), **own)
 
 
@@ -241,11 +229,11 @@ def write_dataset(
     Raises:
         BadInput: the folder has a dataset with other settings, or made with other versions.
     """
-    folder = Path(folder)
-    info = _info(settings)
-    if (folder / INFO).exists():
-        _check_same(folder, info)
-    write_atomically(folder / INFO, _text(info))
+    folder, info = Path(folder), _info(settings)
+    if (folder / shards.INFO).exists():
+        read_settings(folder)
+        shards.check_same(folder, shards.read_record(folder, FORMAT, _WHAT), info)
+    shards.write_record(folder, info)
     missing = [k for k in range(settings.shards) if _rows(folder, info, k) is None]
     done = settings.shards - len(missing)
 
@@ -261,7 +249,7 @@ def write_dataset(
     if not lost:
         rows = [_rows(folder, info, k) or 0 for k in range(settings.shards)]
         counts = {"finished": True, "rows": sum(rows), "rows_of_shards": rows}
-        write_atomically(folder / INFO, _text(info | counts))
+        shards.write_record(folder, info | counts)
     return lost
 
 
@@ -271,17 +259,11 @@ def read_settings(folder: Path | str) -> DatasetSettings:
     Raises:
         BadInput: the folder has no dataset, or one that this version can't read.
     """
-    folder = Path(folder)
-    record = _read_info(folder)
+    record = shards.read_record(folder, FORMAT, _WHAT)
     try:
-        if record["format"] != FORMAT:
-            what = f"has format {record['format']}, this version of Galley reads format {FORMAT}"
-            raise BadInput.one(folder / INFO, what)
         return DatasetSettings.of_record(record["settings"])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, BadInput):
-            raise
-        raise BadInput.one(folder / INFO, f"is not a dataset of galley reach: {error}") from None
+        raise BadInput.one(Path(folder) / shards.INFO, f"doesn't hold {_WHAT}: {error}") from None
 
 
 def row_count(folder: Path | str) -> int:
@@ -290,8 +272,7 @@ def row_count(folder: Path | str) -> int:
     Raises:
         BadInput: the folder has none.
     """
-    folder = Path(folder)
-    return int(_read_info(folder).get("rows", 0))
+    return int(shards.read_record(folder, FORMAT, _WHAT).get("rows", 0))
 
 
 def load(folder: Path | str, split: Split = "train") -> Samples:
@@ -307,17 +288,16 @@ def load(folder: Path | str, split: Split = "train") -> Samples:
     import pyarrow
     import pyarrow.parquet
 
-    settings, info = read_settings(folder), _read_info(folder)
-    names, own = _names(settings.sampler.columns), _info(settings)
-    if info.get("finished") is not True:
-        there = sum(_rows(folder, own, k) is not None for k in range(settings.shards))
+    settings, record = read_settings(folder), shards.read_record(folder, FORMAT, _WHAT)
+    if record.get("finished") is not True:
+        there = sum(_rows(folder, _info(settings), k) is not None for k in range(settings.shards))
         what = f"is unfinished, {there} of {settings.shards} shards are there; sample it again"
         raise BadInput.one(folder, f"{what} with the same options")
     parts = []
     for k in range(settings.shards):
         path = _shard(folder, k)
         try:
-            table = pyarrow.parquet.read_table(path, columns=names, memory_map=True)
+            table = pyarrow.parquet.read_table(path, columns=_NAMES, memory_map=True)
         except (OSError, pyarrow.ArrowException) as error:
             why = str(error).splitlines()[0]
             raise BadInput.one(path, f"can't be read as a shard: {why}") from None
@@ -325,140 +305,63 @@ def load(folder: Path | str, split: Split = "train") -> Samples:
         held_out = settings.held_out(column[-1])
         chosen = {"train": ~held_out, "validation": held_out, "all": slice(None)}[split]
         parts.append([each[chosen] for each in column])
-    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    q, target = np.column_stack(columns[:-4]), np.column_stack(columns[-4:-2])
-    return Samples(q, target, columns[-2], columns[-1])
-
-
-def obstacles_of(folder: Path | str) -> list[list[Figure]]:
-    """The random obstacles of each row that ``load`` has in "all", for ``DatasetSettings.law``.
-
-    Rows of one target share one list. Empty lists where obstacles are not random.
-
-    Raises:
-        BadInput: as for ``load``.
-    """
-    folder = Path(folder)
-    import pyarrow.parquet
-
-    rows, settings = len(load(folder, "all")), read_settings(folder)
-    if settings.random is None:
-        return [[]] * rows
-    known: dict[str, list[Figure]] = {}
-    found = []
-    for k in range(settings.shards):
-        column = pyarrow.parquet.read_table(_shard(folder, k), columns=["obstacles"])["obstacles"]
-        for text in column.to_pylist():
-            if text not in known:
-                known[text] = [(kind, tuple(numbers)) for kind, numbers in json.loads(text)]
-            found.append(known[text])
-    return found
+    *columns, elbow, base = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return Samples(np.column_stack(columns[:5]), np.column_stack(columns[5:]), elbow, base)
 
 
 def _write_shard(settings: DatasetSettings, folder: str, k: int) -> int:
     """Sample shard ``k`` and write its file; returns the number of rows."""
     import pyarrow
-    import pyarrow.parquet
 
-    rows, obstacles = settings.sample_with_obstacles(k)
-    names = _names(settings.sampler.columns)
+    rows, obstacles = settings.sample(k)
     values = [*rows.q.T, *rows.target.T, rows.elbow, rows.source]
-    columns = dict(zip(names, map(pyarrow.array, values), strict=True))
+    columns = dict(zip(_NAMES, map(pyarrow.array, values), strict=True))
+    repeated = ["elbow"]
+    if settings.target is not None or settings.bases_per_target > 1:
+        repeated += ["target_x", "target_y"]
     if settings.random is not None:
         columns["obstacles"] = pyarrow.array(obstacles, pyarrow.string())
-    table = pyarrow.table(columns)
-    table = table.replace_schema_metadata({_KEY: _shard_text(_info(settings), k)})
-    with atomic_file(_shard(Path(folder), k)) as partial_file:
-        # Random digits don't compress: zstd takes a fifth off the size, and doubles the time.
-        once = settings.target is None and settings.bases_per_target == 1
-        repeated = [*(names[-2:-1] if once else names[-4:-1]), *list(columns)[len(names) :]]
-        pyarrow.parquet.write_table(
-            table,
-            partial_file,
-            compression="none",
-            use_dictionary=repeated,
-            column_encoding={names[-1]: "DELTA_BINARY_PACKED"},
-        )
+        repeated.append("obstacles")
+    # Random digits don't compress: zstd takes a fifth off the size, and doubles the time.
+    shards.write_file(
+        _shard(Path(folder), k),
+        pyarrow.table(columns),
+        {**_info(settings), "shard": k},
+        compression="none",
+        use_dictionary=repeated,
+        column_encoding={"base": "DELTA_BINARY_PACKED"},
+    )
     return len(rows)
 
 
 def _rows(folder: Path, info: dict[str, Any], k: int) -> int | None:
     """Number of rows of shard ``k``; None where it is missing, damaged, or of other settings."""
     import pyarrow
-    import pyarrow.parquet
 
     try:
-        footer = pyarrow.parquet.read_metadata(_shard(folder, k))
-    except (OSError, pyarrow.ArrowException):
+        about, rows = shards.read_about(_shard(folder, k))
+    except (OSError, KeyError, ValueError, pyarrow.ArrowException):
         return None
-    same = (footer.metadata or {}).get(_KEY) == _shard_text(info, k).encode()
-    return int(footer.num_rows) if same else None
+    return rows if about == {**info, "shard": k} else None
 
 
 def _shard(folder: Path, k: int) -> Path:
     return folder / f"shard-{k:05d}.parquet"
 
 
-def _names(columns: int) -> list[str]:
-    """Of the columns of a shard, where q has ``columns``."""
-    return [name for name in _UNITS if columns == 5 or name != "psi"]
-
-
 def _info(settings: DatasetSettings) -> dict[str, Any]:
     """What ``dataset.json`` says, and every shard, but for the number of rows."""
-    import pyarrow
-
-    sampler = settings.sampler
+    law = "Weighted" if settings.filtered else "DonutSampler"
     return {
         "format": FORMAT,
         "settings": settings.record(),
-        "versions": {
-            "galley": galley.__version__,
-            "numpy": np.__version__,
-            "pyarrow": pyarrow.__version__,
-        },
-        "rows_are": _FOR_EACH[sampler.branches],
-        "density": f"{'Weighted' if settings.filtered else 'DonutSampler'}.log_density: per dx dy"
-        f"{' dpsi' * (sampler.columns == 5)}, for each elbow, "
-        "normalised over what is kept; targets are uniform only without filters",
-        "keep_rate": sampler.keep_rate(),
+        "versions": shards.versions(),
+        "rows_are": "a row for each base and each elbow that is within the limits there",
+        "density": f"{law}.log_density: per dx dy dpsi, for each elbow, normalised over what is "
+        "kept; targets are uniform only without filters",
+        "keep_rate": settings.sampler.keep_rate(),
         "validation": f"target % {settings.every} == {settings.every - 1}; numbered from 0, each "
         f"has {settings.bases_per_target} bases, the last of a shard what is left",
         "random_stream": "numpy.random.SeedSequence(seed).spawn(shards)[shard], PCG64",
-        "columns": {name: _UNITS[name] for name in _names(sampler.columns)}
-        | ({} if settings.random is None else {"obstacles": _OBSTACLES}),
+        "columns": _COLUMNS | ({} if settings.random is None else {"obstacles": _OBSTACLES}),
     }
-
-
-def _shard_text(info: dict[str, Any], k: int) -> str:
-    return json.dumps({**info, "shard": k})
-
-
-def _text(info: dict[str, Any]) -> str:
-    return json.dumps(info, indent=1) + "\n"
-
-
-def _read_info(folder: Path) -> dict[str, Any]:
-    if not (folder / INFO).is_file():
-        raise BadInput.one(folder, f"has no dataset (no {INFO})")
-    try:
-        record = json.loads(read_text(folder / INFO))
-    except ValueError as error:
-        if isinstance(error, BadInput):
-            raise
-        raise BadInput.one(folder / INFO, f"is not JSON: {error}") from None
-    if not isinstance(record, dict):
-        raise BadInput.one(folder / INFO, "is not a dataset of galley reach")
-    return record
-
-
-def _check_same(folder: Path, info: dict[str, Any]) -> None:
-    """Refuse to mix rows of different settings or versions."""
-    read_settings(folder)
-    earlier = _read_info(folder)
-    for part in ("settings", "versions"):
-        old, new = earlier.get(part, {}), info[part]
-        for name in new:
-            if old.get(name) != new[name]:
-                what = f"has a dataset made with {name} {old.get(name)}, not {new[name]}"
-                raise BadInput.one(folder, f"{what}; choose another --out")

@@ -1,4 +1,4 @@
-"""The error of the base's heading: a wrapped normal, with its limits sigma = 0 and infinity."""
+"""The error of the base's heading: a wrapped normal, uniform where sigma is large."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import log, pi
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 from scipy.special import ndtr, ndtri
 
 from galley.domain.frames import Array, wrap
@@ -14,12 +13,11 @@ from galley.domain.frames import Array, wrap
 # Beyond this many sigma nothing is left: 2 Phi(-9) = 2e-19. As the first Fourier coefficient is
 # exp(-sigma^2 / 2), a wrapped normal of sigma >= 9 rad is uniform to 3e-18.
 _TAIL = 9.0
-_NODES, _WEIGHTS = leggauss(64)
 
 
 @dataclass(frozen=True)
 class HeadingError:
-    """delta (rad), N(0, sigma^2) wrapped to a full turn; exact for 0, uniform for infinity."""
+    """delta (rad), N(0, sigma^2) wrapped to a full turn; sigma > 0."""
 
     sigma: float
 
@@ -32,7 +30,7 @@ class HeadingError:
         """delta (n,), not wrapped."""
         if self.uniform:
             return rng.uniform(-pi, pi, n)
-        return self.sigma * rng.standard_normal(n) if self.sigma > 0.0 else np.zeros(n)
+        return self.sigma * rng.standard_normal(n)
 
     def quantile(self, u: Array) -> Array:
         """The error, not wrapped, below which the share u in (0, 1) is."""
@@ -41,7 +39,7 @@ class HeadingError:
         return np.asarray(self.sigma * ndtri(u))
 
     def log_density(self, delta: Array) -> Array:
-        """log WN(delta; sigma) (nats per rad), sigma > 0: a sum over whole turns."""
+        """log WN(delta; sigma) (nats per rad): a sum over whole turns."""
         if self.uniform:
             return np.full(np.shape(delta), -log(2.0 * pi))
         delta, sigma = wrap(delta), self.sigma
@@ -54,41 +52,19 @@ class HeadingError:
         return np.asarray(nearest + np.log1p(others))
 
     def mass(self, low: Array, high: Array) -> Array:
-        """P(delta in [low, high] + 2 pi k for any k); low <= high <= low + 2 pi, or else 0.
+        """P(delta in [low, high] + 2 pi k for any k); low <= high <= low + 2 pi.
 
         Each turn's share is a difference of normal distribution functions.
         """
         width = np.clip(high - low, 0.0, 2.0 * pi)
         if self.uniform:
             return np.asarray(width / (2.0 * pi))
-        start = wrap(low)
-        if self.sigma == 0.0:
-            holds = (start <= 0.0) & (start + width >= 0.0) | (start + width >= 2.0 * pi)
-            return np.where(high >= low, holds, 0.0).astype(np.float64)
-        total = np.zeros(np.shape(width))
+        start, total = wrap(low), np.zeros(np.shape(width))
         for k in range(-self._turns(), self._turns() + 1):
             a = (start + 2.0 * pi * k) / self.sigma
             b = a + width / self.sigma
             # On the right the upper tails are subtracted: ndtr would round both to 1.
-            right = a > 0.0
-            total += np.where(right, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a))
-        return total
-
-    def mass_log(self, low: Array, high: Array) -> Array:
-        """The integral of WN log WN over the same arc (nats); 0 where sigma is 0."""
-        if self.uniform:
-            return -log(2.0 * pi) * self.mass(low, high)
-        total = np.zeros(np.shape(low))
-        if self.sigma == 0.0:
-            return total
-        width = np.clip(high - low, 0.0, 2.0 * pi)
-        start, reach = wrap(low), min(pi, _TAIL * self.sigma)
-        for k in (-1, 0, 1):
-            a = np.clip(start + 2.0 * pi * k, -reach, reach)
-            b = np.clip(start + width + 2.0 * pi * k, -reach, reach)
-            delta = 0.5 * (a + b)[..., None] + 0.5 * (b - a)[..., None] * _NODES
-            logs = self.log_density(np.clip(delta, -pi, np.nextafter(pi, 0.0)))
-            total += 0.5 * (b - a) * ((np.exp(logs) * logs) @ _WEIGHTS)
+            total += np.where(a > 0.0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a))
         return total
 
     def _turns(self) -> int:

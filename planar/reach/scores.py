@@ -1,7 +1,7 @@
-"""How good a configuration is: scores from 0 to 1, their weighted sum, and filters made of it.
+"""How good a configuration is: scores from 0 to 1, and the filters that are made of them.
 
-A score is called with rows q (m, 5 or 4) and targets (m, 2) and gives (m,) in [0, 1]. As each is at
-most 1, the sum of the weights bounds the weighted sum: no sample's maximum is needed.
+A score is called with rows q (m, 5) and targets (m, 2) and gives (m,) in [0, 1]. As each is at most
+1, the sum of the weights bounds the weighted sum: no sample's maximum is needed.
 """
 
 from __future__ import annotations
@@ -11,172 +11,86 @@ from math import isfinite, pi
 
 import numpy as np
 
-from galley.domain.frames import Array, frozen, wrap
+from galley.domain.frames import Array
 from galley.planar.reach.arm import PlanarArm
 from galley.planar.reach.context import Context
 from galley.planar.reach.weighted import Weight
 
 
-@dataclass(frozen=True)
-class Manipulability:
+def manipulability(q: Array, target: Array) -> Array:
     """|sin theta2|, the arm's manipulability L1 L2 |sin theta2| over its greatest value."""
-
-    def __call__(self, q: Array, target: Array) -> Array:
-        """(m,)."""
-        return np.abs(np.sin(q[:, -1]))
+    return np.abs(np.sin(q[:, 4]))
 
 
-@dataclass(frozen=True)
-class LimitMargin:
+def area(arm: PlanarArm) -> Weight:
+    """The distance of base and target over the arm's reach: bases become uniform in the plane."""
+    return lambda q, target: np.hypot(*(q[:, :2] - target).T) / arm.outer
+
+
+def limit_margin(arm: PlanarArm) -> Weight:
     """The least of 2 min(theta - lo, hi - theta) / (hi - lo) of both joints; 0 out of limits.
 
     Raises:
         ValueError: the arm has no limits.
     """
+    if arm.limits is None:
+        raise ValueError("a margin to joint limits needs an arm with limits, got limits None")
+    low, high = np.array(arm.limits).T
 
-    arm: PlanarArm
+    def margin(q: Array, target: Array) -> Array:
+        found = 2.0 * np.minimum(q[:, 3:] - low, high - q[:, 3:]) / (high - low)
+        return np.asarray(np.maximum(found.min(axis=1), 0.0))
 
-    def __post_init__(self) -> None:
-        if self.arm.limits is None:
-            raise ValueError("a margin to joint limits needs an arm with limits, got limits None")
-
-    def __call__(self, q: Array, target: Array) -> Array:
-        """(m,)."""
-        low, high = np.array(self.arm.limits).T
-        theta = q[:, -2:]
-        margin = 2.0 * np.minimum(theta - low, high - theta) / (high - low)
-        return np.asarray(np.maximum(margin.min(axis=1), 0.0))
+    return margin
 
 
-@dataclass(frozen=True)
-class Clearance:
+def clearance(context: Context, enough: float = 0.2) -> Weight:
     """The gap to the nearest obstacle over ``enough`` (m), at most 1; 0 where they touch."""
-
-    context: Context
-    enough: float = 0.2
-
-    def __post_init__(self) -> None:
-        _positive("enough", self.enough)
-
-    def __call__(self, q: Array, target: Array) -> Array:
-        """(m,)."""
-        return np.clip(self.context.clearance(q, target) / self.enough, 0.0, 1.0)
+    return lambda q, target: np.clip(context.clearance(q, target) / enough, 0.0, 1.0)
 
 
-@dataclass(frozen=True)
-class Smoothness:
-    """exp(-|theta - posture| / scale), of a posture (2,) (rad) that the arm is in now.
-
-    An arm without limits takes the shorter way round; one with limits can't.
-    """
-
-    arm: PlanarArm
-    posture: Array
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "posture", _numbers("posture", self.posture, 2))
-        _positive("scale", self.scale)
-
-    def __call__(self, q: Array, target: Array) -> Array:
-        """(m,)."""
-        away = q[:, -2:] - self.posture
-        if self.arm.limits is None:
-            away = wrap(away)
-        return np.asarray(np.exp(-np.linalg.norm(away, axis=1) / self.scale))
-
-
-@dataclass(frozen=True)
-class BaseTravel:
-    """exp(-distance / scale) of the base from ``place`` (x, y) (m); turning costs nothing."""
-
-    place: Array
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "place", _numbers("place", self.place, 2))
-        _positive("scale", self.scale)
-
-    def __call__(self, q: Array, target: Array) -> Array:
-        """(m,)."""
-        return np.asarray(np.exp(-np.linalg.norm(q[:, :2] - self.place, axis=1) / self.scale))
-
-
-@dataclass(frozen=True)
-class Visibility:
+def visibility(context: Context, view: float = 0.5 * pi) -> Weight:
     """How far inside the field of view (rad, whole angle) the target is; see ``Context``."""
-
-    context: Context
-    view: float = 0.5 * pi
-
-    def __call__(self, q: Array, target: Array) -> Array:
-        """(m,)."""
-        return self.context.visibility(q, target, self.view)
+    return lambda q, target: context.visibility(q, target, view)
 
 
 @dataclass(frozen=True)
-class WeightedSum:
-    """S = sum of weight x score, from pairs (weight, score).
+class Acceptance:
+    """A weight for ``Weighted``, by S = sum of weight x score, from pairs (weight, score).
+
+    Attributes:
+        threshold: the weight is 1 where S is at least that, else 0; None: it is S / bound, and the
+            rows' density is p S / (mean of S under p).
 
     Raises:
-        ValueError: a negative weight, or weights that are all 0.
+        ValueError: a negative weight, weights that are all 0, or a threshold that S can't have.
     """
 
     terms: tuple[tuple[float, Weight], ...]
+    threshold: float | None = None
 
     def __post_init__(self) -> None:
-        for weight, score in self.terms:
+        for weight, _ in self.terms:
             if not (isfinite(weight) and weight >= 0.0):
-                raise ValueError(f"the weight of {score} must not be negative, got {weight:g}")
+                raise ValueError(f"the weight of a score must not be negative, got {weight:g}")
         if self.bound <= 0.0:
             raise ValueError(f"at least one weight must be positive, got {self.terms}")
+        if self.threshold is not None and not 0.0 <= self.threshold <= self.bound:
+            what = f"threshold must be in [0, {self.bound:g}], got {self.threshold:g}"
+            raise ValueError(what)
 
     @property
     def bound(self) -> float:
         """S is never more: every score is at most 1."""
         return float(sum(weight for weight, _ in self.terms))
 
-    def __call__(self, q: Array, target: Array) -> Array:
+    def total(self, q: Array, target: Array) -> Array:
         """S (m,) in [0, bound]."""
         return sum((weight * score(q, target) for weight, score in self.terms), np.zeros(len(q)))
 
-
-@dataclass(frozen=True)
-class HardThreshold:
-    """A weight for ``Weighted``: 1 where S >= ``threshold``, else 0."""
-
-    score: WeightedSum
-    threshold: float
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.threshold <= self.score.bound:
-            raise ValueError(
-                f"threshold must be in [0, {self.score.bound:g}], got {self.threshold:g}"
-            )
-
     def __call__(self, q: Array, target: Array) -> Array:
-        """(m,)."""
-        return (self.score(q, target) >= self.threshold).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class SoftAcceptance:
-    """A weight for ``Weighted``: S / bound; the rows' density is then p S / (mean of S under p)."""
-
-    score: WeightedSum
-
-    def __call__(self, q: Array, target: Array) -> Array:
-        """(m,)."""
-        return np.minimum(self.score(q, target) / self.score.bound, 1.0)
-
-
-def _positive(name: str, value: float) -> None:
-    if not (isfinite(value) and value > 0.0):
-        raise ValueError(f"{name} must be positive, got {value:g}")
-
-
-def _numbers(name: str, values: Array, count: int) -> Array:
-    array = frozen(values)
-    if array.shape != (count,) or not np.isfinite(array).all():
-        raise ValueError(f"{name} must be {count} finite numbers, got {values}")
-    return array
+        """(m,) in [0, 1]."""
+        total = self.total(q, target)
+        if self.threshold is None:
+            return np.minimum(total / self.bound, 1.0)
+        return (total >= self.threshold).astype(np.float64)

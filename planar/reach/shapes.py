@@ -4,98 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import cos, isfinite, sin
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import shapely
 from numpy.typing import ArrayLike, NDArray
 
-from galley.domain.frames import Array, as_numbers, frozen
-from galley.planar.geometry import polygon as outline
-from galley.planar.geometry.segments import to_segments
-
-
-class Shape(Protocol):
-    """A filled shape. Points and ends of segments are (..., 2), distances (...,) (m)."""
-
-    @property
-    def point(self) -> Array:
-        """Some point (2,) of it."""
-
-    def contains(self, p: Array) -> NDArray[np.bool_]:
-        """Whether points p are within."""
-
-    def distance(self, a: Array, b: Array) -> Array:
-        """From segments a to b (which may be points); 0 where they touch or overlap."""
+from galley.domain.frames import Array, as_numbers
+from galley.planar.geometry.polygon import Polygon as Outline
 
 
 @dataclass(frozen=True)
-class Circle:
-    """A disc about ``center`` (2,) of ``radius`` > 0 (m).
+class Shape:
+    """All points within ``radius`` (m) of a geometry: a disc about a point, or a polygon.
+
+    Attributes:
+        core: of shapely.
+    """
+
+    core: Any
+    radius: float = 0.0
+
+    def contains(self, p: Array) -> NDArray[np.bool_]:
+        """Whether points p (..., 2) are within."""
+        return self.apart(shapely.points(p)) <= 0.0
+
+    def distance(self, a: Array, b: Array) -> Array:
+        """From segments a to b, (..., 2) each, which may be points; 0 where they touch (...,)."""
+        lines = shapely.linestrings(np.stack(np.broadcast_arrays(a, b), axis=-2))
+        return np.maximum(self.apart(lines), 0.0)
+
+    def apart(self, geometries: Any) -> Array:
+        """From geometries of shapely (m); not positive where they touch."""
+        return np.asarray(shapely.distance(self.core, geometries) - self.radius)
+
+
+def circle(center: ArrayLike, radius: float) -> Shape:
+    """A disc about ``center`` (2,) of ``radius`` (m).
 
     Raises:
         ValueError: a radius that is not positive, or a centre that is not finite.
     """
-
-    center: Array
-    radius: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "center", frozen(as_numbers(self.center, "center", (2,))))
-        if not (isfinite(self.radius) and self.radius > 0.0):
-            raise ValueError(f"radius must be positive, got {self.radius:g}")
-
-    @property
-    def point(self) -> Array:
-        """Its centre."""
-        return self.center
-
-    def contains(self, p: Array) -> NDArray[np.bool_]:
-        """Whether points p are within."""
-        return np.asarray(np.linalg.norm(p - self.center, axis=-1) <= self.radius)
-
-    def distance(self, a: Array, b: Array) -> Array:
-        """From segments a to b; 0 where they overlap."""
-        return np.maximum(to_segments(self.center, a, b) - self.radius, 0.0)
+    if not (isfinite(radius) and radius > 0.0):
+        raise ValueError(f"radius must be positive, got {radius:g}")
+    return Shape(shapely.Point(as_numbers(center, "center", (2,))), radius)
 
 
-@dataclass(frozen=True)
-class Polygon:
-    """A simple polygon, convex or not, with ``corners`` (n, 2), n >= 3, in either order.
+def polygon(corners: ArrayLike) -> Shape:
+    """A simple polygon, convex or not, with ``corners`` (n, 2), in either order.
 
     Raises:
         ValueError: fewer than three corners, some that are not finite, or edges that
             cross or touch.
     """
-
-    corners: Array
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "corners", frozen(as_numbers(self.corners, "corners", (-1, 2))))
-        outline.Polygon(self.corners)  # refuses what is not simple
-
-    @property
-    def point(self) -> Array:
-        """Its first corner."""
-        return np.asarray(self.corners[0])
-
-    def contains(self, p: Array) -> NDArray[np.bool_]:
-        """Whether points p are within."""
-        return np.asarray(shapely.intersects_xy(self._region, p[..., 0], p[..., 1]))
-
-    def distance(self, a: Array, b: Array) -> Array:
-        """From segments a to b; 0 where they overlap."""
-        lines = shapely.linestrings(np.stack(np.broadcast_arrays(a, b), axis=-2))
-        return np.asarray(shapely.distance(self._region, lines))
-
-    @cached_property
-    def _region(self) -> shapely.Polygon:
-        return shapely.Polygon(self.corners)
+    return Shape(shapely.Polygon(Outline(as_numbers(corners, "corners", (-1, 2))).vertices))
 
 
-def box(center: ArrayLike, size: ArrayLike, angle: float = 0.0) -> Polygon:
+def box(center: ArrayLike, size: ArrayLike, angle: float = 0.0) -> Shape:
     """A rectangle of ``size`` (2,) (m), turned by ``angle`` (rad) about its ``center`` (2,).
 
     Raises:
@@ -106,7 +72,7 @@ def box(center: ArrayLike, size: ArrayLike, angle: float = 0.0) -> Polygon:
         raise ValueError(f"size must be positive, got {size!r}")
     corners = 0.5 * sides * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
     R = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
-    return Polygon(corners @ R.T + as_numbers(center, "center", (2,)))
+    return polygon(corners @ R.T + as_numbers(center, "center", (2,)))
 
 
 Figure = tuple[str, tuple[float, ...]]
@@ -121,11 +87,11 @@ def shape_of(kind: str, numbers: Sequence[float]) -> Shape:
     """
     n = len(numbers)
     if kind == "circle" and n == 3:
-        return Circle(np.array(numbers[:2]), numbers[2])
+        return circle(numbers[:2], numbers[2])
     if kind == "box" and n in (4, 5):
         return box(numbers[:2], numbers[2:4], *numbers[4:])
     if kind == "polygon" and n >= 6 and n % 2 == 0:
-        return Polygon(np.reshape(numbers, (-1, 2)))
+        return polygon(np.reshape(numbers, (-1, 2)))
     raise ValueError(
         "shapes are circle X Y RADIUS, box X Y WIDTH HEIGHT [ANGLE] and polygon X Y X Y X Y ..., "
         f"got {kind} {' '.join(f'{each:g}' for each in numbers)}"

@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike
 
 from galley.domain.frames import Array
 from galley.planar.reach.donut import DonutSampler, Samples
-from galley.planar.reach.heading import HeadingError
 
 _PARTS = 16
 _MOST = 18  # log2 of the points of a part: 4 million in all
 
-# Probability (m,) of keeping rows q (m, 5 or 4) for targets (m, 2).
+# Probability (m,) of keeping rows q (m, 5) for targets (m, 2).
 Weight = Callable[[Array, Array], Array]
 
 
@@ -29,7 +28,7 @@ class Weighted:
     """A sampler whose rows are kept with probability w, the product of ``weights``.
 
     A context's weight is 0 or 1; a score's is its hard threshold or soft acceptance. Each row is
-    kept or not by itself: with ``branches="one"`` a base whose elbow is dropped gets no second try.
+    kept or not by itself.
 
     Attributes:
         points: bases (r, phi, delta) of the quadrature for Z, each with both elbows, that joint
@@ -48,7 +47,7 @@ class Weighted:
             raise ValueError(f"points must be at least {_PARTS}, got {self.points}")
 
     def weight(self, q: Array, target: Array) -> Array:
-        """w (m,) of rows q (m, 5 or 4) for targets (m, 2).
+        """w (m,) of rows q (m, 5) for targets (m, 2).
 
         Raises:
             ValueError: one of the weights is not in [0, 1].
@@ -106,13 +105,14 @@ class Weighted:
         return rate, max(error, 1.0 / float(bases.sum()))
 
     def _sums(self, target: Array, power: int, seed: int) -> tuple[float, float, int]:
-        """Over 2^power points: shares times w, shares, and bases within the limits."""
+        """Over 2^power points: the sum of w, rows, and bases within the limits."""
         from scipy.stats import qmc  # takes a second
 
         u, v, w = qmc.Sobol(3, seed=seed).random_base2(power).T
-        delta = HeadingError(self.sampler.sigma).quantile(np.clip(w, 1e-300, 1.0 - 2.0**-53))
-        r, phi = self.sampler.r_quantile(u), pi * (2.0 * v - 1.0)
-        q, valid = self.sampler.candidates(target, r, phi, delta)
-        share, rows = self.sampler.row_weights(valid)[valid], q[valid]
+        sampler = self.sampler
+        delta = sampler.heading.quantile(np.clip(w, 1e-300, 1.0 - 2.0**-53))
+        r = sampler.r_min + u * (sampler.r_max - sampler.r_min)
+        q, valid = sampler.candidates(target, r, pi * (2.0 * v - 1.0), delta)
+        rows = q[valid]
         kept = self.weight(rows, np.broadcast_to(target, (len(rows), 2)))
-        return float(share @ kept), float(share.sum()), int(valid.any(axis=1).sum())
+        return float(kept.sum()), float(len(rows)), int(valid.any(axis=1).sum())

@@ -13,10 +13,8 @@ from galley.learning.collection.kitchen import (
     Demonstrator,
     Recording,
     episode_of,
-    states_of,
 )
 from galley.learning.demonstrations import NoEpisode, collect, read_folder
-from galley.robots.catalog import robot_of
 from galley.tests.digests import digests
 from galley.viz.film.pictures import pictures
 
@@ -141,19 +139,6 @@ def test_pictures_have_their_size_and_change(cameras, size, run):
         assert images.std() > 20
         assert (images[0] != images[-1]).any(axis=-1).mean() > 0.01
     assert set(filmed.arrays) - set(cameras) == set(episode_of(run, Recording(1)).arrays)
-
-
-def test_states_are_found_again_in_an_episode(run, episode, task, small_scene):
-    robot = robot_of(task.scene.robot)
-    q, scene_q, items = states_of(episode, task.scene, robot)
-    k = at(run.log, episode.times)
-    np.testing.assert_allclose(q, run.log.q[k], atol=1e-12)
-    np.testing.assert_array_equal(scene_q, run.log.scene_q[k])
-    again = np.where((items * run.log.items[k])[..., 3:].sum(axis=-1, keepdims=True) < 0, -1, 1)
-    np.testing.assert_array_equal(items[..., :3], run.log.items[k][..., :3])
-    np.testing.assert_array_equal(items[..., 3:] * again, run.log.items[k][..., 3:])
-    assert states_of(episode, small_scene, robot) is None
-    assert states_of(replace(episode, observations={"state": q}), task.scene, robot) is None
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,11 @@ COMMANDS = {
     "export": "write collected episodes as learners read them: zarr, LeRobot, parquet",
 }
 
-EPILOG = """A demonstration is an episode: what was observed and commanded, step by step, and how it
-ended. The planner plans and executes the task anew for every seed: other motions lead to the
-same goal, and with --noise the world differs too. Runs that failed are kept, as failures.
+EPILOG = """The task is planned and executed anew for every seed. Runs that failed are kept, as
+failures.
 
 examples:
   galley demos collect --seeds 100 --execute kinematic --out sugar   100 runs without physics
-  galley demos collect --seeds 20 --noise low --cameras front hand --out seen
   galley demos stats sugar                                           what was collected
   galley demos view seen --episode 3                                 look at one
   galley demos export seen --format lerobot --success --out train    those that succeeded

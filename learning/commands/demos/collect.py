@@ -12,21 +12,13 @@ from galley.cli.common.shared import Seeds, TaskFiles, optimize_option
 from galley.domain.options import group, option
 from galley.learning.commands.collecting import FILES_EPILOG, Collecting, collect_command
 
-EPILOG = f"""At each step an episode has the robot's base, joints and gripper with their velocities,
-the pose of each item, drawers and doors, the symbolic action under way, and what is commanded next;
-pictures if --cameras says so. Success is what validation says of the executed states. A run that
-failed is kept as a failure; where there is no plan, there is no episode, and the seed is named.
-
+EPILOG = f"""Where there is no plan, there is no episode, and the seed is named.
 {FILES_EPILOG}
 
 examples:
   galley demos collect --seeds 100 --execute kinematic --out demos   no physics: fast
   galley demos collect --seeds 20 --noise moderate --out noisy       with physics and noise
-  galley demos collect --problem my_task.pddl --seeds 10 --out mine
-  galley demos collect --seeds 10 --cameras front hand --size 128 --out seen
-  galley demos collect --seeds 50 --format lerobot --workers 2 --out train
-
-The exit status is 0 if there is an episode of every seed."""
+  galley demos collect --seeds 10 --cameras front hand --size 128 --out seen"""
 
 
 @dataclass(frozen=True, kw_only=True)

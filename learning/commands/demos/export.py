@@ -11,10 +11,7 @@ from galley.domain.errors import BadInput
 from galley.domain.options import REQUIRED, argument, option
 from galley.learning.commands.collecting import Format, counts, export, open_demonstrations
 
-EPILOG = """formats (docs/demonstrations.md has them key by key):
-  zarr     diffusion_policy's replay buffer
-  lerobot  LeRobot v3.0, pictures as PNG
-  parquet  two plain tables: steps and episodes
+EPILOG = """zarr is diffusion_policy's replay buffer, lerobot is v3.0, parquet two plain tables.
 
 examples:
   galley demos export demos --format zarr --out train.zarr

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Height, Positive
 from galley.cli.common.progress import Printer
@@ -14,29 +14,21 @@ from galley.domain.options import option
 from galley.learning.commands.collecting import StoredOne, array_table, open_demonstrations
 
 if TYPE_CHECKING:
-    from galley.learning.demonstrations import Collection, Episode
+    from galley.learning.demonstrations import Episode
 
 CURVES, FILM = "curves.png", "episode.mp4"
 
-EPILOG = f"""DIR is what a collect wrote, an export as parquet, or any replay buffer (zarr).
-
-results, in --out:
-  {CURVES}   every array over time, but pictures
-  {FILM}  the episode's pictures; without any, a kitchen run is drawn from its states
+EPILOG = """DIR is what a collect wrote, an export as parquet, or any replay buffer (zarr).
 
 examples:
   galley demos view demos                   the first episode
-  galley demos view demos --episode 3 --speed 4
-  galley demos view demos --scene mine.yaml   of runs in another scene, without pictures"""
+  galley demos view demos --episode 3 --speed 4"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(StoredOne):
     """Of ``galley demos view``."""
 
-    scene: Path | None = option(
-        None, "of a kitchen run without pictures (default: Galley's kitchen)", "FILE"
-    )
     height: Height = option(480, "height of the film")
     speed: Positive = option(1.0, "seconds of the episode in a second of film", "X")
     out: Path | None = out_option()
@@ -53,7 +45,6 @@ def command(options: Options) -> int:
     episode = found[which]
     _print_facts(printer, episode)
     printer.console.print(array_table(found.select([which]), collection))
-    images: dict[str, Iterable[Any]]
     images = {n: a for n, a in episode.arrays.items() if a.ndim == 4 and a.dtype == "uint8"}
     marks = _marks(episode)
     meanings: Mapping[str, str] = {} if collection is None else collection.arrays
@@ -63,9 +54,8 @@ def command(options: Options) -> int:
         rest = {name: each for name, each in episode.arrays.items() if name not in images}
         draw_curves(rest, meanings, episode.times, marks, title, folder / CURVES)
         printer.stage(f"curves: {folder / CURVES}")
-        images = images or _drawn(episode, collection, options)
         if not images:
-            printer.stage("no film: it has no pictures, and no states of a run in the scene")
+            printer.stage("no film: it has no pictures")
             return 0
         texts = [""] * len(episode)
         for name, words in marks.items():
@@ -101,21 +91,3 @@ def _marks(episode: Episode) -> dict[str, list[str]]:
         ):
             found[name] = [str(word) for word in words]
     return found
-
-
-def _drawn(
-    episode: Episode, collection: Collection | None, options: Options
-) -> dict[str, Iterable[Any]]:
-    """Pictures of a kitchen run, drawn from its states; none if they are of something else."""
-    from galley.domain.scene.reader import load_scene
-    from galley.learning.collection.kitchen import states_of
-    from galley.robots.catalog import robot_of
-    from galley.viz.film.pictures import pictures
-
-    scene = load_scene(options.scene or "kitchen.yaml")
-    robot = robot_of(scene.robot)
-    states = states_of(episode, scene, robot)
-    if states is None or collection is None or collection.settings.get("scene") != scene.name:
-        return {}
-    size = options.height // 2 * 2
-    return {name: pictures(name, size, scene, robot, states) for name in ("front", "hand")}

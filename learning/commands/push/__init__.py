@@ -15,18 +15,15 @@ COMMANDS = {
     "eval": "measure how often a policy succeeds",
 }
 
-EPILOG = """A T, an L, a rectangle or any outline lies on a table. A round pusher, which an arm may
-hold, brings it to the goal. An episode succeeds when the body covers 95 % of the goal within 300
-steps of 0.1 s.
+EPILOG = """An episode succeeds when the body covers 95 % of the goal within 300 steps of 0.1 s.
 
 examples:
   galley push play --shape L                 the pusher follows the mouse
-  galley push demo --demonstrator planned
   galley push film --demonstrator planned --episodes 3 --gif --out runs/t
   galley push collect --demonstrator planned --episodes 500 --out pushes
   galley push train pushes --out policy.safetensors
   galley push eval policy.safetensors --episodes 50
 
-play and demo need pygame: pip install 'galley-tamp[planar]'; collecting and policies need pyarrow,
-zarr and JAX: pip install 'galley-tamp[learn]'.
-docs/pushing.md has the equations, the parameters and the limits."""
+play and demo need pygame: pip install 'galley-tamp[planar]'; collecting and policies need
+pyarrow, zarr and JAX: pip install 'galley-tamp[learn]'. docs/pushing.md has the parameters and
+the limits."""

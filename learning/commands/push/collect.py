@@ -36,21 +36,14 @@ if TYPE_CHECKING:
     from galley.planar.pushing.rollout import Rollout
 
 MOUSE = "mouse"
-EPILOG = f"""Each episode is of one seed, from --seed on. A step has the state, the outline's
-vertices, the arm's joints, the coverage, pictures if --pixels says so, and the pusher's target. An
-episode that doesn't cover the goal is kept as a failure.
-
-With the mouse, each episode that ends by itself is kept at once; R throws one away and starts the
-next seed, escape ends.
-
+EPILOG = f"""With the mouse, each episode that ends by itself is kept at once; R throws one away and
+starts the next seed, escape ends.
 {FILES_EPILOG}
 
 examples:
   galley push collect --demonstrator planned --episodes 500 --out pushes
   galley push collect --demonstrator scripted --episodes 200 --pixels 96 --format zarr --out seen
-  galley push collect --demonstrator mouse --episodes 10 --shape L --out mine
-
-The exit status is 0 if all episodes are there."""
+  galley push collect --demonstrator mouse --episodes 10 --shape L --out mine"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,7 @@ from galley.learning.commands.push.options import Pusher, in_window
 EPILOG = """R goes on to the next seed, escape ends.
 
 examples:
-  galley push demo --demonstrator scripted
-  galley push demo --demonstrator scripted --shape L --seed 5 --episodes 2
+  galley push demo --demonstrator scripted --shape L --seed 5
   galley push demo --policy ready"""
 
 

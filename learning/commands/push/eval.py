@@ -18,15 +18,12 @@ from galley.planar.pushing.demonstrators import DEMONSTRATORS
 if TYPE_CHECKING:
     from galley.learning.policy.evaluation import Evaluation
 
-EPILOG = """Each episode is that of galley push film with the same seed. "ready" is the policy that
-comes with Galley. A seed's episode is the same whatever --workers is; the latency isn't.
+EPILOG = """Each episode is that of galley push film with the same seed. The exit status is 0
+once all episodes are done, whether they succeed or not.
 
 examples:
   galley push eval policy.safetensors --episodes 50
-  galley push eval ready --demonstrator planned     the demonstrator beside it, on the same seeds
-  galley push eval ready --json > figures.json
-
-The exit status is 0 once all episodes are done, whether they succeed or not."""
+  galley push eval ready --demonstrator planned     the demonstrator beside it, on the same seeds"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from galley.planar.pushing.rollout import Rollout
 
 MARKER = "episodes.csv"
-EPILOG = """Writes push.mp4 (or .gif) and episodes.csv. The exit status is 1 if an episode doesn't
-succeed; it is in the film all the same. Of a policy the targets that it predicts are drawn: dots
-from blue, the next, to red, and pale ones for the last stages of the denoising before them.
+EPILOG = """The exit status is 1 if an episode doesn't succeed; it is in the film all the same.
+Dots are the targets that a policy predicts, from blue, the next, to red.
 
 examples:
   galley push film --demonstrator planned --episodes 3
-  galley push film --demonstrator scripted --shape L --seed 5 --gif --height 360 --fps 20
-  galley push film --policy ready --episodes 5"""
+  galley push film --policy ready --episodes 5 --gif --height 360 --fps 20"""
 
 
 @dataclass(frozen=True, kw_only=True)

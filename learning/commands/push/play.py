@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from galley.learning.commands.push.options import Table, in_window
 
-EPILOG = """The pusher follows the mouse, once that has come to it. R restarts with the next seed,
-escape ends. An episode ends when the body covers 95 % of the goal, or after 300 steps of 0.1 s.
+EPILOG = """The pusher follows the mouse, once that has come to it. R restarts with the next
+seed, escape ends.
 
 examples:
-  galley push play
   galley push play --shape arrow.yaml --seed 7"""
 
 

@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from galley.planar.pushing.rollout import Rollout
 
 _SAME = 1e-9  # m or rad: what other processors round otherwise
-EPILOG = """Each episode starts again from its seed, and its actions are done again; the states are
-compared with the stored ones. The exit status is 1 if one differs by more than 1e-9 m or rad.
+EPILOG = """The exit status is 1 if a state differs from the stored one by more than 1e-9 m or rad.
 
 examples:
-  galley push replay pushes
   galley push replay pushes --episode 3"""
 
 

@@ -18,16 +18,11 @@ if TYPE_CHECKING:
     from galley.learning.policy.windows import Track
     from galley.planar.pushing.config import PushConfig
 
-EPILOG = """DIR is a folder of galley push collect, or the public Push-T replay buffer (zarr).
-With several, all are learned from. Episodes that failed are left out.
-
-A stopped training, even a killed one, goes on when the same command is given again, and gives the
-weights of one that was never stopped; what it needs is beside --out until it ends. The curve of the
-losses is written beside --out as well, as a PNG.
+EPILOG = """With several folders, all are learned from. Episodes that failed are left out. A
+stopped training, even a killed one, goes on when the same command is given again.
 
 examples:
   galley push train pushes --out policy.safetensors
-  galley push train pushes --method cloning --out cloned.safetensors
   galley push train pushes corrections --steps 20000 --action-horizon 4 --out better.safetensors
   galley push train pusht_cchi_v7_replay.zarr --out pusht.safetensors"""
 

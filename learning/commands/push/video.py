@@ -12,7 +12,6 @@ from galley.learning.commands.push.replay import replayed
 EPILOG = """The actions are done again, and filmed with the arm that holds the pusher.
 
 examples:
-  galley push video pushes                     the first episode
   galley push video pushes --episode 3 --gif --height 360 --fps 20"""
 
 

@@ -18,12 +18,10 @@ _friction = checked(
     lambda value: 0.01 <= value <= 0.8,
 )
 
-EPILOG = """The film shows a slope that is tilted to 1.5 times the angle of slip. The table is of
-slopes at rest, simulated as one batch: the block's acceleration beside g (sin - mu cos), or 0 up to
-the angle of slip, arctan mu. The measured angle is where the line through what slid is 0.
+EPILOG = """The table is of slopes at rest, simulated as one batch: the block's acceleration beside
+g (sin - mu cos), or 0 up to the angle of slip, arctan mu.
 
 examples:
-  galley contact incline
   galley contact incline --friction 0.4 --no-video"""
 
 

@@ -15,18 +15,11 @@ from galley.planar.commands.contact.options import (
     session,
 )
 
-EPILOG = """A platform of 0.5 kg stands on the ground, on it a body of 0.1 kg and 1.5 m. A force at
-the platform grows from 0 to 15 N over 100 steps of 1/60 s. Until it bears both weights, nothing
-moves, and the gradient of the height by the force is 0 but for the ring of the contact; then it is
-h (T - t) / m, for what is pushed earlier flies longer.
-
---contacts: where the forces between platform and body act. newton: the virtual contact, and nine
-points beside it along the tangent; stein: ten points spread by Stein variational descent;
-perimeter: points fixed to both edges; auto: newton for the circle, perimeter for the others, which
-lie on a face: there newton and stein, which look for one nearest point, are refused.
+EPILOG = """A platform of 0.5 kg stands on the ground, on it a body of 0.1 kg and 1.5 m. The
+force at the platform grows from 0. newton and stein look for one nearest point, which a body
+that lies on a face does not have: they are for the circle.
 
 examples:
-  galley contact lift --shape circle
   galley contact lift --shape hexagon --friction 0 --gif
   galley contact lift --contacts stein --out stein"""
 

@@ -63,21 +63,20 @@ class Session:
     folder: Path
     printer: Printer
 
-    def finish(self, setup: Setup, title: str, results: dict[str, Any], **more: Any) -> int:
+    def finish(self, setup: Setup, title: str, results: dict[str, Any]) -> int:
         """Simulate, write everything, and say where; 1 if a step did not converge.
 
         Args:
             setup: what is simulated.
             title: of film and plot.
             results: for ``summary.json``.
-            more: attributes of ``PlanarRun``, in place of its own.
         """
         self.printer.stage("simulating (compiled first)")
         from galley.planar.contact.setup import planar_run
 
-        trajectory, gradient = setup.run("gradient" not in more)
+        trajectory, gradient = setup.run()
         failure = trajectory.failure()
-        run = planar_run(setup, trajectory, **({"gradient": gradient} | more))
+        run = planar_run(setup, trajectory, gradient)
         results |= {"duration_s": float(run.time[-1]), "converged": failure is None}
         if failure:
             results["failure"] = _words(failure, setup)

@@ -14,12 +14,10 @@ from galley.planar.commands.contact.options import (
     session,
 )
 
-EPILOG = """Seen from above: there is no gravity in the plane. A body of 1 kg lies on a table that
-resists sliding and turning together (an ellipsoidal limit surface); a round pusher of 0.5 kg is
-driven in x. Off the centre the body turns away.
+EPILOG = """A body of 1 kg lies on a table, seen from above; a round pusher of 0.5 kg is driven
+in x.
 
 examples:
-  galley contact push
   galley contact push --shape rectangle --offset 0 --gif"""
 
 

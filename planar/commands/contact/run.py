@@ -13,24 +13,17 @@ EPILOG = """A scene is YAML:
   galley_contact: 1
   h: 0.01                          # s, of a step
   duration: 1.5                    # s
-  gravity: [0, -9.81]              # m/s^2; [0, 0]: seen from above
-  contact: {friction: 0.3, count: 8}
   bodies:
     ground: {shape: {half_plane: [0, 1, 0]}}             # normal, offset
-    hand:
-      shape: {box: [0.6, 0.1]}                           # width, height, m
-      motion: [[0, [0, 0.05, 0]], [1, [1, 0.05, 0]]]     # time, pose: prescribed
     disc:
       shape: {circle: 0.2}
       mass: 0.5
       pose: [0, 0.3, 0]                                  # m, m, rad
       force: [[0, [0, 0, 0]], [1, [2, 0, 0]]]            # time, N, N, N m
-  cost: {body: disc, coordinate: x}                      # what the gradient is of, at the end
 
 docs/contact.md has all keys.
 
 examples:
-  galley contact run scene.yaml
   galley contact run scene.yaml --no-video --npz --out states"""
 
 

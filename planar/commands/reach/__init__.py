@@ -18,4 +18,4 @@ EPILOG = """examples:
   galley reach eval m                        the learned beside the true
   galley reach field kitchen.yaml sugar_box  where the kitchen's robot may stand
 
-docs/reachability.md has the whole sequence: sample, plot, train, evaluate."""
+docs/reachability.md has the whole sequence."""

@@ -17,13 +17,10 @@ if TYPE_CHECKING:
     from galley.robots.model import RobotModel
     from galley.skills.base_placement.field import Field
 
-EPILOG = """Colour is the share of headings from which the arm, its foot standing there, reaches at
-least one grasp of the item, while the base with its folded arm hits nothing. Reach is exact in the
-heading, on 12 values of joint 7; room is looked at for 24 headings. The arm's own collisions at the
-item are not looked at.
+EPILOG = """Colour is the share of headings from which the arm, its foot standing there, reaches
+at least one grasp of the item, while the base with its folded arm hits nothing.
 
 examples:
-  galley reach field kitchen.yaml sugar_box                   sugar_box.png
   galley reach field kitchen.yaml sugar_box --out field.png
   galley reach field my_kitchen.yaml mug --grid 121 --half 1.2"""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from galley.cli.common.arguments import Multiple, Positive, usage
 from galley.cli.common.options import given
@@ -28,20 +28,11 @@ class Sampler:
     epsilon: Multiple | None = option(
         None, "margin to the least and greatest distance in reach (default 0.05)", "M"
     )
-    heading_sigma: Multiple | None = option(
+    heading_sigma: Positive | None = option(
         None,
-        "standard deviation of the heading about facing the target; 0: it faces it exactly, and "
-        "psi is no column (default 0.3)",
+        "standard deviation of the heading about facing the target; from 9 on it is uniform "
+        "(default 0.3)",
         "RAD",
-    )
-    radial: Literal["linear", "area"] | None = option(
-        None, "uniform in distance, or in area (default linear)"
-    )
-    branches: Literal["both", "one"] | None = option(
-        None, "a row for each elbow within the limits, or one for each base (default both)"
-    )
-    heading: Literal["facing", "free"] | None = option(
-        None, "facing the target, or uniform in all directions (default facing)"
     )
 
     def made(self) -> DonutSampler:

@@ -19,25 +19,16 @@ from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 if TYPE_CHECKING:
     from galley.planar.reach import DonutSampler, Samples
 
-KINDS = ("donut", "joints", "density", "coverage", "keep-rate", "scores", "hands")
-_WHOLE_STEPS = 1500  # of the training for --kind hands
+KINDS = ("donut", "joints", "density", "coverage", "keep-rate", "scores")
 # Where no limits are given: they cost the two elbows different shares.
 EXAMPLE_LIMITS = ((-1.2, 2.0), (-2.4, 2.4))
 
-EPILOG = """kinds:
-  donut      bases about the target, headings as arrows, robots with their front and arm
-  joints     theta1 against theta2, the two elbows apart
-  density    the true density beside samples, and with --model beside the learned model's
-  coverage   where the hand is if Q is drawn first, and if the target is
-  keep-rate  what joint limits leave, against the heading's error: closed form and samples
-  scores     what each score does to the donut
-  hands      how far from H the hand is by a model of the whole of Q, trained for this picture on
-             rows of all targets (needs galley-tamp[planar]; a minute or more), and by --model
+BASE = ("x − x of H (m)", "y − y of H (m)", "density of the base (per m²)")
 
-Drawn are the validation rows of --data, or samples made with the options below.
+EPILOG = """docs/reachability.md says what each kind shows. Drawn are the validation rows of
+--data, or samples made with the options below.
 
 examples:
-  galley reach plot --out plots
   galley reach plot --kind donut joints --heading-sigma 0.1 --limits -2 2 -2.5 2.5
   galley reach plot --data data --model model.safetensors --out plots"""
 
@@ -51,7 +42,7 @@ class Options:
     """
 
     kind: tuple[str, ...] = option(
-        ("all",), f"{', '.join(KINDS)}, or all: those but hands", "KIND", choices=(*KINDS, "all")
+        ("all",), f"{', '.join(KINDS)}, or all", "KIND", choices=(*KINDS, "all")
     )
     data: Path | None = option(None, "a dataset of galley reach sample", "DIR")
     model: Path | None = option(None, "a model of galley reach train", "FILE")
@@ -63,14 +54,12 @@ class Options:
     @property
     def kinds(self) -> list[str]:
         """The pictures to draw."""
-        if "all" in self.kind:
-            return [kind for kind in KINDS if kind != "hands" or kind in self.kind]
-        return list(dict.fromkeys(self.kind))
+        return list(KINDS if "all" in self.kind else dict.fromkeys(self.kind))
 
     def __post_init__(self) -> None:
         kinds = set(self.kinds)
-        if self.model is not None and not kinds & {"density", "hands"}:
-            raise argparse.ArgumentTypeError("--model is drawn by --kind density and hands alone")
+        if self.model is not None and "density" not in kinds:
+            raise argparse.ArgumentTypeError("--model is drawn by --kind density alone")
         of_rows = kinds <= {"donut", "joints", "density"} and self.model is None
         if self.bases is not None and self.data is not None and of_rows:
             raise argparse.ArgumentTypeError("--bases has no effect on rows of --data")
@@ -107,11 +96,8 @@ class _Drawing:
         drawn = {f"{len(self.samples):,} samples": self.samples}
         if self.learned is not None:
             drawn[f"learned model, {len(self.learned):,} samples"] = self.learned
-        planes = [base_plane(self.sampler, drawn)]
-        labels = [("x − x of H (m)", "y − y of H (m)", "density of the base (per m²)")]
-        if self.sampler.columns == 5:
-            planes.append(joint_plane(self.sampler, drawn))
-            labels.append(("θ1 (rad)", "θ2 (rad)", "density of the joint angles (per rad²)"))
+        planes = [base_plane(self.sampler, drawn), joint_plane(self.sampler, drawn)]
+        labels = [BASE, ("θ1 (rad)", "θ2 (rad)", "density of the joint angles (per rad²)")]
         draw_densities(self.folder / "density.png", planes, labels)
 
     def coverage(self) -> None:
@@ -134,50 +120,30 @@ class _Drawing:
         draw_keep_rates(self.folder / "keep-rate.png", rates, limits)
 
     def scores(self) -> None:
-        from galley.planar.reach import Circle, Context, scores
-        from galley.planar.reach.pictures import draw_scores, scored_plane
+        from galley.planar.reach import Context, circle, scores
+        from galley.planar.reach.pictures import draw_densities, scored_plane
         from galley.planar.reach.weighted import Weight
 
         arm = replace(self.sampler.arm, limits=self.sampler.arm.limits or EXAMPLE_LIMITS)
         reach = arm.outer
-        x, y, radius, place = 0.4 * reach, 0.25 * reach, 0.12 * reach, (-0.7 * reach, 0.0)
-        around = Context(arm, obstacles=(Circle(np.array([x, y]), radius),))
+        x, y, radius = 0.4 * reach, 0.25 * reach, 0.12 * reach
+        around = Context(arm, obstacles=(circle((x, y), radius),))
         scored: dict[str, Weight] = {
-            "manipulability": scores.Manipulability(),
-            "joint-limit margin": scores.LimitMargin(arm),
-            "clearance of the circle": scores.Clearance(around),
-            "near the posture θ = (0.5, −1.5)": scores.Smoothness(arm, np.array([0.5, -1.5])),
-            "base travel from the cross": scores.BaseTravel(np.array(place)),
-            "target in view (90°)": scores.Visibility(Context(arm)),
+            "manipulability": scores.manipulability,
+            "joint-limit margin": scores.limit_margin(arm),
+            "clearance of the circle": scores.clearance(around),
+            "target in view (90°)": scores.visibility(Context(arm)),
+            "uniform in area": scores.area(arm),
         }
-        whole = tuple((1.0, score) for score in scored.values())
-        scored["sum of these"] = scores.WeightedSum(tuple((w / len(whole), s) for w, s in whole))
+        scored["sum of these"] = scores.Acceptance(tuple((1.0, s) for s in scored.values()))
         plane, shares = scored_plane(replace(self.sampler, arm=arm), scored, self.bases, self.rng())
-        circle, cross = (x, y, radius), (*place, 0.0)
-        marks = {
-            "clearance of the circle": [circle],
-            "base travel from the cross": [cross],
-            "sum of these": [circle, cross],
-        }
-        draw_scores(self.folder / "scores.png", plane, shares, marks)
-
-    def hands(self) -> None:
-        from galley.planar.reach import uniform_targets
-        from galley.planar.reach.learned import Settings, misses, train_whole
-        from galley.planar.reach.pictures import draw_hands
-
-        if self.sampler.columns != 5:
-            raise argparse.ArgumentTypeError("--kind hands needs headings that vary")
-        targets, arm = uniform_targets(self.bounds, self.bases, self.rng()), self.sampler.arm
-        rows, printer = self.sampler.sample(targets, self.bases, self.rng()), Printer()
-        how = Settings(_WHOLE_STEPS, seed=self.seed)
-        whole = train_whole(rows, how, lambda now: printer.console.print(now.line()))
-        shown = {"a flow of whole Q": misses(whole.sample(targets, self.seed), targets, arm)}
-        if self.learned is not None:
-            shown["base and elbow learned, exact IK"] = misses(
-                self.learned.q, self.learned.target, arm
-            )
-        draw_hands(self.folder / "hands.png", shown)
+        named = [
+            (f"{name}\nkeeps {100 * shares[name]:.0f} %", each)
+            for name, each in plane.densities.items()
+        ]
+        planes = [replace(plane, densities=dict(named[k : k + 4])) for k in (0, 4)]
+        circles = {name: (x, y, radius) for name, _ in named if name[:5] in ("clear", "sum o")}
+        draw_densities(self.folder / "scores.png", planes, [BASE] * 2, circles)
 
 
 def command(options: Options) -> int:
@@ -186,8 +152,6 @@ def command(options: Options) -> int:
     from galley.results.run_folder import new_names
 
     folder = options.out or next(new_names("reach-plot"))
-    if "hands" in options.kinds:
-        need("planar", "jax", "equinox", "flowjax", "optax", "safetensors")
     drawing = _Drawing(options, folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -240,7 +204,7 @@ def _learned(model: Path, truth: DonutSampler, draws: int, start: int) -> Sample
     if learned.task.circle is not None:
         raise argparse.ArgumentTypeError("--model has an obstacle as context, this picture none")
     theirs = learned.task.sampler
-    for name in ("arm", "epsilon", "heading_sigma", "radial", "branches", "heading"):
+    for name in ("arm", "epsilon", "heading_sigma"):
         if getattr(theirs, name) != getattr(truth, name):
             what = f"{name} {getattr(theirs, name)}, not {getattr(truth, name)}"
             raise argparse.ArgumentTypeError(f"--model was trained with {what}")

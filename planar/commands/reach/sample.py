@@ -25,26 +25,15 @@ from galley.domain.options import group, option
 from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
 _SHAPES = ("circle", "box", "polygon")
-EPILOG = """A target is drawn for each candidate base, or --target is the same for all; then a base
-in the ring about it, a heading, and the joint angles of both elbows. What is out of limits is
-dropped.
-Angles are in radians, lengths in metres (docs/reachability.md).
-
-results, in --out:
-  shard-00000.parquet ...  columns x, y, psi, theta1, theta2, target_x, target_y, elbow, base
-  dataset.json             settings, units, density, number of rows, the rule of the split
-
-The files depend on the options alone, not on --jobs. The same command again resumes a stopped one;
-a folder with a dataset of other options is refused.
+EPILOG = """Angles are in radians, lengths in metres (docs/reachability.md). The files depend on
+the options alone, not on --jobs. The same command again resumes a stopped one; a folder with a
+dataset of other options is refused.
 
 examples:
   galley reach sample --out data                         targets everywhere in the workspace
-  galley reach sample --target 0 0 --out at_origin       one target
   galley reach sample --limits -2 2 -2.5 2.5 --out data  joint limits: theta1, then theta2
   galley reach sample --circle 0.5 0 0.2 --score manipulability=1 --out preferred
-  galley reach sample --box 1 0 0.4 0.2 0.5 --forbid circle 0 0 0.5 --out cluttered
-  galley reach sample --random 3 0.1 0.3 --bases-per-target 100 --out contexts
-  galley reach sample --bases 10000000 --jobs 2 --out large"""
+  galley reach sample --random 3 0.1 0.3 --bases-per-target 100 --out contexts"""
 
 
 def _random(values: tuple[float, float, float] | None) -> tuple[int, float, float] | None:
@@ -94,7 +83,7 @@ class Filters:
     view: Positive | None = option(None, "the camera's field of view with the target", "RAD")
     scores: tuple[Annotated[Any, _score], ...] = option(
         (),
-        "of manipulability, margin, clearance, visibility; rows are kept with probability "
+        "of manipulability, margin, clearance, visibility, area; rows are kept with probability "
         "(weighted sum) / (sum of weights)",
         "NAME=WEIGHT",
         flag="--score",
@@ -137,6 +126,7 @@ def command(options: Options) -> int:
     """Write the dataset; exit status 0 once all of it is there, 1 if files or all rows lack."""
     need("planar", "pyarrow")
     from galley.cli.common.study import results_folder
+    from galley.learning.shards import INFO
     from galley.planar.reach import dataset
 
     edges, filters = options.bounds or BOUNDS, options.filters
@@ -153,7 +143,7 @@ def command(options: Options) -> int:
         }
         settings = dataset.DatasetSettings(**given(options, dataset.DatasetSettings) | own)
     printer = Printer()
-    with results_folder(options.out, "reach", dataset.INFO) as folder:
+    with results_folder(options.out, "reach", INFO) as folder:
         printer.stage(f"{plural(settings.bases, 'candidate base')} to {folder}")
 
         def show(done: int, total: int) -> None:

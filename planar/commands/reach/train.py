@@ -20,12 +20,10 @@ if TYPE_CHECKING:
 MODEL = Path("model.safetensors")  # where no other is named
 NEEDED = ("jax", "equinox", "flowjax", "optax", "safetensors")
 
-EPILOG = """A spline flow gives base and elbow, exact IK the joint angles. It learns a dataset, or
-what the options of arm and sampler say. A stopped training leaves the best model so far in --out.
+EPILOG = """A stopped training leaves the best model so far in --out.
 
 examples:
   galley reach train --data data
-  galley reach train --limits -2 0.9 -3 3 --out limits.safetensors
   galley reach train --circle 0.1 0.4 --out circle.safetensors"""
 
 

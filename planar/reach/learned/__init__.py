@@ -4,14 +4,13 @@ Needs the extra ``planar`` (JAX).
 
 - ``task``: what is learned, and its data; ``chart``: coordinates of base and elbow
 - ``flow``: the density in them; ``training``; ``model``: in the world, and in a file
-- ``evaluation``: against the true density; ``whole``: a flow without the chart, for comparison
+- ``evaluation``: against the true density
 """
 
 from galley.planar.reach.learned.evaluation import evaluate
 from galley.planar.reach.learned.model import LearnedModel, Shape, load_checkpoint, save_checkpoint
 from galley.planar.reach.learned.task import Task
 from galley.planar.reach.learned.training import Progress, Settings, train
-from galley.planar.reach.learned.whole import misses, train_whole
 
 __all__ = [
     "LearnedModel",
@@ -21,8 +20,6 @@ __all__ = [
     "Task",
     "evaluate",
     "load_checkpoint",
-    "misses",
     "save_checkpoint",
     "train",
-    "train_whole",
 ]

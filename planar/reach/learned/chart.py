@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.planar.reach.arm import PlanarArm, turn
-from galley.planar.reach.kept import distance
 
 _INSIDE = 1e-12  # of the cube's side: how far points keep from its faces, against rounding
 
@@ -50,15 +49,13 @@ class Chart:
         """[r0, r1] (m) of elbows + and - (2, 2); r0 >= r1 where theta2 has no such elbow."""
         if self.arm.limits is None:
             return np.array([self.ring, self.ring])
-        low, high = self.arm.limits[1]
         rings = np.empty((2, 2))
-        for i, (a, b) in enumerate(((low, high), (-high, -low))):
-            turns = 2.0 * pi * np.arange(np.ceil((a - pi) / (2 * pi)), np.floor(b / (2 * pi)) + 1)
-            reach = np.clip([a - turns, b - turns], 0.0, pi)  # of gamma = |theta2|
-            if reach.size == 0:
+        for i, elbow in enumerate((1, -1)):
+            reach = np.array(self.arm.folds(elbow))  # of gamma = |theta2|
+            if not len(reach):
                 rings[i] = self.ring[1], self.ring[0]
                 continue
-            r0, r1 = distance(self.arm, np.array([reach.max(), reach.min()]))
+            r0, r1 = self.arm.distance(np.array([reach.max(), reach.min()]))
             rings[i] = max(r0, self.ring[0]), min(r1, self.ring[1])
         return rings
 

@@ -89,14 +89,13 @@ def evaluate(model: LearnedModel, seed: int = 1, bases: int = 100_000) -> Evalua
     base, _ = model.bases(samples.target, n, seed, circle)
     r = np.hypot(*(base[:, :2] - samples.target).T)
     free = 1.0 if circle is None else task.free(drawn.q, circle[drawn.source]).mean()
-    exact = circle is None
     return Evaluation(
         kl_nats=kl,
         kl_error=float(np.sqrt((apart**2).sum())) / n,
         nll_nats=-float(log_q.mean()),
-        entropy_nats=task.sampler.entropy() if exact else -float(log_p.mean()),
+        entropy_nats=-float(log_p.mean()),
         positive=float(model.positive_share(samples.target, n, circle).mean()),
-        positive_true=task.sampler.positive_share() if exact else float((samples.elbow > 0).mean()),
+        positive_true=float((samples.elbow > 0).mean()),
         spread_rad=float(np.std(heading_errors(drawn))),
         spread_true_rad=float(np.std(heading_errors(samples))),
         outside_ring=float(((r < task.ring[0]) | (r > task.ring[1])).mean()),

@@ -26,7 +26,7 @@ class Task:
             radius to the arm's length.
 
     Raises:
-        ValueError: a sampler without heading noise, or radii that make no sense.
+        ValueError: filtered rows, or radii that make no sense.
     """
 
     data: DatasetSettings
@@ -34,8 +34,6 @@ class Task:
 
     def __post_init__(self) -> None:
         outer = self.sampler.arm.outer
-        if self.sampler.columns != 5:
-            raise ValueError("heading_sigma is 0: the model's chart needs headings that vary")
         if self.data.filtered:
             raise ValueError("the dataset's rows were filtered by obstacles, view or scores")
         if self.circle is not None and not 0.0 < self.circle[0] <= self.circle[1] < outer:
@@ -54,7 +52,7 @@ class Task:
 
     def samples(self) -> Samples:
         """All rows of the dataset, without reading or writing a file."""
-        parts = [vars(self.data.sample(k)).values() for k in range(self.data.shards)]
+        parts = [vars(self.data.sample(k)[0]).values() for k in range(self.data.shards)]
         return Samples(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
     def targets(self, n: int, rng: np.random.Generator) -> Array:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import resource
+import signal
 import time
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -55,6 +58,19 @@ def raise_at_three(seed):
     if seed == 3:
         raise RuntimeError("no plan for seed 3")
     return episode(seed)
+
+
+@contextmanager
+def full_disk(free):
+    """No file grows beyond so many bytes, as on a disk that is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (free, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 def assert_same(a, b, exactly=True):

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -16,12 +15,14 @@ import pytest
 
 from galley.domain.errors import BadInput
 from galley.learning.demonstrations import collect, read_collection, read_folder
-from galley.learning.demonstrations.card import CARD, INFO
+from galley.learning.demonstrations.card import CARD
+from galley.learning.shards import INFO
 from galley.tests.digests import digests
 from galley.tests.learning.demonstrations.made import (
     COLLECTION,
     assert_same,
     episode,
+    full_disk,
     raise_at_three,
     run_seed,
     run_slowly,
@@ -164,16 +165,12 @@ def test_a_folder_of_other_settings_is_refused_and_unchanged(settings, message, 
 
 
 def test_a_stray_episode_of_other_settings_is_named_not_overwritten(collected, tmp_path):
-    collect(run_seed, range(2), replace(COLLECTION, settings={"task": "b"}), tmp_path, workers=1)
+    given = replace(COLLECTION, settings={"task": "b"}), tmp_path, 1
+    collect(run_seed, range(2), *given)
     stray = tmp_path / "episode-000002.parquet"
     stray.write_bytes((collected / stray.name).read_bytes())
     before = digests(tmp_path)
-    for call in (
-        lambda: read_folder(tmp_path),
-        lambda: collect(
-            run_seed, range(3), replace(COLLECTION, settings={"task": "b"}), tmp_path, 1
-        ),
-    ):
+    for call in (lambda: read_folder(tmp_path), lambda: collect(run_seed, range(3), *given)):
         with pytest.raises(BadInput, match=r"episode-000002\.parquet: was made with other"):
             call()
     assert digests(tmp_path) == before
@@ -183,15 +180,11 @@ def test_a_stray_episode_of_other_settings_is_named_not_overwritten(collected, t
 def test_a_full_disk_stops_and_keeps_what_is_finished(workers, tmp_path):
     collect(run_seed, range(2), COLLECTION, tmp_path, workers=1)
     before = digests(tmp_path)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))  # as a disk that is full
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        with pytest.raises(OSError, match=r"can't be written: .*too large") as caught:
-            collect(run_slowly, range(9), COLLECTION, tmp_path, workers)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, handler)
+    with (
+        full_disk(50_000),
+        pytest.raises(OSError, match=r"can't be written: .*too large") as caught,
+    ):
+        collect(run_slowly, range(9), COLLECTION, tmp_path, workers)
     assert caught.value.errno == errno.EFBIG
     assert "episode-00000" in str(caught.value.filename)
     assert digests(tmp_path) == before
@@ -202,9 +195,9 @@ def test_a_full_disk_stops_and_keeps_what_is_finished(workers, tmp_path):
     [
         (None, "has no demonstrations"),
         ("{", r"dataset\.json: is not JSON"),
-        ('{"format": 99}', "is not of demonstrations in format 1"),
-        ("[]", "is not of demonstrations in format 1"),
-        ('{"format": 1}', "is not of demonstrations: 'title'"),
+        ('{"format": 99}', "doesn't hold demonstrations in format 1"),
+        ("[]", "doesn't hold demonstrations in format 1"),
+        ('{"format": 1}', "doesn't hold demonstrations: 'title'"),
     ],
     ids=["none", "no JSON", "format", "list", "no title"],
 )

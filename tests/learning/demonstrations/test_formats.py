@@ -3,8 +3,6 @@
 import io
 import json
 import pickle
-import resource
-import signal
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -24,7 +22,12 @@ from galley.learning.demonstrations import (
 )
 from galley.learning.demonstrations import lerobot as lerobot_format
 from galley.tests.digests import digests
-from galley.tests.learning.demonstrations.made import COLLECTION, assert_same, episode
+from galley.tests.learning.demonstrations.made import (
+    COLLECTION,
+    assert_same,
+    episode,
+    full_disk,
+)
 
 SEEDS = range(6)
 LENGTHS = [len(episode(seed)) for seed in SEEDS]
@@ -76,15 +79,8 @@ def test_episodes_that_can_not_be_written_leave_nothing(name, tmp_path):
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_full_disk_leaves_nothing(name, tmp_path):
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, hard))
-    try:
-        with pytest.raises(OSError, match=r"can't be written: .*too large"):
-            WRITERS[name](episodes(), tmp_path / "out", COLLECTION)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, handler)
+    with full_disk(4000), pytest.raises(OSError, match=r"can't be written: .*too large"):
+        WRITERS[name](episodes(), tmp_path / "out", COLLECTION)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,11 +1,11 @@
-"""Merging, filtering and splitting against lists of Python, statistics against numpy."""
+"""Filtering and splitting against lists of Python, statistics against numpy."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from galley.learning.demonstrations import Demonstrations, Episode, Moments, merge, summarize
+from galley.learning.demonstrations import Demonstrations, Episode, Moments, summarize
 from galley.learning.demonstrations.selection import alike
 from galley.tests.learning.demonstrations.made import episode
 
@@ -23,15 +23,6 @@ EPISODES = st.lists(
     ),
     max_size=12,
 )
-
-
-@given(EPISODES, EPISODES, EPISODES)
-def test_merging_joins_in_order_and_loads_what_it_lists(a, b, c):
-    merged = merge(Demonstrations.of(a), Demonstrations.of(b), Demonstrations.of(c))
-    assert [id(each) for each in merged] == [id(each) for each in a + b + c]
-    assert [each.info for each in merged] == list(merged.infos)
-    again = merge(Demonstrations.of(a), merge(Demonstrations.of(b), Demonstrations.of(c)))
-    assert again.infos == merged.infos
 
 
 @given(

@@ -22,7 +22,7 @@ from galley.learning.policy.windows import Scale, windows
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.demonstrators import demonstrator
 from galley.planar.pushing.environment import PushEnv
-from galley.planar.pushing.environments.gym_pusht import GymPushTEnv
+from galley.planar.pushing.gym_pusht import GymPushTEnv
 from galley.planar.pushing.rollout import roll_out
 from galley.planar.pushing.shapes import shape
 from galley.planar.pushing.simulation import Simulation
@@ -379,7 +379,7 @@ def buffer(folder, states, actions, ends):
 
 def test_the_public_buffer_is_read_in_gym_pushts_units(tmp_path):
     """Its corners in px, as the environment gives them, are the outline's in m where we see it."""
-    env = GymPushTEnv("environment_state_agent_pos", physics="upstream")
+    env = GymPushTEnv("environment_state_agent_pos")
     seen, info = env.reset(seed=1)
     rng, states, actions, points = np.random.default_rng(0), [], [], []
     for _ in range(30):

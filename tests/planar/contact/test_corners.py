@@ -61,20 +61,20 @@ SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in list(SHAPES)[1:]]
 
 @pytest.mark.parametrize("name", ["L", *SLOW])
 def test_a_disc_bounces_off_corners_and_notches_without_energy_from_nothing(name):
-    given = throws(100)
     law = Contact(stiffness=2e4, friction=0.0)
-    run = batch(thrown(SHAPES[name], law), given)
-    assert np.sum(~run.converged[:, -1]) <= 2
+    run = batch(thrown(SHAPES[name], law, steps=110), throws(50))
+    assert np.sum(~run.converged[:, -1]) <= 1
     energy = np.sum(run.velocity[:, :, 0, :2] ** 2, axis=2) / 2
     assert np.nanmax(energy) < 0.51
     met = np.abs(run.contacts.force).max(axis=(1, 2, 3)) > 1.0
-    assert met.sum() > 80
+    assert met.sum() > 40
     # The spring takes 1 m/s within sqrt(m / k).
     assert np.all(run.contacts.depth[run.contacts.force[..., 0] != 0.0] < 0.008)
     assert np.nanmin(energy[:, -1]) > 0.1
 
 
-@pytest.mark.parametrize("name", [pytest.param("L", marks=pytest.mark.slow), *SLOW])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHAPES)
 def test_gradients_by_the_start_of_a_throw_are_those_of_differences(name):
     law = Contact(stiffness=2e4, friction=0.3)
     weight = jnp.array([1.0, 2.0, 0.5])

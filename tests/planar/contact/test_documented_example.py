@@ -18,7 +18,6 @@ def test_the_examples_run(capsys):
     assert names["run"].at(20.0).sensor[0] == pytest.approx(0.4)
     assert names["found"].area == pytest.approx(0.04)
     assert names["distance"] == pytest.approx([-0.05, 0.1])
-    assert names["push"].mode == "stick"
 
 
 def test_the_examples_of_pushing_run(capsys):

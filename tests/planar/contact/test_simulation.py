@@ -46,8 +46,8 @@ def potential(contact, depth):
     return np.where(depth > 0.0, k * (depth**2 / 2 + a * depth + a**2), outside)
 
 
-@pytest.mark.parametrize("h", [0.002, 0.01])
-def test_free_fall_is_exact(h):
+def test_free_fall_is_exact():
+    h = 0.01
     run = simulate(disc(Contact(), (1.0, 50.0, 0.2), (0.5, 3.0, -1.0)), h=h, n=N)
     assert run.failure() is None
     t = h * np.arange(N + 1)
@@ -71,6 +71,7 @@ def test_a_disc_rests_where_its_spring_bears_it(stiffness):
     assert run.contacts.virtual[-1, 0] == pytest.approx([0.0, -depth / 2], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_disc_rests_on_a_box_by_default():
     """The pair has corners and no face on face: one virtual contact, however the disc turns."""
     bodies = [
@@ -98,7 +99,7 @@ def test_a_disc_rolls_down_with_two_thirds_of_the_slope():
     assert 50.0 * slip**2 / sqrt(slip**2 + 1e-6) == pytest.approx(needed, rel=1e-3)
 
 
-@pytest.mark.parametrize("softness", [1e-3, 1e-4, 1e-6])
+@pytest.mark.parametrize("softness", [1e-3, 1e-6])
 def test_an_undamped_bounce_takes_half_a_period_as_softness_vanishes(softness):
     contact = Contact(stiffness=1e4, damping=0.0, friction=0.0, softness=softness)
     mass, speed = 0.7, 1.0
@@ -161,35 +162,17 @@ def test_a_step_that_fails_is_a_value_with_a_remedy():
     assert failure.residual > 1e-8
 
 
-@pytest.fixture(scope="module")
-def block():
-    """A block on a ramp, started at rest: trajectory and half sizes."""
-
-    def run(angle, contact, h=0.01):
-        half = np.array([0.4, 0.1])
-        n = np.array([-sin(angle), cos(angle)])
-        world = World(
-            [
-                Body2D(Box(half), mass=2.0, pose=(*(n * half[1]), angle)),
-                Body2D(ramp(angle)),
-            ],
-            contact,
-        )
-        return simulate(world, h=h, n=N)
-
-    return run
-
-
-@pytest.mark.parametrize("friction", [0.2, 0.5])
-def test_a_block_slips_beyond_the_angle_of_friction(block, friction):
+@pytest.mark.parametrize("friction", [0.2, pytest.param(0.5, marks=pytest.mark.slow)])
+def test_a_block_slips_beyond_the_angle_of_friction(friction):
     angle = np.arctan(friction)
     # Corners only: those two that touch have half of the weight.
     contact = Contact(2e4, 4e4, 1e5, friction, softness=1e-5, count=4)
     for tilt in (0.5 * angle, angle + 0.05):
-        run = block(tilt, contact)
+        pose = (-0.1 * sin(tilt), 0.1 * cos(tilt), tilt)
+        block = Body2D(Box((0.4, 0.1)), mass=2.0, pose=pose)
+        run = simulate(World([block, Body2D(ramp(tilt))], contact), h=0.01, n=N)
         assert run.failure() is None
-        down = np.array([-cos(tilt), -sin(tilt)])
-        along = run.velocity[:, 0, :2] @ down
+        along = run.velocity[:, 0, :2] @ [-cos(tilt), -sin(tilt)]
         if tilt < angle:
             # It creeps by what friction needs: mu m g cos s / sqrt(s^2 + e^2) = m g sin.
             share = tan(tilt) / friction
@@ -200,6 +183,7 @@ def test_a_block_slips_beyond_the_angle_of_friction(block, friction):
         assert run.pose[-1, 0, 2] == pytest.approx(tilt, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_momentum_between_free_bodies_is_kept():
     contact = Contact(2e3, 20.0, 100.0, 0.3)
     bodies = [
@@ -228,7 +212,10 @@ def test_support_friction_is_that_of_the_limit_surface():
     for velocity in ([0.3, -0.1, 0.0], [0.0, 0.0, 2.0], [1e-4, 0.0, 1e-3], [0.0, 0.0, 0.0]):
         with jax.enable_x64(True):
             wrench = np.asarray(Support(**vars(law)).wrench(np.array(velocity)))
-        assert wrench == pytest.approx(law.wrench(velocity), rel=1e-12, abs=1e-15)
+        scale = np.array([1.0, 1.0, law.length])
+        pushed = scale * velocity
+        exact = -law.limit * scale * pushed / sqrt(pushed @ pushed + law.still**2)
+        assert wrench == pytest.approx(exact, rel=1e-12, abs=1e-15)
 
 
 def falling():

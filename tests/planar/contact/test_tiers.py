@@ -13,7 +13,9 @@ ALLOWED = {  # m/s at the end, of speeds of 0.5 to 1.5 m/s
 
 
 @pytest.mark.parametrize("name", list(tiers.CASES))
-@pytest.mark.parametrize("tier", tiers.TIERS)
+@pytest.mark.parametrize(
+    "tier", [pytest.param(t, marks=pytest.mark.slow if "2D" in t else ()) for t in tiers.TIERS]
+)
 def test_the_tiers_agree_with_the_closed_form(tier, name):
     case = tiers.CASES[name]()
     off = tiers.RUNS[tier](case) - case.exact(case.times)

@@ -1,9 +1,5 @@
 """Where two bodies touch: closed forms, derivatives of the minimum, spread, and the example."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,24 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import galley
 from galley.planar.contact import Body2D, Circle, Contact, HalfPlane, World, simulate
 from galley.planar.contact.shapes import Placed
 from galley.planar.contact.virtual_contacts import Gap, contact_points, virtual_contact
 from galley.tests.effort import examples
 
 RADII, START = (0.8, 0.5), np.array([0.3, 0.2])
-
-
-@pytest.fixture(scope="module")
-def example():
-    path = Path(galley.__file__).parent / "examples" / "contact" / "virtual_contacts.py"
-    spec = importlib.util.spec_from_file_location("planar_example", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where its dataclass looks for it
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 @jax.jit
@@ -89,7 +73,7 @@ def test_points_spread_with_their_temperature_and_do_not_collapse(points):
 def test_a_separated_pair_has_negative_depth():
     with jax.enable_x64(True):
         discs = [Placed.at(Circle(r), jnp.array([x, 0.0, 0.0])) for r, x in ((0.5, 0), (0.4, 2))]
-        geometry, _ = contact_points(Contact(), *discs, jnp.array([1.0, 0.1]))
+        geometry, _ = jax.jit(contact_points)(Contact(), *discs, jnp.array([1.0, 0.1]))
     assert np.asarray(geometry.depth) == pytest.approx([-1.1])
     assert np.asarray(geometry.normal) == pytest.approx(np.array([[-1.0, 0.0]]))
 

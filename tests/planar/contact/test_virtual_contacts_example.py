@@ -1,28 +1,10 @@
 """The proof of concept in ``examples/``: virtual contacts with NumPy alone."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-
-import galley
-
-
-@pytest.fixture(scope="module")
-def example():
-    path = Path(galley.__file__).parent / "examples" / "contact" / "virtual_contacts.py"
-    spec = importlib.util.spec_from_file_location("virtual_contacts", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where its dataclass looks for it
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
-
 
 EXAMPLES = st.tuples(st.floats(0.3, 2.0), st.floats(0.3, 2.0), st.floats(0.3, 3.5))
 

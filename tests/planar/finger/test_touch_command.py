@@ -132,14 +132,8 @@ def test_bodies_and_arrows_stand_where_they_should():
     assert columns(low, (27, 108, 168))[0] == pytest.approx(300 - 130 - 80, abs=4)
     with pytest.raises(IndexError):
         columns(low, (198, 40, 40))  # nothing is felt
-    felt = np.asarray(stage.draw(Moment(3.0, 3.0, 0.0, 10.0, 0.0)))[120:]
-    assert columns(felt, (198, 40, 40)) == pytest.approx([500 - 160, 500], abs=4)
-
-
-@pytest.mark.parametrize("span", [0.4, 10.0, 121.0, 3e10])
-def test_the_scale_has_marks(span):
-    marks = Stage(Finger(), 1000, 400, -0.2 * span, 0.8 * span, 10.0)._marks()[0]
-    assert 5 <= len(marks) <= 13
+    felt = stage.draw(Moment(3.0, 3.0, 0.0, 10.0, 0.0))[120:]
+    assert columns(felt, (198, 40, 40)) == pytest.approx([500 - 160, 500], abs=6)
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
@@ -148,7 +142,7 @@ def test_the_film_moves(name, tmp_path):
     film_touch(run, tmp_path / name, fps=10.0, height=240)
     frames = list(imageio.imiter(tmp_path / name))
     assert len(frames) == 7
-    tips = [columns(frame[70:130, :, :3], (120, 174, 214))[1] for frame in frames]
+    tips = [columns(frame[60:110, :, :3], (120, 174, 214))[1] for frame in frames]
     assert (np.diff(tips) > 0).all()
     assert [path.name for path in Path(tmp_path).iterdir()] == [name]
 

@@ -58,7 +58,11 @@ def test_vertices_may_stand_in_the_file_itself(tmp_path):
         ("arm:\n  links: []\n", 2, "arm.links: expected at least 1 entries, got 0"),
         ("shape: Z\n", 1, "'Z': must be one of T, L, rectangle"),
         ("shape: T\nvertices: [[0, 0], [1, 0], [0, 1]]\n", 2, "either shape or vertices"),
-        ("vertices: [[0, 0], [1, 1], [1, 0], [0, 1]]\n", 1, "edge 2 crosses or touches edge 0"),
+        (
+            "vertices: [[0, 0], [1, 1], [1, 0], [0, 1]]\n",
+            1,
+            "crosses, touches or folds back on itself",
+        ),
         ("mass: 1\nvertices:\n  - [0, 0]\n  - [1, x]\n", 4, "expected a number"),
         ("mass: 1\ngoal_x: 9\n", 2, "beyond the table of 0.512 x 0.512 m"),
         ("mass: 1\ngoal_y: 0.04\n", 2, "beyond the table"),
@@ -77,7 +81,7 @@ def test_a_bad_outline_file_is_named_itself(tmp_path):
     (tmp_path / "bow.yaml").write_text(
         "vertices:\n  - [0, 0]\n  - [1, 1]\n  - [1, 0]\n  - [0, 1]\n"
     )
-    with pytest.raises(BadInput, match=r"bow\.yaml:1:1: vertices: edge 2 crosses"):
+    with pytest.raises(BadInput, match=r"bow\.yaml:1:1: vertices: the outline crosses"):
         load_config(written(tmp_path, "shape: bow.yaml\n"))
 
 

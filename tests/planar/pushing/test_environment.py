@@ -22,10 +22,17 @@ from galley.planar.pushing.shapes import shape
 GOAL = (0.03, 0.03, *PushConfig().goal)
 
 
-@pytest.mark.parametrize("observation", OBSERVATIONS)
+KINDS = [
+    *({"observation": each} for each in OBSERVATIONS),
+    *({"observation": each, "action": "joints"} for each in ("state", "pixels_state")),
+    *({"compat": "gym-pusht", "observation": each} for each in ("state", "pixels_agent_pos")),
+]
+
+
+@pytest.mark.parametrize("given", KINDS, ids=lambda given: " ".join(given.values()))
 @pytest.mark.filterwarnings("ignore:.*We recommend.*normalized.*")
-def test_gymnasium_accepts_it(observation, no_display):
-    check_env(gymnasium.make(ID, observation=observation).unwrapped)
+def test_gymnasium_accepts_it(given, no_display):
+    check_env(gymnasium.make(ID, **given).unwrapped)
 
 
 def test_a_seed_gives_the_same_episode():
@@ -141,9 +148,8 @@ def test_a_vector_plays_the_episodes_of_single_environments(observation, seed):
 
 
 COPIED = [
-    *((gymnasium.make, {"observation": each}) for each in OBSERVATIONS),
-    *((gymnasium.make, {"observation": each, "action": "joints"}) for each in OBSERVATIONS),
-    *((gymnasium.make_vec, {"observation": each, "num_envs": 3}) for each in OBSERVATIONS),
+    *((gymnasium.make, each) for each in KINDS),
+    *((gymnasium.make_vec, {"observation": each, "num_envs": 3}) for each in OBSERVATIONS[::2]),
     (gymnasium.make, {"render_mode": "human"}),
 ]
 

@@ -192,14 +192,6 @@ def test_a_demonstrator_is_watched_in_real_time(pygame, monkeypatch):
     assert_allclose(centre_of(last, PUSHER, view), found[0].states[-1, :2], atol=0.008)
 
 
-def test_without_a_display_it_is_said_at_once(monkeypatch):
-    pytest.importorskip("pygame")
-    for name in ("SDL_VIDEODRIVER", "DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises(RuntimeError, match="no window: "):
-        next(watch(PushConfig()))
-
-
 def test_a_prediction_is_drawn_from_its_first_target_to_its_last():
     sim = Simulation(PushConfig())
     run = roll_out(sim, Circling(), seed=0, steps=2)

@@ -1,19 +1,16 @@
 """Joint targets: the arm that holds the pusher is commanded."""
 
-import gymnasium
 import numpy as np
 import pytest
 import shapely
-from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from galley.planar.pushing.config import ArmConfig, PushConfig
-from galley.planar.pushing.environment import ID, OBSERVATIONS, PushEnv
-from galley.planar.pushing.environments.joints import JointPushEnv
+from galley.planar.pushing.environment import PushEnv
 
-ENV = JointPushEnv()
+ENV = PushEnv(action="joints")
 ARMS = (
     ArmConfig(),
     ArmConfig(links=(0.35, 0.35)),
@@ -21,13 +18,7 @@ ARMS = (
     ArmConfig(base_x=0.3, base_y=0.3),  # the original's, on the table
     ArmConfig(links=(0.25, 0.12), base_x=0.256, base_y=0.256),
 )
-ENVS = [JointPushEnv(config=PushConfig(arm=each)) for each in ARMS]
-
-
-@pytest.mark.parametrize("observation", OBSERVATIONS)
-@pytest.mark.filterwarnings("ignore:.*We recommend.*normalized.*")
-def test_gymnasium_accepts_it(observation, no_display):
-    check_env(gymnasium.make(ID, observation=observation, action="joints").unwrapped)
+ENVS = [PushEnv(action="joints", config=PushConfig(arm=each)) for each in ARMS]
 
 
 def crosses(arm, angles):
@@ -107,20 +98,21 @@ def test_a_step_that_the_arm_cannot_follow_is_not_taken():
 
 
 def test_an_arm_that_reaches_nothing_is_named():
-    env = JointPushEnv(config=PushConfig(arm=ArmConfig(links=(0.01, 0.01))))
+    env = PushEnv(action="joints", config=PushConfig(arm=ArmConfig(links=(0.01, 0.01))))
     with pytest.raises(ValueError, match="can hold the pusher hardly anywhere"):
         env.reset(seed=0)
 
 
 def test_a_given_start_out_of_reach_is_refused():
-    env = JointPushEnv(config=PushConfig(arm=ArmConfig(links=(0.3, 0.3))))
+    env = PushEnv(action="joints", config=PushConfig(arm=ArmConfig(links=(0.3, 0.3))))
     with pytest.raises(ValueError, match=r"can't hold the pusher at 0\.500, 0\.500"):
         env.reset(options={"state": (0.5, 0.5, 0.2, 0.2, 0.0)})
 
 
 def test_angles_are_observed_and_drawn():
     state, seen = (
-        JointPushEnv(each, render_mode="rgb_array") for each in ("state", "pixels_state")
+        PushEnv(each, action="joints", render_mode="rgb_array")
+        for each in ("state", "pixels_state")
     )
     angles = state.reset(seed=1)[0][5:]
     assert_allclose(seen.reset(seed=1)[0]["angles"], angles, rtol=0, atol=0)
