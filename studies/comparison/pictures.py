@@ -1,15 +1,15 @@
-"""Figures and films of a comparison.
+"""The figure and the films of a comparison, of one query.
 
-One query: joint positions and velocities, the hand's path, clearance; films of two methods, alone
-and side by side. Many queries: a box plot for each figure of merit.
+The figure: joint positions and velocities, the hand's path, clearance. The films: two methods,
+alone and side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +25,7 @@ from galley.robots.panda.mobile import link0_pose
 from galley.studies.comparison.measures import Measurements
 from galley.studies.comparison.methods import TITLES, Attempt
 from galley.studies.comparison.summary import (
-    MethodSummary,
     QueryResult,
-    figures,
-    is_success,
-    summarize,
 )
 from galley.viz.figures import figure_file
 from galley.viz.film.side_by_side import Take, film_side_by_side
@@ -60,26 +56,6 @@ _ROOM = 0.15  # m shown around the hands' paths
 _SHOWN = 0.3  # m, largest clearance drawn
 _GREY = "#777777"
 
-
-class _Panel(NamedTuple):
-    """A panel for one of FIGURES."""
-
-    figure: str
-    title: str
-    scale: float = 1.0
-    logarithmic: bool = False
-    limit: float | None = None
-
-
-_PANELS = (
-    _Panel("duration_s", "duration, s"),
-    _Panel("joint_length_rad", "joint path length, rad"),
-    _Panel("hand_length_m", "hand path length, m"),
-    _Panel("min_clearance_m", "least clearance, mm", 1e3),
-    _Panel("acceleration_ratio", "peak acceleration / limit", limit=1.0),
-    _Panel("jerk_ratio", "peak jerk / limit", limit=1.0),
-    _Panel("solve_ms", "solve time, ms", logarithmic=True),
-)
 
 _Row = tuple[Attempt, Measurements]
 
@@ -264,86 +240,6 @@ def _rectangle(corner: Array, size: Array) -> Any:
         linewidth=0.6,
         zorder=0,
     )
-
-
-# -- many queries ----------------------------------------------------------------------------------
-
-
-def draw_distributions(path: Path | str, results: Sequence[QueryResult]) -> None:
-    """Draw many queries as a PNG file: the success rates, and a panel for each figure of merit over
-    the queries in which a method succeeds.
-
-    Raises:
-        BadInput: ``path`` can't be written.
-    """
-    summaries = summarize(results)
-    good = {}
-    for method in (summary.method for summary in summaries):
-        rows = [result.row(method) for result in results]
-        good[method] = [figures(a, m) for a, m in rows if m is not None and is_success(m)]
-    columns = 4
-    lines = -(-(len(_PANELS) + 1) // columns)
-    with figure_file(path, (16.0, 4.4 * lines)) as figure:
-        grid = figure.add_gridspec(
-            lines, columns, left=0.045, right=0.99, bottom=0.13, top=0.88, wspace=0.22, hspace=0.62
-        )
-        _success(figure.add_subplot(grid[0, 0]), summaries)
-        for k, panel in enumerate(_PANELS, 1):
-            values = {
-                method: panel.scale * np.array([row[panel.figure] for row in table])
-                for method, table in good.items()
-            }
-            _panel(figure.add_subplot(grid[k // columns, k % columns]), panel, values)
-        title = f"{len(results)} queries"
-        figure.suptitle(title, x=0.045, y=0.97, ha="left", fontsize=15, fontweight="bold")
-
-
-def _success(axes: Any, summaries: Sequence[MethodSummary]) -> None:
-    for k, summary in enumerate(summaries):
-        share = 100 * (summary.good / summary.queries)
-        axes.bar(k, share, color=COLORS[summary.method], width=0.65)
-        axes.text(k, share + 1.5, f"{share:.0f}", ha="center")
-    axes.set_ylim(0, 112)
-    axes.set_title("found, free, within limits, %", fontsize=12)
-    _name(axes, [summary.method for summary in summaries])
-
-
-def _panel(axes: Any, panel: _Panel, each: Mapping[str, Array]) -> None:
-    rng = np.random.default_rng(0)  # spreads the points sideways
-    for k, (method, values) in enumerate(each.items()):
-        if not len(values):
-            continue
-        color = COLORS[method]
-        axes.boxplot(
-            [values],
-            positions=[k],
-            widths=0.6,
-            showfliers=False,
-            whis=(5, 95),
-            patch_artist=True,
-            boxprops={"facecolor": color, "alpha": 0.35, "edgecolor": color},
-            medianprops={"color": "black", "linewidth": 2.0},
-            whiskerprops={"color": color},
-            capprops={"color": color},
-        )
-        beside = k + rng.uniform(-0.18, 0.18, len(values))
-        axes.plot(beside, values, ".", color=color, markersize=5)
-    if panel.logarithmic:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:g}")
-    else:
-        axes.set_ylim(bottom=0.0)
-    if panel.limit is not None:
-        axes.axhline(panel.limit, color=_GREY, linewidth=1.0, linestyle=(0, (5, 3)))
-    axes.set_title(panel.title, fontsize=12)
-    _name(axes, list(each))
-
-
-def _name(axes: Any, methods: Sequence[str]) -> None:
-    axes.set_xticks(range(len(methods)))
-    axes.set_xticklabels([TITLES[method] for method in methods], rotation=30, ha="right")
-    axes.set_xlim(-0.6, len(methods) - 0.4)
-    axes.grid(axis="y", alpha=0.25)
 
 
 # -- films -----------------------------------------------------------------------------------------

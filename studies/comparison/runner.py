@@ -218,13 +218,10 @@ class _Comparison:
                 save_waypoints(self.folder / f"trajectory_{name}.npy", attempt)
 
     def _figure(self, shown: QueryResult) -> None:
-        from galley.studies.comparison.pictures import draw_distributions, draw_query
+        from galley.studies.comparison.pictures import draw_query
 
         self.listener.stage("drawing compare.png")
-        results = self.outcome.results
         draw_query(self.folder / "compare.png", shown, self.scene, self.world.robot)
-        if len(results) > 1:
-            draw_distributions(self.folder / "distributions.png", results)
 
     def _film(self, result: QueryResult) -> None:
         from galley.studies.comparison.pictures import film_query

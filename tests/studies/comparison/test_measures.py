@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from galley.motion.path import Path, polygon_length
+from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.studies.comparison.measures import (
-    TIME_STEP,
     measure,
     peak_ratios,
     sample_times,
@@ -50,15 +49,6 @@ def test_ratios_of_a_quintic_are_those_of_its_formula(robot):
     assert found == pytest.approx(expected, rel=1e-5)
 
 
-def test_times_are_a_millisecond_apart_and_end_at_the_end():
-    times = sample_times(0.0123456)
-    assert times[0] == 0.0
-    assert times[-1] == 0.0123456
-    assert np.allclose(np.diff(times[:-1]), TIME_STEP)
-    assert 0 < times[-1] - times[-2] <= TIME_STEP
-    assert len(sample_times(0.005)) == 6
-
-
 def test_a_trajectory_that_is_too_fast_is_not_within_the_limits(kernel, shared_world, query):
     start, group = query.start(kernel.robot), kernel.robot.group("arm")
     path = Path("arm", np.array([start, start + 0.5 * np.eye(7)[0]]))
@@ -76,10 +66,6 @@ def test_a_trajectory_that_is_too_fast_is_not_within_the_limits(kernel, shared_w
 
 def ratios_of(trajectory, group):
     return peak_ratios(trajectory, group, sample_times(trajectory.duration))
-
-
-def test_length_of_a_polygon():
-    assert polygon_length(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0], [3.0, 5.0]])) == 6.0
 
 
 def test_clearance_is_that_of_the_nearest_state(kernel, shared_world, query):

@@ -8,15 +8,12 @@ from PIL import Image
 
 from galley.domain.frames import rotation_z, transform
 from galley.studies.comparison.measures import CollisionVerdict, Hit
-from galley.studies.comparison.methods import Attempt
 from galley.studies.comparison.pictures import (
     COLORS,
     best_view,
-    draw_distributions,
     draw_query,
     outlines,
 )
-from galley.studies.comparison.summary import QueryResult
 from galley.viz.render.view import Occluders
 
 X_WB = transform(rotation_z(0.5), [0.4, -0.2, 0.3])
@@ -60,13 +57,3 @@ def test_every_method_is_in_the_figure(tmp_path, kitchen, robot, solved, collide
     assert Image.open(path).size == (1760, 1210)
     for attempt, measured in solved.rows:
         assert (shown(path, attempt.method) > 100) == (measured is not None)
-
-
-def test_methods_without_a_success_leave_room_in_the_distributions(tmp_path, solved):
-    rows = tuple(
-        (Attempt("smooth", reason="none"), None) if a.method == "smooth" else (a, m)
-        for a, m in solved.rows
-    )
-    draw_distributions(tmp_path / "d.png", [QueryResult(solved.query, rows)] * 3)
-    assert Image.open(tmp_path / "d.png").size[0] == 1760
-    assert shown(tmp_path / "d.png", "smooth") == 0 < shown(tmp_path / "d.png", "shortcut")
