@@ -53,7 +53,7 @@ examples:
 results, in --out:
   disturb.json    all figures
   disturb.jsonl   one line per finished run, from which a stopped sweep resumes
-  disturb.png     success rate against the amount, with counts
+  disturb.png     success rates, with counts
 
 The exit status is 0 once every run was carried out, however each ended."""
 

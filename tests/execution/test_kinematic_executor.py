@@ -21,7 +21,7 @@ from galley.execution.kinematic import (
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
-from galley.motion.trajectory.trajectory import Trajectory, slowed
+from galley.motion.trajectory.trajectory import slowed
 from galley.tests.execution.physics.by_hand import (
     BESIDE,
     BLOCK,
@@ -32,7 +32,6 @@ from galley.tests.execution.physics.by_hand import (
     line,
     shifted,
     standing,
-    stroke,
 )
 
 GRASP = down(*BLOCK, TOP + 0.07)
@@ -106,24 +105,6 @@ def test_what_the_fingers_closed_on_is_in_the_hand_at_once(scene, robot, world):
     rise = log.items[-1, 0, 2] - log.items[0, 0, 2]
     assert rise == pytest.approx(0.05, abs=1e-4)
     np.testing.assert_allclose(log.items[-1, 0, :2], log.items[0, 0, :2], atol=1e-4)
-
-
-def test_fingers_that_open_or_close_unguarded_take_hold_of_nothing(scene, robot, world):
-    state = standing(scene, robot, BESIDE, GRASP)
-    executor = KinematicExecutor(world, state)
-    seen = executor.execute(stroke(robot, 0.04, 0.025, allowed=grip("block")), "close")
-    assert seen.state.held is None
-
-
-def test_standing_still_is_a_motion_too(scene, robot, world):
-    q = scene.robot.q[robot.slice("arm")]
-    still = Trajectory("arm", np.array([0.0, 0.1]), q[None, None, :])
-    executor = KinematicExecutor(world, initial_state(scene))
-    executor.execute(Motion(0, "still", "arm", Path("arm", q[None]), still), "still")
-    executor.wait(0.05)
-    log = executor.log()
-    assert log.duration == pytest.approx(0.15, abs=LOG_PERIOD)
-    np.testing.assert_array_equal(log.q, np.broadcast_to(log.q[0], log.q.shape))
 
 
 def test_each_sample_is_told_once_as_it_stands_in_the_log(scene, robot, world):

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -210,26 +209,6 @@ def test_it_begins_anew_where_anything_that_counts_has_changed(cli, here, preten
         done = cli(*sweep, *changed)
         assert "had other settings: starting over" in done.out
         assert len(lines(here / "out")) == 1
-
-
-def test_without_ray_it_says_how_to_get_it(cli, here, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    done = cli("disturb", "--amounts", 0, "--engine", "ray", "--out", here / "out")
-    assert done.status == 2
-    assert done.err == ("--engine ray: needs Ray: pip install 'galley-tamp[ray]'\n")
-
-
-def test_a_second_sweep_replaces_the_first_and_nothing_else(cli, here, pretended):
-    pretended(result)
-    for seeds in (3, 1):
-        cli("disturb", "--amounts", 0, "--seeds", seeds, "--jobs", 1, "--out", here / "out")
-    assert len(lines(here / "out")) == 1
-    other = here / "other"
-    other.mkdir()
-    (other / "thesis.txt").write_text("mine")
-    done = cli("disturb", "--amounts", 0, "--out", other)
-    assert done.status == 2
-    assert [p.name for p in other.iterdir()] == ["thesis.txt"]
 
 
 # -- real runs ------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.backends.pybullet_world import PyBulletWorld
@@ -17,19 +18,13 @@ from galley.domain.state import Placement, initial_state, item_pose
 from galley.execution.disturbance.boxes import BoxSet, overlaps
 from galley.execution.disturbance.noise import LEVELS, MODERATE, NONE, Noise, parse_noise, stream
 from galley.robots.panda.mobile import hand_pose
+from galley.tests.effort import examples
 
 
 def ratios(before, after, field):
     return np.array(
         [getattr(b, field) / getattr(a, field) for a, b in zip(before, after, strict=True)]
     )
-
-
-@pytest.fixture
-def box_engine():
-    client = pb.connect(pb.DIRECT)
-    yield client
-    pb.disconnect(client)
 
 
 def moved(scene, **poses):
@@ -56,7 +51,7 @@ def test_no_noise_is_the_scene_itself(kitchen):
     assert NONE.observed(kitchen, state, stream(0, "looks")) is state
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30) // 2, deadline=None)
 @given(share=st.floats(0.01, 0.9), seed=st.integers(0, 2**32))
 def test_every_friction_and_mass_has_a_factor_of_its_own_within_the_share(kitchen, share, seed):
     world = Noise(friction=share, mass=share).true_scene(kitchen, stream(seed, "world"))
@@ -77,18 +72,10 @@ def test_every_friction_and_mass_has_a_factor_of_its_own_within_the_share(kitche
     assert np.abs(factors - 1.0).max() > 0.5 * share  # of 22, one at least is far off
 
 
-def test_friction_noise_changes_nothing_else(kitchen):
-    world = Noise(friction=0.5).true_scene(kitchen, stream(3, "world"))
-    for a, b in zip(kitchen.items, world.items, strict=True):
-        assert a.mass == b.mass
-        np.testing.assert_allclose(a.X_WI, b.X_WI, atol=1e-15)
-    assert [j.damping for j in kitchen.joints] == [j.damping for j in world.joints]
-
-
 def test_items_are_displaced_in_the_plane_only_by_at_most_what_was_asked_for(kitchen):
     noise = Noise(position=0.005, turn=0.05)
     steps, turns = [], []
-    for seed in range(100):
+    for seed in range(60):
         world = noise.true_scene(kitchen, stream(seed, "world"))
         for a, b in zip(kitchen.items, world.items, strict=True):
             steps.append(b.X_WI[:3, 3] - a.X_WI[:3, 3])
@@ -97,7 +84,7 @@ def test_items_are_displaced_in_the_plane_only_by_at_most_what_was_asked_for(kit
     steps = np.array(steps)
     np.testing.assert_allclose(steps[:, 2], 0.0, atol=1e-12)
     assert np.abs(steps[:, :2]).max() <= 0.005
-    assert np.abs(steps[:, :2]).max() > 0.0045  # of 400 uniform draws
+    assert np.abs(steps[:, :2]).max() > 0.0045  # of 240 uniform draws
     assert 0.045 < np.max(turns) <= 0.05
     # Uniform over +-a has the standard deviation a / sqrt(3).
     np.testing.assert_allclose(steps[:, :2].std(axis=0), 0.005 / np.sqrt(3), rtol=0.15)
@@ -122,7 +109,7 @@ def test_crowded_items_neither_touch_nor_hang_over_the_edge(kitchen, robot):
         potted_meat_can=(0.235, -1.15 + 0.019 + 0.003 + 0.025, 0.930 + 0.041, 0.0),
     )
     noise, displaced = Noise(position=0.03, turn=0.6), 0
-    for seed in range(15):
+    for seed in range(10):
         scene = noise.true_scene(crowded, stream(seed, "world"))
         displaced += sum(
             not np.allclose(a.X_WI, b.X_WI) for a, b in zip(crowded.items, scene.items, strict=True)
@@ -138,7 +125,7 @@ def test_crowded_items_neither_touch_nor_hang_over_the_edge(kitchen, robot):
             assert (p_W[:, 0] <= 0.288 + 1e-9).all()
             assert (p_W[:, 1] >= -1.204 - 1e-9).all()
             assert item.X_WI[1, 3] >= -1.17, "its centre has left the region"
-    assert displaced > 15  # it is tight, but there is room
+    assert displaced > 10  # it is tight, but there is room
 
 
 def test_where_there_is_no_room_an_item_stays(kitchen):
@@ -164,45 +151,28 @@ def test_what_stands_on_another_item_goes_with_it(kitchen):
         assert np.linalg.norm(box.X_WI[:2, 3] - box_0.X_WI[:2, 3]) > 1e-4
 
 
-def test_boxes_overlap_where_pybullet_says_so(box_engine):
-    rng = np.random.default_rng(0)
-    agreed = 0
+def test_boxes_overlap_where_pybullet_says_so():
+    rng, agreed, client = np.random.default_rng(0), 0, pb.connect(pb.DIRECT)
     for _ in range(300):
-        poses, halves, bodies = [], [], []
+        boxes, bodies = [], []
         for _ in range(2):
-            half = rng.uniform(0.02, 0.3, 3)
-            R = rotation_rpy(*rng.uniform(-3, 3, 3))
-            poses.append(transform(R, rng.uniform(-0.3, 0.3, 3)))
-            halves.append(half)
+            half, p = rng.uniform(0.02, 0.3, 3), rng.uniform(-0.3, 0.3, 3)
+            R = Rotation.random(rng=rng)
+            boxes.append(BoxSet(transform(R.as_matrix(), p)[None], half[None]))
             shape = pb.createCollisionShape(
-                pb.GEOM_BOX, halfExtents=half.tolist(), physicsClientId=box_engine
+                pb.GEOM_BOX, halfExtents=half.tolist(), physicsClientId=client
             )
-            bodies.append(
-                pb.createMultiBody(
-                    0.0,
-                    shape,
-                    basePosition=poses[-1][:3, 3].tolist(),
-                    baseOrientation=quaternion(R),
-                    physicsClientId=box_engine,
-                )
-            )
-        deep = overlaps(
-            BoxSet(poses[0][None], halves[0][None]), BoxSet(poses[1][None], halves[1][None])
-        )
-        near = pb.getClosestPoints(*bodies, 10.0, physicsClientId=box_engine)
+            pose = {"basePosition": p.tolist(), "baseOrientation": R.as_quat().tolist()}
+            bodies.append(pb.createMultiBody(0.0, shape, **pose, physicsClientId=client))
+        near = pb.getClosestPoints(*bodies, 10.0, physicsClientId=client)
         distance = min(point[8] for point in near)
         if abs(distance) > 0.002:  # Bullet's margin
-            assert (deep[0] > 0) == (distance < 0)
+            assert (overlaps(*boxes)[0] > 0) == (distance < 0)
             agreed += 1
         for body in bodies:
-            pb.removeBody(body, physicsClientId=box_engine)
+            pb.removeBody(body, physicsClientId=client)
+    pb.disconnect(client)
     assert agreed > 250
-
-
-def quaternion(R):
-    from scipy.spatial.transform import Rotation
-
-    return Rotation.from_matrix(R).as_quat().tolist()
 
 
 # -- what is seen ---------------------------------------------------------------------------------
@@ -214,7 +184,7 @@ def test_each_look_errs_anew_with_the_deviation_that_was_asked_for(kitchen):
     noise = Noise(observation=0.002, observation_turn=0.03)
     X_0 = [item_pose(kitchen, state, k, np.eye(4)) for k in range(2)]
     steps, turns = [], []
-    for _ in range(1500):
+    for _ in range(800):
         seen = noise.observed(kitchen, state, rng)
         np.testing.assert_array_equal(seen.q, state.q)
         np.testing.assert_array_equal(seen.scene_q, state.scene_q)
@@ -254,13 +224,9 @@ def test_the_same_seed_gives_the_same_world_and_another_another(kitchen):
     assert masses(4) != masses(4, "looks")
 
 
-@pytest.mark.parametrize("name", LEVELS)
-def test_levels_are_read_by_name_and_written_so_that_they_are_read_again(name):
-    assert parse_noise(name) == LEVELS[name]
-    assert parse_noise(str(LEVELS[name])) == LEVELS[name]
-
-
-def test_single_figures_are_read_and_the_rest_is_none():
+def test_levels_and_single_figures_are_read_and_written_so_that_they_are_read_again():
+    for name, noise in LEVELS.items():
+        assert parse_noise(name) == parse_noise(str(noise)) == noise
     assert parse_noise("friction=0.3, position=0.01") == Noise(friction=0.3, position=0.01)
 
 
@@ -285,8 +251,3 @@ def test_other_text_is_refused_in_one_line_that_helps(text, says):
     assert len(str(refused.value).splitlines()) == 1
     assert str(refused.value).startswith("--noise: ")
     assert says in str(refused.value)
-
-
-def test_more_than_there_can_be_is_refused_when_scaled():
-    with pytest.raises(BadInput, match=r"to 0\.9"):
-        MODERATE.scaled(5.0)

@@ -255,9 +255,9 @@ def pressed(scene, robot, opened, way, guard):
     )
 
 
-@pytest.mark.parametrize("speed", [None, 0.5])
-@pytest.mark.parametrize("force", [2.0, 5.0, 30.0])
-@pytest.mark.parametrize("direction", [DOWN, IN])
+@pytest.mark.parametrize(
+    ("direction", "force", "speed"), [(DOWN, 2.0, None), (DOWN, 30.0, 0.5), (IN, 5.0, 0.5)]
+)
 def test_an_empty_hand_presses_with_what_its_guard_asks_for(
     scene, robot, opened, direction, force, speed
 ):

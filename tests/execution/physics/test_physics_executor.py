@@ -5,9 +5,8 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from galley.domain.frames import frozen, transform, wrap
-from galley.domain.scene.model import WORLD
-from galley.domain.state import Placement, initial_state
+from galley.domain.frames import frozen
+from galley.domain.state import initial_state
 from galley.execution.executor import LOG_PERIOD
 from galley.execution.physics.executor import PhysicsExecutor
 from galley.motion.motion import Motion
@@ -104,14 +103,6 @@ def test_commands_are_the_trajectory_and_rates_the_changes_of_the_joints(scene, 
     np.testing.assert_allclose(log.velocity[1:-1, arm], central[:, arm], atol=0.08)
 
 
-def test_a_motion_of_base_and_arm_together_is_followed(scene, robot, opened):
-    executor, where = opened(), robot.slice("base+arm")
-    q = scene.robot.q[where]
-    motion = straight(robot, "base+arm", q, q + np.array([0.2, 0.2, -0.3] + 7 * [0.2]))
-    executor.execute(motion, "both")
-    assert worst(executor.log(), motion.trajectory, where) < 0.01
-
-
 def test_a_motion_that_begins_elsewhere_is_joined_without_a_jump(scene, robot, opened):
     """As after a guard that ended the motion before: the joints are where that left them."""
     executor, arm = opened(), robot.slice("arm")
@@ -160,50 +151,29 @@ def errand(scene, robot):
     return state, motions
 
 
-def test_the_same_run_twice_gives_the_same_log_bit_for_bit(scene, robot, opened):
+def test_the_same_run_twice_gives_the_same_even_log_bit_for_bit(scene, robot, opened):
     state, motions = errand(scene, robot)
     logs = []
     for _ in range(2):
         executor = opened(state)
         for motion in motions:
-            executor.execute(motion, motion.phase)
+            seen = executor.execute(motion, motion.phase)
         logs.append(executor.log())
+        assert seen.time == pytest.approx(logs[-1].duration)
     for field in fields(logs[0]):
         one, two = (np.asarray(getattr(log, field.name)) for log in logs)
         assert one.tobytes() == two.tobytes(), field.name
-
-
-def test_the_log_is_even_whether_the_steps_are_fine_or_coarse(scene, robot, opened):
-    state, motions = errand(scene, robot)
-    executor = opened(state)
-    times = []
-    for motion in motions:
-        times.append(executor.execute(motion, motion.phase).time)
-        assert times[-1] == pytest.approx(executor.log().duration)
-    log = executor.log()
+    log = logs[0]
     np.testing.assert_allclose(log.time, np.arange(len(log.time)) * LOG_PERIOD, atol=1e-9)
-    assert log.period == LOG_PERIOD
-    assert log.duration == log.time[-1]
-    assert log.mode == "physics"
     assert set(log.motion) == set(range(len(motions)))
-    assert (np.diff(log.motion) >= 0).all()
-    # The log's clock is the physics': a rate times a period is the way in that period.
+    # The log's clock is the physics', at fine steps and coarse: a rate times a period is the way.
     arm = robot.slice("arm")
     moved = np.diff(log.q[:, arm], axis=0)
     mean = 0.5 * (log.velocity[1:] + log.velocity[:-1])[:, arm] * LOG_PERIOD
     assert np.abs(moved.sum(axis=0) - mean.sum(axis=0)).max() < 2e-3
     np.testing.assert_allclose(moved, mean, atol=6e-4)
-    taken = np.flatnonzero(log.held == 0)
-    assert set(log.motion[taken]) >= {0, 1, 2}
+    assert set(log.motion[log.held == 0]) >= {0, 1, 2}
     assert log.held[-1] == -1
-
-
-def test_each_motion_takes_as_long_as_its_trajectory_and_a_little_to_arrive(scene, robot, opened):
-    executor, arm = opened(), robot.slice("arm")
-    q = scene.robot.q[arm]
-    motion = straight(robot, "arm", q, q + 0.2)
-    seen = executor.execute(motion, "move")
-    assert motion.trajectory.duration <= seen.time < motion.trajectory.duration + 0.3
 
 
 def test_waiting_stands_still_for_as_long_as_it_says(scene, robot, opened):
@@ -218,41 +188,12 @@ def test_waiting_stands_still_for_as_long_as_it_says(scene, robot, opened):
     assert 0.2 - 1e-9 <= more <= 0.2 + LOG_PERIOD + 1e-9
 
 
-def test_a_run_that_begins_with_waiting_is_logged_from_its_start(scene, robot, opened):
-    """The block begins 5 cm above the table: the first sample has it there, at rest."""
-    X_WI = transform(None, (*BLOCK, TOP + 0.10))
-    executor = opened(initial_state(scene).with_item(0, Placement(WORLD, frozen(X_WI))))
-    executor.wait(0.3)
-    log = executor.log()
-    np.testing.assert_allclose(log.items[0, 0, :3], X_WI[:3, 3], atol=1e-9)
-    np.testing.assert_allclose(log.q[0], scene.robot.q, atol=1e-12)
-    falling = log.time < 0.09
-    fallen = X_WI[2, 3] - log.items[falling, 0, 2]
-    t = log.time[falling]
-    np.testing.assert_allclose(fallen, 0.5 * 9.81 * t**2, atol=9.81 * 0.09 * executor.world.dt)
-    assert fallen[1] < 9.81 * LOG_PERIOD**2
-
-
 def test_a_run_of_nothing_is_a_log_of_one_sample(scene, robot, opened):
     executor = opened()
     log = executor.log()
     assert len(log.time) == 1
     np.testing.assert_allclose(log.q[0], scene.robot.q)
     assert len(executor.log().time) == 1, "asking for the log changes nothing"
-
-
-def test_looking_changes_nothing(scene, robot, opened):
-    state, motions = errand(scene, robot)
-    logs = []
-    for looks in (0, 3):
-        executor = opened(state)
-        for motion in motions[:2]:
-            executor.execute(motion, motion.phase)
-            for _ in range(looks):
-                executor.observe()
-        logs.append(executor.log())
-    np.testing.assert_array_equal(logs[0].q, logs[1].q)
-    np.testing.assert_array_equal(logs[0].items, logs[1].items)
 
 
 def test_what_is_seen_passes_through_the_sensor(scene, robot, opened):
@@ -289,13 +230,3 @@ def test_a_shift_of_the_base_is_unknown_to_it_until_a_motion_begins_elsewhere(sc
     np.testing.assert_array_equal(world.base_shift, 0.0)
     jumps = np.abs(np.diff(executor.log().q[:, base], axis=0)) / LOG_PERIOD
     assert (jumps[130:] < np.array([0.7, 0.7, 1.4])).all(), "no jump where it learned of the shift"
-
-
-def test_a_heading_is_turned_the_way_the_motion_says(scene, robot, opened):
-    executor, base = opened(), robot.slice("base")
-    q = scene.robot.q[base]
-    motion = straight(robot, "base", q, [q[0], q[1], q[2] - 1.5])
-    executor.execute(motion, "turn")
-    headings = executor.log().q[:, 2]
-    assert (np.diff(headings) < 1e-4).all()
-    assert float(wrap(headings[-1] - (q[2] - 1.5))) == pytest.approx(0.0, abs=2e-3)

@@ -1,7 +1,5 @@
 """Sensing in a PhysicsWorld: the item in the hand, and the parents of all others."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,6 @@ from galley.execution.physics.sensing import ContactForce, gripped_bodies, held_
 from galley.execution.physics.world import PhysicsWorld
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.panda.mobile import hand_pose
-from galley.tests.execution.physics.by_hand import FINGERS
 
 ENOUGH = 2.0 * THRESHOLDS.held_force
 TIN = """\
@@ -113,9 +110,3 @@ def test_joints_a_hair_beyond_their_limits_are_seen_at_them(scene, robot):
         pb.resetJointState(world.robot_id, k, value, physicsClientId=world.client)
     np.testing.assert_array_equal(observed_state(world, None).q, low)
     world.close()
-
-
-def test_a_finger_that_only_leans_on_something_holds_nothing(scene, world):
-    limits = replace(THRESHOLDS, held_force=0.0)
-    contacts = {pair(FINGERS[0], "block"): ContactForce()}
-    assert held_item(world, contacts, limits) is None

@@ -1,15 +1,12 @@
 """The task as it stands: the plan's own facts where all went well, else those that are seen."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from galley.domain.frames import rotation_z, transform
+from galley.domain.frames import transform
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.domain.scene.model import HAND
-from galley.domain.state import Placement, initial_state
+from galley.domain.state import initial_state
 from galley.execution.recovery.observed_task import hand_facts, observed_task
 from galley.planning import ground, search, validate_actions
 from galley.skills import SKILLS
@@ -207,24 +204,8 @@ def test_a_new_place_is_as_dear_to_reach_as_the_dearest(tmp_path, kitchen, task,
     assert plan.cost == 4 + 1 + 4 + 1
 
 
-def test_an_item_turned_on_its_place_stands_there_all_the_same(task):
-    state = initial_state(task.scene)
-    index = task.scene.item_index[SUGAR]
-    X = state.items[index].X_PI @ transform(rotation_z(1.0), (0.02, 0.0, 0.0))
-    found = seen(task, state.with_item(index, Placement("world", X)), task.facts[0])
-    assert found.facts == task.facts[0]
-
-
 def test_facts_of_places_that_are_no_longer_there_are_forgotten(task):
     state = initial_state(task.scene)
     stale = task.facts[0] - {Fact("near", ("center",))}
     stale |= {Fact("near", ("found_base",)), Fact("on", ("sugar", "found_sugar"))}
     assert seen(task, state, stale).facts == task.facts[0]
-
-
-def test_a_held_item_needs_no_place(task):
-    _, state = task.after("pick sugar", "lift")
-    assert state.items[task.scene.item_index[SUGAR]].parent == HAND
-    assert seen(task, state, task.facts[2]).places == ()
-    goal = replace(task.problem, init=tuple(seen(task, state, task.facts[2]).facts))
-    assert validate_actions(task.domain, goal, task.plan[2:]).valid

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import inverse, rotation_about, rotation_z, transform
+from galley.domain.frames import inverse, rotation_about, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state, item_pose
 from galley.execution.recovery.plans import NOTHING_LEFT, REPLANNED, RESUMED
@@ -30,21 +30,10 @@ def phases(found):
     return [motion.phase for motion in found.motions]
 
 
-@pytest.mark.slow
-def test_an_item_that_was_nudged_before_the_grasp_is_taken_where_it_is(task):
-    k, state = task.after("pick sugar", "reach")
-    X = item_pose(task.scene, state, task.scene.item_index[SUGAR], np.eye(4))
-    aside = transform(rotation_z(0.5) @ X[:3, :3], X[:3, 3] + [0.03, -0.02, 0.0])
-    found = task.replan(k, task.moved(state, SUGAR, aside))
-    assert found.how == RESUMED
-    assert found.plan == task.plan[1:]
-    task.carried_out(found, executed=True)
-
-
 def test_grasps_that_closed_on_nothing_are_not_chosen_again_either_way_round(task):
     robot, missed, X_TT = task.context.robot, [], np.diag([-1.0, -1.0, 1.0, 1.0])  # fingers swapped
     k, state = task.after("pick sugar", "approach")
-    for _ in range(4):
+    for _ in range(3):
         found = task.replan(k, state, missed=tuple(missed))
         seen = found.start
         for motion in found.motions:
@@ -65,14 +54,11 @@ def test_an_items_only_grasp_is_tried_again_though_it_closed_on_nothing(task):
     assert next(pick_manipulations(context, state, 0, rng), None) is not None
 
 
-@pytest.mark.parametrize(("axis", "sign"), [(0, 1.0), (0, -1.0)])
-@pytest.mark.parametrize(("where", "z"), [((0.065, 0.55), 0.921), ((0.05, 0.415), 0.921)])
-def test_an_item_that_lies_on_the_stove_is_picked_up_and_put_upright(
-    task, lying, axis, sign, where, z
-):
+@pytest.mark.parametrize(("sign", "y"), [(1.0, 0.55), (-1.0, 0.415)])
+def test_an_item_that_lies_on_the_stove_is_picked_up_and_put_upright(task, lying, sign, y):
     k, state = task.after("pick sugar", "reach")
     size = task.scene.item(SUGAR).size
-    fallen = task.moved(state, SUGAR, lying(size, axis, sign, 0.3, *where, z))
+    fallen = task.moved(state, SUGAR, lying(size, 0, sign, 0.3, 0.065, y, 0.921))
     found = task.replan(k, fallen)
     assert found.how == REPLANNED
     end = task.carried_out(found)
@@ -188,14 +174,6 @@ def test_an_item_on_the_floor_beside_the_furniture_is_no_success(task):
     assert (found.certificate is None) == (found.kind is FailureKind.BUDGET)
 
 
-def test_an_item_dropped_upright_on_its_way_is_fetched_again(task):
-    k, state = task.after("pick sugar", "lift")
-    found = task.replan(k, task.moved(state, SUGAR, transform(None, (0.1, -0.3, 0.93 + 0.0875))))
-    # It stands on the countertop already: only the can is left.
-    assert "place" not in names(found)
-    task.carried_out(found)
-
-
 def test_what_is_reached_already_leaves_nothing_to_do(task):
     found = task.replan(len(task.motions) - 1, task.states[-1])
     assert found.how == NOTHING_LEFT
@@ -206,7 +184,7 @@ def test_what_is_reached_already_leaves_nothing_to_do(task):
 def test_wherever_the_plan_is_broken_off_it_goes_on(which, request):
     task = request.getfixturevalue(which)
     rng = np.random.default_rng(3)
-    for k in range(0, len(task.motions), 3):
+    for k in range(rng.integers(5), len(task.motions), 5):
         motion = task.motions[k]
         action = task.plan[motion.action_index]
         share = rng.uniform(0.1, 0.9)

@@ -1,10 +1,6 @@
 """``galley compare`` as a user calls it."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from functools import partial
 
 import imageio_ffmpeg
@@ -13,7 +9,6 @@ import pytest
 
 from galley.domain.failure import Failure, FailureKind
 from galley.studies.comparison import runner
-from galley.studies.comparison.methods import METHODS, Attempt
 from galley.tests.effort import quick_first
 
 SEED_FILES = [
@@ -135,20 +130,6 @@ def test_a_fault_in_the_file_has_its_line(run, tmp_path):
     assert names(tmp_path) == ["mine.yaml"]
 
 
-@pytest.mark.slow
-def test_not_as_expected_is_exit_status_1(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        runner,
-        "default_method_fault",
-        lambda result: "seed: smooth collides",
-    )
-    status, _, err = run("--no-video", "--out", "out")
-    assert status == 1
-    assert err == "not as expected: seed: smooth collides\n"
-    told = json.loads((tmp_path / "out" / "compare.json").read_text())
-    assert told["not_as_expected"] == ["seed: smooth collides"]
-
-
 NO_QUERY = Failure(FailureKind.BUDGET, "random query 1: no two free arm configurations")
 
 
@@ -164,28 +145,6 @@ def test_queries_that_can_not_be_made_are_faults_wherever_they_stand(
     assert (told["queries_asked"], told["queries_done"]) == (3, 1)
     assert told["not_as_expected"] == [str(NO_QUERY)] * 2
     assert err.splitlines() == [f"not as expected: {NO_QUERY}"] * 2
-
-
-def test_without_any_query_there_is_no_comparison(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "random_queries", lambda *_: iter([NO_QUERY] * 3))
-    status, _, err = run("--query", "random", 3, "--no-video", "--out", "out")
-    assert status == 1
-    assert err == f"budget: {NO_QUERY}\n"
-    assert names(tmp_path) == []
-
-
-def test_names_with_brackets_are_printed_as_they_are(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "run_methods", _no_solutions)
-    file = tmp_path / "[bold].yaml"
-    file.write_text("galley_query: 1\ngoal: {arm: [1.0, -0.57, 0.0, -2.5, 0.0, 3.0, 0.7]}\n")
-    status, out, err = run("--query", file, "--no-video", "--out", f"{tmp_path}/[/x]")
-    assert (status, err) == (1, "not as expected: [bold]: smooth has no trajectory: [/x]\n")
-    assert f"results: {tmp_path}/[/x]\n" in out
-    assert "RRT: [/x]\n" in out
-
-
-def _no_solutions(*arguments, **options):
-    return tuple(Attempt(method, reason="[/x]") for method in METHODS)
 
 
 @pytest.mark.slow
@@ -227,27 +186,3 @@ def test_four_films_of_which_one_shows_both(run, tmp_path):
         (seconds["rrt"] - seconds["smooth"]) / 2 * 2, abs=1.01
     )
     assert names(folder) == sorted([*SEED_FILES, *(p.name for p in films.values())])
-
-
-@pytest.mark.slow
-def test_an_interrupt_while_filming_keeps_figures_and_no_half_film(tmp_path):
-    # Who started the tests in the background ignores interrupts, and so would the command.
-    command = ["env", "--default-signal=INT", sys.executable, "-m", "galley", "compare"]
-    command += ["--out", "out", "--height", "480"]
-    process = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    for line in process.stdout:
-        if "filming" in line and "%" in line:  # the first pictures are drawn
-            break
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert "Traceback" not in err
-    assert names(tmp_path) == ["out"]
-    assert names(tmp_path / "out") == SEED_FILES
-    assert os.path.getsize(tmp_path / "out" / "compare.json") > 1000

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from galley.motion.path import Path, polygon_length
+from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
 from galley.studies.comparison.measures import (
-    TIME_STEP,
     measure,
-    sample_times,
 )
 from galley.studies.comparison.methods import Attempt
 from galley.studies.comparison.queries import hand_poses
@@ -35,15 +33,6 @@ def test_a_turn_about_the_first_joint_draws_an_arc(kernel, shared_world, query):
     assert np.ptp(found.curve.hand[:, 2]) < 1e-9
 
 
-def test_times_are_a_millisecond_apart_and_end_at_the_end():
-    times = sample_times(0.0123456)
-    assert times[0] == 0.0
-    assert times[-1] == 0.0123456
-    assert np.allclose(np.diff(times[:-1]), TIME_STEP)
-    assert 0 < times[-1] - times[-2] <= TIME_STEP
-    assert len(sample_times(0.005)) == 6
-
-
 def test_a_trajectory_that_is_too_fast_is_not_within_the_limits(kernel, shared_world, query):
     start, group = query.start(kernel.robot), kernel.robot.group("arm")
     path = Path("arm", np.array([start, start + 0.5 * np.eye(7)[0]]))
@@ -57,10 +46,6 @@ def test_a_trajectory_that_is_too_fast_is_not_within_the_limits(kernel, shared_w
     found = measure(kernel, shared_world, query, attempt(fast))
     assert not found.within_limits
     assert max(found.peaks) == pytest.approx(1.01 * max(limit_ratios(good, group)), rel=0.03)
-
-
-def test_length_of_a_polygon():
-    assert polygon_length(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0], [3.0, 5.0]])) == 6.0
 
 
 def test_clearance_is_that_of_the_nearest_state(kernel, shared_world, query):

@@ -7,7 +7,6 @@ import pytest
 
 from galley.studies.comparison.methods import METHODS, Attempt, run_methods
 from galley.studies.comparison.queries import ArmQuery, hand_poses, random_queries
-from galley.studies.comparison.runner import save_waypoints
 from galley.studies.comparison.summary import (
     QueryResult,
     best_attempt,
@@ -110,18 +109,3 @@ def test_a_summary_counts_only_what_is_free_and_within_limits(solved):
     assert told["duration_over_shortcut"] == pytest.approx(ratio)
     assert not is_success(fast)
     assert not is_success(None)
-
-
-def test_waypoints_are_a_polygons_own_or_every_ten_milliseconds(solved, tmp_path):
-    for method in ("rrt", "smooth"):
-        attempt, _ = solved.row(method)
-        save_waypoints(tmp_path / f"{method}.npy", attempt)
-        points = np.load(tmp_path / f"{method}.npy", allow_pickle=False)
-        trajectory = attempt.trajectory
-        assert np.allclose(points[0], trajectory(0.0))
-        assert np.allclose(points[-1], trajectory(trajectory.duration))
-        if method == "rrt":
-            assert np.array_equal(points, attempt.waypoints)
-        else:
-            assert len(points) == int(np.ceil(trajectory.duration / 0.01 - 1e-9)) + 1
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["rrt.npy", "smooth.npy"]

@@ -1,22 +1,16 @@
 """Runs of scenarios: the same outcomes for any number of workers; the command's exit codes."""
 
 import json
-import pickle
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import pytest
-from PIL import Image
 
 import galley.cli.common.study as study
-from galley.domain.frames import to_pose7
-from galley.domain.log import Log
 from galley.domain.shipped import KITCHEN
 from galley.studies.scenarios.outcome import ScenarioJob, run_scenario
 from galley.studies.scenarios.scenario import find_scenarios
 from galley.sweeps import sweep
-from galley.viz.render.scene_picture import draw_end
 
 QUICK = ("too_tall", "contradiction")  # refused without a search
 
@@ -67,64 +61,11 @@ def untimed(outcome):
     return replace(outcome, planning_s=0.0, optimization_s=0.0, wall_s=0.0, late=False)
 
 
-@pytest.mark.slow
-def test_outcomes_are_the_same_for_any_number_of_workers(quick):
-    jobs = [ScenarioJob(scenario, seed=k) for k, scenario in enumerate(quick)]
-    here = [untimed(outcome) for outcome in sweep(run_scenario, jobs, 1)]
-    there = [untimed(outcome) for outcome in sweep(run_scenario, jobs, 2)]
-    assert here == there
-    assert [(o.scenario, o.seed) for o in here] == [(j.scenario.name, j.seed) for j in jobs]
-    assert all(outcome.right and outcome.message for outcome in here)
-
-
 def test_outcomes_are_the_same_on_ray(quick):
     pytest.importorskip("ray.exceptions")
     jobs = [ScenarioJob(scenario) for scenario in quick]
     here = [untimed(outcome) for outcome in sweep(run_scenario, jobs, 1)]
     assert [untimed(outcome) for outcome in sweep(run_scenario, jobs, 2, engine="ray")] == here
-
-
-def test_an_outcome_can_be_sent_and_written(quick):
-    outcome = run_scenario(ScenarioJob(quick[0]))
-    assert pickle.loads(pickle.dumps(outcome)) == outcome
-    assert json.loads(json.dumps(asdict(outcome)))["status"] == "refused"
-
-
-@pytest.mark.slow
-def test_the_picture_shows_where_the_log_ends(kitchen, robot, tmp_path):
-    """The sugar box, in a log that ends with it elsewhere, leaves the burner in the picture."""
-    start, states = tmp_path / "start.png", tmp_path / "states.npz"
-    draw_end(kitchen, robot, states, start)
-    items = np.array([to_pose7(item.X_WI) for item in kitchen.items])[None]
-    items[0, kitchen.item_index["sugar_box"], 1] += 0.1
-    none = np.zeros(0)
-    Log(
-        time=np.zeros(1),
-        q=kitchen.robot.q[None],
-        velocity=np.zeros((1, 12)),
-        command=kitchen.robot.q[None],
-        torque=np.full((1, 12), np.nan),
-        scene_q=np.zeros((1, len(kitchen.joints))),
-        items=items,
-        held=np.array([-1]),
-        motion=np.array([0]),
-        motions=np.array(["pick"]),
-        declared=np.zeros((0, 3), dtype=str),
-        ends=np.array([""]),
-        guards=np.array([np.nan]),
-        names=np.zeros(0, dtype=str),
-        contact_step=none.astype(int),
-        contact_pair=np.zeros((0, 2), dtype=int),
-        contact_distance=none,
-        contact_force=none,
-        mode="kinematic",
-        period=1 / 120,
-        duration=0.0,
-    ).save(states)
-    draw_end(kitchen, robot, states, tmp_path / "end.png")
-    before, after = (np.asarray(Image.open(p)) for p in (start, tmp_path / "end.png"))
-    assert before.shape == after.shape == (720, 1920, 3)
-    assert (before != after).any()
 
 
 def test_bad_input_of_one_run_is_an_outcome(folder):
