@@ -39,28 +39,21 @@ def explain_contradiction(task: Task) -> Failure | None:
         A failure whose certificate has the two as ``conflict``. Its ``reason`` is ``mutex``, with
         the mutex group as ``group``, or ``opposite`` if one is the other's negation.
     """
-    goal_facts = _goal_facts(task)
+    # The bits of the facts that must hold in the goal, in the goal's order.
+    goal_facts = [bit for _, condition in task.goals for bit in bits_of(condition.pre)]
+    rank = {bit: index for index, bit in enumerate(dict.fromkeys(goal_facts))}
     for _, condition in task.goals:
-        for bit in bits_of(condition.neg & sum(goal_facts)):
+        for bit in bits_of(condition.neg & sum(rank)):
             return _opposite(_names(task, [bit])[0])
-    rank = {bit: index for index, bit in enumerate(goal_facts)}
-    first: tuple[list[int], int] | None = None
-    for group in sorted(mutex_groups(task), key=int.bit_count):
-        pair = sorted(rank[bit] for bit in bits_of(group & sum(goal_facts)))[:2]
-        if len(pair) == 2 and (first is None or pair < first[0]):
-            first = pair, group
-    if first is None:
+    pairs = [
+        (sorted(rank[bit] for bit in bits_of(group & sum(rank)))[:2], group)
+        for group in sorted(mutex_groups(task), key=int.bit_count)
+    ]
+    pairs = [each for each in pairs if len(each[0]) == 2]
+    if not pairs:
         return None
-    pair, group = first
-    return _mutex(_names(task, bits_of(group)), _names(task, [goal_facts[i] for i in pair]))
-
-
-def _goal_facts(task: Task) -> list[int]:
-    """The bits of the facts that must hold in the goal, in the goal's order."""
-    bits: dict[int, None] = {}
-    for _, condition in task.goals:
-        bits.update(dict.fromkeys(bits_of(condition.pre)))
-    return list(bits)
+    pair, group = min(pairs, key=lambda each: each[0])
+    return _mutex(_names(task, bits_of(group)), _names(task, [[*rank][i] for i in pair]))
 
 
 def _names(task: Task, bits: list[int]) -> list[str]:

@@ -84,14 +84,13 @@ FALSE = [  # what is to blame, and words of the message
     (
         "(exists (?y - block) (at ?y floor))",
         ["(exists (?y - block) (at ?y floor))"],
-        "does not hold: no block satisfies it",
+        "(at ?y floor)) does not hold",
     ),
     (
         "(exists (?y - block ?q - place) (and (at ?y ?q) (not (open ?q))))",
         ["(exists (?y - block ?q - place) (and (at ?y ?q) (not (open ?q))))"],
-        "does not hold: no objects satisfy it",
+        "(not (open ?q)))) does not hold",
     ),
-    ("(exists (?y - ghost) (= ?y ?y))", ["(exists (?y - ghost) (= ?y ?y))"], "there is no ghost"),
     ("(not (exists (?y - block) (clear ?y)))", ["(not (clear b1))"], "(not (clear b1)) of (not"),
     (
         "(not (forall (?y - crate) (clear ?y)))",
@@ -124,8 +123,7 @@ def test_a_goal_is_explained_in_the_same_way(read):
     verdict = validate_actions(*read(goal=goal), [ACT, ACT])
     assert verdict.message == (
         "all 2 actions are applicable, but at the end (lit) and (clear b2) of "
-        "(forall (?y - block) (clear ?y)) and (exists (?y - crate) (lit)) is not achieved: "
-        "no crate satisfies it"
+        "(forall (?y - block) (clear ?y)) and (exists (?y - crate) (lit)) is not achieved"
     )
     assert (verdict.valid, verdict.step, verdict.action) == (False, None, None)
 

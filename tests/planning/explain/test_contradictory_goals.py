@@ -3,8 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from galley.bench.planning.tasks import KITCHEN_DOMAIN
 from galley.domain.errors import BadInput
@@ -13,7 +11,6 @@ from galley.domain.pddl.formula import Fact
 from galley.planning import SearchLimits, ground, plans, search
 from galley.planning.explain.conflicts import explain_contradiction
 from galley.planning.explain.mutex import mutex_groups
-from galley.tests.effort import examples
 from galley.tests.planning.random_tasks import make
 from galley.tests.planning.reference import Reference, action, facts_of
 
@@ -160,16 +157,18 @@ def test_a_fact_and_its_negation(big, with_goal):
     )
 
 
-@given(st.integers(0, 10**6))
-@settings(max_examples=examples(150), deadline=None)
-def test_of_a_mutex_group_at_most_one_fact_ever_holds(seed):
-    made = make(seed)
-    task = ground(made.domain, made.problem)
-    reference = Reference(made.domain, made.problem)
-    for group in mutex_groups(task):
-        facts = facts_of(task, group)
-        assert all(len(state & facts) <= 1 for state in reference.edges)
-        assert len(reference.init & facts) == 1
+def test_of_a_mutex_group_at_most_one_fact_ever_holds():
+    groups = 0
+    for seed in range(120):
+        made = make(seed)
+        task = ground(made.domain, made.problem)
+        reference = Reference(made.domain, made.problem)
+        for group in mutex_groups(task):
+            facts = facts_of(task, group)
+            assert all(len(state & facts) <= 1 for state in reference.edges), seed
+            assert len(reference.init & facts) == 1
+            groups += 1
+    assert groups > 20
 
 
 def test_an_item_is_in_one_place(kitchen_task):
