@@ -44,7 +44,9 @@ def explain_contradiction(task: Task) -> Failure | None:
     rank = {bit: index for index, bit in enumerate(dict.fromkeys(goal_facts))}
     for _, condition in task.goals:
         for bit in bits_of(condition.neg & sum(rank)):
-            return _opposite(_names(task, [bit])[0])
+            fact = _names(task, [bit])[0]
+            message = f"no plan exists: the goal asks for {fact} and for (not {fact})"
+            return _contradiction(message, "opposite", [fact, f"(not {fact})"])
     pairs = [
         (sorted(rank[bit] for bit in bits_of(group & sum(rank)))[:2], group)
         for group in sorted(mutex_groups(task), key=int.bit_count)
@@ -60,30 +62,23 @@ def _names(task: Task, bits: list[int]) -> list[str]:
     return [str(task.facts[bit.bit_length() - 1]) for bit in bits]
 
 
-def _opposite(fact: str) -> Failure:
-    conflict = [fact, f"(not {fact})"]
-    return Failure(
-        FailureKind.CONTRADICTION,
-        f"no plan exists: the goal asks for {fact} and for {conflict[1]}",
-        objects=tuple(conflict),
-        certificate={"reason": "opposite", "conflict": conflict},
-    )
-
-
 def _mutex(group: list[str], conflict: list[str]) -> Failure:
     listed = [*conflict, *(fact for fact in group if fact not in conflict)]
     shown = ", ".join(listed[:_SHOWN])
     more = len(listed) - _SHOWN
     if more > 0:
         shown += f" and {more} more"
-    one, other = conflict
-    return Failure(
-        FailureKind.CONTRADICTION,
+    message = (
         f"no plan exists: all reachable states have at most one of {shown} at a time, so none has "
-        f"{one} and {other} together",
-        objects=(one, other),
-        certificate={"reason": "mutex", "group": group, "conflict": conflict},
+        f"{conflict[0]} and {conflict[1]} together"
     )
+    return _contradiction(message, "mutex", conflict, group=group)
+
+
+def _contradiction(message: str, reason: str, conflict: list[str], **more: object) -> Failure:
+    certificate = {"reason": reason, **more, "conflict": conflict}
+    objects = tuple(conflict)
+    return Failure(FailureKind.CONTRADICTION, message, objects, certificate=certificate)
 
 
 def explain_exhausted(task: Task, states: Collection[int], facts: int) -> Failure:
