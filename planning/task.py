@@ -58,9 +58,14 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
         )
         facts = _facts_with_bits(fixpoint, problem.goal)
         masks = _Masks({fact: 1 << position for position, fact in enumerate(facts)}, fixpoint.init)
+        schema_rank = {each.name: i for i, each in enumerate(domain.actions)}
+        object_rank = {each.name: i for i, each in enumerate(problem.objects)}
         operators = [
-            masks.operator(each, fixpoint.schemas[each.action.name].cost(each.action.args))
-            for each in _in_order(domain, problem, fixpoint.instances.values())
+            masks.operator(fixpoint.instances[each], fixpoint.schemas[each.name].cost(each.args))
+            for each in sorted(
+                fixpoint.instances,
+                key=lambda each: (schema_rank[each.name], *[object_rank[a] for a in each.args]),
+            )
         ]
         goals = tuple((formula, masks.condition(condition)) for formula, condition in fact_goals)
         return Task(
@@ -75,20 +80,6 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
             fact_goals=fact_goals,
             fixpoint=fixpoint,
         )
-
-
-def _in_order(
-    domain: Domain, problem: Problem, instances: Iterable[ActionInstance]
-) -> list[ActionInstance]:
-    """Actions ordered as schemas and objects are declared."""
-    schema_rank = {each.name: i for i, each in enumerate(domain.actions)}
-    object_rank = {each.name: i for i, each in enumerate(problem.objects)}
-
-    def rank(instance: ActionInstance) -> tuple[int, ...]:
-        name, args = instance.action.name, instance.action.args
-        return (schema_rank[name], *(object_rank[arg] for arg in args))
-
-    return sorted(instances, key=rank)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from galley.domain.pddl import formula as pddl
-from galley.domain.pddl.formula import EQUALITY, OBJECT, Effect, Fact, Formula, Literal, Variable
+from galley.domain.pddl.formula import EQUALITY, Effect, Fact, Formula, Literal, Variable
 from galley.domain.pddl.model import Domain, Problem
 
 State = frozenset[Fact]
@@ -155,14 +155,6 @@ def instantiate(formula: Formula, binding: Binding) -> Formula:
             return pddl.Exists(variables, instantiate(part, _without(binding, variables)))
         case pddl.Forall(variables, part):
             return pddl.Forall(variables, instantiate(part, _without(binding, variables)))
-
-
-def describe_types(variables: tuple[Variable, ...]) -> str:
-    """The types quantified over, in words: ``block``, ``ball or box``, ``objects``."""
-    if len(variables) != 1:
-        return "objects"
-    types = variables[0].types
-    return " or ".join(types) if types != (OBJECT,) else "object"
 
 
 def _without(binding: Binding, variables: tuple[Variable, ...]) -> Binding:

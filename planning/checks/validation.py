@@ -9,18 +9,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from galley.domain.errors import did_you_mean
 from galley.domain.files import read_text
-from galley.domain.pddl.formula import Exists, Formula, FunctionTerm
+from galley.domain.pddl.formula import Formula, FunctionTerm
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
 from galley.domain.pddl.syntax import SList, SyntaxFaults, parse_sexprs, read_name
 from galley.planning.checks.semantics import (
     Binding,
     Semantics,
     State,
-    describe_types,
     instantiate,
 )
 from galley.planning.operators import COST_DECIMALS, GroundAction, cost_text
@@ -72,12 +70,12 @@ def validate_actions(
         states.append(semantics.successor(schema.effect, binding, states[-1]))
         cost = round(cost + _cost(schema, binding, problem), COST_DECIMALS)
     count = len(states) - 1
-    failing = _failing(semantics, problem.goal, {}, states[-1])
-    if failing.missing:
+    names, missing = _failing(semantics, problem.goal, {}, states[-1])
+    if missing:
         heads = {0: "there is no action", 1: "the action is applicable"}
         head = heads.get(count, f"all {count} actions are applicable")
-        message = f"{head}, but at the end {failing.names} is not achieved{failing.why}"
-        return Validation(False, message, None, None, failing.missing, tuple(states), cost)
+        message = f"{head}, but at the end {' and '.join(names)} is not achieved"
+        return Validation(False, message, None, None, missing, tuple(states), cost)
     length = f"{count} action{'' if count == 1 else 's'}"
     price = f" of cost {cost_text(cost)}" if problem.metric else ""
     message = f"valid: {length}{price}, and the goal holds at the end"
@@ -105,30 +103,20 @@ def _inapplicable(
             types = " or ".join(parameter.types)
             return f"{parameter.name} must be of type {types}, '{arg}' is {thing.type}", ()
     _, binding = _bound(domain, action)
-    failing = _failing(semantics, schema.precondition, binding, state)
-    if failing.missing:
-        several = failing.count > 1
-        word, verb = ("preconditions", "do") if several else ("precondition", "does")
-        return f"{word} {failing.names} {verb} not hold{failing.why}", failing.missing
-    missing = _missing_values(schema, binding, problem)
+    names, missing = _failing(semantics, schema.precondition, binding, state)
     if missing:
-        return f"its cost needs {' and '.join(missing)}, which the problem does not give", ()
+        word, verb = ("preconditions", "do") if len(names) > 1 else ("precondition", "does")
+        return f"{word} {' and '.join(names)} {verb} not hold", missing
+    values = _missing_values(schema, binding, problem)
+    if values:
+        return f"its cost needs {' and '.join(values)}, which the problem does not give", ()
     return "", ()
-
-
-class _Failing(NamedTuple):
-    """Formulas that fail: how many, their names, why they fail, and their failing parts."""
-
-    count: int
-    names: str
-    why: str
-    missing: tuple[Formula, ...]
 
 
 def _failing(
     semantics: Semantics, formulas: tuple[Formula, ...], binding: Binding, state: State
-) -> _Failing:
-    """Those of ``formulas`` that fail in ``state``."""
+) -> tuple[list[str], tuple[Formula, ...]]:
+    """The names of those of ``formulas`` that fail in ``state``, and their failing parts."""
     names: list[str] = []
     missing: list[Formula] = []
     for formula in formulas:
@@ -138,17 +126,7 @@ def _failing(
             failing_parts = " and ".join(map(str, parts))
             names.append(failing_parts if parts == (whole,) else f"{failing_parts} of {whole}")
             missing += parts
-    why = [_why_none(semantics, each) for each in missing if isinstance(each, Exists)]
-    tail = f": {', '.join(why)}" if why else ""
-    return _Failing(len(names), " and ".join(names), tail, tuple(missing))
-
-
-def _why_none(semantics: Semantics, formula: Exists) -> str:
-    for variable in formula.variables:
-        if not semantics.objects(variable.types):
-            return f"there is no {describe_types((variable,))}"
-    verb = "satisfies" if len(formula.variables) == 1 else "satisfy"
-    return f"no {describe_types(formula.variables)} {verb} it"
+    return names, tuple(missing)
 
 
 def _bound(domain: Domain, action: GroundAction) -> tuple[ActionSchema, Binding]:

@@ -39,42 +39,27 @@ def explain_contradiction(task: Task) -> Failure | None:
         A failure whose certificate has the two as ``conflict``. Its ``reason`` is ``mutex``, with
         the mutex group as ``group``, or ``opposite`` if one is the other's negation.
     """
-    goal_facts = _goal_facts(task)
+    # The bits of the facts that must hold in the goal, in the goal's order.
+    goal_facts = [bit for _, condition in task.goals for bit in bits_of(condition.pre)]
+    rank = {bit: index for index, bit in enumerate(dict.fromkeys(goal_facts))}
     for _, condition in task.goals:
-        for bit in bits_of(condition.neg & sum(goal_facts)):
-            return _opposite(_names(task, [bit])[0])
-    rank = {bit: index for index, bit in enumerate(goal_facts)}
-    first: tuple[list[int], int] | None = None
-    for group in sorted(mutex_groups(task), key=int.bit_count):
-        pair = sorted(rank[bit] for bit in bits_of(group & sum(goal_facts)))[:2]
-        if len(pair) == 2 and (first is None or pair < first[0]):
-            first = pair, group
-    if first is None:
+        for bit in bits_of(condition.neg & sum(rank)):
+            fact = _names(task, [bit])[0]
+            message = f"no plan exists: the goal asks for {fact} and for (not {fact})"
+            return _contradiction(message, "opposite", [fact, f"(not {fact})"])
+    pairs = [
+        (sorted(rank[bit] for bit in bits_of(group & sum(rank)))[:2], group)
+        for group in sorted(mutex_groups(task), key=int.bit_count)
+    ]
+    pairs = [each for each in pairs if len(each[0]) == 2]
+    if not pairs:
         return None
-    pair, group = first
-    return _mutex(_names(task, bits_of(group)), _names(task, [goal_facts[i] for i in pair]))
-
-
-def _goal_facts(task: Task) -> list[int]:
-    """The bits of the facts that must hold in the goal, in the goal's order."""
-    bits: dict[int, None] = {}
-    for _, condition in task.goals:
-        bits.update(dict.fromkeys(bits_of(condition.pre)))
-    return list(bits)
+    pair, group = min(pairs, key=lambda each: each[0])
+    return _mutex(_names(task, bits_of(group)), _names(task, [[*rank][i] for i in pair]))
 
 
 def _names(task: Task, bits: list[int]) -> list[str]:
     return [str(task.facts[bit.bit_length() - 1]) for bit in bits]
-
-
-def _opposite(fact: str) -> Failure:
-    conflict = [fact, f"(not {fact})"]
-    return Failure(
-        FailureKind.CONTRADICTION,
-        f"no plan exists: the goal asks for {fact} and for {conflict[1]}",
-        objects=tuple(conflict),
-        certificate={"reason": "opposite", "conflict": conflict},
-    )
 
 
 def _mutex(group: list[str], conflict: list[str]) -> Failure:
@@ -83,14 +68,17 @@ def _mutex(group: list[str], conflict: list[str]) -> Failure:
     more = len(listed) - _SHOWN
     if more > 0:
         shown += f" and {more} more"
-    one, other = conflict
-    return Failure(
-        FailureKind.CONTRADICTION,
+    message = (
         f"no plan exists: all reachable states have at most one of {shown} at a time, so none has "
-        f"{one} and {other} together",
-        objects=(one, other),
-        certificate={"reason": "mutex", "group": group, "conflict": conflict},
+        f"{conflict[0]} and {conflict[1]} together"
     )
+    return _contradiction(message, "mutex", conflict, group=group)
+
+
+def _contradiction(message: str, reason: str, conflict: list[str], **more: object) -> Failure:
+    certificate = {"reason": reason, **more, "conflict": conflict}
+    objects = tuple(conflict)
+    return Failure(FailureKind.CONTRADICTION, message, objects, certificate=certificate)
 
 
 def explain_exhausted(task: Task, states: Collection[int], facts: int) -> Failure:

@@ -13,7 +13,7 @@ from itertools import product
 from typing import NamedTuple
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.pddl.formula import Exists, Fact, ForEach, Formula, Literal, When
+from galley.domain.pddl.formula import Fact, ForEach, Formula, Literal, When
 from galley.domain.pddl.model import ActionSchema
 from galley.planning.grounding.relaxation import Fixpoint, unreachable_parts
 from galley.planning.grounding.schemas import FactCondition
@@ -40,14 +40,9 @@ def explain_unreachable(task: Task) -> Failure | None:
 
 
 def _contradicts_itself(formula: Formula) -> Failure:
-    what = "contradicts itself"
-    if isinstance(formula, Literal):  # an equality
-        what = "names two objects" if formula.positive else "names one object twice"
-    elif isinstance(formula, Exists):
-        what = "needs objects that don't exist, or contradicts itself"
     return Failure(
         FailureKind.CONTRADICTION,
-        f"goal {formula} can never hold: it {what}",
+        f"goal {formula} can never hold: it contradicts itself, or needs objects that don't exist",
         objects=(str(formula),),
         certificate={
             "reason": "unreachable",

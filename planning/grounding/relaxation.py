@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import product
 
 from galley.domain.pddl.formula import Fact
@@ -20,6 +19,7 @@ from galley.planning.grounding.schemas import (
     Binding,
     CompiledSchema,
     FactCondition,
+    FactEffect,
     Objects,
     Pattern,
 )
@@ -27,6 +27,7 @@ from galley.planning.limits import GroundingBudget
 from galley.planning.operators import GroundAction
 
 _Condition = tuple[str, Pattern]  # a predicate and its arguments
+_Effect = ActionInstance | FactEffect
 
 
 def unreachable_parts(
@@ -54,20 +55,6 @@ def unreachable_parts(
             yield tuple(dict.fromkeys(missing))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rule:
-    """Facts added and deleted once ``condition`` is reachable.
-
-    ``instance`` is the action, whose conditional effects become rules when this one fires; None for
-    the rule of a conditional effect.
-    """
-
-    condition: FactCondition
-    add: tuple[Fact, ...]
-    delete: tuple[Fact, ...]
-    instance: ActionInstance | None = None
-
-
 class Reachability:
     """What is relaxed-reachable: fires actions as soon as their conditions are.
 
@@ -84,16 +71,16 @@ class Reachability:
         self.falsified: set[Fact] = set()
         self.instances: dict[GroundAction, ActionInstance] = {}
         self._queue: deque[Fact] = deque()  # reached facts that are not processed yet
-        self._ready: deque[_Rule] = deque()  # rules to try
-        # Rules whose condition is not reachable yet, by the literals it may need.
-        self._waiting: dict[tuple[Fact, bool], list[_Rule]] = defaultdict(list)
-        self._fired: set[_Rule] = set()
+        self._ready: deque[_Effect] = deque()  # to try
+        # Those whose condition is not reachable yet, by the literals it may need.
+        self._waiting: dict[tuple[Fact, bool], list[_Effect]] = defaultdict(list)
+        self._fired: set[int] = set()  # by identity
         for fact in init:
             self._reach(fact)
 
     def add(self, instance: ActionInstance) -> None:
         """Adds an action, to fire once its precondition is reachable."""
-        self._ready.append(_Rule(instance.condition, instance.add, instance.delete, instance))
+        self._ready.append(instance)
 
     def run(self) -> None:
         """Computes the fixpoint."""
@@ -118,24 +105,22 @@ class Reachability:
             self.falsified.add(fact)
             self._ready.extend(self._waiting.pop((fact, False), ()))
 
-    def _try(self, rule: _Rule) -> None:
-        """Fires a rule, or lets it wait until its condition is reachable."""
-        if rule in self._fired:
+    def _try(self, effect: _Effect) -> None:
+        """Fires an action or a conditional effect, or lets it wait until it is reachable."""
+        if id(effect) in self._fired:
             return
-        blockers = next(unreachable_parts(rule.condition, self), None)
+        blockers = next(unreachable_parts(effect.condition, self), None)
         if blockers is not None:
             for literal in blockers:
-                self._waiting[literal].append(rule)
+                self._waiting[literal].append(effect)
             return
-        self._fired.add(rule)
-        instance = rule.instance
-        if instance is not None:
-            self.instances[instance.action] = instance
-            for effect in instance.conditional:
-                self._ready.append(_Rule(effect.condition, effect.add, effect.delete))
-        for fact in rule.add:
+        self._fired.add(id(effect))
+        if isinstance(effect, ActionInstance):
+            self.instances[effect.action] = effect
+            self._ready.extend(effect.conditional)
+        for fact in effect.add:
             self._reach(fact)
-        for fact in rule.delete:
+        for fact in effect.delete:
             self._falsify(fact)
 
 

@@ -218,9 +218,8 @@ def _normal_form(formula: Formula, binding: Assignment, objects: Objects, sign: 
     if isinstance(formula, pddl.Not):
         return _normal_form(formula.part, binding, objects, not sign)
     if isinstance(formula, pddl.Imply):
-        premise = _normal_form(formula.premise, binding, objects, not sign)
-        conclusion = _normal_form(formula.conclusion, binding, objects, sign)
-        return (_disjoin if sign else _conjoin)([premise, conclusion])
+        either = pddl.Or((pddl.Not(formula.premise), formula.conclusion))
+        return _normal_form(either, binding, objects, sign)
     if isinstance(formula, pddl.And | pddl.Or):
         parts = (_normal_form(each, binding, objects, sign) for each in formula.parts)
         return (_conjoin if isinstance(formula, pddl.And) == sign else _disjoin)(parts)

@@ -11,7 +11,7 @@ from galley.planning.checks.validation import validate_actions
 from galley.planning.operators import GroundAction
 from galley.tests.effort import quick_first
 from galley.tests.planning.random_tasks import ADL, STRIPS, make
-from galley.tests.planning.reference import Reference, TooMany
+from galley.tests.planning.reference import Reference
 
 DOMAIN = """
 (define (domain boxes)
@@ -84,14 +84,13 @@ FALSE = [  # what is to blame, and words of the message
     (
         "(exists (?y - block) (at ?y floor))",
         ["(exists (?y - block) (at ?y floor))"],
-        "does not hold: no block satisfies it",
+        "(at ?y floor)) does not hold",
     ),
     (
         "(exists (?y - block ?q - place) (and (at ?y ?q) (not (open ?q))))",
         ["(exists (?y - block ?q - place) (and (at ?y ?q) (not (open ?q))))"],
-        "does not hold: no objects satisfy it",
+        "(not (open ?q)))) does not hold",
     ),
-    ("(exists (?y - ghost) (= ?y ?y))", ["(exists (?y - ghost) (= ?y ?y))"], "there is no ghost"),
     ("(not (exists (?y - block) (clear ?y)))", ["(not (clear b1))"], "(not (clear b1)) of (not"),
     (
         "(not (forall (?y - crate) (clear ?y)))",
@@ -124,8 +123,7 @@ def test_a_goal_is_explained_in_the_same_way(read):
     verdict = validate_actions(*read(goal=goal), [ACT, ACT])
     assert verdict.message == (
         "all 2 actions are applicable, but at the end (lit) and (clear b2) of "
-        "(forall (?y - block) (clear ?y)) and (exists (?y - crate) (lit)) is not achieved: "
-        "no crate satisfies it"
+        "(forall (?y - block) (clear ?y)) and (exists (?y - crate) (lit)) is not achieved"
     )
     assert (verdict.valid, verdict.step, verdict.action) == (False, None, None)
 
@@ -204,15 +202,6 @@ def ground(labels):
     return [GroundAction(name, tuple(args)) for name, *args in labels]
 
 
-def cheap_plan(reference):
-    """A cheapest plan as labels; None where there is none or the reference would take long."""
-    try:
-        plans = reference.plans(reference.cheapest(), limit=300) if reference.shortest() else []
-    except TooMany:
-        return None
-    return plans[0][1] if plans else None
-
-
 @pytest.mark.parametrize(
     "features",
     quick_first(1, [ADL, STRIPS, replace(ADL, typing=False)]),
@@ -244,18 +233,3 @@ def test_random_walks_agree_with_the_reference(features):
         assert not any(reference.satisfies(state, each) for each in verdict.missing)
         failures += not applicable
     assert failures > 20
-
-
-def test_what_is_less_than_a_shortest_plan_is_rejected():
-    mutants = 0
-    for seed in range(80):
-        task = make(seed, replace(ADL, costs=False))
-        labels = cheap_plan(Reference(task.domain, task.problem))
-        if labels is None:
-            continue
-        assert validate_actions(task.domain, task.problem, ground(labels)).valid, task
-        for index in range(len(labels)):
-            less = labels[:index] + labels[index + 1 :]
-            assert not validate_actions(task.domain, task.problem, ground(less)).valid, task
-            mutants += 1
-    assert mutants > 60

@@ -11,7 +11,6 @@ import pytest
 
 from galley.bench.planning import adl, tasks
 from galley.bench.planning.fast_downward import FastDownwardError, cheapest
-from galley.bench.planning.pddl_writer import write_pddl
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem, read_task
 from galley.domain.shipped import KITCHEN
@@ -113,32 +112,6 @@ def test_effects_within_effects(seed):
     # Quantified effects within quantified ones, names that hide others, sums of costs.
     task = random_tasks.make(seed)
     compare(task.domain, task.problem)
-
-
-@pytest.mark.parametrize("case", GENERATED, ids=lambda case: case.name)
-def test_what_is_written_reads_back(case, tmp_path):
-    domain, problem = read(*case.write(tmp_path))
-    again = replace(case, name="again")
-    texts = write_pddl(domain, problem)
-    again_domain, again_problem = read(
-        *replace(again, domain=texts[0], problem=texts[1]).write(tmp_path)
-    )
-    assert write_pddl(again_domain, again_problem) == texts
-    assert again_domain.actions == domain.actions
-    assert again_problem.goal == problem.goal
-    assert set(again_problem.init) == set(problem.init)
-    assert again_problem.values == problem.values
-
-
-def test_costs_in_their_own_unit(tmp_path):
-    domain, problem = read(*tasks.transport(2, 4, seed=2, unit=0.25).write(tmp_path))
-    assert cheapest(domain, problem).cost % 1  # quarters
-    odd = {fact: value / 3 for fact, value in problem.values.items()}
-    with pytest.raises(ValueError, match="more than 6 decimals"):
-        cheapest(domain, replace(problem, values=odd))
-    vast = {fact: value * 1e9 for fact, value in problem.values.items()}
-    with pytest.raises(ValueError, match="too large"):
-        cheapest(domain, replace(problem, values=vast))
 
 
 def test_what_fast_downward_says_when_it_fails():
