@@ -3,7 +3,6 @@
 - ``jit``: the decorators of compiled functions, and the cache folder
 - ``build``: compiles ahead of time, in child processes
 - ``lanes``: a vector type; ``native``: addresses of arrays and functions, for compiled functions
-- ``whole``: optimizes each entry once, with all that it calls; ``cache_locator``: file names
 
 Compiled functions are in modules called ``*_kernel.py`` or folders called ``kernel``. Those import
 Numba, so they are imported late.

@@ -1,32 +1,27 @@
 """Compiles ahead of time: once per installation, in child processes, with progress messages.
 
-Every use of compiled code calls ``ensure`` first. Child processes compile what is missing, and the
-calling process always loads it from the cache, so the first run gives the same numbers, bit for
-bit, as later ones. A lock lets one process compile at a time. The children inherit it, so it is
-held until the last of them ends, however that happens.
+Every use of compiled code calls ``ensure`` first. Two child processes compile what is missing, and
+the calling process always loads it from the cache, so the first run gives the same numbers, bit for
+bit, as later ones. A lock lets one process compile at a time; the children inherit it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import gc
 import importlib
-import json
 import logging
 import os
-import queue
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from galley.compiled.jit import cache_folder, compile_now, folder_above, is_entry, keep_nothing
+from galley.compiled.jit import cache_folder, compile_ahead, compile_now, folder_above, is_entry
 
 _log = logging.getLogger(__name__)
 KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
@@ -35,7 +30,7 @@ COVERING = "covering spheres"
 POLYGONS, PUSHING = "polygons", "pushing"
 PARTS = {  # the longest first
     KERNEL: (
-        "collision.kernel.examine collision.kernel.contacts",
+        "collision.kernel.confirm collision.kernel.examine collision.kernel.contacts",
         "collision.kernel.packed collision.kernel.prepare",
         "collision.kernel.edges",
     ),
@@ -65,7 +60,7 @@ so much that one process compiles them."""
 _CHILD = "import sys; sys.path[:] = {path!r}; from galley.compiled.build import work; work()"
 # Numba writes an error, in colours, for each of the rules that it tries for a type.
 _CHILD_SETTINGS = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
-_POLL = 0.2  # s between tries to get a lock
+_RECORD = 128  # bytes of a group's name in the pipe from which the children take their work
 _ready: set[str] = set()  # parts that this process knows to be compiled
 _one_at_a_time = threading.Lock()
 
@@ -98,16 +93,12 @@ def ensure(*parts: str, listener: Progress | None = None) -> float:
     advance = _logged if listener is None else listener.fraction
     with _one_at_a_time:
         todo = [part for part in PARTS if part in parts and part not in _ready]
-        if cache_folder() is None:
+        folder = cache_folder()
+        if folder is None:
             say(f"can't write to {folder_above()}: compiling in memory, in this process only")
-            _build_here(todo, advance)
-        else:
-            try:
-                _build(todo, say, advance)
-            except (OSError, subprocess.SubprocessError) as error:
-                keep_nothing()
-                say(f"compiling in memory, in this process only: {error}")
-                _build_here(todo, advance)
+            _compile_here(todo, advance)
+        elif missing(*todo):
+            _compile_in_folder(folder, todo, say, advance)
         _ready.update(todo)
     return time.perf_counter() - began
 
@@ -132,176 +123,95 @@ def _runs_on() -> str:
     return f"{sys.implementation.cache_tag}-numba-{numba.__version__}-{cpu}"
 
 
-def steps(part: str) -> list[tuple[str, Any]]:
-    """The entries of a part, with their names."""
-    return [step for modules in PARTS[part] for step in _steps(modules)]
+def entries(part: str) -> list[Any]:
+    """The kernels of a part that Python calls, and its native functions."""
+    return [entry for group in PARTS[part] for entry in _entries(group)]
 
 
-def _steps(modules: str) -> list[tuple[str, Any]]:
-    found = []
-    for module in modules.split():
-        imported = importlib.import_module(f"galley.{module}")
-        found += [
-            (f"{module}.{name}", function)
-            for name, function in vars(imported).items()
-            if is_entry(function) and function.py_func.__module__ == imported.__name__
-        ]
-    return found
+def _entries(group: str) -> list[Any]:
+    modules = [importlib.import_module(f"galley.{name}") for name in group.split()]
+    return [
+        each
+        for module in modules
+        for each in vars(module).values()
+        if is_entry(each) and each.py_func.__module__ == module.__name__
+    ]
 
 
 def _logged(text: str, done: float) -> None:
     _log.warning("%s: %.0f%%", text, 100 * done)
 
 
-def _build_here(parts: list[str], advance: Callable[[str, float], None]) -> None:
-    todo = [compiled for part in parts for _, compiled in steps(part)]
-    for k, compiled in enumerate(todo):
+def _compile_here(parts: list[str], advance: Callable[[str, float], None]) -> None:
+    todo = [entry for part in parts for entry in entries(part)]
+    for k, entry in enumerate(todo):
         advance("compiling", k / len(todo))
-        compile_now(compiled)
+        compile_now(entry)
 
 
-def _build(
-    parts: list[str], say: Callable[[str], None], advance: Callable[[str, float], None]
+def _compile_in_folder(
+    folder: Path,
+    parts: list[str],
+    say: Callable[[str], None],
+    advance: Callable[[str, float], None],
 ) -> None:
     """Compile the missing parts in child processes, under the lock."""
-    folder = cache_folder()
-    if folder is None or not missing(*parts):
-        return
-    with (folder / "lock").open("a+") as lock:
-        _lock(lock, say)
+    with (folder / "lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another process, which compiles")
+            fcntl.flock(lock, fcntl.LOCK_EX)
         left = missing(*parts)
         if not left:
             return
-        for partial in folder.rglob("*.tmp.*"):  # Numba renames complete files
-            partial.unlink(missing_ok=True)
-
-        what = f"compiling, once per installation, about a minute: {', '.join(left)}"
-        say(what)
-        lock.truncate(0)
-        lock.write(what)  # for processes that wait
-        lock.flush()
-        _run_children([module for part in left for module in PARTS[part]], lock, advance)
-        for part in left:
-            _stamp(folder, part).touch()
+        say(f"compiling, once per installation, about a minute: {', '.join(left)}")
+        if _run_children([group for part in left for group in PARTS[part]], lock, advance):
+            for part in left:
+                _stamp(folder, part).touch()
+        else:
+            say("a child process failed: compiling in this one")
+            _compile_here(left, advance)
 
 
-def _lock(lock: IO[str], say: Callable[[str], None]) -> None:
-    """Lock a file until it is closed; while waiting, repeat the holder's messages."""
-    shown = ""
-    while True:
-        try:
-            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            message = lock.read() or "compiling"
-            if message != shown:
-                say(f"waiting for another process: {message}")
-                shown = message
-            time.sleep(_POLL)
+def _run_children(groups: list[str], lock: IO[str], advance: Callable[[str, float], None]) -> bool:
+    """Compile groups of modules in two processes; returns whether both succeeded.
 
-
-def _run_children(modules: list[str], lock: IO[str], advance: Callable[[str, float], None]) -> None:
-    """Compile modules in two child processes, each taking the next one when it is done.
-
-    Raises:
-        subprocess.SubprocessError: a child failed.
+    Each takes the next group from one pipe when it is done with the last, and writes a line to
+    another for each entry. If this process is killed, they end at the next line.
     """
-    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-    for module in modules:
-        waiting.put(module)
-    messages: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-    total = count = 0
-    running = min(2, os.cpu_count() or 1, len(modules))
-    with contextlib.ExitStack() as stack:
-        for _ in range(running):
-            stack.enter_context(_child(modules, lock, waiting, messages))
-        while running:
-            kind, what = messages.get()
-            if kind == "total":
-                total = what
-            elif kind == "begin":
-                advance("compiling", count / total)
-                count += 1
-            elif kind == "failed":
-                raise subprocess.SubprocessError(what)
-            elif kind == "ended":
-                running -= 1
-
-
-@contextlib.contextmanager
-def _child(
-    modules: list[str],
-    lock: IO[str],
-    waiting: queue.SimpleQueue[str],
-    messages: queue.SimpleQueue[tuple[str, Any]],
-) -> Iterator[None]:
-    """A child process that runs ``work``, with a thread that serves it; killed on exit.
-
-    If the parent is killed, the child ends at its next message, which has no reader.
-    """
-    with (
-        tempfile.TemporaryFile("w+") as errors,
-        subprocess.Popen(
-            [sys.executable, "-c", _CHILD.format(path=sys.path), *modules],
-            env=os.environ | _CHILD_SETTINGS,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            pass_fds=(lock.fileno(),),
-            text=True,
-        ) as child,
-    ):
-        server = threading.Thread(target=_serve, args=(child, errors, waiting, messages))
-        server.start()
-        try:
-            yield
-        finally:
+    total = sum(len(_entries(group)) for group in groups)
+    (work_end, give), (lines_end, tell) = os.pipe(), os.pipe()
+    command = [sys.executable, "-c", _CHILD.format(path=sys.path)]
+    options: Any = {"stdin": work_end, "stdout": tell, "stderr": subprocess.DEVNULL}
+    options |= {"pass_fds": [lock.fileno()], "env": os.environ | _CHILD_SETTINGS}
+    children = [subprocess.Popen(command, **options) for _ in range(2)]
+    for mine in (work_end, tell):
+        os.close(mine)
+    try:
+        with open(give, "wb") as work, open(lines_end) as lines:
+            work.write(b"".join(group.encode().ljust(_RECORD) for group in groups))
+            work.close()
+            for done, _ in enumerate(lines):
+                advance("compiling", done / total)
+        return {child.wait() for child in children} == {0}
+    finally:
+        for child in children:
             child.kill()
-            server.join()
-
-
-def _serve(
-    child: subprocess.Popen[str],
-    errors: IO[str],
-    waiting: queue.SimpleQueue[str],
-    messages: queue.SimpleQueue[tuple[str, Any]],
-) -> None:
-    """Give a child its modules one by one, and forward its messages."""
-    assert child.stdin is not None
-    assert child.stdout is not None
-    for line in child.stdout:
-        kind, what = json.loads(line)
-        messages.put((kind, what))
-        if kind in ("total", "done"):
-            with contextlib.suppress(queue.Empty, OSError):
-                child.stdin.write(waiting.get_nowait() + "\n")
-                child.stdin.flush()
-                continue
-            child.stdin.close()
-    if child.wait() == 0:
-        messages.put(("ended", None))
-    else:
-        errors.seek(0)
-        why = errors.read().strip().splitlines()[-1:] or [f"exit status {child.returncode}"]
-        messages.put(("failed", why[0]))
+            child.wait()
 
 
 def work() -> None:
-    """The main function of a child: compile the modules named on stdin, one by one.
+    """The main function of a child: compile the groups of modules that stdin names.
 
     Garbage is collected between them only: what Numba makes is many objects, most of which last, so
     a quarter of the time would be the collector's.
     """
-
-    def tell(kind: str, what: Any) -> None:
-        print(json.dumps((kind, what)), flush=True)
-
     gc.disable()
-    tell("total", sum(len(_steps(module)) for module in sys.argv[1:]))
-    for line in sys.stdin:
-        for name, compiled in _steps(line.strip()):
-            tell("begin", name)
-            compile_now(compiled)
+    compile_ahead()
+    while group := os.read(0, _RECORD).decode().strip():
+        for entry in _entries(group):
+            print("begin", flush=True)
+            compile_now(entry)
         gc.collect()
         gc.freeze()
-        tell("done", line.strip())

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-_ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = (
     "compiled",
     "robots",
@@ -24,17 +24,14 @@ _PACKAGES = (
 )
 # What compiled code depends on besides kernels: flags of the decorators, vectors, arm constants.
 _FROZEN = (
-    "compiled/cache_locator.py",
     "compiled/jit.py",
     "compiled/lanes.py",
     "compiled/native.py",
-    "compiled/whole.py",
     "robots/panda/ik.py",
 )
-_LOCATORS = "galley.compiled.cache_locator.PackageCacheLocator,UserProvidedCacheLocator"
 _FAST = {"reassoc", "nsz", "contract", "nnan", "ninf", "arcp"}
 _KEPT = 5  # versions of the compiled code kept on disk, the last used
-_given_up: list[bool] = []  # not empty: no cache on disk
+_ahead: list[bool] = []  # not empty: see ``compile_ahead``
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -60,6 +57,14 @@ def bare_kernel(function: _Function) -> _Function:
     return _compiled(function, fastmath=_FAST, _nrt=False)
 
 
+def inlined(function: _Function) -> _Function:
+    """A function that becomes part of each kernel that calls it, under that kernel's rules.
+
+    For what one kernel calls: Numba compiles others to machine code, and again in their callers.
+    """
+    return _compiled(function, inline="always")
+
+
 class Native:
     """A function of ``count`` int64 (addresses or integers) that is called by its address.
 
@@ -74,18 +79,10 @@ class Native:
     def _compiled(self) -> Any:
         import numba
 
-        from galley.compiled.whole import WholePipeline
-
         signature = numba.types.int64(*[numba.types.int64] * self._count)
+        options: Any = {"fastmath": _FAST, "error_model": "numpy", "_nrt": False}
         with _cached_in_folder() as kept:
-            return numba.cfunc(
-                signature,
-                cache=kept,
-                pipeline_class=WholePipeline,
-                fastmath=_FAST,
-                error_model="numpy",
-                _nrt=False,
-            )(self.py_func)
+            return numba.cfunc(signature, cache=kept, **options)(self.py_func)
 
     @property
     def address(self) -> int:
@@ -107,10 +104,25 @@ def entry(*types: Any) -> Callable[[_Function], _Function]:
     """
 
     def decorate(function: _Function) -> _Function:
-        cast(Any, function).entry_types = types
+        compiled: Any = function
+        compiled.entry_types = types
+        if _ahead:
+            compiled.targetoptions["no_cpython_wrapper"] = False
+            with _cached_in_folder() as kept:
+                if kept:
+                    compiled.enable_caching()
         return function
 
     return decorate
+
+
+def compile_ahead() -> None:
+    """Make this process one that only compiles entries, before it imports them.
+
+    What they call is part of their code. By itself it needs no place in the cache, nor the wrapper
+    that Python calls: a quarter of the time.
+    """
+    _ahead.append(True)
 
 
 def is_entry(found: Any) -> bool:
@@ -141,14 +153,10 @@ def _typed(each: Any) -> Any:
 def _compiled(function: _Function, **options: Any) -> _Function:
     import numba
 
-    from galley.compiled.whole import PartPipeline, WholePipeline, seen_as
-
-    options |= {"nogil": True, "error_model": "numpy"}
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options["no_cpython_wrapper"] = bool(_ahead)
     with _cached_in_folder() as kept:
-        entry = numba.njit(cache=kept, pipeline_class=WholePipeline, **options)(function)
-    bare = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    seen_as(entry, numba.njit(pipeline_class=PartPipeline, **options, **bare)(function))
-    return cast(_Function, entry)
+        return cast(_Function, numba.njit(cache=kept and not _ahead, **options)(function))
 
 
 @contextlib.contextmanager
@@ -159,13 +167,13 @@ def _cached_in_folder() -> Iterator[bool]:
     folder = cache_folder()
     # Numba reads the folder when it decorates a function; other users of Numba keep theirs.
     config: Any = numba.config
-    before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
+    before = config.CACHE_DIR
     if folder is not None:
-        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = str(folder), _LOCATORS
+        config.CACHE_DIR = str(folder)
     try:
         yield folder is not None
     finally:
-        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
+        config.CACHE_DIR = before
 
 
 @cache
@@ -176,7 +184,7 @@ def cache_folder() -> Path | None:
     folder's name is a digest of all compiled sources.
     """
     above = folder_above()
-    if above is None or _given_up:
+    if above is None:
         return None
     folder = above / f"galley-{digest()}"
     try:
@@ -188,12 +196,6 @@ def cache_folder() -> Path | None:
         return None
     _drop_old(above)
     return folder
-
-
-def keep_nothing() -> None:
-    """Stop using the cache on disk in this process."""
-    _given_up.append(True)
-    cache_folder.cache_clear()
 
 
 def folder_above() -> Path | None:
@@ -231,8 +233,11 @@ def sources() -> list[Path]:
 
 @cache
 def digest() -> str:
-    """A digest of the contents and paths (in the package) of all compiled sources."""
-    found = hashlib.sha256()
+    """A digest of the package's place, and of all compiled sources and their paths in it.
+
+    Numba keeps code by the path of its source, so each copy of the package has its own.
+    """
+    found = hashlib.sha256(str(_ROOT).encode())
     for path in sources():
         found.update(path.relative_to(_ROOT).as_posix().encode())
         found.update(path.read_bytes())

@@ -160,8 +160,10 @@ class TorqueModel:
             for rows in (q, velocity, acceleration)
         )
         out, found = np.empty_like(positions), np.empty_like(positions)
+        n = len(self._order)
+        scratch = np.tile(np.eye(3), (n + 1, 1, 1)), np.zeros((n + 1, 3)), np.zeros((5, n + 1, 6))
         ensure(TIMING)
-        inverse_dynamics(*tree, positions, rates, second, out)
+        inverse_dynamics(*tree, positions, rates, second, *scratch, out)
         found[:, self._order] = out
         return found
 
@@ -279,7 +281,7 @@ def _read(robot: RobotModel, inertials: str) -> _Robot:
     n = len(joints)
     order = sorted(range(n), key=lambda i: -len(carried[i]))
     tree = _Tree(
-        np.full(n, -1), np.zeros(n, dtype=bool), np.zeros((n, 3)), np.zeros((n, 3)),
+        np.full(n, n), np.zeros(n, dtype=bool), np.zeros((n, 3)), np.zeros((n + 1, 3)),
         np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3)),
         np.array(plant.gravity_field().gravity_vector()),
     )  # fmt: skip

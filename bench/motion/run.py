@@ -1,13 +1,12 @@
 """Motion planning compared with pybullet-planning, OMPL and roboplan in one kitchen.
 
     pip install pybullet-planning==0.6.1 ompl==2.0.1 roboplan==0.7.0 eaik==1.2.2
-    python bench/motion/run.py [--quick] [--json FILE] [--figure [FILE]] [--only abcde]
+    python bench/motion/run.py [--quick] [--json FILE] [--figure [FILE]] [--only abcd]
     python bench/motion/run.py --problems FILE [--seeds 3] [--json FILE]
 
 Ratios are more telling than seconds: all planners take turns at every query, on one machine in the
 same minutes. Sections: a, planners on 63 everyday queries and three narrow sets of 20; b, the
-compiled checker by itself; c, inverse kinematics; d, time to plan against the number of obstacles;
-e, another arm, the KUKA iiwa, among boxes.
+compiled checker by itself; c, inverse kinematics; d, time to plan against the number of obstacles.
 Setting up a planner's scene is not counted, nor is its first plan. Every path is checked in
 PyBullet and in Drake at 0.02 rad: 2 mm of overlap is a hit.
 With ``--problems`` only a file of public problems is run (``problems.py``), beside VAMP where that
@@ -21,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from galley.bench.motion import figures, iiwa, inverse_kinematics, kernel, problems
+from galley.bench.motion import figures, inverse_kinematics, kernel, problems
 from galley.bench.motion.peers.ours import PROVEN, RAW, SHORT
 from galley.bench.motion.peers.planners import BIRRT, PACKAGES, ROBOPLAN, planners
 from galley.bench.motion.queries import KITCHEN_SET, NARROW, SETS, kitchen_queries, load_kitchen
@@ -33,7 +32,7 @@ FIGURE = Path(__file__).resolve().parents[2] / "docs" / "motion_obstacles.png"
 
 
 def main() -> int:
-    parser = command_line(__doc__, "abcde", "few queries and samples")
+    parser = command_line(__doc__, "abcd", "few queries and samples")
     parser.add_argument("--figure", type=Path, nargs="?", const=FIGURE, help="draw the curves")
     parser.add_argument("--limit", type=float, default=10.0, help="seconds of a search")
     parser.add_argument("--problems", type=Path, help="a file of problems in VAMP's JSON form")
@@ -45,7 +44,6 @@ def main() -> int:
         "b": lambda: checker(quick),
         "c": lambda: ik(quick),
         "d": lambda: obstacles(quick, limit, arguments.figure),
-        "e": lambda: other_arm(quick),
     }
     if arguments.problems:
         try:
@@ -138,12 +136,6 @@ def obstacles(quick: bool, limit: float, figure: Path | None) -> Section:
     """d. Time to plan against the number of obstacles."""
     scene, robot = load_kitchen()
     return figures.growth(scene, robot, limit, figure, quick), []
-
-
-def other_arm(quick: bool) -> Section:
-    """e. The same planner with another arm."""
-    scene, _ = load_kitchen()
-    return iiwa.measure(scene, 5 if quick else 20)
 
 
 if __name__ == "__main__":

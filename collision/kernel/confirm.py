@@ -13,10 +13,11 @@ import numpy as np
 
 from galley.collision.kernel.arrays import FRAMES, LIMIT, ROUNDING, WORST
 from galley.collision.kernel.kinematics import FRAME, frame_at, pose_of
-from galley.collision.kernel.packed import unpack
+from galley.collision.kernel.packed import CONFIRM, ROWS, int_rows_at, unpack
 from galley.collision.kernel.separation import separation
-from galley.compiled.jit import bare_kernel
+from galley.compiled.jit import bare_kernel, inlined, native
 from galley.compiled.lanes import LANES, lowest_set_bit, maximum, negative_mask, splat
+from galley.compiled.native import address, call
 
 _HIT = np.float32(-1.0)
 
@@ -28,7 +29,7 @@ def certain_below(t: Any, excess: Any) -> Any:
     return s * s
 
 
-@bare_kernel
+@inlined
 def confirm_hulls(
     table: Any, doubtful: int, early: bool, a: int, kind: int, b: int, found: int
 ) -> int:
@@ -83,6 +84,13 @@ def confirm_hulls(
     return hits
 
 
+@native(4)
+def confirm_native(place: int, doubtful: int, what: int, other: int) -> int:
+    """``confirm_hulls``: ``what`` holds early, kind and a; ``other`` is b or found."""
+    early, kind, a = (what & 1) != 0, (what >> 1) & 3, what >> 3
+    return confirm_hulls(int_rows_at(place, ROWS, 3), doubtful, early, a, kind, other, other)
+
+
 @bare_kernel
 def decide(
     table: Any, worst: Any, sure: Any, early: bool, a: int, kind: int, b: int, found: int
@@ -102,6 +110,8 @@ def decide(
             if (certainly >> lane) & 1 != 0:
                 scratch.buffer[at + lane] = _HIT
     doubtful = negative_mask(worst) & ~certainly
-    if doubtful != 0 and confirm_hulls(table, doubtful, early, a, kind, b, found) != 0:
-        return True
+    if doubtful != 0:
+        what = 8 * a + 2 * kind + (1 if early else 0)
+        if call(table[CONFIRM, 0], address(table), doubtful, what, b + found) != 0:
+            return True
     return certainly != 0

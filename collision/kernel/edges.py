@@ -29,6 +29,7 @@ from galley.collision.kernel.arrays import (
     WORST,
     Q,
 )
+from galley.collision.kernel.confirm import confirm_native
 from galley.collision.kernel.examine import examine_native
 from galley.collision.kernel.kinematics import compose, poses
 from galley.collision.kernel.packed import (
@@ -433,5 +434,11 @@ def piece_proven_native(place: int, coefficients: int, spans: int, result: int) 
 @cache
 def functions() -> tuple[int, ...]:
     """Addresses for ``packed.pack``."""
-    found = (examine_native, segment_free_native, polyline_free_native, piece_proven_native)
+    found = (
+        examine_native,
+        segment_free_native,
+        polyline_free_native,
+        piece_proven_native,
+        confirm_native,
+    )
     return tuple(each.address for each in found)

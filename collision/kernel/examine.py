@@ -30,7 +30,7 @@ from galley.collision.kernel.kinematics import FRAME, frames, to_world, travelle
 from galley.collision.kernel.packed import ROWS, int_rows_at, unpack
 from galley.collision.kernel.shapes import squared
 from galley.collision.kernel.solids import mixed_pairs_hit, solid_pairs_hit, solids_hit
-from galley.compiled.jit import bare_kernel, native
+from galley.compiled.jit import bare_kernel, inlined, native
 from galley.compiled.lanes import (
     LANES,
     load,
@@ -47,7 +47,7 @@ from galley.compiled.lanes import (
 _FREE = np.float32(1e6)
 
 
-@bare_kernel
+@inlined
 def examine(table: Any, count: int, early: bool) -> bool:
     """Whether any of the first ``count`` configurations in the buffer is too near something.
 

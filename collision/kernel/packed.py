@@ -41,7 +41,7 @@ def pack(arrays: KernelArrays, functions: tuple[int, ...]) -> Ints:
     """Address and shape (m, 3) of every array, in the order of the tuples' fields.
 
     The last rows hold the addresses of functions: EXAMINE, SEGMENT_FREE, POLYLINE_FREE,
-    PIECE_PROVEN.
+    PIECE_PROVEN, CONFIRM.
 
     Raises:
         TypeError: an array is not contiguous or not of its field's type.
@@ -107,8 +107,8 @@ _NUMPY = [np.dtype(str(array.dtype)) for array in _flat_kinds(_KINDS)]
 WORK = row_of(Scratch, "work")
 # Rows of the addresses of functions.
 EXAMINE = len(_NUMPY)
-SEGMENT_FREE, POLYLINE_FREE, PIECE_PROVEN = EXAMINE + 1, EXAMINE + 2, EXAMINE + 3
-ROWS = EXAMINE + 4
+SEGMENT_FREE, POLYLINE_FREE, PIECE_PROVEN, CONFIRM = range(EXAMINE + 1, EXAMINE + 5)
+ROWS = EXAMINE + 5
 int_rows_at, doubles_at = reader(types.int64, 2), reader(types.float64, 1)
 double_rows_at = reader(types.float64, 2)
 

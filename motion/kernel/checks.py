@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from galley.collision.kernel.edges import polyline_free, segment_free, segment_proven
-from galley.compiled.jit import bare_kernel, entry
+from galley.compiled.jit import bare_kernel, entry, inlined
 from galley.domain.frames import Array
 from galley.motion.kernel.rules import Rules
 
@@ -21,7 +21,7 @@ def edge_free(table: Any, rules: Rules, a: Array, b: Array) -> bool:
     return not rules.proven or segment_proven(table, a, b, rules.required)[0] < 0.0
 
 
-@bare_kernel
+@inlined
 def edges_free(table: Any, rules: Rules, points: Array, n: int) -> bool:
     """``edge_free`` of the edges between the first n rows of ``points``, n at least 2."""
     if not polyline_free(table, points, n):

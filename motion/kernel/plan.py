@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int64, types
 
-from galley.compiled.jit import entry, kernel
+from galley.compiled.jit import entry, inlined, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import prove_path, state_proven
 from galley.motion.kernel.polyline import copy, first_rows
@@ -129,7 +129,7 @@ def plan(
     return PlanResult(status, nothing, used, first, second, budget.rounds, doubtful, 0)
 
 
-@kernel
+@inlined
 def _proven_rows(table: Any, rows: Array, required: float) -> Array:
     kept = np.empty(rows.shape)
     m = 0
@@ -140,7 +140,7 @@ def _proven_rows(table: Any, rows: Array, required: float) -> Array:
     return first_rows(kept, m)
 
 
-@kernel
+@inlined
 def repair(
     table: Any,
     box: Box,
@@ -181,7 +181,7 @@ def repair(
     return mended, used
 
 
-@kernel
+@inlined
 def _concatenated(path: Array, part: Array) -> Array:
     """The path and then the part without its first row."""
     n, m = len(path), len(part) - 1

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from galley.compiled.jit import bare_kernel, kernel
+from galley.compiled.jit import bare_kernel, inlined, kernel
 from galley.domain.frames import Array
 
 
@@ -20,7 +20,7 @@ def distance(a: Array, b: Array, weights: Array) -> float:
     return math.sqrt(total)
 
 
-@bare_kernel
+@inlined
 def length(path: Array, n: int, weights: Array) -> float:
     """Length of the path through the first ``n`` rows."""
     total = 0.0
@@ -64,14 +64,14 @@ def first_rows(path: Array, n: int) -> Array:
     return rows
 
 
-@kernel
+@inlined
 def without_doubles(path: Array) -> Array:
     """The path without rows equal to the one before (within 1e-12); at least one row is left."""
     kept = np.empty(path.shape)
     return first_rows(kept, _copy_changes(path, kept))
 
 
-@bare_kernel
+@inlined
 def _copy_changes(path: Array, kept: Array) -> int:
     n, k = path.shape
     copy(path[0], kept[0])
@@ -88,7 +88,7 @@ def _copy_changes(path: Array, kept: Array) -> int:
     return m
 
 
-@bare_kernel
+@inlined
 def reverse(path: Array) -> None:
     """Turn the path round in place."""
     n, k = path.shape

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.compiled.jit import bare_kernel, kernel
+from galley.compiled.jit import inlined, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free
 from galley.motion.kernel.polyline import copy, distance, reverse, steer
@@ -92,7 +92,7 @@ def connect(
     return path, done, first.size[0], second.size[0]
 
 
-@bare_kernel
+@inlined
 def straight(table: Any, box: Box, rules: Rules, start: Array, goals: Array, gaps: Array) -> int:
     """The nearest goal that a free straight edge reaches, or -1; gaps (m,) is overwritten."""
     m = len(goals)
@@ -109,7 +109,7 @@ def straight(table: Any, box: Box, rules: Rules, start: Array, goals: Array, gap
     return -1
 
 
-@bare_kernel
+@inlined
 def _grow(
     table: Any,
     box: Box,
@@ -155,7 +155,7 @@ def _grow(
     return done, -1, -1, 0
 
 
-@bare_kernel
+@inlined
 def _extend(
     table: Any,
     box: Box,
@@ -182,7 +182,7 @@ def _extend(
     return add(tree, q, weights, parent)
 
 
-@bare_kernel
+@inlined
 def _reach(
     table: Any,
     box: Box,

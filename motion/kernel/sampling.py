@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.compiled.jit import bare_kernel, kernel
+from galley.compiled.jit import bare_kernel, inlined, kernel
 from galley.domain.frames import Array
 
 # Numba makes float64 of a sum of uint64 and a plain integer: every word is a np.uint64.
@@ -54,13 +54,13 @@ def uniform(state: Any) -> float:
     return float(word >> _11) * _UNIT
 
 
-@bare_kernel
+@inlined
 def below(state: Any, n: int) -> int:
     """A whole number in [0, n)."""
     return min(int(uniform(state) * n), n - 1)
 
 
-@bare_kernel
+@inlined
 def sample_box(state: Any, low: Array, high: Array, out: Array) -> None:
     """Fill out (k,) with a point uniform in the box [low, high]."""
     for j in range(len(out)):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.compiled.jit import bare_kernel, entry, kernel
+from galley.compiled.jit import bare_kernel, entry, inlined, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free, edges_free
 from galley.motion.kernel.polyline import (
@@ -80,7 +80,7 @@ def drop(table: Any, rules: Rules, points: Array, n: int) -> int:
     return n
 
 
-@bare_kernel
+@inlined
 def _improve(
     table: Any,
     box: Box,
@@ -135,7 +135,7 @@ def _place(points: Array, gaps: Array, n: int, s: float, out: Array) -> tuple[in
     return i, share
 
 
-@bare_kernel
+@inlined
 def _cut(
     table: Any,
     box: Box,
@@ -175,7 +175,7 @@ def _splice(points: Array, n: int, first: int, to: int) -> None:
             copy(points[first + m], points[to + m])
 
 
-@bare_kernel
+@inlined
 def _relax(
     table: Any,
     box: Box,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from galley.compiled.jit import bare_kernel, kernel
+from galley.compiled.jit import bare_kernel, inlined, kernel
 from galley.compiled.lanes import LANES, load, reduce_min, splat, store
 from galley.domain.frames import Array
 from galley.motion.kernel.polyline import copy
@@ -83,7 +83,7 @@ def add_roots(tree: SearchTree, roots: Array, weights: Array) -> None:
         add(tree, roots[i], weights, -1)
 
 
-@bare_kernel
+@inlined
 def _copy_nodes(tree: SearchTree, larger: SearchTree) -> None:
     """Nodes are copied number by number: slices of arrays compile to far more code."""
     n, k = tree.size[0], tree.points.shape[1]
@@ -141,7 +141,7 @@ def joined_branches(a: SearchTree, leaf_a: int, b: SearchTree, leaf_b: int) -> A
     return path
 
 
-@bare_kernel
+@inlined
 def _squares(tiles: Any, at: int, q: Array, weights: Array) -> Any:
     """Squared distances of the 16 nodes in the tile at ``at``."""
     off = load(tiles, at) - splat(np.float32(q[0] * weights[0]))

@@ -77,6 +77,8 @@ def spline_through(
         duration: shortest time to take, seconds.
         scale: share of the limits to use, in (0, 1].
     """
+    from scipy.interpolate import CubicSpline
+
     if not 0.0 < scale <= 1.0:
         raise ValueError(f"scale must lie in (0, 1], got {scale}")
     keep = np.ones(len(path.waypoints), dtype=bool)
@@ -86,7 +88,8 @@ def spline_through(
         return _standing(path.group, points[0])
     along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(points, axis=0)).max(axis=1))])
     times = _quintic_times(along / along[-1]) * max(duration, 0.1)
-    trajectory = _clamped_spline(path.group, times, points)
+    rows = CubicSpline(times, points, bc_type="clamped").c  # the highest power first
+    trajectory = Trajectory(path.group, times, np.moveaxis(rows[::-1], 0, 1))
     ratios = limit_ratios(trajectory, group)
     worst = max((r / scale) ** (1.0 / (k + 1)) for k, r in enumerate(ratios))
     return slowed(trajectory, worst) if worst > 1.0 else trajectory
@@ -185,29 +188,6 @@ def _quintic_times(s: Array) -> Array:
         k = np.cbrt(h)
         u = u - (u * k - root) / (k + u * (4.0 * u - 5.0) * k / h)
     return np.asarray(np.where(late, 1.0 - u, u))
-
-
-def _clamped_spline(group: str, times: Array, points: Array) -> Trajectory:
-    """The C2 cubic spline through ``points`` at ``times`` with zero velocity at both ends."""
-    n = len(times)
-    h = np.diff(times)
-    slope = np.diff(points, axis=0) / h[:, None]
-    # Continuity of the second derivative at inner knots, for the velocities v at the knots.
-    A, b, inner = np.eye(n), np.zeros((n, points.shape[1])), np.arange(1, n - 1)
-    A[inner, inner - 1], A[inner, inner + 1] = h[1:], h[:-1]
-    A[inner, inner] = 2.0 * (h[:-1] + h[1:])
-    b[1:-1] = 3.0 * (h[1:, None] * slope[:-1] + h[:-1, None] * slope[1:])
-    v = np.linalg.solve(A, b)
-    c = np.stack(
-        [
-            points[:-1],
-            v[:-1],
-            (3.0 * slope - 2.0 * v[:-1] - v[1:]) / h[:, None],
-            (v[:-1] + v[1:] - 2.0 * slope) / h[:, None] ** 2,
-        ],
-        axis=1,
-    )
-    return Trajectory(group, times, c)
 
 
 def _extended(trajectory: Trajectory, window: float) -> tuple[Array, Array]:

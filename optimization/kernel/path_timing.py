@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from galley.compiled.jit import entry, kernel
+from galley.compiled.jit import entry, inlined, kernel
 from galley.domain.frames import Array
 
 _FLAT = 1e-12  # coefficients of u below this do not limit u
@@ -74,12 +74,12 @@ def rates(
     return True
 
 
-@kernel
+@inlined
 def _straight(bend: Array) -> bool:
     return not bend.any()
 
 
-@kernel
+@inlined
 def _straight_limits(slope: Array, velocity: Array, acceleration: Array) -> tuple[float, float]:
     """The largest x and the largest |u| on a straight piece."""
     fastest, hardest = 1e300, 1e300
@@ -140,7 +140,7 @@ def _range_of_u(rows: Array, x: float) -> tuple[float, float, int, int]:
     return low, high, at_low, at_high
 
 
-@kernel
+@inlined
 def _greatest_x(rows: Array) -> float:
     """The linear program: the largest x with a feasible u. x = u = 0 is feasible.
 

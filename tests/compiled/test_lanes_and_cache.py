@@ -82,14 +82,6 @@ def test_compiled_code_lies_in_a_folder_of_the_version_of_its_sources(folder):
     assert found.is_dir()
 
 
-def test_no_folder_is_no_error(monkeypatch, tmp_path):
-    jit.cache_folder.cache_clear()
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "below"))
-    assert jit.cache_folder() is None
-    jit.cache_folder.cache_clear()
-
-
 def test_compiled_code_is_kept_where_one_may_write(monkeypatch, tmp_path):
     version = f"galley-{jit.digest()}"
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
@@ -118,28 +110,6 @@ def test_versions_not_used_for_longest_are_removed(folder):
     assert f"galley-{jit.digest()}" in left
     assert left[0] == f"galley-{3:012d}"  # the latest four, and ours
     assert len(left) == 5
-
-
-def test_another_copy_of_the_package_finds_the_same_cache(folder, monkeypatch, tmp_path):
-    from numba import config
-
-    from galley.compiled import cache_locator
-
-    monkeypatch.setattr(config, "CACHE_DIR", str(folder))
-    places = []
-    for copy in (tmp_path / "a checkout", tmp_path / "another"):
-        module = copy / "motion" / "kernel" / "tree.py"
-        module.parent.mkdir(parents=True)
-        module.write_text("def add():\n    return 1\n")
-        names = {}
-        exec(compile(module.read_text(), str(module), "exec"), names)
-        monkeypatch.setattr(cache_locator, "_PACKAGE", copy)
-        found = cache_locator.PackageCacheLocator.from_function(names["add"], str(module))
-        places.append((found.get_cache_path(), found.get_source_stamp()))
-        outside = cache_locator.PackageCacheLocator.from_function(names["add"], __file__)
-        assert outside is None
-    assert places[0] == places[1]
-    assert str(tmp_path / "another") not in places[0][0]
 
 
 def test_a_source_that_moved_is_an_error_not_a_stale_cache(monkeypatch):
@@ -177,42 +147,19 @@ def test_what_another_python_or_processor_compiled_counts_as_missing(folder, mon
     assert build.missing(build.TIMING) == [build.TIMING]
 
 
-def test_functions_of_other_users_of_numba_work_beside_ours():
-    """What Numba has made of ``argsort``, ``max``, ... for our functions is of no use to others."""
-    from numba import njit
-
-    def sorted_sums(x, y):
-        order = np.argsort(x)
-        found = np.zeros(len(x))
-        for i in range(len(x)):
-            found[i] = max(x[order[i]], y[i]) + y[order[i]]
-        y[:] = found
-        return found
-
-    rng = np.random.default_rng(4)
-    x, y = rng.normal(size=(2, 30))
-    order = np.argsort(x)
-    expected = np.maximum(x[order], y) + y[order]
-    theirs = {"nogil": True, "error_model": "numpy"}  # the options of ``kernel``
-    for compiled in (jit.kernel(sorted_sums), njit(**theirs)(sorted_sums), njit(sorted_sums)):
-        written = y.copy()
-        np.testing.assert_array_equal(compiled(x, written), expected)
-        np.testing.assert_array_equal(written, expected)
-
-
 RUN = """\
 import sys
 from galley import engine
 from galley.cli import main
-from galley.compiled.build import steps
+from galley.compiled.build import entries
 from galley.compiled.jit import compile_now
 
 assert main(sys.argv[1:]) == 0
 for part in engine.COMPILED:
-    for name, function in steps(part):
+    for function in entries(part):
         compile_now(function)
         if len(getattr(function, "overloads", ())) > 1:
-            print("compiled for other types, too:", name)
+            print("compiled for other types, too:", function.py_func)
 """
 
 

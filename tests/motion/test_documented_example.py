@@ -58,11 +58,6 @@ def test_the_straight_way_of_the_example_hits_its_post(example):
     assert "post" in names
 
 
-def test_the_example_is_about_ten_lines(example):
-    lines = [line for line in blocks("motion")[0].splitlines() if line and "import" not in line]
-    assert len(lines) <= 10
-
-
 def test_the_example_of_a_compiled_function_computes_lengths(tmp_path, monkeypatch):
     kernel, caller = blocks("compiled")[:2]
     (tmp_path / "norms_kernel.py").write_text(kernel)

@@ -45,20 +45,6 @@ def test_an_item_keeps_its_place_when_taken_and_when_let_go(kitchen):
     assert released.items[1] == start.items[1]
 
 
-def test_a_held_item_moves_rigidly_with_the_base(kitchen, robot):
-    """Driven by (dx, dy) and turned about the base's middle: the oracle is that turn itself."""
-    start = initial_state(kitchen)
-    hold = (Attachment("item", "sugar_box"),)
-    end = after(kitchen, robot, drive(robot, start, -0.3, 0.2, -0.5, hold), start)
-    before, moved = world_pose(kitchen, start, 0), world_pose(kitchen, end, 0)
-    R = Rotation.from_euler("z", -0.5).as_matrix()
-    middle = np.array([*start.q[:2], 0.0])
-    expected = R @ (before[:3, 3] - middle) + middle + [-0.3, 0.2, 0.0]
-    np.testing.assert_allclose(moved[:3, 3], expected, atol=1e-12)
-    np.testing.assert_allclose(moved[:3, :3], R @ before[:3, :3], atol=1e-12)
-    np.testing.assert_array_equal(world_pose(kitchen, end, 1), world_pose(kitchen, start, 1))
-
-
 def test_an_item_let_go_over_an_open_drawer_belongs_to_the_drawer(kitchen):
     start = initial_state(kitchen)
     scene_q = np.zeros(6)
@@ -101,15 +87,6 @@ def test_a_drawer_stops_at_its_ends(kitchen, robot):
     assert pushed.scene_q[k] == 0.0
 
 
-def test_a_motion_without_attachments_moves_the_robot_only(kitchen, robot):
-    start = initial_state(kitchen)
-    end = after(kitchen, robot, drive(robot, start, -0.3, 0.0, 0.0, ()), start)
-    np.testing.assert_array_equal(end.scene_q, start.scene_q)
-    assert end.items == start.items
-    np.testing.assert_allclose(end.q[:3], start.q[:3] + np.array([-0.3, 0, 0]))
-    np.testing.assert_array_equal(end.q[3:], start.q[3:])
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_a_door_turns_by_the_angle_that_the_hand_turned_about_its_hinge(seed):
     """The oracle is scipy's rotation about a random axis through a random pivot."""
@@ -126,14 +103,6 @@ def test_a_door_turns_by_the_angle_that_the_hand_turned_about_its_hinge(seed):
     slipped = transform(None, 0.3 * axis) @ after_turn  # along the hinge: no turn
     assert displacement(door, before, slipped) == pytest.approx(angle)
     np.testing.assert_allclose(door.motion(angle), transform(R, pivot - R @ pivot), atol=1e-12)
-
-
-def test_pulling_a_door_is_how_far_a_drawer_runs_along_its_axis():
-    axis = np.array([0.6, 0.8, 0.0])
-    drawer = Joint("slide", "prismatic", axis, np.zeros(3), 0.0, 1.0, 0.0, 0.0, 0.0)
-    moved = transform(None, (1.0, 2.0, 5.0))
-    assert displacement(drawer, np.eye(4), moved) == pytest.approx(0.6 + 1.6)
-    np.testing.assert_allclose(drawer.motion(0.5)[:3, 3], [0.3, 0.4, 0.0])
 
 
 @pytest.mark.parametrize(

@@ -61,30 +61,6 @@ def test_a_straight_segment_is_a_trapezoid_or_a_triangle(seed):
     assert fastest_time_law(path, group).times[-1] == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("scale", [0.1, 0.5, 1.0])
-def test_a_scale_is_a_share_of_both_limits(arm, scale):
-    points = polygon(1, 2)
-    d = np.abs(points[1] - points[0])
-    v, a = (scale * arm.velocity / d).min(), (scale * arm.acceleration / d).min()
-    path = rounded(Path("arm", points), arm)
-    expected = 1 / v + v / a if v * v / a < 1 else 2 / np.sqrt(a)
-    assert fastest_time_law(path, arm, scale).times[-1] == pytest.approx(expected, rel=1e-9)
-
-
-def test_a_corner_passed_at_full_speed_costs_what_the_straight_way_does():
-    """Two joints take turns; the parabola's acceleration is just the limit."""
-    group = joints([1.0, 1.0], [2.0, 2.0])
-    points = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 3.0]])
-    path = round_corners("arm", points, np.array([0.25]), group)  # 1 / s change of speed in 0.5 s
-    assert fastest_time_law(path, group).times[-1] == pytest.approx(6.0 / 1.0 + 1.0 / 2.0, rel=1e-6)
-
-
-def test_the_way_back_is_as_fast(arm):
-    points = polygon(4, 5, 0.4)
-    ways = [fastest_time_law(wide(each, arm), arm).times[-1] for each in (points, points[::-1])]
-    assert ways[0] == pytest.approx(ways[1], rel=2e-3)
-
-
 # -- limits ----------------------------------------------------------------------------------------
 
 
@@ -121,12 +97,6 @@ def test_the_trajectory_is_the_path_in_time(arm, seed, n):
         u = 0.5 * (law.squares[i + 1] - law.squares[i]) / (law.grid[i + 1] - law.grid[i])
         s = law.grid[i] + law.rates[i] * t + 0.5 * u * t * t
         np.testing.assert_allclose(trajectory(law.times[i] + t), curve(path)(s), atol=1e-9)
-
-
-def test_waypoints_on_a_straight_line_cost_nothing(arm):
-    line = Path("arm", polygon(5, 2))
-    times = [fastest_time_law(rounded(p, arm), arm).times[-1] for p in (line, line.resampled(0.03))]
-    assert times[0] == pytest.approx(times[1], rel=1e-9)
 
 
 def test_turning_back_is_possible_without_a_stop():

@@ -67,17 +67,6 @@ def test_position_and_direction_are_continuous_and_the_ends_kept(seed, n):
 
 
 @few
-@given(seeds, st.integers(2, 6))
-def test_derivatives_are_those_of_finite_differences(seed, n):
-    path = rounded(Path("plane", polygon(seed, n)), PLANE, deviation=0.2)
-    h = 1e-5
-    for s in 0.5 * (path.breaks[:-1] + path.breaks[1:]):
-        for order in (1, 2):
-            difference = (curve(path)(s + h, order - 1) - curve(path)(s - h, order - 1)) / (2 * h)
-            np.testing.assert_allclose(curve(path)(s, order), difference, atol=1e-4, rtol=1e-4)
-
-
-@few
 @given(seeds, st.integers(3, 6), st.sampled_from([0.001, 0.05, 0.4]))
 def test_without_a_view_no_joint_passes_a_corner_farther_away_than_allowed(seed, n, deviation):
     points = polygon(seed, n)
@@ -112,22 +101,6 @@ def test_straight_pieces_stay_on_the_polygon():
             assert to_polygon(curve(path)(s), BEND) < 1e-12
     middle = 0.5 * (path.breaks[1] + path.breaks[2])
     assert np.abs(curve(path)(middle) - BEND[1]).max() == pytest.approx(0.05)
-
-
-def test_speeds_at_the_rate_one_keep_the_velocity_limits_and_use_one():
-    path = rounded(Path("plane", polygon(3, 6)), PLANE, deviation=0.5)
-    ratios = np.abs(curve(path)(np.linspace(0, path.breaks[-1], 3000), 1)) / PLANE.velocity
-    assert ratios.max() <= 1 + 1e-12
-    for piece in np.nonzero(path.corner < 0)[0]:
-        middle = 0.5 * (path.breaks[piece] + path.breaks[piece + 1])
-        assert (np.abs(curve(path)(middle, 1)) / PLANE.velocity).max() == pytest.approx(1.0)
-
-
-def test_waypoints_on_a_straight_line_are_no_corners():
-    line = Path("plane", np.array([[0.0, 0.0], [1.0, 2.0]])).resampled(0.1)
-    path = rounded(line, PLANE)
-    assert len(line) > 10
-    assert len(path.coefficients) == 1
 
 
 @pytest.mark.parametrize("radius", [0.01, 0.05, 0.1])

@@ -1,7 +1,6 @@
 """Joint torques: PyBullet, Drake and closed forms as oracles."""
 
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 
 import numpy as np
 import pybullet
@@ -196,12 +195,6 @@ def test_slowed_by_its_factor_a_trajectory_just_passes(share, reach):
     assert not model.check(slowed(curve, 0.995 * factor), q, share).passed
 
 
-def test_what_passes_is_not_slowed():
-    model, curve = TorqueModel(pendulum()), swing(3.0, 0.4)
-    assert model.check(curve, np.zeros(1)).passed
-    assert model.slowdown(curve, np.zeros(1)) == 1.0
-
-
 def test_a_load_that_gravity_alone_makes_too_heavy_is_a_failure():
     # 2 kg at 0.5 m and 1 rad take 8.3 N m of 5.
     found = TorqueModel(pendulum()).slowdown(swing(1.0, 1.0), np.zeros(1))
@@ -214,11 +207,6 @@ def test_a_load_that_gravity_alone_makes_too_heavy_is_a_failure():
 def test_an_arm_without_limits_cannot_be_checked(effort):
     with pytest.raises(ValueError, match="finite effort limit"):
         TorqueModel(pendulum(effort))
-
-
-def test_the_pandas_limits_are_those_of_its_data_sheet(robot):
-    model = TorqueModel(robot)
-    np.testing.assert_array_equal(model.effort[robot.slice("arm")], [87, 87, 87, 87, 12, 12, 12])
 
 
 def test_other_joints_stand_where_they_are_told(robot):
@@ -241,14 +229,3 @@ def test_other_joints_stand_where_they_are_told(robot):
     forward = rest_to_rest(Path("base", np.array([[0.0, 0, 0], [0.5, 0, 0]])), base)
     expected = masses * forward.peaks(2)[0]
     assert model.check(forward, folded).torque[0] == pytest.approx(expected, rel=1e-3)
-
-
-def test_items_with_pictures_or_meshes_write_no_files(robot, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    item = block()
-    picture = replace(item.shapes[0], texture=tmp_path / "label.png")
-    corners = np.vstack([np.eye(3), -np.eye(3)]) / 20.0
-    mesh = replace(item.shapes[0], kind="mesh", size=np.ones(1), points=corners)
-    for shape in (picture, mesh):
-        TorqueModel(robot, HeldItem(replace(item, shapes=(shape,)), np.eye(4)))
-    assert list(tmp_path.iterdir()) == []

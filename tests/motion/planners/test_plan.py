@@ -127,17 +127,6 @@ def test_the_same_seed_gives_the_same_answer_bit_for_bit(planner):
     assert any(not np.array_equal(paths[0], other) for other in paths[1:])
 
 
-def test_the_straight_way_is_the_path_where_nothing_is_in_it():
-    world = CollisionWorld(panda_arm(), {})
-    path = plan(world, START, GOAL)
-    assert path.length == pytest.approx(np.linalg.norm(GOAL - START), rel=1e-9)
-
-
-def test_start_and_goal_may_be_the_same(panda):
-    path = plan(panda, START, START)
-    assert path.length == 0.0
-
-
 # -- goals -----------------------------------------------------------------------------------------
 
 
@@ -314,25 +303,6 @@ def test_paths_that_are_not_proven_are_free_at_sampled_states(panda):
         assert view.unproven(proven.waypoints, 0.5 * 0.005) is None
 
 
-def test_where_the_rest_of_the_robot_stands_decides():
-    """The base so near that the goal is in a shelf, or 1 m away from there: q says which."""
-    robot = mobile_panda()
-    q = np.zeros(robot.size)
-    q[3:10] = START
-    goal = np.array([0.0, 0.6, 0.0, -1.0, 0.0, 1.6, 0.8])
-    away, before = q.copy(), q.copy()
-    away[0] = -0.8
-    tree = CollisionWorld(robot, {}).model.tree
-    hand = tree.link_pose("panda_hand", np.concatenate([[0, 0, 0], goal, [0, 0]]))
-    before[0] = 1.0 - hand[0, 3]
-    shelf = box((0.3, 2.0, 0.1), at=(1.0, 0.0, hand[2, 3]))
-    raised = CollisionWorld(robot, {"shelf": shelf})
-    assert isinstance(plan(replace(raised, q=away), START, goal), Path)
-    failure = plan(replace(raised, q=before), START, goal)
-    assert failure.kind is FailureKind.BLOCKED
-    assert "shelf" in failure.objects
-
-
 def test_a_held_body_keeps_clear_as_well():
     """A rod in the hand, in PyBullet a box of its own at the hand's pose."""
     rod = box((0.02, 0.02, 0.3), at=(0.0, 0.0, 0.22))
@@ -353,13 +323,3 @@ def test_a_held_body_keeps_clear_as_well():
             path = plan(world.holding("rod", rod), START, GOAL, seed=seed)
             assert isinstance(path, Path), path
             assert deepest(path) > 0.0
-
-
-def test_what_a_view_answers_does_not_depend_on_plans_made_before(panda):
-    view = panda.view("arm")
-    group = panda.robot.group("arm")
-    states = np.random.default_rng(0).uniform(group.lower, group.upper, (300, 7))
-    before = view.free_many(states)
-    for planner in ("rrt-connect", "rrt"):
-        plan(panda, START, GOAL, planner=planner)
-        assert view.free_many(states).tolist() == before.tolist()

@@ -49,27 +49,12 @@ def test_each_joint_has_its_own_resolution(robot):
         np.testing.assert_array_equal(getattr(both, field), parts)
 
 
-def test_a_finer_space_checks_more_states_of_the_same_edge(robot):
-    arm = joint_space(robot, "arm")
-    a, b = np.zeros(7), np.full(7, 0.5)
-    assert len(arm.finer(0.5).edge(a, b)) == 2 * len(arm.edge(a, b))
-
-
 @quick
 @given(st.integers(0, 300))
 def test_the_bisection_order_takes_every_state_once_and_the_last_first(n):
     order = bisection_order(n)
     assert sorted(order) == list(range(n))
     assert n == 0 or order[0] == n - 1
-
-
-@pytest.mark.parametrize("n", [16, 64, 100])
-def test_the_bisection_order_finds_a_wide_obstacle_early(n):
-    """Whatever a quarter of an edge is in collision, a few looks find it."""
-    order = bisection_order(n)
-    for begin in range(n - n // 4 + 1):
-        looks = next(k for k, state in enumerate(order) if begin <= state < begin + n // 4)
-        assert looks < 10
 
 
 def test_an_edge_is_free_only_if_all_its_states_are():
@@ -115,17 +100,6 @@ def test_a_path_is_read_only_and_never_empty():
         path.waypoints[0, 0] = 1.0
     with pytest.raises(ValueError, match="waypoints"):
         Path("arm", np.empty((0, 3)))
-
-
-@quick
-@given(POINTS, POINTS, POINTS)
-def test_the_metric_is_one(a, b, c):
-    space = Space("base", *[np.full(2, v) for v in (-3.0, 3.0, 0.1)], np.array([1.0, 0.4]))
-    assert space.distance(a, b) == pytest.approx(space.distance(b, a))
-    assert space.distance(a, c) <= space.distance(a, b) + space.distance(b, c) + 1e-12
-    many = np.array([a, b])
-    expected = [float(space.distance(p, c)) for p in many]
-    np.testing.assert_allclose(space.distance(many, c), expected)
 
 
 def test_samples_fill_the_box():

@@ -81,16 +81,6 @@ def test_it_begins_and_ends_exactly_there_and_at_rest(seed, window):
         np.testing.assert_allclose(average(t, 2), 0.0, atol=1e-8)
 
 
-def test_rounding_does_not_add_up_to_another_end():
-    """300 pieces a kilometre from the origin."""
-    trajectory = jerky(1, n=300)
-    rows = np.array(trajectory.coefficients)
-    rows[:, 0] += 1000.0
-    average = moving_average(Trajectory("arm", trajectory.breaks, rows), 0.004)
-    end = 1000.0 + trajectory(trajectory.duration)
-    np.testing.assert_allclose(average(average.duration), end, atol=5e-13, rtol=0.0)
-
-
 @few
 @given(seeds, st.sampled_from([0.004, 0.05, 0.7]))
 def test_position_velocity_and_acceleration_are_continuous(seed, window):
@@ -102,26 +92,6 @@ def test_position_velocity_and_acceleration_are_continuous(seed, window):
             c = c[:, 1:] * np.arange(1, c.shape[1])[None, :, None]
         ends = sum(c[:-1, p] * spans[:, None] ** p for p in range(c.shape[1]))
         np.testing.assert_allclose(ends, c[1:, 0], atol=tolerance)
-
-
-def test_a_straight_line_stays_one():
-    line = trapezoid(1.3, 0.5, 2.0)
-    d = np.array([0.3, -2.0, 1.1])
-    straight = Trajectory("arm", line.breaks, line.coefficients * d)
-    average = moving_average(straight, 0.05)
-    q = average(np.linspace(0, average.duration, 1000))
-    along = q @ d / (d @ d)
-    np.testing.assert_allclose(q - along[:, None] * d, 0.0, atol=1e-12)
-    assert (np.diff(along) >= -1e-12).all()
-
-
-def test_times_that_differ_by_rounding_only_make_no_piece():
-    """A window as long as a piece: the breaks that it moves fall on others."""
-    line = trapezoid(2.0, 1.0, 10.0)
-    window = 0.1 * (1 + 1e-13)
-    average = moving_average(line, window)
-    assert np.diff(average.breaks).min() > 1e-6
-    assert average.duration == pytest.approx(line.duration + window, abs=1e-12)
 
 
 @pytest.mark.parametrize("window", [0.0, -1.0, float("nan")])
@@ -173,18 +143,3 @@ def test_an_averaged_trapezoid_is_the_fastest_jerk_limited_motion(jerk):
 
 
 # -- one after the other ---------------------------------------------------------------------------
-
-
-def test_a_sequence_runs_through_its_parts():
-    first = moving_average(trapezoid(1.0, 1.0, 4.0), 0.1)
-    second = trapezoid(2.0, 1.0, 4.0)
-    rows = np.array(second.coefficients)
-    rows[:, 0] += 1.0
-    second = Trajectory("arm", second.breaks, rows)
-    both = first.joined(second)
-    assert both.duration == pytest.approx(first.duration + second.duration)
-    for t in np.linspace(0, first.duration, 20)[:-1]:
-        np.testing.assert_allclose(both(t), first(t), atol=1e-12)
-    for t in np.linspace(0, second.duration, 20):
-        np.testing.assert_allclose(both(first.duration + t), second(t), atol=1e-12)
-    assert second.joined() is second

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.interpolate import CubicSpline
 
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import corners, rest_to_rest, spline_through
@@ -58,27 +57,6 @@ def test_rest_to_rest_stands_still_at_every_corner(robot_arm, seed, n):
             np.testing.assert_allclose(trajectory(side, 2), 0.0, atol=1e-4)
 
 
-@few
-@given(st.integers(0, 10**6))
-def test_rest_to_rest_keeps_to_the_path(robot_arm, seed):
-    """Distance of dense samples to the polygon, by projection on each of its segments."""
-    path = random_path(seed, 4)
-    for q in dense(rest_to_rest(path, robot_arm), 0, 300):
-        nearest = np.inf
-        for a, b in zip(path.waypoints[:-1], path.waypoints[1:], strict=True):
-            share = np.clip((q - a) @ (b - a) / ((b - a) @ (b - a)), 0, 1)
-            nearest = min(nearest, np.linalg.norm(q - a - share * (b - a)))
-        assert nearest < 1e-9
-
-
-def test_waypoints_on_a_straight_line_cost_no_time(robot_arm):
-    path = Path("arm", np.array([np.zeros(7), np.full(7, 1.0)]))
-    fine = path.resampled(0.05)
-    assert len(fine) > 15
-    duration = rest_to_rest(path, robot_arm).duration
-    assert rest_to_rest(fine, robot_arm).duration == pytest.approx(duration)
-
-
 def test_corners_are_where_a_path_turns_or_turns_back():
     points = np.array([[0, 0], [1, 0], [2, 0], [2, 1], [2, 1], [2, 3], [2, 2], [2, 2]], dtype=float)
     np.testing.assert_array_equal(corners(points), [[0, 0], [2, 0], [2, 3], [2, 2]])
@@ -120,29 +98,6 @@ def test_through_meets_every_waypoint_within_the_limits(robot_arm, seed, duratio
         np.testing.assert_allclose(trajectory(t, 1), 0.0, atol=1e-9)
 
 
-@few
-@given(st.integers(0, 10**6))
-def test_through_is_the_clamped_cubic_spline(robot_arm, seed):
-    path = smooth_path(seed)
-    trajectory = spline_through(path, robot_arm, 2.0)
-    oracle = CubicSpline(trajectory.breaks, path.waypoints, bc_type="clamped")
-    t = np.linspace(0, trajectory.duration, 200)
-    for order, tolerance in ((0, 1e-9), (1, 1e-8), (2, 1e-6)):
-        np.testing.assert_allclose(trajectory(t, order), oracle(t, order), atol=tolerance)
-
-
-@few
-@given(st.integers(0, 10**6), st.integers(3, 40))
-def test_through_passes_its_waypoints_by_the_quintic_law(robot_arm, seed, n):
-    """s(u) = 10 u^3 - 15 u^4 + 6 u^5 of the way at the share u of the time, ends included."""
-    path = smooth_path(seed, n)
-    u = spline_through(path, robot_arm, 2.0).breaks
-    u = u / u[-1]
-    way = np.abs(np.diff(path.waypoints, axis=0)).max(axis=1).cumsum()
-    law = np.polynomial.Polynomial([0, 0, 0, 10, -15, 6])
-    np.testing.assert_allclose(law(u[1:]), way / way[-1], atol=1e-12)
-
-
 # -- the trajectory itself -------------------------------------------------------------------------
 
 
@@ -159,25 +114,6 @@ def test_derivatives_are_those_of_finite_differences(seed):
             for order in (1, 2, 3):
                 difference = (trajectory(t + h, order - 1) - trajectory(t - h, order - 1)) / (2 * h)
                 np.testing.assert_allclose(trajectory(t, order), difference, rtol=1e-5, atol=1e-4)
-
-
-@few
-@given(st.integers(0, 10**6))
-def test_peaks_are_the_largest_of_dense_samples(seed):
-    rng = np.random.default_rng(seed)
-    trajectory = Trajectory("arm", np.array([0.0, 0.7, 1.0]), rng.normal(size=(2, 6, 3)))
-    for order in range(4):
-        sampled = np.abs(dense(trajectory, order, 20000)).max(axis=0)
-        peaks = trajectory.peaks(order)
-        assert (peaks >= sampled * (1 - 1e-12)).all()
-        np.testing.assert_allclose(peaks, sampled, rtol=1e-2, atol=1e-3)
-
-
-def test_derivatives_beyond_the_degree_are_zero():
-    trajectory = Trajectory("arm", np.array([0.0, 1.0]), np.ones((1, 1, 2)))
-    for order in (1, 2, 3):
-        np.testing.assert_array_equal(trajectory(0.5, order), [0.0, 0.0])
-        np.testing.assert_array_equal(trajectory.peaks(order), [0.0, 0.0])
 
 
 def test_times_outside_give_the_ends_and_arrays_of_times_give_rows(robot_arm):
@@ -201,10 +137,3 @@ def test_slowed_is_the_same_curve_in_more_time(robot_arm, factor):
     ratios, slower = limit_ratios(trajectory, robot_arm), limit_ratios(slow, robot_arm)
     for k in range(3):
         assert slower[k] == pytest.approx(ratios[k] / factor ** (k + 1))
-
-
-def test_malformed_trajectories_are_errors():
-    with pytest.raises(ValueError, match="increase"):
-        Trajectory("arm", np.array([0.0, 0.0]), np.ones((1, 2, 3)))
-    with pytest.raises(ValueError, match="breaks"):
-        Trajectory("arm", np.array([0.0, 1.0]), np.ones((2, 2, 3)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from galley.domain.errors import BadInput
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
-from galley.motion.trajectory.trajectory import Trajectory, write_trajectories
+from galley.motion.trajectory.trajectory import Trajectory
 from galley.tests.effort import examples
 
 some = settings(max_examples=examples(60), deadline=None)
@@ -43,13 +43,6 @@ def continuous(draw):
     return Trajectory("arm", curve.breaks, coefficients)
 
 
-def test_ends_are_the_first_and_the_last_state(robot):
-    path = Path("arm", np.random.default_rng(0).normal(size=(4, 7)))
-    trajectory = rest_to_rest(path, robot.group("arm"))
-    np.testing.assert_allclose(trajectory.start, path.start, atol=1e-12)
-    np.testing.assert_allclose(trajectory.end, path.end, atol=1e-9)
-
-
 @some
 @given(continuous())
 def test_extremes_are_never_passed_and_are_reached(trajectory):
@@ -62,17 +55,6 @@ def test_extremes_are_never_passed_and_are_reached(trajectory):
     reach = trajectory.peaks(1) * trajectory.duration / 20_000 + slack
     assert (dense.min(axis=0) <= low + reach).all()
     assert (dense.max(axis=0) >= high - reach).all()
-
-
-def test_extremes_of_a_parabola_lie_at_its_vertex():
-    # q = 3 t - t^2 on [0, 2]: highest at t = 1.5; its negative and a constant beside it.
-    rise = [0.0, 3.0, -1.0]
-    trajectory = Trajectory(
-        "arm", np.array([0.0, 2.0]), np.array([rise, [-c for c in rise], [7.0, 0, 0]]).T[None]
-    )
-    low, high = trajectory.extremes()
-    np.testing.assert_allclose(low, [0.0, -2.25, 7.0], atol=1e-12)
-    np.testing.assert_allclose(high, [2.25, 0.0, 7.0], atol=1e-12)
 
 
 def travel(trajectory, a, b):
@@ -107,22 +89,6 @@ def test_resampling_is_nearly_as_sparse_as_can_be(robot):
     assert fewest <= len(times) - 1 <= 1.07 * fewest
 
 
-def test_resampling_counts_a_joint_that_goes_and_comes_back():
-    there_and_back = Trajectory(
-        "arm", np.array([0.0, 1.0]), np.array([0.0, 4.0, -4.0])[None, :, None]
-    )
-    _, states = there_and_back.resampled(0.25)
-    assert len(states) >= 9  # it travels 1 up and 1 down, though it ends where it began
-    assert states.max() >= 1.0 - 0.125  # half a step below the top at most
-
-
-def test_standing_still_is_resampled_to_its_ends():
-    still = Trajectory("arm", np.array([0.0, 0.5]), np.ones((1, 1, 3)))
-    times, states = still.resampled(0.1)
-    np.testing.assert_array_equal(times, [0.0, 0.5])
-    np.testing.assert_array_equal(states, np.ones((2, 3)))
-
-
 @pytest.mark.parametrize("step", [0.0, -1.0, np.nan, [0.1, 0.0, 0.1]])
 def test_a_step_that_is_not_positive_is_refused(step):
     still = Trajectory("arm", np.array([0.0, 0.5]), np.ones((1, 1, 3)))
@@ -138,11 +104,6 @@ def test_the_length_is_that_of_a_fine_polygon(trajectory):
     t = np.unique(trajectory.breaks[:-1, None] + spans[:, None] * np.linspace(0.0, 1.0, 5001))
     polygon = np.linalg.norm(np.diff(trajectory(t), axis=0), axis=1).sum()
     assert trajectory.length() == pytest.approx(polygon, rel=2e-3, abs=1e-9)
-
-
-def test_the_length_of_a_polygon_is_that_of_its_segments(robot):
-    path = Path("arm", np.random.default_rng(2).uniform(-2, 2, (5, 7)))
-    assert rest_to_rest(path, robot.group("arm")).length() == pytest.approx(path.length, rel=1e-9)
 
 
 def test_the_length_counts_a_joint_that_turns_back():
@@ -163,12 +124,6 @@ def test_samples_are_a_period_apart_and_end_with_the_end(trajectory, dt):
     assert 0.0 < t[-1] - t[-2] <= dt * (1 + 1e-5)
     for order, values in enumerate((q, v, a)):
         np.testing.assert_array_equal(values, trajectory(t, order))
-
-
-@pytest.mark.parametrize("duration", [0.3, 0.7, 1.1, 2.3, 5.0])
-def test_a_whole_number_of_periods_makes_no_sliver_at_the_end(duration):
-    still = Trajectory("arm", np.array([0.0, duration]), np.ones((1, 1, 3)))
-    assert len(still.sampled(0.001).times) == round(duration * 1000) + 1
 
 
 def test_joining_plays_one_after_the_other(robot):
@@ -208,13 +163,6 @@ def test_a_saved_trajectory_comes_back_bit_for_bit(tmp_path_factory, trajectory)
     assert [p.name for p in file.parent.iterdir()] == ["one.npz"], "nothing half-written is left"
 
 
-def test_loading_one_of_several_is_refused(tmp_path):
-    still = Trajectory("arm", np.array([0.0, 1.0]), np.zeros((1, 1, 3)))
-    write_trajectories(tmp_path / "two.npz", [still, still])
-    with pytest.raises(BadInput, match="holds 2 trajectories"):
-        Trajectory.load(tmp_path / "two.npz")
-
-
 @pytest.mark.parametrize(
     ("breaks", "coefficients"),
     [
@@ -237,12 +185,6 @@ def test_no_trajectory_is_made_of_such_numbers_nor_read(breaks, coefficients, tm
     np.savez(tmp_path / "bad.npz", **arrays)
     with pytest.raises(BadInput, match="holds no trajectories"):
         Trajectory.load(tmp_path / "bad.npz")
-
-
-def test_a_derivative_of_negative_order_is_refused():
-    still = Trajectory("arm", np.array([0.0, 0.5]), np.ones((1, 1, 3)))
-    with pytest.raises(ValueError, match="order must be 0 or more, got -1"):
-        still(0.1, -1)
 
 
 def test_a_folder_that_is_not_there_is_bad_input(tmp_path):
