@@ -47,6 +47,11 @@ class Line:
     scene_q: Array | None = None
     guard: Guard | None = None
 
+    def __post_init__(self) -> None:
+        shape = np.shape(self.poses)
+        if len(shape) != 3 or shape[0] < 2 or shape[1:] != (4, 4):
+            raise ValueError(f"a Line needs poses (n, 4, 4) with n from 2, got {shape}")
+
     @property
     def length(self) -> float:
         """Metres that the hand travels."""
@@ -85,6 +90,11 @@ class Manipulation:
     name: str
     steps: tuple[Line | Stroke, ...]
     opening: float
+
+    def __post_init__(self) -> None:
+        ends = self.steps[:1] + self.steps[-1:]
+        if len(ends) < 2 or not all(isinstance(step, Line) for step in ends):
+            raise ValueError("a Manipulation begins and ends with a Line")
 
     @property
     def first(self) -> Line:

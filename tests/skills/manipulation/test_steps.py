@@ -13,6 +13,7 @@ from galley.domain.state import HAND, Placement, initial_state
 from galley.motion.effects import after
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import place_manipulations
+from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.manipulation.step import SkillStep, can_be_placed_later, carry_out, placed_later
 
 
@@ -132,6 +133,14 @@ def test_navigate_looks_past_what_touches_nothing(kitchen, context):
         assert not isinstance(found, Failure), str(found)
         ends.append(found[-1].path.end)
     np.testing.assert_array_equal(*ends)
+
+
+def test_lines_and_manipulations_that_can_not_be_followed_are_refused_by_value(kitchen):
+    state = initial_state(kitchen)
+    with pytest.raises(ValueError, match=r"n from 2, got \(4, 4\)"):
+        Line("reach", np.eye(4), state, frozenset(), (), 0.1)
+    with pytest.raises(ValueError, match="begins and ends with a Line"):
+        Manipulation("grip", (Stroke("close fingers", 0.01, frozenset(), ()),), 0.04)
 
 
 def test_things_go_mostly_where_an_open_drawer_sticks_out(kitchen, context):
