@@ -187,7 +187,7 @@ def _attempt_remarks(attempt: Attempt, measured: Measurements) -> Iterable[str]:
     if verdict.free and not verdict.proven:
         yield "no collision found, but not proven free"
     if not measured.within_limits:
-        yield f"exceeds the limits by a factor of {max(measured.peaks):.4f}"
+        yield f"exceeds the limits by a factor of {measured.peak:.4f}"
 
 
 def _many(summaries: tuple[MethodSummary, ...]) -> PlainTable:

@@ -17,7 +17,6 @@ from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array
 from galley.motion.path import polygon_length
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
-from galley.robots.model import JointGroup
 from galley.studies.comparison.methods import Attempt
 from galley.studies.comparison.queries import ArmQuery, arm_view, hand_poses
 
@@ -91,8 +90,7 @@ class Measurements:
 
     Attributes:
         joint_length: rad. hand_length: m. duration: s.
-        velocity, acceleration, jerk: largest ratio to the limits of any joint, sampled every 1 ms.
-        peaks: the same three ratios, exact between the samples too.
+        velocity, acceleration, jerk: largest ratio to the limits of any joint, exact.
         clearance: m, least distance to anything that does not move, at most CLEARANCE_CAP.
     """
 
@@ -102,7 +100,6 @@ class Measurements:
     velocity: float
     acceleration: float
     jerk: float
-    peaks: tuple[float, float, float]
     clearance: float
     verdict: CollisionVerdict
     curve: Curve
@@ -110,7 +107,12 @@ class Measurements:
     @property
     def within_limits(self) -> bool:
         """Whether velocity, acceleration and jerk are within the limits, to 0.1 %."""
-        return max(self.peaks) <= LIMIT_TOLERANCE
+        return self.peak <= LIMIT_TOLERANCE
+
+    @property
+    def peak(self) -> float:
+        """The largest of the three ratios."""
+        return max(self.velocity, self.acceleration, self.jerk)
 
 
 def measure(
@@ -126,7 +128,7 @@ def measure(
     hand = hand_poses(kernel.scene.robot.base, query.state.q[:3], Q)[:, :3, 3]
     rows = spaced_rows(Q, STEP)
     clearance = arm_view(kernel, query.state).clearances(Q[rows], CLEARANCE_CAP)
-    velocity, acceleration, jerk = peak_ratios(trajectory, group, times)
+    velocity, acceleration, jerk = limit_ratios(trajectory, group)
     return Measurements(
         joint_length=polygon_length(Q),
         hand_length=polygon_length(hand),
@@ -134,7 +136,6 @@ def measure(
         velocity=velocity,
         acceleration=acceleration,
         jerk=jerk,
-        peaks=limit_ratios(trajectory, group),
         clearance=float(clearance.min()),
         verdict=find_collisions(kernel, world, query, trajectory, times, Q),
         curve=Curve(times, Q, trajectory(times, 1), hand, times[rows], clearance),
@@ -144,17 +145,6 @@ def measure(
 def sample_times(duration: float) -> Array:
     """0, 1 ms, 2 ms, ... and the end, s."""
     return np.append(np.arange(0.0, duration - 1e-9, TIME_STEP), duration)
-
-
-def peak_ratios(
-    trajectory: Trajectory, group: JointGroup, times: Array
-) -> tuple[float, float, float]:
-    """Largest velocity, acceleration and jerk at ``times`` (n,), as ratios to the limits."""
-    limits = (group.velocity, group.acceleration, group.jerk)
-    v, a, j = (
-        float((np.abs(trajectory(times, k + 1)) / limit).max()) for k, limit in enumerate(limits)
-    )
-    return v, a, j
 
 
 def find_collisions(

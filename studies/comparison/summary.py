@@ -17,7 +17,7 @@ from galley.studies.comparison.measures import CollisionVerdict, Measurements
 from galley.studies.comparison.methods import DEFAULT, METHODS, Attempt
 from galley.studies.comparison.queries import ArmQuery
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _DIGITS = 7  # significant digits in the file
 _SUBSTITUTES = ("time-optimal", "shortcut")  # shown if the default method fails
 FIGURES = (
@@ -172,7 +172,7 @@ def default_method_fault(result: QueryResult) -> str:
     hit = measured.verdict.first
     if hit is not None:
         return f"{what} collides: {hit.pair[0]} and {hit.pair[1]} after {hit.time:.2f} s"
-    return f"{what} exceeds the limits, by a factor of {max(measured.peaks):.4f}"
+    return f"{what} exceeds the limits, by a factor of {measured.peak:.4f}"
 
 
 def result_record(result: QueryResult, scene: Scene, robot: RobotModel) -> dict[str, Any]:
@@ -222,7 +222,6 @@ def _row(attempt: Attempt, measured: Measurements | None) -> dict[str, Any]:
     record |= {name: _short(value) for name, value in figures(attempt, measured).items()}
     if attempt.waypoints is not None:
         record["waypoints"] = len(attempt.waypoints)
-    record["exact_peaks"] = [_short(peak) for peak in measured.peaks]
     record["within_limits"] = measured.within_limits
     return record | _verdict(measured.verdict) | {"good": is_success(measured)}
 

@@ -86,7 +86,7 @@ def test_a_default_method_that_collides_or_is_missing_is_a_fault(solved):
     gone = QueryResult(solved.query, (*others, (Attempt("smooth", reason="no luck"), None)))
     assert default_method_fault(gone) == "seed: smooth has no trajectory: no luck"
     assert best_attempt(gone).method == "time-optimal"
-    fast = replace(measured, peaks=(1.0, 1.2, 0.5))
+    fast = replace(measured, acceleration=1.2)
     assert "factor of 1.2000" in default_method_fault(
         QueryResult(solved.query, (*others, (smooth, fast)))
     )
@@ -95,7 +95,7 @@ def test_a_default_method_that_collides_or_is_missing_is_a_fault(solved):
 def test_a_summary_counts_only_what_is_free_and_within_limits(solved):
     rrt, measured = solved.row("rrt")
     slow = replace(measured, duration=2 * measured.duration)
-    fast = replace(measured, peaks=(1.5, 1.0, 1.0), duration=0.1)
+    fast = replace(measured, velocity=1.5, duration=0.1)
     none = (Attempt("rrt", reason="none"), None)
     rest = tuple(row for row in solved.rows if row[0].method != "rrt")
     results = [QueryResult(solved.query, ((rrt, m), *rest)) for m in (measured, slow, fast)]
