@@ -56,8 +56,8 @@ def _judge(
     furniture = furniture_poses(scene, log.scene_q)
     measured = bool(np.isfinite(log.torque).all())
     support, required = SupportCheck(world, log, limits), RequiredTorques(scene, log)
-    checks = (support,) if measured else (support, required)
-    states = replay(world, log, furniture, limits, checks, progress)
+    checks = (support.check,) if measured else (support.check, required.check)
+    hands, depths = replay(world, log, furniture, limits, checks, progress)
     end = check_rest(world, log, limits)  # the world is in the state of the last sample
     torques = check_torques(
         robot,
@@ -70,10 +70,10 @@ def _judge(
     tracking = check_tracking(robot, log, limits)
     pairs = contact_pairs(log)
     forces = check_contact_forces(scene, robot, log, pairs, limits)
-    slips = check_slips(scene, log, states.hands, limits)
+    slips = check_slips(scene, log, hands, limits)
     violations = [
         *check_completeness(log, limits),
-        *states.violations,
+        *depths.violations,
         *forces.violations,
         *check_guarded_forces(scene, robot, log, pairs, limits),
         *support.violations,
@@ -95,9 +95,9 @@ def _judge(
     )
     return Verdict(
         states_checked=len(log.time),
-        max_penetration_m=states.max_undeclared,
-        deepest=states.deepest,
-        max_declared_penetration_m=states.max_declared,
+        max_penetration_m=depths.max_undeclared,
+        deepest=depths.deepest,
+        max_declared_penetration_m=depths.max_declared,
         max_undeclared_force_n=forces.most,
         limit_violations=sum(violation.kind in _LIMITS for violation in violations),
         max_velocity_ratio=limit_use.velocity,

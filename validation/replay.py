@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -22,29 +21,8 @@ Progress = Callable[[float], None]
 _PROGRESS_EVERY = 500  # samples
 
 
-class SampleCheck(Protocol):
-    """A check that is called at every sample in turn."""
-
-    def check(self, k: int, world: ReplayWorld) -> None:
-        """Check sample ``k``, whose state is set in ``world``."""
-        ...
-
-
-@dataclass(frozen=True)
-class ReplayResult:
-    """The result of a replay.
-
-    Attributes:
-        hands: X_WH (T, 7) of samples with an item in the hand, else NaN.
-        max_undeclared, deepest: largest penetration (m) of a pair that may not touch, and the pair.
-        max_declared: largest penetration (m) of a pair that may touch.
-    """
-
-    hands: Array
-    max_undeclared: float
-    deepest: Pair | None
-    max_declared: float
-    violations: tuple[Violation, ...]
+SampleCheck = Callable[[int, ReplayWorld], None]
+"""Checks the sample with this index, whose state is set in the world."""
 
 
 def replay(
@@ -54,15 +32,18 @@ def replay(
     tolerances: Tolerances,
     checks: Sequence[SampleCheck] = (),
     progress: Progress = lambda share: None,
-) -> ReplayResult:
+) -> tuple[Array, Penetrations]:
     """Check all samples.
 
     Args:
         furniture: poses of the bodies, (T, 7), or (1, 7) for static ones.
         checks: called at each sample.
+
+    Returns:
+        X_WH (T, 7) of samples with an item in the hand, else NaN; and what penetrates.
     """
     allowed = allowed_pairs(log)
-    penetrations = _PenetrationCheck(world, log, tolerances)
+    penetrations = Penetrations(world, log, tolerances)
     moving = {name: X for name, X in furniture.items() if len(X) > 1}
     world.set_state(log.q[0], {name: X[0] for name, X in furniture.items()}, log.items[0])
     hands = np.full((len(log.time), 7), np.nan)
@@ -72,16 +53,10 @@ def replay(
         if log.held[k] >= 0:
             hands[k] = world.hand_pose()
         for check in checks:
-            check.check(k, world)
+            check(k, world)
         if k % _PROGRESS_EVERY == 0:
             progress(k / len(log.time))
-    return ReplayResult(
-        frozen(hands),
-        penetrations.max_undeclared,
-        penetrations.deepest,
-        penetrations.max_declared,
-        penetrations.violations,
-    )
+    return frozen(hands), penetrations
 
 
 def _impact_allowances(world: ReplayWorld, log: Log, tolerances: Tolerances) -> dict[str, Array]:
@@ -109,10 +84,14 @@ class _DeepContact:
 
 
 @dataclass
-class _PenetrationCheck:
+class Penetrations:
     """Collects the deepest penetrations, and those that are violations.
 
     Estimated depths may be of earlier states; the exact depth is computed only where it matters.
+
+    Attributes:
+        max_undeclared, deepest: largest penetration (m) of a pair that may not touch, and the pair.
+        max_declared: largest penetration (m) of a pair that may touch.
     """
 
     world: ReplayWorld

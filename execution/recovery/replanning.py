@@ -45,7 +45,9 @@ class TampReplanner:
     """Replans for the execution monitor, and keeps what that took.
 
     Attributes:
-        context, task, listener, node_limit: see ``replan``.
+        context: robot, world, settings. task: the user's.
+        listener: hears of progress.
+        node_limit: of each search of the task planner; None: its own.
         replanned: the final motions of each recovery that found some. replan_s: seconds.
     """
 
@@ -59,13 +61,53 @@ class TampReplanner:
     def replan(
         self, interrupted: InterruptedPlan, state: State, number: int
     ) -> RecoveryPlan | Failure:
-        """How to reach the goal from an observed State."""
+        """How to reach the goal from an observed State.
+
+        The plan is resumed if its preconditions hold and a few tries find motions for it; else the
+        whole search starts from the observed task. Deterministic in the seed and ``number``.
+
+        Args:
+            interrupted: the plan that was interrupted.
+            state: as observed.
+            number: of this recovery in the run, from 1.
+
+        Returns:
+            A Failure if there is no way out of contact, or the search's own.
+        """
         began = time.perf_counter()
-        more = (self.listener, self.node_limit)
         try:
-            return replan(self.context, self.task, interrupted, state, number, *more)
+            return self._replan(interrupted, state, number)
         finally:
             self.replan_s += time.perf_counter() - began
+
+    def _replan(
+        self, interrupted: InterruptedPlan, state: State, number: int
+    ) -> RecoveryPlan | Failure:
+        task, listener = self.task, self.listener
+        context = replace(self.context.for_replanning(number), missed=interrupted.missed)
+        state = within_limits(context, state)
+        out = escape(context, state, interrupted.motion)
+        if isinstance(out, Failure):
+            return out
+        clear = state
+        for motion in out:
+            clear = after(context.scene, context.robot, motion, clear)
+        left = interrupted.plan[interrupted.index :]
+        prefer = tuple(dict.fromkeys(arg for action in left for arg in action.args))
+        observed = observed_task(context, task, clear, interrupted.facts, prefer)
+        context = context.for_replanning(number, observed.stances)
+        if validate_actions(task.domain, observed.problem, ()).valid:
+            return RecoveryPlan((), out, state, observed, (observed.facts,), NOTHING_LEFT)
+        for plan, facts in _resumable(context, observed, left, clear):
+            refined = _refined(context, plan, observed, clear, listener)
+            if refined is not None:
+                return RecoveryPlan(plan, out + refined.motions, state, observed, facts, RESUMED)
+        found = Search(context, observed, clear, listener, self.node_limit).solve()
+        if isinstance(found, Failure):
+            return found
+        states = validate_actions(task.domain, observed.problem, found.plan).states
+        motions = out + found.refined.motions
+        return RecoveryPlan(found.plan, motions, state, observed, states, REPLANNED)
 
     def finish(self, motions: tuple[Motion, ...], start: State) -> tuple[Motion, ...] | Failure:
         """Final trajectories, audited."""
@@ -84,58 +126,6 @@ class TampReplanner:
         motion = self.replan_s + sum(each.checks_s for each in self.replanned)
         rest = total - motion - optimization
         return {"motion": motion, "optimization": optimization, "execution": rest}
-
-
-def replan(
-    context: PlanningContext,
-    task: TampTask,
-    interrupted: InterruptedPlan,
-    state: State,
-    recovery: int,
-    listener: Listener | None = None,
-    node_limit: int | None = None,
-) -> RecoveryPlan | Failure:
-    """How to reach the goal from ``state``.
-
-    The plan is resumed if its preconditions hold and a few tries find motions for it; else the
-    whole search starts from the observed task. Deterministic in the seed and ``recovery``.
-
-    Args:
-        context: robot, world, settings. task: the user's.
-        interrupted: the plan that was interrupted.
-        state: as observed.
-        recovery: the number of this recovery in the run, from 1.
-        listener: hears of progress.
-        node_limit: of each search of the task planner; None: its own.
-
-    Returns:
-        A Failure if there is no way out of contact, or the search's own.
-    """
-    listener = Listener() if listener is None else listener
-    context = replace(context.for_replanning(recovery), missed=interrupted.missed)
-    state = within_limits(context, state)
-    out = escape(context, state, interrupted.motion)
-    if isinstance(out, Failure):
-        return out
-    clear = state
-    for motion in out:
-        clear = after(context.scene, context.robot, motion, clear)
-    left = interrupted.plan[interrupted.index :]
-    prefer = tuple(dict.fromkeys(arg for action in left for arg in action.args))
-    observed = observed_task(context, task, clear, interrupted.facts, prefer)
-    context = context.for_replanning(recovery, observed.stances)
-    if validate_actions(task.domain, observed.problem, ()).valid:
-        return RecoveryPlan((), out, state, observed, (observed.facts,), NOTHING_LEFT)
-    for plan, facts in _resumable(context, observed, left, clear):
-        refined = _refined(context, plan, observed, clear, listener)
-        if refined is not None:
-            return RecoveryPlan(plan, out + refined.motions, state, observed, facts, RESUMED)
-    found = Search(context, observed, clear, listener, node_limit).solve()
-    if isinstance(found, Failure):
-        return found
-    states = validate_actions(task.domain, observed.problem, found.plan).states
-    motions = out + found.refined.motions
-    return RecoveryPlan(found.plan, motions, state, observed, states, REPLANNED)
 
 
 def within_limits(context: PlanningContext, state: State) -> State:

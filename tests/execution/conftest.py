@@ -10,10 +10,11 @@ import pytest
 
 from galley.domain.failure import Failure
 from galley.domain.frames import transform
+from galley.domain.listener import Listener
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.state import State, placement_at
 from galley.execution.recovery.plans import InterruptedPlan, RecoveryPlan
-from galley.execution.recovery.replanning import replan, unmet
+from galley.execution.recovery.replanning import TampReplanner, unmet
 from galley.motion.effects import after, effects
 from galley.planning import validate_actions
 from galley.skills import PlanningContext, Settings
@@ -95,7 +96,8 @@ class Task:
         """How it goes on from a State seen after motion ``k``."""
         index = self.motions[k].action_index
         way = InterruptedPlan(self.plan, index, self.facts[index], self.motions[k], missed)
-        return replan(self.context, self.tamp, way, state, recovery)
+        replanner = TampReplanner(self.context, self.tamp, Listener())
+        return replanner.replan(way, state, recovery)
 
     def carried_out(self, found: RecoveryPlan | Failure) -> State:
         """Follows the motions, looks at them in Drake and asserts that the goal holds then."""

@@ -71,25 +71,6 @@ def test_the_files_give_the_trajectories_at_a_thousand_rows_a_second(written, pl
         np.testing.assert_array_equal(samples.velocities, motion.trajectory(samples.times, 1))
 
 
-def test_what_is_streamed_keeps_the_limits_of_the_robot(written, robot):
-    """By differences of the positions alone, as a controller would see them."""
-    folder, _, _ = written
-    looked = 0
-    for entry in entries(written, "trajectory"):
-        group = robot.group(entry["group"])
-        samples = read_csv(folder / entry["file"])[1]
-        q, dt = samples.positions[:-1], 0.001  # the last interval may be shorter
-        speed = np.diff(q, axis=0) / dt
-        rate = np.diff(speed, axis=0) / dt
-        assert (q >= group.lower - 1e-9).all()
-        assert (q <= group.upper + 1e-9).all()
-        assert (np.abs(speed) <= group.velocity * (1 + 1e-6)).all()
-        assert (np.abs(rate) <= group.acceleration * 1.001 + 1e-6).all()
-        np.testing.assert_allclose(speed[[0, -1]], 0.0, atol=0.01)  # from rest to rest
-        looked += len(q)
-    assert looked > 10_000
-
-
 def test_fingers_are_commands_of_width_speed_and_force(written, kitchen):
     folder, _, _ = written
     commands = {}

@@ -171,17 +171,6 @@ def test_a_start_that_is_not_as_the_scene_says_is_planned_for_before_anything_mo
     assert context.loop.recoveries[0].motion == ""
 
 
-def test_a_second_time_counts_on(context):
-    context.executor.happens[0] = nudged(AWAY)
-    context.executor.happens[2] = nudged(AWAY)  # the second motion of the recovery
-    assert context.run() is None
-    assert [number for _, _, number in context.replanned] == [1, 2]
-    assert len(context.loop.recoveries) == 2
-    assert context.executor.names[3].startswith("recovery 2: ")
-    times = [recovery.time for recovery in context.loop.recoveries]
-    assert times == sorted(times)
-
-
 def test_after_a_recovery_the_index_counts_in_the_new_plan(context):
     """The plan that goes on begins with the second action; what is off then is in its first."""
     context.executor.happens[3] = dropped

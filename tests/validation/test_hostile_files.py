@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import time
 from functools import reduce
 from operator import getitem
 
@@ -77,7 +76,6 @@ def test_a_column_of_another_type_shape_or_none_is_named(check, columns, name):
     ("name", "change"),
     [
         ("q", lambda q: q[:, :-1]),
-        ("q", lambda q: q[:-1]),
         ("items", lambda items: items[:, :1]),
         ("velocity", lambda velocity: np.zeros((0, 12))),
         ("ends", lambda ends: ends[:-1]),
@@ -88,7 +86,6 @@ def test_a_column_of_another_type_shape_or_none_is_named(check, columns, name):
         ("motion", lambda motion: motion - 10**12),
         ("declared", lambda rows: np.array([["-1", "a", "b"]])),
         ("names", lambda names: names[:0]),
-        ("period", lambda period: np.array(1e-300)),
         ("period", lambda period: np.array(-1.0)),
     ],
 )
@@ -98,38 +95,13 @@ def test_a_column_that_does_not_fit_is_named(check, columns, name, change):
     assert name in answer[1] or name in ("declared", "names")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("q", 1e7),
-        ("q", 3e5),
-        ("scene_q", -3e5),
-        ("items", 3e5),
-        ("items", np.inf),
-        ("velocity", -1e300),
-    ],
-)
-def test_one_number_out_of_this_world_costs_no_time(check, columns, name, value):
-    values = columns[name].copy()
-    values.reshape(len(values), -1)[100, 0] = value
-    began = time.process_time()
-    status, err = check(**{name: values})
-    assert time.process_time() - began < 20.0
-    assert status in (1, 2)
-    if not abs(value) < 1e6:
-        refused((status, err), name)
-
-
 @pytest.mark.parametrize("command", ["check", "report", "replay"])
 @pytest.mark.parametrize(
     ("name", "change"),
     [
         ("time", lambda time: time[::-1]),
-        ("time", lambda time: time[:0]),
-        ("scene_q", lambda q: q[:-1]),
         ("q", lambda q: np.where(np.arange(q.shape[1]) == 3, np.nan, q)),
         ("items", lambda items: np.zeros_like(items)),
-        ("velocity", lambda velocity: velocity + 1e300),
         ("duration", lambda duration: np.array(1e300)),
     ],
 )
@@ -176,8 +148,6 @@ def test_a_small_file_that_unpacks_to_far_more_is_refused(check, columns):
     [
         {"schema_version": 99},
         {"scene": "HERE"},
-        {"inputs": "HERE"},
-        {"execution": {"facts": "HERE"}},
         {"execution": None, "plan": "HERE"},
         {"execution": None, "plan": ["TEXT"]},
     ],
@@ -198,12 +168,7 @@ def test_a_report_nested_deeply_is_refused(folder, kitchen_folder, capsys, stran
     assert "report.json" in err
 
 
-TRAJECTORY = ("group", "phase", "action_index", "attachment", "allowed", "store_version")
-
-
-@pytest.mark.parametrize(
-    "name", quick_first(4, ["3_breaks", "3_coefficients", "3_waypoints", *TRAJECTORY])
-)
+@pytest.mark.parametrize("name", quick_first(2, ["3_breaks", "group", "3_coefficients", "phase"]))
 def test_a_strange_column_of_trajectories_is_named(run_folder, tmp_path, capsys, name):
     folder = tmp_path / "run"
     shutil.copytree(run_folder, folder)
@@ -211,31 +176,16 @@ def test_a_strange_column_of_trajectories_is_named(run_folder, tmp_path, capsys,
         columns = {key: data[key] for key in data.files}
     good = columns[name]
     text = good.dtype.kind == "U"
-    strange = [
-        np.ones(good.shape) if text else np.full(good.shape, "x"),
-        good[None],
+    strange = [np.ones(good.shape) if text else np.full(good.shape, "x"), good[None]]
+    for values in [
+        *strange,
         good[..., None],
-    ]
-    strange += [np.full(good.shape, 1j), np.array([{}], dtype=object)]
-    strange += [good[:-1]] if good.ndim else []
-    strange += [] if text else [np.full(good.shape, 10**12)]
-    for values in strange:
+        np.full(good.shape, 1j),
+        np.array([{}], dtype=object),
+    ]:
         np.savez_compressed(folder / "trajectories.npz", **{**columns, name: values})
         status = main(["trajectory", str(folder), "--motion", "3", "--no-torques"])
         err = capsys.readouterr().err
-        if status == 0:  # fewer rows that may touch, say
-            assert values.dtype.kind == good.dtype.kind
-            continue
         assert status == 2
         assert "Traceback" not in err
         assert "trajectories.npz" in err
-
-
-@pytest.mark.parametrize("plan", ["x", {"a": 1}, 3, pytest.param(["x", ["y"]])])
-def test_a_plan_that_is_none_is_refused(run_folder, tmp_path, capsys, plan):
-    folder = tmp_path / "run"
-    shutil.copytree(run_folder, folder)
-    report = json.loads((folder / "report.json").read_text())
-    (folder / "report.json").write_text(json.dumps({**report, "plan": plan}))
-    assert main(["trajectory", str(folder), "--motion", "3", "--no-torques"]) == 2
-    assert "'plan" in capsys.readouterr().err

@@ -15,7 +15,6 @@ from galley.tests.validation.mutations import (
     kinds,
     part,
     with_contact,
-    without,
     words,
 )
 from galley.validation import validate_run
@@ -82,45 +81,12 @@ def test_an_item_a_centimetre_in_the_counter_is_measured(kitchen, carrying):
     assert first.time == pytest.approx((last - 60) * carrying.period)
 
 
-def test_a_loose_item_that_dips_for_one_sample_is_found(kitchen, carrying):
-    can = kitchen.item_index["potted_meat_can"]
-    for at in (500, len(carrying.time) // 2):
-
-        def dip(items, at=at):
-            items[at, can, 2] -= 0.003
-
-        found = validate_run(kitchen, changed(carrying, items=dip))
-        assert "potted_meat_can and range penetrate by 3.0 mm" in words(found)
-
-
-@pytest.mark.parametrize("which", [0, 1, -1])
-def test_one_missing_sample_is_found_at_either_end_too(kitchen, carrying, which):
-    keep = np.ones(len(carrying.time), dtype=bool)
-    keep[which] = False
-    found = validate_run(kitchen, without(carrying, keep))
-    assert "log" in kinds(found)
-    assert ("the run at" if which == -1 else "s instead of") in words(found)
-
-
 def test_a_run_cut_off_between_motions_is_found_though_its_times_are_right(kitchen, carrying):
     last = len(carrying.motions) - 1
     short = part(carrying, 0, last - 1)
     names = ("motions", "ends", "guards", "declared")
     claimed = replace(short, **{name: getattr(carrying, name) for name in names})
     assert "ends in motion" in words(validate_run(kitchen, claimed))
-
-
-@pytest.mark.parametrize(
-    ("joint", "value"), [(3 + 3, -0.05), (3 + 5, 3.80), (0, 2.45), (10, 0.045), (11, -0.001)]
-)
-def test_a_joint_past_its_limit_is_named(kitchen, robot, carrying, joint, value):
-    def bend(q):
-        q[100:, joint] = value
-
-    found = validate_run(kitchen, changed(carrying, q=bend))
-    assert found.limit_violations >= 1
-    assert f"{robot.joints[joint]} is" in words(found)
-    assert "beyond its limit" in words(found)
 
 
 def test_a_drawer_past_its_limit_is_named(kitchen, closing):
@@ -169,18 +135,6 @@ def test_a_drawer_left_ajar_misses_the_goal(kitchen, closing, goal):
     assert "open by 20.0 mm" in inside.why
     assert not found.goal_reached
     assert validate_run(kitchen, closing, goal).goal_reached
-
-
-def test_a_held_item_that_drifts_is_named_with_how_far(kitchen, carrying):
-    sugar = kitchen.item_index["sugar_box"]
-    at = np.flatnonzero(carrying.held == sugar)
-
-    def drift(items):
-        items[at, sugar, 2] += np.linspace(0.0, 0.05, len(at))
-
-    found = validate_run(kitchen, changed(carrying, items=drift))
-    assert "sugar_box moves in the hand" in words(found)
-    assert found.max_slip_m > 0.005, "in the longest of several motions"
 
 
 def test_forces_count_only_where_nothing_was_declared(kitchen, carrying):

@@ -7,8 +7,7 @@ import pytest
 
 from galley.domain.frames import from_pose7, inverse, to_pose7
 from galley.optimization.torques import HeldItem, TorqueModel
-from galley.validation import validate_run
-from galley.validation.joints import RequiredTorques, effort_limits
+from galley.validation.joints import RequiredTorques
 from galley.validation.poses import furniture_poses
 from galley.validation.replay_world import ReplayWorld
 
@@ -26,10 +25,6 @@ def random_q(robot):
     lower = np.concatenate([g.lower for g in robot.groups])
     upper = np.concatenate([g.upper for g in robot.groups])
     return RNG.uniform(lower, upper)
-
-
-def test_effort_limits_are_those_of_the_urdf(robot):
-    assert effort_limits(robot)[ARM].tolist() == [87.0] * 4 + [12.0] * 3
 
 
 def test_torques_of_any_motion_are_what_drake_says(world, kitchen, robot):
@@ -68,16 +63,3 @@ def test_a_held_item_adds_what_drake_says_it_weighs(world, kitchen, robot, carry
     np.testing.assert_allclose(load.torques[1][ARM], theirs[ARM], atol=1e-3)
     alone = world.inverse_dynamics(still.q[0].tolist(), [0.0] * 12, [0.0] * 12)
     assert np.abs(load.torques[1] - alone)[ARM].max() > 1.0, "half a kilogram at arm's length"
-
-
-def test_a_run_twice_as_fast_needs_more_torque(kitchen, carrying):
-    fast = replace(
-        carrying,
-        time=carrying.time / 2,
-        period=carrying.period / 2,
-        duration=carrying.duration / 2,
-        velocity=carrying.velocity * 2,
-    )
-    slow, quick = validate_run(kitchen, carrying), validate_run(kitchen, fast)
-    assert quick.max_torque_ratio > slow.max_torque_ratio
-    assert {"velocity", "acceleration"} <= {v.kind for v in quick.violations}

@@ -128,17 +128,6 @@ def test_crowded_items_neither_touch_nor_hang_over_the_edge(kitchen, robot):
     assert displaced > 10  # it is tight, but there is room
 
 
-def test_where_there_is_no_room_an_item_stays(kitchen):
-    """Wedged between the can and the edge, with a noise whose every draw is large."""
-    tight = moved(
-        kitchen,
-        sugar_box=(0.0, -1.204 + 0.019, 0.930 + 0.0875, 0.0),
-        potted_meat_can=(0.0, -1.204 + 0.038 + 0.025, 0.930 + 0.041, 0.0),
-    )
-    scene = Noise(position=1e-9, turn=3.0).true_scene(tight, stream(1, "world"))
-    np.testing.assert_array_equal(scene.items[0].X_WI, tight.items[0].X_WI)
-
-
 def test_what_stands_on_another_item_goes_with_it(kitchen):
     stacked = moved(
         kitchen, potted_meat_can=(0.065, 0.625, 0.921 + 0.175 + 0.041, 0.3)

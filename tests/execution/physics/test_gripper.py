@@ -93,12 +93,6 @@ def test_closing_on_nothing_says_so_and_holds_nothing(scene, robot, hand):
     np.testing.assert_allclose(executor.world.item_pose(0)[:3, 3], [*BLOCK, ON_TOP], atol=5e-4)
 
 
-def test_more_than_the_fingers_can_give_is_no_grip(scene, robot, hand):
-    executor = hand(scene)
-    guarded = close(robot, 0.04, 0.025, 3.0 * scene.physics.finger_force, "block")
-    assert executor.execute(guarded, "close").ended == "no grip"
-
-
 def test_an_item_heavier_than_friction_can_carry_is_left(scene, robot, hand):
     """80 N on a coefficient of 0.8 carry 6.5 kg, and not 9."""
     limit = 2.0 * scene.physics.finger_force * scene.items[0].friction / 9.81

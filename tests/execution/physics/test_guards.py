@@ -323,15 +323,6 @@ def test_a_drawer_is_pushed_until_it_is_shut_however_far_was_planned(scene, robo
     assert opening.min() > -0.002
 
 
-def test_a_drawer_that_opens_meets_no_guard(scene, robot, opened):
-    executor, q, X_WT = at_the_knob(scene, robot, opened, 0.0)
-    guard = seek(OUT, THRESHOLDS.pull_force)
-    pull = line(scene, robot, q, shifted(X_WT, x=0.15), 0.15, guard, grip("knob"))
-    seen = executor.execute(pull, "pull")
-    assert seen.ended == ""
-    assert seen.state.scene_q[0] == pytest.approx(0.15, abs=0.002)
-
-
 def test_a_stuck_drawer_stops_the_pull(scene, robot, opened):
     executor, q, X_WT = at_the_knob(scene, robot, opened, 0.0)
     executor.world.set_joint_friction(0, 400.0)

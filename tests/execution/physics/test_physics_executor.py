@@ -176,18 +176,6 @@ def test_the_same_run_twice_gives_the_same_even_log_bit_for_bit(scene, robot, op
     assert log.held[-1] == -1
 
 
-def test_waiting_stands_still_for_as_long_as_it_says(scene, robot, opened):
-    executor = opened()
-    executor.wait(0.4)
-    log = executor.log()
-    assert 0.4 - 1e-9 <= log.duration <= 0.4 + LOG_PERIOD + 1e-9
-    assert list(log.motions) == ["nothing to do"]
-    assert np.abs(log.q - scene.robot.q).max() < 2e-3
-    executor.wait(0.2)
-    more = executor.log().duration - log.duration
-    assert 0.2 - 1e-9 <= more <= 0.2 + LOG_PERIOD + 1e-9
-
-
 def test_a_run_of_nothing_is_a_log_of_one_sample(scene, robot, opened):
     executor = opened()
     log = executor.log()

@@ -69,13 +69,6 @@ def test_fingers_closed_on_what_they_do_not_hold_let_go(task):
     assert end.items == state.items
 
 
-def test_fingers_round_a_handle_leave_the_drawer_where_it_is(task):
-    _, state = task.during("stow spam", "open drawer: pull", 0.6)
-    found, end = way_out(task, state)
-    assert np.array_equal(end.scene_q, state.scene_q)
-    assert all(motion.attachments == () for motion in found)
-
-
 def test_what_is_in_the_hand_stays_there_and_is_lifted_off(task):
     k, state = task.after("pick spam", "close fingers")
     lift = effects(task.scene, task.context.robot, task.motions[k + 1], state)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from galley.domain.frames import transform
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.state import initial_state
@@ -151,19 +150,6 @@ def test_an_item_that_no_place_names_gets_one_that_it_can_be_taken_from(which, r
     context = task.context.for_replanning(1, found.stances)
     for action in bind_plan(plan, found.bindings):
         assert SKILLS[action.name].impossible(context, action, fallen) is None
-
-
-def test_a_place_without_a_name_is_reached_from_wherever_any_place_is(task, lying):
-    state = initial_state(task.scene)
-    floor = task.moved(state, SUGAR, transform(None, (1.0, 0.9, 0.0875)))
-    found = seen(task, floor, task.facts[0])
-    (anywhere,) = found.stances
-    rng = np.random.default_rng(0)
-    for binding in task.bindings.values():
-        if binding.kind == "furniture":
-            stance = task.scene.stance(binding.target)
-            for _ in range(50):
-                assert anywhere.contains(rng.uniform(stance.lower, stance.upper))
 
 
 def test_a_base_near_several_places_is_near_the_one_that_the_plan_has_it_at(task):

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import inverse, rotation_about, transform
-from galley.domain.scene.model import HAND
-from galley.domain.state import Placement, initial_state, item_pose
+from galley.domain.frames import inverse, transform
+from galley.domain.state import initial_state, item_pose
 from galley.execution.recovery.plans import NOTHING_LEFT, REPLANNED, RESUMED
 from galley.execution.recovery.replanning import within_limits
 from galley.motion.effects import after
@@ -83,24 +82,6 @@ def test_a_flat_box_wider_than_the_hand_is_refused_with_its_sizes(task, lying):
     assert found.kind is FailureKind.DOES_NOT_FIT
     assert found.numbers["width_m"] == pytest.approx(0.089)
     assert found.numbers["room_m"] < 0.08
-
-
-def test_a_flat_box_that_sticks_out_over_the_edge_is_taken_from_below_and_above(task, lying):
-    k, state = task.after("pick sugar", "reach")
-    size = task.scene.item(SUGAR).size
-    found = task.replan(k, task.moved(state, SUGAR, lying(size, 1, 1.0, 0.0, 0.28, -0.6, 0.93)))
-    task.carried_out(found)
-
-
-def test_an_item_that_slipped_in_the_hand_is_put_down_upright(task):
-    k, state = task.after("navigate burner drawer", "drive")
-    index = task.scene.item_index[SPAM]
-    slip = transform(rotation_about(np.array([0.0, 1.0, 0.0]), np.radians(10.0)), (0.0, 0.0, 0.01))
-    held = Placement(HAND, state.items[index].X_PI @ slip)
-    found = task.replan(k, state.with_item(index, held))
-    assert found.how == RESUMED
-    assert "pick" not in names(found)
-    task.carried_out(found)
 
 
 def test_a_stow_goes_on_from_the_staging_surface_with_the_drawer_half_open(task):
@@ -198,13 +179,6 @@ def test_wherever_the_plan_is_broken_off_it_goes_on(which, request):
         verdict = validate_actions(task.domain, problem, found.plan[done:])
         assert verdict.valid, f"{action} {phase}: {verdict.message}"
         assert verdict.states == found.facts[done:]
-
-
-def test_a_half_open_drawer_counts_as_what_an_interrupted_stow_will_shut(drawer_task):
-    k, state = drawer_task.during("stow spam", "open drawer: pull", 0.5)
-    found = drawer_task.replan(k, state)
-    assert names(found) == ["stow"]
-    drawer_task.carried_out(found)
 
 
 def test_the_same_seed_and_recovery_give_the_same_motions_and_another_recovery_others(task):

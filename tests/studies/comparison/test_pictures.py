@@ -10,31 +10,12 @@ from galley.domain.frames import rotation_z, transform
 from galley.studies.comparison.measures import CollisionVerdict, Hit
 from galley.studies.comparison.pictures import (
     COLORS,
-    best_view,
     draw_query,
-    outlines,
 )
 from galley.viz.render.view import Occluders
 
 X_WB = transform(rotation_z(0.5), [0.4, -0.2, 0.3])
 BOXES = Occluders(np.linalg.inv(X_WB)[None], np.array([[0.3, 0.2, 0.1]]))
-
-
-def test_the_view_is_the_one_in_which_the_path_spreads_most():
-    flat = np.random.default_rng(0).uniform(-1, 1, (30, 3))
-    for axis, name in ((2, "from above"), (1, "from the side"), (0, "from the front")):
-        points = flat.copy()
-        points[:, axis] *= 0.01
-        assert best_view(points)[0] == name
-
-
-def test_outlines_hold_the_whole_box_and_touch_it():
-    grid = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)
-    points = grid * BOXES.halves[0] @ X_WB[:3, :3].T + X_WB[:3, 3]
-    for a, b in ((0, 1), (0, 2), (1, 2)):
-        ((low, high),) = outlines(BOXES, a, b)
-        assert np.allclose(points[:, [a, b]].min(axis=0), low)
-        assert np.allclose(points[:, [a, b]].max(axis=0), high)
 
 
 def shown(path, method):

@@ -117,20 +117,14 @@ def test_a_folder_gives_its_scenarios_and_nothing_else(written, tmp_path):
     assert len(find_scenarios([tmp_path, tmp_path / "errand.yaml"])) == 2, "named twice, run once"
 
 
-def test_two_scenarios_of_one_name(written, tmp_path):
+def test_two_scenarios_of_one_name_or_none(written, tmp_path):
+    assert faults(find_scenarios, [tmp_path]) == [
+        f"{tmp_path}: holds no scenario: no .yaml with the key 'galley_scenario'"
+    ]
     written()
     twin = written(name="twin.yaml")
     (told,) = faults(find_scenarios, [tmp_path])
     assert told == f"{twin}:2:1: name: 'errand' is also the name of {tmp_path / 'errand.yaml'}"
-
-
-def test_a_folder_without_scenarios_and_a_missing_one(tmp_path):
-    assert faults(find_scenarios, [tmp_path]) == [
-        f"{tmp_path}: holds no scenario: no .yaml with the key 'galley_scenario'"
-    ]
-    assert faults(find_scenarios, [tmp_path / "nowhere"]) == [
-        f"{tmp_path / 'nowhere'}: no such file"
-    ]
 
 
 def test_the_shipped_suite_is_well_formed():
