@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from galley.domain.scene.model import Scene
-from galley.results.page import drawings
+from galley.results.page.drawings import Shape, in_a_row, rectangle, to_scale
 from galley.results.page.timeline import in_sentence, mishap
 from galley.robots.model import RobotModel
 
@@ -44,252 +44,161 @@ def explain(
     recoveries: Sequence[Mapping[str, Any]] = (),
 ) -> Explanation:
     """The certificate of a failure of the report; without one, what the run had to recover from."""
-    told = Explanation()
     certificate = failure.get("certificate")
     if not isinstance(certificate, dict):
         tried = [entry for entry in failure.get("evidence", []) if isinstance(entry, dict)]
-        told.sentences = [
-            "This proves nothing: a limit was reached before a solution or a proof was found."
-        ]
+        said = ["This proves nothing: a limit was reached before a solution or a proof was found."]
         if recoveries:
             rows = [list(row) for _, row in groupby(recoveries, key=mishap)]
-            told.sentences = [
-                "The run recovered from these mishaps until it gave up.",
-                *map(in_sentence, rows),
-            ]
-        told.raw = json.dumps(tried, indent=1) if tried else ""
-        return told
-    told.raw = json.dumps(certificate, indent=1)
-    told.also = tuple(
-        str(each["message"]) for each in certificate.get("because", []) if "message" in each
-    )
+            said = ["The run recovered from these mishaps until it gave up."]
+            said += map(in_sentence, rows)
+        return Explanation(said, raw=json.dumps(tried, indent=1) if tried else "")
     kind = str(certificate.get("kind") or certificate.get("reason") or "")
-    if kind in _KINDS:
-        _KINDS[kind](told, certificate, failure, _Place(scene, robot))
+    names = [*map(str, failure.get("objects", [])), "the room"]
+    drawing = _drawing(kind, certificate, failure, names, scene, robot)
+    blockers: list[Any] = []
     if failure.get("kind") == "blocked" or "blocker" in certificate:
-        named = [*failure.get("objects", []), certificate.get("blocker")]
-        known = {body.name for body in scene.bodies} | {item.name for item in scene.items}
-        told.blockers = tuple(dict.fromkeys(name for name in named if name in known))
-    return told
+        blockers = [*failure.get("objects", []), certificate.get("blocker")]
+    known = {body.name for body in scene.bodies} | {item.name for item in scene.items}
+    return Explanation(
+        _sentences(kind, certificate, failure, names, scene, robot),
+        [] if drawing is None else [drawing],
+        tuple(dict.fromkeys(name for name in blockers if name in known)),
+        tuple(str(e["message"]) for e in certificate.get("because", []) if "message" in e),
+        json.dumps(certificate, indent=1),
+    )
 
 
-def _thing(names: list[str], index: int) -> str:
+def _sentences(
+    kind: str,
+    c: Certificate,
+    failure: Mapping[str, Any],
+    names: list[str],
+    scene: Scene,
+    robot: RobotModel,
+) -> list[str]:
+    """What ``certificate.txt.jinja`` says of it."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("galley.results.page", ""),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["mm"] = mm
+    items = _items(scene, names)
+    text = environment.get_template("certificate.txt.jinja").render(
+        kind=kind,
+        c=c,
+        names=names,
+        numbers=failure.get("numbers", {}),
+        items=items,
+        things=lambda indices: [_thing(items, k) for k in indices],
+        across=_sides(c)[0] if "widest_m" in c else (),
+        reach=robot.kinematics.reach if kind == "distance-bound" else None,
+    )
+    return [line for line in text.splitlines() if line]
+
+
+def mm(metres: float, unit: str = " mm") -> str:
+    """A length in millimetres."""
+    return f"{1e3 * float(metres):.0f}{unit}"
+
+
+def _items(scene: Scene, names: Sequence[str]) -> list[str]:
+    """Those of the names that stand for an item."""
+    known = {item.name for item in scene.items}
+    known |= {b.object for b in scene.bindings if b.kind == "item"}
+    return [name for name in names if name in known]
+
+
+def _thing(names: Sequence[str], index: int) -> str:
     return names[index] if index < len(names) else f"thing {index + 1}"
 
 
-@dataclass(frozen=True)
-class _Place:
-    scene: Scene
-    robot: RobotModel
-
-    def item_size(self, name: str) -> tuple[float, ...]:
-        """The size (3,) of the item that a PDDL object or a name stands for; empty: no item."""
-        bound = [b.target for b in self.scene.bindings if b.object == name and b.kind == "item"]
-        sizes = [item.size for item in self.scene.items if item.name in (*bound, name)]
-        return tuple(float(side) for side in sizes[0]) if sizes else ()
-
-    def region_width(self, name: str) -> float | None:
-        """The longer side (m) of a region's largest box."""
-        boxes = [region.boxes for region in self.scene.regions if region.name == name]
-        return float((boxes[0][:, 1, :2] - boxes[0][:, 0, :2]).max()) if boxes else None
+def _sides(c: Certificate) -> tuple[list[float], float]:
+    """Horizontal sides and height of an item as it lies."""
+    sides = [float(side) for side in c["item_m"]]
+    height = sides.pop({"x": 0, "y": 1, "z": 2}[c.get("vertical_axis", "z")])
+    return sides, height
 
 
-def _sizes(told: Explanation, c: Certificate, failure: Mapping[str, Any], place: _Place) -> None:
-    names: list[str] = [*failure.get("objects", []), "the room"]
-    name, rest = names[0], names[1:]
-    x, y, z = (float(side) for side in c["item_m"])
-    if "room_height_m" in c:
+def _drawing(
+    kind: str,
+    c: Certificate,
+    failure: Mapping[str, Any],
+    names: list[str],
+    scene: Scene,
+    robot: RobotModel,
+) -> Markup | None:
+    """The figure of a certificate; None for a kind that has none."""
+    if kind == "sizes" and "room_height_m" in c:
+        (x, y), z = _sides(c)
         room = float(c["room_height_m"])
-        told.sentences.append(
-            f"{name} is {1e3 * z:.0f} mm high when it stands upright; {rest[0]} has "
-            f"{1e3 * room:.0f} mm. {1e3 * (z - room):.0f} mm are missing, wherever it is put."
-        )
-        width = place.region_width(rest[0]) or max(x, y)
-        told.drawings.append(drawings.boxes((name, max(x, y), z), (rest[0], width, room)))
-    elif "widest_m" in c:
-        widest = float(c["widest_m"])
-        up = {"x": 0, "y": 1, "z": 2}[c.get("vertical_axis", "z")]
-        sides = [side for axis, side in enumerate((x, y, z)) if axis != up]
-        lies = " as it lies" if up != 2 else ""
-        wide = f"is {1e3 * min(sides):.0f} mm across{lies} at its narrowest"
-        if "parts_m" in c:
-            wide = f"has {len(c['parts_m'])} parts, and surfaces that face away from each other "
-            wide += "are farther apart or covered by other parts"
-        told.sentences.append(
-            f"{name} {wide}; the fingers take "
-            f"at most {1e3 * widest:.0f} mm of their opening of {1e3 * float(c['opening_m']):.0f} "
-            "mm, as a little room is left beside each."
-        )
-        if c.get("below"):
-            told.sentences.append("The hand has no room to take it from above and below either.")
-        height = (x, y, z)[up]
-        told.drawings.append(
-            drawings.boxes((name, min(sides), height), ("the hand", widest, height), across=True)
-        )
-    elif "largest_room_m" in c:
-        short, long = sorted((x, y))
-        told.sentences.append(
-            f"{name} is {1e3 * short:.0f} x {1e3 * long:.0f} mm wide and fits into no part of "
-            f"{rest[0]}, however it is turned about the vertical."
-        )
-        sides = sorted(float(side) for side in c["largest_room_m"])
-        told.drawings.append(
-            drawings.rectangles(
-                [(rest[0], sides[::-1])], [(name, (long, short))], f"{name} does not fit"
-            )
-        )
+        boxes = [region.boxes for region in scene.regions if region.name == names[1]]
+        width = float((boxes[0][:, 1, :2] - boxes[0][:, 0, :2]).max()) if boxes else max(x, y)
+        pair = [("thing", f"{names[0]}: {mm(z)} high", max(x, y), z)]
+        row = in_a_row([*pair, ("room", f"{names[1]}: {mm(room)}", width, room)])
+        over = rectangle("over", 0.0, room, max(x, y), z - room, f"{mm(z - room)} too high")
+        return to_scale(f"{names[0]} is higher than {names[1]}", [*row, over])
+    if kind == "sizes" and "widest_m" in c:
+        sides, height = _sides(c)
+        wide, most = min(sides), float(c["widest_m"])
+        pair = [("thing", f"{names[0]}: {mm(wide)} wide", wide, height)]
+        row = in_a_row([*pair, ("room", f"the hand: {mm(most)}", most, height)])
+        over = rectangle("over", most, 0.0, wide - most, height, f"{mm(wide - most)} too wide")
+        return to_scale(f"{names[0]} is wider than the hand opens", [*row, over])
+    if kind == "sizes" and "largest_room_m" in c:
+        return _from_above(names[1], [(names[1], c["largest_room_m"])], [(names[0], c["item_m"])])
+    if kind == "packing":
+        items = _items(scene, names)
+        rooms = [(f"part {k + 1}", each["sides_m"]) for k, each in enumerate(c["parts"])]
+        things = [(_thing(items, k), each["size_m"]) for k, each in enumerate(c["things"])]
+        return _from_above(str(c["region"]), rooms, things)
+    if kind == "distance-bound":
+        return _reach(c, float(failure["numbers"]["shortfall_m"]), names[0], robot)
+    if kind == "spot":
+        circle = Shape("thing", [c["spot_m"]], names[1], float(c["inner_radius_m"]))
+        return to_scale("two in one place", [Shape("room", c["outline_m"], names[0]), circle])
+    if kind == "spots":
+        places = ([0.0, 0.0], [float(c["most_apart_m"]), 0.0])
+        circles = zip(c["things"], places, c["inner_radii_m"], strict=True)
+        shapes = [Shape("thing", [at], str(name), float(r)) for name, at, r in circles]
+        return to_scale("two circles that overlap", shapes)
+    return None
 
 
-def _bound(told: Explanation, c: Certificate, failure: Mapping[str, Any], place: _Place) -> None:
-    point = np.array(c["point_m"], dtype=float)
-    hand, short = float(c["hand_m"]), float(failure["numbers"]["shortfall_m"])
-    reach = place.robot.kinematics.reach
-    target = (failure.get("objects") or ["the target"])[0]
-    told.sentences.append(
-        f"No joint angles bring the hand's frame farther than {reach.to_hand:.2f} m from the "
-        f"shoulder, which is {reach.p_BS[2]:.2f} m high, and {target} is at most {hand:.2f} m from "
-        f"that frame in any grasp. From the nearest place in the stance set '{c['stance']}' "
-        f"{short:.2f} m are missing."
-    )
+def _from_above(
+    region: str,
+    rooms: Sequence[tuple[str, Sequence[float]]],
+    things: Sequence[tuple[str, Sequence[float]]],
+) -> Markup:
+    """The parts of a region, and beside them what is to stand there."""
+    row = []
+    for look, sized in (("room", rooms), ("thing", things)):
+        for name, size in sized:
+            short, long = sorted(map(float, size[:2]))
+            row.append((look, f"{name}: {mm(long, '')} x {mm(short)}", long, short))
+    return to_scale(f"{region} from above, and what is to stand there", in_a_row(row))
+
+
+def _reach(c: Certificate, short: float, target: str, robot: RobotModel) -> Markup:
+    """The reach that is missing, seen from the side: along the line from shoulder to target."""
+    hand, reach = float(c["hand_m"]), robot.kinematics.reach
+    shoulder = np.array([0.0, float(reach.p_BS[2])])
     # What the bound leaves for the horizontal distance, which is exact by its construction.
-    total, rise = reach.to_hand + hand + short, float(point[2] - reach.p_BS[2])
-    away = float(np.sqrt(max(total**2 - rise**2, 0.0)))
-    told.drawings.append(
-        drawings.reach(
-            np.array([0.0, reach.p_BS[2]]),
-            np.array([away, point[2]]),
-            reach.to_hand,
-            hand,
-            target,
-            short,
-        )
-    )
-
-
-def _covering(told: Explanation, c: Certificate, failure: Mapping[str, Any], _: _Place) -> None:
-    parts = [f"{name}: {count}" for name, count in c["ruled_out"].items() if count]
-    told.sentences.append(
-        f"All grasps were divided into {c['cells']:,} cells. None is left: a cell is ruled out as "
-        "a whole if the hand overlaps something there, or the wrist is out of the arm's reach, "
-        f"however the hand turns and leans. Ruled out by {', '.join(parts)}; the other cells were "
-        "divided further."
-    )
-    if c.get("moved_away"):
-        told.sentences.append(f"Moved out of the way for this: {', '.join(c['moved_away'])}.")
-
-
-def _drawer(told: Explanation, c: Certificate, failure: Mapping[str, Any], _: _Place) -> None:
-    free, needed = max(float(c["free_m"]), 0.0), float(c["needed_m"])
-    told.sentences.append(
-        f"{c['joint']} moves by {1e3 * free:.0f} mm, then it meets {c['blocker']}; "
-        f"{1e3 * needed:.0f} mm are needed."
-    )
-    rows = [("free way", free), ("needed", needed)]
-    told.drawings.append(drawings.bars(rows, "m", f"{c['blocker']} stops {c['joint']}"))
-
-
-def _packing(told: Explanation, c: Certificate, failure: Mapping[str, Any], place: _Place) -> None:
-    names = [name for name in map(str, failure.get("objects", [])) if place.item_size(name)]
-    told.sentences.append(
-        f"There is no way to share out {', '.join(names)} over the parts of {c['region']}: those "
-        f"in the same part overlap, or take more area than it has. At a height of "
-        f"{1e3 * float(c['at_height_m']):.0f} mm above it:"
-    )
-    told.sentences += [
-        f"{' and '.join(_thing(names, k) for k in pair['things'])} overlap by at least "
-        f"{1e3 * float(pair['overlap_m']):.0f} mm in part {pair['part'] + 1}, however they are "
-        "placed and turned."
-        for pair in c["not_together"]
+    total, rise = reach.to_hand + hand + short, float(c["point_m"][2]) - shoulder[1]
+    point = shoulder + np.array([np.sqrt(max(total**2 - rise**2, 0.0)), rise])
+    way = (point - shoulder) / np.linalg.norm(point - shoulder)
+    wrist, tip = shoulder + reach.to_hand * way, shoulder + (reach.to_hand + hand) * way
+    shapes = [
+        Shape("floor", [(-0.1, 0.0), (point[0] + 0.1, 0.0)]),
+        Shape("base", [(0.0, 0.0), shoulder]),
+        Shape("arm", [shoulder, wrist], f"arm: at most {reach.to_hand:.2f} m"),
+        Shape("hand", [wrist, tip], f"hand and grasp: at most {hand:.2f} m"),
+        Shape("gap", [tip, point], f"missing: {short:.2f} m"),
+        Shape("base", [shoulder], f"shoulder, {shoulder[1]:.2f} m high"),
+        Shape("target", [point], f"{target}, {point[1]:.2f} m high"),
     ]
-    for row in c.get("rows", ()):
-        told.sentences.append(
-            f"{', '.join(_thing(names, k) for k in row['things'])} take at least "
-            f"{1e3 * float(row['least_m']):.0f} mm in a row in part {row['part'] + 1}, in any "
-            f"order, which is {1e3 * float(row['side_m']):.0f} mm long."
-        )
-    things = [
-        (_thing(names, k), sorted(map(float, each["size_m"][:2]))[::-1])
-        for k, each in enumerate(c["things"])
-    ]
-    rooms = [(f"part {k + 1}", each["sides_m"]) for k, each in enumerate(c["parts"])]
-    told.drawings.append(drawings.rectangles(rooms, things, f"{c['region']} from above"))
-
-
-def _friction(told: Explanation, c: Certificate, failure: Mapping[str, Any], _: _Place) -> None:
-    numbers = failure["numbers"]
-    told.sentences.append(
-        f"Two fingers that press with {c['finger_force_N']:g} N each hold at most "
-        f"{numbers['held_N']:.1f} N by friction (coefficient {c['finger_friction']:g})."
-    )
-    rows = [("weight", float(numbers["weight_N"])), ("held", float(numbers["held_N"]))]
-    told.drawings.append(drawings.bars(rows, "N", "the weight against what the fingers hold"))
-
-
-def _spot(told: Explanation, c: Certificate, failure: Mapping[str, Any], _: _Place) -> None:
-    names: list[str] = [*failure.get("objects", []), "", "", ""]
-    other, thing, where = names[:3]
-    outline, spot = np.array(c["outline_m"], dtype=float), np.array(c["spot_m"], dtype=float)
-    radius = float(c["inner_radius_m"])
-    told.sentences.append(
-        f"At {where}, {thing} covers a circle of radius {1e3 * radius:.0f} mm however it is "
-        f"turned, and {other} stands in it."
-    )
-    told.drawings.append(
-        drawings.from_above([(other, outline)], [(thing, spot, radius)], "two things in one place")
-    )
-
-
-def _spots(told: Explanation, c: Certificate, failure: Mapping[str, Any], _: _Place) -> None:
-    (one, other), (r1, r2) = c["things"], (float(r) for r in c["inner_radii_m"])
-    apart = float(c["most_apart_m"])
-    told.sentences.append(
-        f"The places are at most {1e3 * apart:.0f} mm apart, but {one} and {other} cover circles "
-        f"of radius {1e3 * r1:.0f} and {1e3 * r2:.0f} mm however they are turned."
-    )
-    circles = [(one, np.zeros(2), r1), (other, np.array([apart, 0.0]), r2)]
-    told.drawings.append(drawings.from_above([], circles, "two circles that overlap"))
-
-
-def _symbols(told: Explanation, c: Certificate, failure: Mapping[str, Any], _: _Place) -> None:
-    reason, conflict = c["reason"], " and ".join(map(str, c.get("conflict", [])))
-    if reason == "opposite":
-        told.sentences.append(f"The goal asks for {conflict}: a fact and its opposite.")
-    elif reason == "mutex":
-        told.sentences.append(
-            f"In every state that can be reached, at most one of {', '.join(c['group'])} holds: "
-            f"no action adds a second one. The goal asks for {conflict} together."
-        )
-    elif reason == "exhausted":
-        told.sentences.append(
-            f"All {c['states']} reachable states were looked at, and {conflict} "
-            "hold together in none of them."
-        )
-    elif reason == "unreachable":
-        never = ", ".join(map(str, c.get("never", [])))
-        told.sentences.append(f"No sequence of actions ever makes this true: {never}.")
-        told.sentences += [f"It could be remedied: {each}." for each in c.get("remedies", [])]
-
-
-def _listed(told: Explanation, c: Certificate, failure: Mapping[str, Any], _: _Place) -> None:
-    told.sentences += [str(each) for each in c.get("violations", [])]
-    if "verdict" in c:
-        told.sentences.append(f"Drake found: {c['verdict']}.")
-    if "missing" in c:
-        told.sentences.append(f"The scene gives {c['object']} no {c['missing']}.")
-    if "why" in c:
-        told.sentences.append(f"{c['fact']} does not hold: {c['why']}.")
-
-
-_Explain = Callable[[Explanation, Certificate, Mapping[str, Any], _Place], None]
-_KINDS: dict[str, _Explain] = {
-    "sizes": _sizes,
-    "distance-bound": _bound,
-    "covering": _covering,
-    "swept-drawer": _drawer,
-    "packing": _packing,
-    "friction": _friction,
-    "spot": _spot,
-    "spots": _spots,
-    **dict.fromkeys(("opposite", "mutex", "exhausted", "unreachable"), _symbols),
-    **dict.fromkeys(("executed-states", "audit", "scene", "fact"), _listed),
-}
+    return to_scale(f"the hand stays {short:.2f} m away from {target}", shapes)

@@ -71,7 +71,7 @@ def page_html(source: Stored, replay: str = "") -> str:
         replay: a page that shows the run in 3D (``viz.replay``); empty for none.
     """
     import plotly
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
     from markupsafe import Markup
 
     report, line = source.report, timeline(source)
@@ -79,7 +79,7 @@ def page_html(source: Stored, replay: str = "") -> str:
     recoveries = report["execution"]["recoveries"]
     try:
         told = explain(failure, source.scene, source.robot, recoveries) if failure else None
-    except _NO_CERTIFICATE as error:
+    except (*_NO_CERTIFICATE, TemplateError) as error:
         what = f"'failure.certificate' is not what its kind needs ({type(error).__name__}: {error})"
         raise BadInput.one(source.folder / REPORT, what) from error
     data = _data(source, line)

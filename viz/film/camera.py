@@ -1,14 +1,10 @@
 """Chooses the camera of each picture of a film.
 
-Each shot (see ``frames``) has one viewpoint; between shots the camera moves smoothly. Dynamic
-programming chooses all viewpoints together: each should see the hand and what it moves, from the
-open side of the room, and be near the previous one.
+Each shot (see ``frames``) has one viewpoint; between shots the camera moves smoothly. A viewpoint
+should see the hand and what it moves, from the open side of the room, and be near the one before.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -27,19 +23,23 @@ from galley.viz.render.view import (
 )
 
 SWING = 1.8  # s of film for the camera to move from one viewpoint to the next
-_AZIMUTHS = np.radians(np.arange(-180.0, 180.0, 15.0))
-_ELEVATIONS = np.radians([14.0, 26.0, 40.0])
+# Of all viewpoints, rad.
+_AZIMUTH = np.radians(np.tile(np.arange(-180.0, 180.0, 15.0), 3))
+_ELEVATION = np.radians(np.repeat([14.0, 26.0, 40.0], 24))
 _PREFERRED_ELEVATION = np.radians(26.0)
 _SAMPLES = 8  # frames of a shot at which lines of sight are tested
 _CLEARANCE = 0.30  # m between camera and furniture
 _MARGIN = {True: 0.40, False: 0.26}  # m shown around what moves, with the base driving or not
 _MIN_DISTANCE = 1.7  # m
+_MOVES = 0.01  # m, from which on an item counts as moving
+_TURN = 0.15  # of the score, for each radian from one viewpoint to the next
 
 
 class LinkPoses:
     """Forward kinematics of the robot's links."""
 
     def __init__(self, robot: RobotModel) -> None:
+        self._robot = robot
         self._tree = read_tree(robot.urdf, robot.joints)
         self._X_WF = self._tree.poses(np.zeros(robot.size))
 
@@ -52,16 +52,19 @@ class LinkPoses:
         frame, X_FL = self._tree.link(link)
         return np.asarray(self._X_WF[frame] @ X_FL)
 
+    def origins(self, q: Array) -> Array:
+        """Origins (m, 3) of the robot's links for q (n,), m."""
+        self.set_robot(q)
+        return np.array([self.link_pose(link)[:3, 3] for link in self._robot.links])
 
-@dataclass(frozen=True)
-class _View:
-    """A viewpoint on a sphere around ``middle``, at azimuth and elevation (rad), and its score."""
-
-    middle: Array
-    azimuth: float
-    elevation: float
-    distance: float
-    score: float
+    def hands(self, q: Array) -> Array:
+        """Grasp centres (k, 3) in configurations (k, n), m."""
+        found = []
+        for each in q:
+            self.set_robot(each)
+            X_WH = self.link_pose(self._robot.palm)
+            found.append(X_WH[:3, :3] @ self._robot.p_HT + X_WH[:3, 3])
+        return np.array(found).reshape(-1, 3)
 
 
 def film_cameras(
@@ -80,21 +83,24 @@ def film_cameras(
         F cameras; the same object while the camera rests.
     """
     shots, links = cut_shots(frames, lines, robot, fps), LinkPoses(robot)
-    work = _work_centre(scene)
-    choices = [_views(shot, frames, scene, robot, links, work) for shot in shots]
-    chosen = _best_sequence(choices)
-    lengths = [shot.length for shot in shots]
-    rows = np.array([[*v.middle, v.azimuth, v.elevation, np.log(v.distance)] for v in chosen])
-    rows[:, 3] = np.unwrap(rows[:, 3])
-    track = smoothed(np.repeat(rows, lengths, axis=0), round(SWING * fps))
+    work, rows = _work_centre(scene), []
+    for shot in shots:
+        middle, distance, score = _judged(shot, frames, scene, links, work)
+        if rows:  # the camera moves little
+            turned = np.abs(wrap(_AZIMUTH - rows[-1][3])) + np.abs(_ELEVATION - rows[-1][4])
+            score = score - _TURN * turned
+        best = int(score.argmax())
+        rows.append(np.array([*middle, _AZIMUTH[best], _ELEVATION[best], np.log(distance)]))
+    track = np.array(rows)
+    track[:, 3] = np.unwrap(track[:, 3])
+    width = round(SWING * fps)
+    track = smoothed(np.repeat(track, [shot.length for shot in shots], axis=0), width)
     eyes = track[:, :3] + np.exp(track[:, 5:]) * unit_vector(track[:, 3], track[:, 4])
-    eyes = _raised_over(eyes, furniture_boxes(scene, frames.scene_q[0]), round(SWING * fps))
+    eyes = _raised_over(eyes, furniture_boxes(scene, frames.scene_q[0]), width)
     cameras: list[Camera] = []
     for eye, target in zip(np.round(eyes, 4), np.round(track[:, :3], 4), strict=True):
         camera = Camera(eye, target)
-        last = cameras[-1] if cameras else camera
-        rests = np.array_equal(last.position, eye) and np.array_equal(last.target, target)
-        cameras.append(last if rests else camera)
+        cameras.append(cameras[-1] if cameras and camera.same(cameras[-1]) else camera)
     return tuple(cameras)
 
 
@@ -110,22 +116,16 @@ def _work_centre(scene: Scene) -> Array:
     return np.mean(points, axis=0) if points else np.zeros(3)
 
 
-def _views(
-    shot: Shot, frames: Frames, scene: Scene, robot: RobotModel, links: LinkPoses, work: Array
-) -> list[_View]:
-    """All viewpoints of a shot with their scores."""
+def _judged(
+    shot: Shot, frames: Frames, scene: Scene, links: LinkPoses, work: Array
+) -> tuple[Array, float, Array]:
+    """The sphere of a shot's viewpoints: its middle (3,) and radius, m, and their scores (v,)."""
     moments = shot.spread(_SAMPLES)
-    at_hands, at_links, rooms = [], [], []
-    for k in moments:
-        links.set_robot(frames.q[k])
-        X_WH = links.link_pose(robot.palm)
-        at_hands.append(X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3])
-        at_links.append([links.link_pose(link)[:3, 3] for link in robot.links])
-        rooms.append(furniture_boxes(scene, frames.scene_q[k]))
-    hands, origins = np.array(at_hands), np.array(at_links)  # (k, 3), (k, m, 3)
+    hands = links.hands(frames.q[moments])  # (k, 3)
+    origins = np.array([links.origins(q) for q in frames.q[moments]])  # (k, m, 3)
+    rooms = [furniture_boxes(scene, scene_q) for scene_q in frames.scene_q[moments]]
     paths = frames.items[moments][:, :, :3]  # (k, ni, 3)
-    moves = np.ptp(paths, axis=0).max(axis=1) > 0.01 if len(moments) else np.zeros(0, dtype=bool)
-    things = paths[:, moves].reshape(-1, 3)
+    things = paths[:, np.ptp(paths, axis=0).max(axis=1) > _MOVES].reshape(-1, 3)
     # The chassis' origin is on the floor; without it, a working arm fills more of the picture.
     shown = origins if shot.drives else origins[:, 1:]
     points = np.concatenate([hands, shown.reshape(-1, 3), things])
@@ -133,50 +133,24 @@ def _views(
     middle = 0.5 * (low + high)
     if not shot.drives:  # shift the view towards the hand
         middle = 0.6 * middle + 0.4 * np.mean(hands, axis=0)
-    radius = float(0.5 * np.linalg.norm(high - low))
-    margin = _MARGIN[shot.drives]
-    distance = max(_MIN_DISTANCE, (0.72 * radius + margin) / np.tan(0.5 * FOV))
+    radius = 0.36 * float(np.linalg.norm(high - low)) + _MARGIN[shot.drives]
+    distance = max(_MIN_DISTANCE, radius / np.tan(0.5 * FOV))
     middle = middle - np.array([0.0, 0.0, 0.04 * distance])  # space for the captions below
-    azimuth, elevation = (g.ravel() for g in np.meshgrid(_AZIMUTHS, _ELEVATIONS))
-    eyes = middle + distance * unit_vector(azimuth, elevation)
-    score = np.zeros(len(eyes))
+    eyes = middle + distance * unit_vector(_AZIMUTH, _ELEVATION)
     # While the base drives, the hand may be hidden for a while.
     weight = (0.6 if shot.drives else 1.6) / len(hands)
+    score = -0.5 * np.abs(_ELEVATION - _PREFERRED_ELEVATION)
     for hand, joints, room in zip(hands, origins, rooms, strict=True):
         score += weight * visible_from(eyes, hand, room, joints)
     for thing in things[:: max(1, len(things) // 4)]:
         score += 0.15 * visible_from(eyes, thing, rooms[-1], origins[-1][:1])
-    close = np.min([room.distance(eyes) for room in (rooms[0], rooms[-1])], axis=0)
+    close = np.minimum(rooms[0].distance(eyes), rooms[-1].distance(eyes))
     score -= 3.0 * (close < _CLEARANCE)
     # Look towards the workplace, with the room's open side behind the camera.
     inward = work[:2] - origins[..., :2].reshape(-1, 2).mean(axis=0)
     inward = inward / max(float(np.linalg.norm(inward)), 0.3)
-    score += 0.45 * (-unit_vector(azimuth, np.zeros_like(azimuth))[:, :2] @ inward)
-    score -= 0.5 * np.abs(elevation - _PREFERRED_ELEVATION)
-    return [
-        _View(middle, float(a), float(e), distance, float(m))
-        for a, e, m in zip(azimuth, elevation, score, strict=True)
-    ]
-
-
-def _best_sequence(choices: list[list[_View]]) -> list[_View]:
-    """One view per shot, maximising the sum of scores minus camera motion (Viterbi)."""
-    best = np.array([view.score for view in choices[0]])
-    back: list[Array] = []
-    for before, after in pairwise(choices):
-        a = np.array([[v.azimuth, v.elevation] for v in before])
-        b = np.array([[v.azimuth, v.elevation] for v in after])
-        turn = np.abs(wrap(b[:, None, 0] - a[None, :, 0])) + np.abs(b[:, None, 1] - a[None, :, 1])
-        total = best[None, :] - 0.15 * turn  # (after, before)
-        back.append(total.argmax(axis=1))
-        best = total.max(axis=1) + np.array([view.score for view in after])
-    k = int(best.argmax())
-    chosen = [choices[-1][k]]
-    for views, come in zip(reversed(choices[:-1]), reversed(back), strict=True):
-        k = int(come[k])
-        chosen.append(views[k])
-    chosen.reverse()
-    return chosen
+    score -= 0.45 * (unit_vector(_AZIMUTH, np.zeros_like(_AZIMUTH))[:, :2] @ inward)
+    return middle, distance, score
 
 
 def smoothed(track: Array, width: int) -> Array:

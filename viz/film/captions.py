@@ -1,7 +1,6 @@
 """Captions: the texts in each picture of a film, and how they are drawn.
 
-A dark bar at the bottom, and tags in the corners. Each part is a layer of its own, cached while its
-text is the same, for drawing text is the slowest step of all.
+A dark bar at the bottom, and tags in the corners.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.domain.words import in_words
 from galley.robots.model import RobotModel
-from galley.viz.film.frames import Frames, action_numbers, split_line
+from galley.viz.film.frames import Frames, split_line
 from galley.viz.render.tags import Color, font
 from galley.viz.render.view import Image
 
@@ -35,10 +36,12 @@ _ORANGE: Color = (250, 150, 40)
 _GREEN: Color = (110, 214, 140)
 _RED: Color = (255, 110, 96)
 _ALERT: Color = (205, 80, 10)
-_OPACITY = 204  # of 255
+_OPAQUE = np.uint16(256)
+_OPACITY = 205  # of 256
 _SMALLER = 0.8  # size of letters above the bar relative to those in it
 _TINY = 0.26  # height of the PDDL's letters relative to the bar
 _LEGIBLE = 9.0  # pixels, of letters
+_CAPITALS = 0.365  # half the height of capitals relative to the letters' size
 _FULL_SCALE = 1.5  # of the gauge, in limits
 
 
@@ -92,45 +95,25 @@ def action_captions(
     Args:
         lines: of the log.
         scene: for the words.
-        plans: the actions of the plan and of each recovery's, those without motions included.
-            Actions are numbered within the plan that they belong to; without ``plans``, in order.
+        plans: the actions of the plan and of each recovery's, those without motions included, by
+            which actions are numbered; without them, only those with motions are counted.
     """
-    numbers, count = action_numbers(lines), 0
-    if not plans:
-        count = numbers[-1] + 1 if numbers else 0
     captions = []
-    for n, line in zip(_places(lines, plans) if plans else numbers, lines, strict=True):
-        recovery, rest = split_recovery(line)
-        action, phase = split_line(rest)
-        total = count or len(_plan_of(recovery, plans))
-        number = f"{n + 1}/{total}  " if n is not None else ""
-        captions.append((number + in_words(action, scene), action and f"({action})", phase))
+    for recovery, motions in groupby(map(split_recovery, lines), key=lambda line: line[0]):
+        parts = [split_line(rest) for _, rest in motions]
+        number = int(recovery.rpartition(" ")[2] or 0)
+        plan = [action for action, _ in groupby(action for action, _ in parts)]
+        if number < len(plans):
+            plan = [split_line(each)[0] for each in plans[number]]
+        following = 0  # the first action of the plan that comes next
+        for action, same in groupby(parts, key=lambda part: part[0]):
+            place = ""
+            if action in plan[following:]:
+                following = plan.index(action, following) + 1
+                place = f"{following}/{len(plan)}  "
+            words = (place + in_words(action, scene), action and f"({action})")
+            captions += [(*words, phase) for _, phase in same]
     return captions
-
-
-def _plan_of(recovery: str, plans: Sequence[Sequence[str]]) -> Sequence[str]:
-    """The plan that a line belongs to which mentions this recovery, or none."""
-    number = int(recovery.rpartition(" ")[2] or 0)
-    return plans[number] if number < len(plans) else ()
-
-
-def _places(lines: list[str], plans: Sequence[Sequence[str]]) -> list[int | None]:
-    """The index of each line's action in its plan; None for a line of no action."""
-    places: list[int | None] = []
-    before: tuple[str, str] | None = None
-    following = 0  # the first action of the plan that this line may belong to
-    for line in lines:
-        recovery, rest = split_recovery(line)
-        action = split_line(rest)[0]
-        if before is None or before[0] != recovery:
-            following = 0
-        if (recovery, action) != before:
-            plan = [split_line(each)[0] for each in _plan_of(recovery, plans)]
-            place = plan.index(action, following) if action in plan[following:] else None
-            following = following if place is None else place + 1
-        places.append(place)
-        before = (recovery, action)
-    return places
 
 
 def speed_badge(speed: float) -> str:
@@ -227,32 +210,6 @@ def finger_force(log: Log, robot: RobotModel) -> Array:
     return np.asarray(np.max(totals, axis=0))
 
 
-@dataclass(frozen=True)
-class _CaptionLayer:
-    """A layer to draw over a part of a picture whose corner is at (left, top).
-
-    Attributes:
-        keep: 256 x transparency (h, w, 1).
-        add: 256 x opacity x colour (h, w, 3).
-    """
-
-    left: int
-    top: int
-    keep: NDArray[np.uint16]
-    add: NDArray[np.uint16]
-
-    @property
-    def width(self) -> int:
-        """In pixels."""
-        return int(self.keep.shape[1])
-
-    def draw(self, picture: Image) -> None:
-        """Draw into a picture, clipped to its size."""
-        part = picture[self.top :, self.left :][: len(self.keep), : self.width]
-        height, width = part.shape[:2]
-        part[:] = (part * self.keep[:height, :width] + self.add[:height, :width]) >> 8
-
-
 def caption_height(height: int) -> int:
     """Height of the bar, pixels, for a picture of this height."""
     return max(28, round(0.075 * height))
@@ -261,170 +218,153 @@ def caption_height(height: int) -> int:
 def draw_caption(picture: Image, caption: Caption) -> Image:
     """A copy of a picture (h, w, 3) with its caption."""
     drawn = picture.copy()
-    height, width = drawn.shape[:2]
-    c = caption
+    pen = _Pen(drawn)
+    c, height = caption, pen.height
     if c.action or c.phase or c.clock:
-        _bar(width, height, c.action, c.pddl, c.phase, c.mode, len(c.clock)).draw(drawn)
-        if c.clock:
-            _clock(width, height, c.clock).draw(drawn)
-    if c.title:
-        room = 0.70 if c.badge else 0.92
-        _tag(width, height, c.title, room, "top left", _WHITE, _BAR).draw(drawn)
+        pen.bar_of(c)
+    top, foot = pen.margin, height - pen.bar - pen.margin // 2
     if c.badge:
-        _tag(width, height, c.badge, 0.22, "top right", _ORANGE, _BAR).draw(drawn)
+        pen.tag(c.badge, top, 0.22, _ORANGE, _BAR, right=True)
+    if c.title:
+        pen.tag(c.title, top, 0.70 if c.badge else 0.92, _WHITE, _BAR)
+        top += round(1.7 * pen.size) + pen.margin // 2
     if c.alert:
-        corner = "below top left" if c.title else "top left"
-        _tag(width, height, c.alert, 0.5, corner, _WHITE, _ALERT).draw(drawn)
+        pen.tag(c.alert, top, 0.5, _WHITE, _ALERT)
+    pen.size = round(_SMALLER * pen.size)
+    foot -= round(1.7 * pen.size)
+    left = pen.gauge(c.force, c.limit, foot) if c.force > 0 else pen.width
     if c.event:
         color = _GREEN if c.expected else _RED
-        event = _tag(width, height, c.event, 0.9, "bottom left", color, _BAR)
-        if (
-            c.force > 0
-            and event.width + _gauge(width, height, c.force, c.limit).width > 0.95 * width
-        ):
-            event = _tag(width, height, c.event, 0.9, "above bottom left", color, _BAR)
-        event.draw(drawn)
-    if c.force > 0:
-        _gauge(width, height, c.force, c.limit).draw(drawn)
+        if pen.length(c.event) + 4 * pen.margin > left:
+            foot -= round(1.7 * pen.size) + pen.margin // 2
+        pen.tag(c.event, foot, 0.9, color, _BAR)
     return drawn
 
 
-def _sizes(height: int) -> tuple[int, int, int]:
-    """Heights of bar and letters, and the margin, pixels."""
-    bar = caption_height(height)
-    return bar, round(0.50 * bar), round(0.40 * bar)
+@lru_cache(maxsize=512)
+def _written(text: str, size: int) -> tuple[NDArray[np.uint16], int, int]:
+    """A text as a mask (h, w, 1), 0 to 256, and where its corner is from the start of its line.
 
-
-@lru_cache(maxsize=64)
-def _bar(
-    width: int, height: int, action: str, pddl: str, phase: str, mode: str, clock: int
-) -> _CaptionLayer:
-    """Action, phase and mode; ``clock``: number of characters to leave free for the clock.
-
-    The PDDL stands in small letters under the words, unless it would be too small to be read.
+    Kept, for drawing text is the slowest step of all.
     """
-    bar, size, margin = _sizes(height)
-    ground = _ground(width, bar, _BAR)
-    draw = ImageDraw.Draw(ground)
-    right, small = width - margin - _text_width("0" * clock, size), round(0.75 * size)
-    tiny = round(_TINY * bar) if pddl and _TINY * bar >= _LEGIBLE else 0
-    if tiny:
-        size = round(0.84 * size)
-    needed = 3 * margin + _text_width(action, size) + _text_width(phase, size)
-    if mode and needed + margin + _text_width(mode, small) <= right:
-        right -= margin + _text_width(mode, small)
-        _text(draw, right, bar, mode, small, _GREY)
-    row = bar - tiny
-    action = _fitted(action, size, right - 3 * margin - _text_width(phase, size))
-    _text(draw, margin, row, action, size, _WHITE)
-    _text(draw, 2 * margin + _text_width(action, size), row, phase, size, _ORANGE)
-    if tiny:
-        pddl = _fitted(pddl, tiny, right - 2 * margin)
-        _text(draw, margin, round(1.25 * tiny), pddl, tiny, _GREY, bar - round(1.55 * tiny))
-    return _layer(ground, 0, height - bar)
+    left, top, right, bottom = (round(side) for side in font(size).getbbox(text, anchor="ls"))
+    mask = PilImage.new("L", (max(right - left, 1), max(bottom - top, 1)))
+    ImageDraw.Draw(mask).text((-left, -top), text, font=font(size), fill=255, anchor="ls")
+    return np.asarray(mask, dtype=np.uint16)[..., None] * 256 // 255, left, top
 
 
-@lru_cache(maxsize=8)
-def _clock(width: int, height: int, clock: str) -> _CaptionLayer:
-    bar, size, margin = _sizes(height)
-    room = round(_text_width(clock, size))
-    ground = PilImage.new("RGBA", (room + 2, bar), (*_GREY, 0))
-    _text(ImageDraw.Draw(ground), 0, bar, clock, size, _GREY)
-    return _layer(ground, width - margin - room, height - bar)
+@lru_cache(maxsize=512)
+def _length(text: str, size: int) -> int:
+    return round(font(size).getlength(text))
 
 
-@lru_cache(maxsize=64)
-def _tag(
-    width: int, height: int, text: str, room: float, corner: str, color: Color, ground: Color
-) -> _CaptionLayer:
-    """A text on a coloured ground, at most a share ``room`` of the width wide."""
-    bar, size, _ = _sizes(height)
-    margin = round(0.35 * bar)
-    if "bottom" in corner:
-        size = round(_SMALLER * size)
-    text = _fitted(text, size, room * width)
-    tag = _ground(round(_text_width(text, size)) + 2 * margin, round(1.7 * size), ground)
-    _text(ImageDraw.Draw(tag), margin, tag.height, text, size, color)
-    left = width - margin - tag.width if corner.endswith("right") else margin
-    top = margin
-    if corner.startswith("below"):
-        top += tag.height + margin // 2
-    if "bottom" in corner:
-        rows = 2 if corner.startswith("above") else 1
-        top = height - bar - rows * (tag.height + margin // 2)
-    return _layer(tag, left, top)
+class _Pen:
+    """Draws texts of one size and dark grounds into a picture."""
 
+    def __init__(self, picture: Image) -> None:
+        self.picture, (self.height, self.width) = picture, picture.shape[:2]
+        self.bar = caption_height(self.height)
+        self.size, self.margin = round(0.50 * self.bar), round(0.35 * self.bar)
 
-@lru_cache(maxsize=256)
-def _gauge(width: int, height: int, force: int, limit: int) -> _CaptionLayer:
-    """A force as a gauge with its limit, and in newtons, at the right above the bar.
+    def length(self, text: str, size: int | None = None) -> int:
+        """Of a text in pixels."""
+        return _length(text, size or self.size)
 
-    Red where it is beyond the gauge's end, as no grip is.
-    """
-    bar, size, _ = _sizes(height)
-    size, margin = round(_SMALLER * size), round(0.35 * bar)
-    share = force / (_FULL_SCALE * (limit or force))
-    fill, color = (_RED, _RED) if share > 1.0 else (_ORANGE, _WHITE)
-    label, number = "fingers", f"{force} N"
-    most = f"{'above ' if share > 1.0 else ''}limit {limit} N" if limit else ""
-    length, words, digits = round(2.6 * bar), _text_width(label, size), _text_width("888 N", size)
-    full = round(words + length + digits + _text_width(most, size)) + 4 * margin
-    full += margin * bool(limit)
-    tag = _ground(full, round(1.7 * size), _BAR)
-    draw = ImageDraw.Draw(tag)
-    _text(draw, margin, tag.height, label, size, _GREY)
-    left, low, high = round(words) + 2 * margin, round(0.34 * tag.height), round(0.66 * tag.height)
-    draw.rectangle((left, low, left + length, high), fill=(70, 78, 88, 255))
-    draw.rectangle((left, low, left + round(length * min(share, 1.0)), high), fill=(*fill, 255))
-    if limit:
-        mark, thick = left + round(length / _FULL_SCALE), max(1, tag.height // 16)
-        draw.rectangle((mark, low - thick, mark + thick, high + thick), fill=(*_WHITE, 255))
-    _text(draw, left + length + margin, tag.height, number, size, color)
-    _text(draw, round(left + length + 2 * margin + digits), tag.height, most, size, _GREY)
-    return _layer(tag, width - margin - full, height - bar - tag.height - margin // 2)
+    def text(
+        self, x: float, middle: float, text: str, color: Color, size: int | None = None
+    ) -> None:
+        """Write a line whose capitals are centred at height ``middle``."""
+        size = size or self.size
+        mask, left, top = _written(text, size)
+        left, top = round(x) + left, round(middle + _CAPITALS * size) + top
+        self.block(left, top, mask.shape[1], mask.shape[0], color, mask)
 
+    def ground(self, left: float, top: float, width: float, height: float, color: Color) -> None:
+        """A translucent rectangle."""
+        veil = np.uint16(_OPACITY)
+        self.block(round(left), round(top), round(width), round(height), color, veil)
 
-def _ground(width: int, height: int, color: Color) -> PilImage.Image:
-    return PilImage.new("RGBA", (width, height), (*color, _OPACITY))
+    def block(
+        self, left: int, top: int, width: int, height: int, color: Color, share: Any = _OPAQUE
+    ) -> None:
+        """A rectangle, of which a share of 256 is seen; one for each pixel, or the same for all."""
+        left, top = max(left, 0), max(top, 0)
+        part = self.picture[top : top + height, left : left + width]
+        if np.ndim(share):
+            share = share[: part.shape[0], : part.shape[1]]
+        part[:] = (part * (_OPAQUE - share) + np.array(color, dtype=np.uint16) * share) >> 8
 
+    def fitted(self, text: str, room: float, size: int | None = None) -> str:
+        """The text, truncated with dots to a width of ``room`` pixels."""
+        if self.length(text, size) <= room:
+            return text
+        while text and self.length(text + "...", size) > room:
+            text = text[:-1]
+        return text.rstrip() + "..."
 
-def _layer(drawn: PilImage.Image, left: int, top: int) -> _CaptionLayer:
-    pixels = np.asarray(drawn, dtype=np.float64)
-    opacity = pixels[..., 3:] / 255.0
-    return _CaptionLayer(
-        max(left, 0),
-        max(top, 0),
-        np.round(256.0 * (1.0 - opacity)).astype(np.uint16),
-        np.round(256.0 * opacity * pixels[..., :3]).astype(np.uint16),
-    )
+    def tag(
+        self,
+        text: str,
+        top: int,
+        room: float,
+        color: Color,
+        ground: Color,
+        *,
+        right: bool = False,
+    ) -> None:
+        """A text on a coloured ground at one side, at most a share ``room`` of the width wide."""
+        text = self.fitted(text, room * self.width)
+        across, down = self.length(text) + 2 * self.margin, round(1.7 * self.size)
+        left = self.width - self.margin - across if right else self.margin
+        self.ground(left, top, across, down, ground)
+        self.text(left + self.margin, top + 0.5 * down, text, color)
 
+    def bar_of(self, c: Caption) -> None:
+        """Action and phase, mode and clock at the bottom.
 
-def _text_width(text: str, size: int) -> float:
-    """Width of a text in pixels."""
-    probe = ImageDraw.Draw(PilImage.new("RGB", (4, 4)))
-    return float(probe.textlength(text, font=font(size))) if text else 0.0
+        The PDDL stands in small letters under the words, unless it would be too small to be read.
+        """
+        top, margin, small = self.height - self.bar, round(0.4 * self.bar), round(0.75 * self.size)
+        self.ground(0, top, self.width, self.bar, _BAR)
+        right = self.width - margin - self.length("0" * len(c.clock))
+        middle = top + 0.5 * self.bar
+        self.text(self.width - margin - self.length(c.clock), middle, c.clock, _GREY)
+        tiny = round(_TINY * self.bar)
+        size = self.size
+        if c.pddl and _TINY * self.bar >= _LEGIBLE:
+            size, middle = round(0.84 * size), middle - 0.5 * tiny
+            pddl = self.fitted(c.pddl, right - 2 * margin, tiny)
+            self.text(margin, self.height - 0.9 * tiny, pddl, _GREY, tiny)
+        phase = self.length(c.phase, size)
+        needed = 4 * margin + self.length(c.action, size) + phase + self.length(c.mode, small)
+        if c.mode and needed <= right:
+            right -= margin + self.length(c.mode, small)
+            self.text(right, top + 0.5 * self.bar, c.mode, _GREY, small)
+        action = self.fitted(c.action, right - 3 * margin - phase, size)
+        self.text(margin, middle, action, _WHITE, size)
+        self.text(2 * margin + self.length(action, size), middle, c.phase, _ORANGE, size)
 
+    def gauge(self, force: int, limit: int, top: int) -> int:
+        """A force as a gauge with its limit, and in newtons, at the right; its left end.
 
-def _fitted(text: str, size: int, room: float) -> str:
-    """The text, truncated with dots to a width of ``room`` pixels."""
-    if _text_width(text, size) <= room:
-        return text
-    while text and _text_width(text + "...", size) > room:
-        text = text[:-1]
-    return text.rstrip() + "..."
-
-
-def _text(
-    draw: ImageDraw.ImageDraw,
-    x: float,
-    height: int,
-    text: str,
-    size: int,
-    color: Color,
-    above: int = 0,
-) -> None:
-    """Draw a line of text, vertically centred in a strip of ``height``, ``above`` pixels down."""
-    if text:
-        _, top, _, bottom = draw.textbbox((0, 0), "H", font=font(size))
-        place = (round(x), above + round(0.5 * (height - top - bottom)))
-        draw.text(place, text, font=font(size), fill=(*color, 255))
+        Red where it is beyond the gauge's end, as no grip is.
+        """
+        share = force / (_FULL_SCALE * (limit or force))
+        high, most = share > 1.0, f"limit {limit} N" if limit else ""
+        down, long = round(1.7 * self.size), round(2.6 * self.bar)
+        words = ("fingers", f"{force} N", f"above {most}" if high and most else most)
+        name, digits, rest = self.length(words[0]), self.length("888 N"), self.length(words[2])
+        across = name + long + digits + rest + (4 + bool(most)) * self.margin
+        left, middle = self.width - self.margin - across, top + 0.5 * down
+        self.ground(left, top, across, down, _BAR)
+        self.text(left + self.margin, middle, words[0], _GREY)
+        x, y = left + name + 2 * self.margin, round(middle - 0.16 * down)
+        thick, color = round(0.32 * down), _RED if high else _ORANGE
+        self.block(x, y, long, thick, (70, 78, 88))
+        self.block(x, y, round(long * min(share, 1.0)), thick, color)
+        if limit:
+            self.block(x + round(long / _FULL_SCALE), y - 1, 2, thick + 2, _WHITE)
+        x += long + self.margin
+        self.text(x, middle, words[1], _RED if high else _WHITE)
+        self.text(x + digits + self.margin, middle, words[2], _GREY)
+        return left

@@ -7,7 +7,7 @@ either driving or not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,24 +132,10 @@ def split_line(line: str) -> tuple[str, str]:
     return action.strip().removeprefix("(").removesuffix(")"), phase.strip()
 
 
-def action_numbers(lines: list[str]) -> list[int]:
-    """The action's number for each motion's line: 0, 0, 0, 1, 1, ..."""
-    return _numbered([split_line(line)[0] for line in lines])
-
-
-def _step_numbers(lines: list[str]) -> list[int]:
-    """As ``action_numbers``, but counting the steps of an action (``open drawer: pull``)."""
-    parts = [split_line(line) for line in lines]
-    steps = [
-        f"{action} | {phase.partition(':')[0]}" if ":" in phase else action
-        for action, phase in parts
-    ]
-    return _numbered(steps)
-
-
-def _numbered(names: list[str]) -> list[int]:
-    """Numbers from 0 that count on where a name differs from the one before."""
-    return [0, *accumulate(int(a != b) for a, b in pairwise(names))] if names else []
+def _step(line: str) -> str:
+    """The step of an action that a log's line belongs to: an action, or ``open drawer`` in it."""
+    action, phase = split_line(line)
+    return f"{action} | {phase.partition(':')[0]}" if ":" in phase else action
 
 
 def cut_shots(frames: Frames, lines: list[str], robot: RobotModel, fps: float) -> tuple[Shot, ...]:
@@ -162,10 +148,10 @@ def cut_shots(frames: Frames, lines: list[str], robot: RobotModel, fps: float) -
         fps: pictures per second of film.
     """
     base = frames.q[:, robot.slice("base")]
-    steps = _step_numbers(lines) or [0]
+    steps = [*map(_step, lines)] or [""]
     starts = [0, *(np.flatnonzero(np.diff(frames.motion)) + 1), len(frames.motion)]
     shots: list[Shot] = []
-    step = -1
+    step = None
     for start, end in pairwise(starts):
         drives = bool(np.ptp(base[start:end], axis=0).max() > _DRIVES)
         now = steps[min(max(int(frames.motion[start]), 0), len(steps) - 1)]

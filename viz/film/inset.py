@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -23,8 +22,9 @@ from galley.viz.render.view import Camera, Image, furniture_boxes, unit_vector, 
 CONTACTS = ("fingers", "lower", "lift", "pull", "push")
 """Phases in which something is grasped, moved while held, or let go."""
 DISTANCE = 0.65  # m from camera to hand
-_AZIMUTHS = np.radians(np.arange(-180.0, 180.0, 15.0))
-_ELEVATIONS = np.radians([5.0, 15.0, 25.0, 38.0, 52.0])
+# Of all directions that are tried, rad.
+_AZIMUTH = np.radians(np.tile(np.arange(-180.0, 180.0, 15.0), 5))
+_ELEVATION = np.radians(np.repeat([5.0, 15.0, 25.0, 38.0, 52.0], 24))
 _ROOM = 0.06  # m that the camera keeps from furniture
 _FOV = float(np.radians(34.0))
 _SAMPLES = 8  # frames of an episode by which direction and corner are chosen
@@ -47,17 +47,6 @@ class Inset:
     opacity: float
 
 
-def in_contact(line: str, phases: Sequence[str] = CONTACTS) -> bool:
-    """Whether one of these words stands in the phase of a log's line."""
-    phase = split_line(split_recovery(line)[1])[1]
-    return any(word in phase for word in phases)
-
-
-def inset_size(height: int) -> tuple[int, int]:
-    """Width and height of the inset, pixels, in a picture of this height."""
-    return round(_SHAPE * _HEIGHT * height), round(_HEIGHT * height)
-
-
 def film_insets(
     frames: Frames,
     lines: list[str],
@@ -75,29 +64,35 @@ def film_insets(
         scene, robot: what may be in the way.
         fps: pictures per second of film. width, height: of the pictures, pixels.
     """
-    touching = np.array([in_contact(line) for line in lines] or [False])
-    motion = frames.motion.clip(0, len(touching) - 1)
-    on = touching[motion] & (frames.motion >= 0)
-    insets: list[Inset | None] = [None] * len(on)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(int), [0]])))
-    spans = [[int(a), int(b)] for a, b in edges.reshape(-1, 2)]
-    for before, after in pairwise(list(spans)):
-        if after[0] - before[1] < _GAP * fps:
-            after[0] = before[0]
-            spans.remove(before)
+    links = LinkPoses(robot)
+    touching = np.array([*map(_in_contact, lines), False])  # the last: of no motion
+    on = np.flatnonzero(touching[frames.motion.clip(-1, len(lines))])
+    insets: list[Inset | None] = [None] * len(frames.motion)
+    episodes = np.split(on, np.flatnonzero(np.diff(on) > _GAP * fps) + 1) if len(on) else []
     fade = max(1, round(_FADE * fps))
-    for first, last in spans:
-        rows = np.arange(max(first - fade, 0), min(last + fade, len(on)))
-        chosen = np.unique(np.linspace(first, last - 1, _SAMPLES).round().astype(int))
-        way = best_direction(frames.q[chosen], frames.scene_q[chosen], scene, robot, DISTANCE)
-        hands = smoothed(_hands(frames.q[rows], robot), max(1, round(_CALM * fps))).round(3)
-        left, top = _corner(frames, chosen, cameras, robot, width, height)
+    for first, last in ((int(each[0]), int(each[-1])) for each in episodes):
+        rows = np.arange(max(first - fade, 0), min(last + fade + 1, len(insets)))
+        chosen = np.unique(np.linspace(first, last, _SAMPLES).round().astype(int))
+        way = _best_direction(frames, chosen, scene, robot, links)
+        hands = smoothed(links.hands(frames.q[rows]), max(1, round(_CALM * fps))).round(3)
+        seen = [cameras[k].project(links.hands(frames.q[[k]]), width, height)[0] for k in chosen]
+        left, top = _corner(np.concatenate(seen), width, height)
         for k, hand in zip(rows.tolist(), hands, strict=True):
-            away = float(max(first - k, k - last + 1, 0)) / (fade + 1)
-            opacity = (1.0 - away) ** 2 * (1.0 + 2.0 * away)
+            away = max(first - k, k - last, 0) / (fade + 1)
             camera = Camera(hand + DISTANCE * way, hand, _FOV)
-            insets[k] = Inset(camera, left, top, *inset_size(height), opacity)
+            insets[k] = Inset(camera, left, top, *inset_size(height), 1.0 - away)
     return tuple(insets)
+
+
+def _in_contact(line: str) -> bool:
+    """Whether something is grasped, moved while held, or let go in a motion of the log."""
+    phase = split_line(split_recovery(line)[1])[1]
+    return any(word in phase for word in CONTACTS)
+
+
+def inset_size(height: int) -> tuple[int, int]:
+    """Width and height of the inset, pixels, in a picture of this height."""
+    return round(_SHAPE * _HEIGHT * height), round(_HEIGHT * height)
 
 
 def draw_inset(picture: Image, inset: Inset, close: Image) -> Image:
@@ -117,86 +112,36 @@ def draw_inset(picture: Image, inset: Inset, close: Image) -> Image:
     return drawn
 
 
-def close_cameras(
-    q: Array, scene_q: Array, scene: Scene, robot: RobotModel, distance: float
-) -> tuple[Camera, ...]:
-    """Cameras that follow the hand, all in one direction from it: ``best_direction``."""
-    best = best_direction(q, scene_q, scene, robot, distance)
-    return tuple(Camera(hand + distance * best, hand, _FOV) for hand in _hands(q, robot))
-
-
-def best_direction(
-    q: Array, scene_q: Array, scene: Scene, robot: RobotModel, distance: float
+def _best_direction(
+    frames: Frames, chosen: Array, scene: Scene, robot: RobotModel, links: LinkPoses
 ) -> Array:
-    """The direction (3,) from the hand in which it is seen best.
+    """The direction (3,) from the hand in which it is seen best in the chosen frames.
 
     Best is where nothing stands between camera and hand, the palm's broad side is seen, so that
     both fingers and what is between them show, and the camera looks down a little.
-
-    Args:
-        q, scene_q: robot configurations (k, n) and scene joint values (k, nj).
-        scene, robot: what may be in the way.
-        distance: from each camera to the grasp centre, m.
     """
-    links = LinkPoses(robot)
-    azimuth, elevation = (g.ravel() for g in np.meshgrid(_AZIMUTHS, _ELEVATIONS))
-    directions = unit_vector(azimuth, elevation)
-    merit = np.zeros(len(directions))
-    for joints, furniture, hand in zip(q, scene_q, _hands(q, robot), strict=True):
-        links.set_robot(joints)
+    directions = unit_vector(_AZIMUTH, _ELEVATION)
+    merit = -0.5 * len(chosen) * np.abs(_ELEVATION - np.radians(20.0))
+    for k, hand in zip(chosen, links.hands(frames.q[chosen]), strict=True):
+        origins = links.origins(frames.q[k])
         X_WH = links.link_pose(robot.palm)
-        fingers = np.array([links.link_pose(name)[:3, 3] for name in robot.fingers])
-        closing = fingers[-1] - fingers[0]
-        length = float(np.linalg.norm(closing))
-        closing = closing / length if length > 1e-6 else X_WH[:3, 1]
-        eyes = hand + distance * directions
-        room = furniture_boxes(scene, furniture)
-        origins = np.array([links.link_pose(link)[:3, 3] for link in robot.links])
+        closing = np.diff([links.link_pose(robot.fingers[f])[:3, 3] for f in (0, -1)], axis=0)[0]
+        eyes, room = hand + DISTANCE * directions, furniture_boxes(scene, frames.scene_q[k])
         merit += 2.0 * visible_from(eyes, hand, room, origins)
         merit -= 3.0 * (room.distance(eyes) < _ROOM)
         # From the side of the fingertips: on the other one is the hand itself.
-        merit -= 1.0 * np.abs(directions @ closing)
+        merit -= np.abs(directions @ closing) / max(float(np.linalg.norm(closing)), 1e-6)
         merit -= 1.5 * np.maximum(-directions @ X_WH[:3, 2] - 0.3, 0.0)
-    merit = merit / len(q) - 0.5 * np.abs(elevation - np.radians(20.0))
     return np.asarray(directions[int(merit.argmax())])
 
 
-def _hands(q: Array, robot: RobotModel) -> Array:
-    """Grasp centre (k, 3) in each configuration (k, n), m."""
-    links, hands = LinkPoses(robot), []
-    for joints in q:
-        links.set_robot(joints)
-        X_WH = links.link_pose(robot.palm)
-        hands.append(X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3])
-    return np.array(hands)
-
-
-def _corner(
-    frames: Frames,
-    chosen: Array,
-    cameras: Sequence[Camera],
-    robot: RobotModel,
-    width: int,
-    height: int,
-) -> tuple[int, int]:
-    """Left and top of the inset, pixels: the corner that hides least of arm and items."""
-    links, bar = LinkPoses(robot), caption_height(height)
-    across, down = inset_size(height)
-    margin = round(0.45 * bar)
+def _corner(hands: Array, width: int, height: int) -> tuple[int, int]:
+    """Left and top of the inset, pixels: in the corner that is farthest from the hand (k, 2)."""
+    bar, (across, down) = caption_height(height), inset_size(height)
+    margin, high = round(0.45 * bar), round(1.4 * bar)  # under the tags
     right, low = width - margin - across, height - 2 * bar - margin - down
-    high = round(1.4 * bar)  # under the tags
-    corners = np.array([[right, high], [margin, high], [right, low], [margin, low]])
-    cost = 0.01 * np.arange(4.0)
-    for k in chosen:
-        links.set_robot(frames.q[k])
-        arm = np.array([links.link_pose(link)[:3, 3] for link in robot.links[1:]])
-        points = np.concatenate([arm, _hands(frames.q[k : k + 1], robot), frames.items[k, :, :3]])
-        weight = np.ones(len(points))
-        weight[len(arm)] = 20.0  # the hand
-        pixels = cameras[k].project(points, width, height)[0]
-        off = np.abs(pixels[None] - (corners + 0.5 * np.array([across, down]))[:, None])
-        away = np.maximum(off - 0.5 * np.array([across, down]), 0.0).max(axis=2) / height
-        near = np.exp(-np.where(np.isfinite(away), away, 9.0) / 0.06)
-        cost += (weight * near).sum(axis=1)
-    left, top = corners[int(cost.argmin())]
-    return int(max(left, 0)), int(max(top, 0))
+    corners = np.array([[right, high], [margin, high], [right, low], [margin, low]]).clip(0)
+    middles = corners + 0.5 * np.array([across, down])
+    away = np.linalg.norm(np.nan_to_num(hands)[:, None] - middles, axis=2).min(axis=0)
+    left, top = corners[int(away.argmax())]
+    return int(left), int(top)

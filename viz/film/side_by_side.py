@@ -19,7 +19,7 @@ from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.robots.panda.mobile import hand_pose
+from galley.viz.film.camera import LinkPoses
 from galley.viz.film.captions import Caption, draw_caption, speed_badge
 from galley.viz.film.frames import frame_times, resample
 from galley.viz.film.video import FilmJob, FilmOptions, Progress, VideoInfo, draw_frames, encoder
@@ -122,8 +122,7 @@ def film_side_by_side(
 
 def _hand_trace(job: FilmJob) -> Array:
     """Position of the grasp centre in each picture (F, 3), m."""
-    X_WH = [hand_pose(q, job.scene.robot.base) for q in job.frames.q]
-    return np.array([X[:3, :3] @ job.robot.p_HT + X[:3, 3] for X in X_WH])
+    return LinkPoses(job.robot).hands(job.frames.q)
 
 
 def _clock(job: FilmJob, k: int) -> str:
@@ -158,19 +157,12 @@ def draw_trace(picture: Image, points: Array, camera: Camera, color: Color) -> I
     pixels = pixels[np.isfinite(pixels).all(axis=1)]
     if len(pixels) < 2:
         return picture
-    thick = max(2.0, _TRACE_WIDTH * height)
-    low = np.floor(pixels.min(axis=0) - 2 * thick).astype(int).clip(0, (width, height))
-    high = np.ceil(pixels.max(axis=0) + 2 * thick).astype(int).clip(0, (width, height))
-    if (high - low < 1).any():
-        return picture  # outside the picture
-    size = (int(high[0] - low[0]), int(high[1] - low[1]))
-    line = [tuple(p) for p in _OVERSAMPLE * (pixels - low)]
-    drawn = picture.copy()
-    region = drawn[low[1] : high[1], low[0] : high[0]].astype(np.float64)
+    # Drawn larger, then reduced, for smooth edges.
+    size = (_OVERSAMPLE * width, _OVERSAMPLE * height)
+    line, thick = [tuple(p) for p in _OVERSAMPLE * pixels], max(2.0, _TRACE_WIDTH * height)
+    drawn = PilImage.fromarray(picture)
     for shade, broad in ((_RIM, 1.7 * thick), (color, thick)):
-        mask = PilImage.new("L", (_OVERSAMPLE * size[0], _OVERSAMPLE * size[1]))
+        mask = PilImage.new("L", size)
         ImageDraw.Draw(mask).line(line, fill=255, width=round(_OVERSAMPLE * broad), joint="curve")
-        share = np.asarray(mask.resize(size, PilImage.Resampling.BOX))[..., None] / 255.0
-        region += share * (np.array(shade) - region)
-    drawn[low[1] : high[1], low[0] : high[0]] = region.round().astype(np.uint8)
-    return drawn
+        drawn.paste(shade, (0, 0), mask.resize((width, height), PilImage.Resampling.BOX))
+    return np.asarray(drawn)

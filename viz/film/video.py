@@ -169,10 +169,9 @@ def viewpoint(log: Log, scene: Scene, robot: RobotModel) -> Camera:
 def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, None, None]:
     """Draw all pictures (height, width, 3) of a film, in order. Close the generator to end early.
 
-    Each worker has its own renderer and always draws the same chunks of the film, so the result
-    does not depend on which worker is faster. Until the first picture is taken nothing else is
-    drawn: with it imageio starts ffmpeg by a fork, which ends OpenBLAS's threads, and a worker that
-    multiplies matrices at that moment would wait for them forever.
+    Until the first picture is taken nothing else is drawn: with it imageio starts ffmpeg by a fork,
+    which ends OpenBLAS's threads, and a worker that multiplies matrices at that moment would wait
+    for them forever.
 
     Args:
         job: what to draw.
@@ -184,44 +183,54 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
     chunks = [range(s, min(s + CHUNK, job.count)) for s in range(1, job.count, CHUNK)]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     count = max(1, min(workers or min(cores, 4), len(chunks)))
-    renderers: dict[int, Renderer] = {}
-    close_ups: dict[int, Renderer] = {}
-    cancelled = threading.Event()
+    mine, cancelled = threading.local(), threading.Event()
 
-    def draw(worker: int, numbers: range) -> list[Image]:
-        if worker not in renderers:
-            renderers[worker] = Renderer(job.scene, job.robot, job.width, job.height, staged=True)
-        pictures = []
-        for k in numbers:
-            if cancelled.is_set():
-                break
-            state = (job.frames.q[k], job.frames.scene_q[k], job.frames.items[k])
-            picture = renderers[worker].render(*state, job.cameras[k])
-            inset = job.insets[k] if job.insets else None
-            if inset is not None:
-                if worker not in close_ups:
-                    size = (inset.width, inset.height)
-                    close_ups[worker] = Renderer(job.scene, job.robot, *size, staged=True)
-                close = close_ups[worker].render(*state, inset.camera)
-                picture = draw_inset(picture, inset, close)
-            pictures.append(draw_caption(picture, job.captions[k]) if job.captions else picture)
-        return pictures
+    def draw(numbers: range) -> list[Image]:
+        if not hasattr(mine, "artist"):
+            mine.artist = _Artist(job)
+        mine.artist.forget()  # that what is drawn does not depend on who draws it
+        return [mine.artist.picture(k) for k in numbers if not cancelled.is_set()]
 
-    # One thread per pool: each renderer belongs to one thread.
-    pools = [ThreadPoolExecutor(1) for _ in range(count)]
-    lookahead = _LOOKAHEAD * count
     pending: deque[Future[list[Image]]] = deque()
-    try:
-        yield from _result(pools[0].submit(draw, 0, range(min(1, job.count))))
-        for n in range(len(chunks) + lookahead):
-            if n < len(chunks):
-                pending.append(pools[n % count].submit(draw, n % count, chunks[n]))
-            if n >= lookahead:
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            yield from _result(pool.submit(draw, range(min(1, job.count))))
+            for chunk in chunks:
+                pending.append(pool.submit(draw, chunk))
+                if len(pending) > _LOOKAHEAD * count:
+                    yield from _result(pending.popleft())
+            while pending:
                 yield from _result(pending.popleft())
-    finally:
-        cancelled.set()
-        for pool in pools:
-            pool.shutdown(cancel_futures=True)
+        finally:
+            cancelled.set()
+
+
+class _Artist:
+    """One thread's renderers, of a film's pictures and of its close-ups."""
+
+    def __init__(self, job: FilmJob) -> None:
+        self._job = job
+        self._renderer = Renderer(job.scene, job.robot, job.width, job.height, staged=True)
+        self._close_up: Renderer | None = None
+
+    def forget(self) -> None:
+        """Draw the next picture as the first."""
+        for each in (self._renderer, self._close_up):
+            if each is not None:
+                each.forget()
+
+    def picture(self, k: int) -> Image:
+        """The k-th picture (height, width, 3)."""
+        job = self._job
+        state = (job.frames.q[k], job.frames.scene_q[k], job.frames.items[k])
+        picture = self._renderer.render(*state, job.cameras[k])
+        inset = job.insets[k] if job.insets else None
+        if inset is not None:
+            if self._close_up is None:
+                size = (inset.width, inset.height)
+                self._close_up = Renderer(job.scene, job.robot, *size, staged=True)
+            picture = draw_inset(picture, inset, self._close_up.render(*state, inset.camera))
+        return draw_caption(picture, job.captions[k]) if job.captions else picture
 
 
 def _result(chunk: Future[list[Image]]) -> list[Image]:

@@ -1,4 +1,4 @@
-"""Meshes of files as they are drawn: with normals, and in the colours of their materials."""
+"""Meshes of files as they are drawn, in the colours of their materials; and simplified."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ import numpy as np
 
 from galley.domain.frames import Array
 from galley.domain.meshes import MeshPart, read_parts
-from galley.viz.render.meshes import Pixels, VisualMesh, joined, plain
+from galley.viz.render.meshes import Pixels, VisualMesh, joined, plain, shaded
 
+MOST_TRIANGLES = 2500
+"""Of a simplified mesh; what has a texture is left as it is."""
+_SMALL = 200  # triangles of one colour, fewer of which are left as they are
+_SHADES = 32  # of a colour channel, by which triangles are grouped
 _FEW_TEXELS = 40  # a triangle with fewer gets one colour
 _UNIFORM = 12  # of 255; a triangle whose texture varies by less gets one colour
 
@@ -21,8 +25,6 @@ _one_at_a_time = threading.Lock()
 
 def read_visual(path: Path | str) -> tuple[VisualMesh, bool]:
     """The mesh in an OBJ or STL file, and whether it has its own colours; the latest are cached.
-
-    Without normals in the file, shading is flat.
 
     Raises:
         ValueError: malformed contents; names the file.
@@ -36,7 +38,7 @@ def read_visual(path: Path | str) -> tuple[VisualMesh, bool]:
 @lru_cache(maxsize=32)
 def _kept(path: Path, _: int) -> tuple[VisualMesh, bool]:
     parts = read_parts(path)
-    return _welded(joined(list(map(_drawn, parts)))), any(p.color is not None for p in parts)
+    return _merged(joined(list(map(_drawn, parts)))), any(p.color is not None for p in parts)
 
 
 def _drawn(part: MeshPart) -> VisualMesh:
@@ -46,13 +48,8 @@ def _drawn(part: MeshPart) -> VisualMesh:
     a, b, c = points.reshape(-1, 3, 3).transpose(1, 0, 2)
     flat = np.cross(b - a, c - a)
     flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-20)
-    flat = np.repeat(flat, 3, axis=0)
-    normals = flat if part.normals is None else part.normals[corners]
-    # Windings must agree with the normals, for backs of facets are not drawn.
-    order = np.arange(len(corners), dtype=np.int32).reshape(-1, 3)
-    turned = (flat * normals).sum(axis=1).reshape(-1, 3).sum(axis=1) < 0.0
-    order[turned] = order[turned][:, ::-1]
-    mesh = plain(points, normals, order)
+    normals = np.repeat(flat, 3, axis=0) if part.normals is None else part.normals[corners]
+    mesh = plain(points, normals, np.arange(len(corners)))
     if part.color is not None:
         mesh = mesh.painted(part.color.tolist())
     if part.uvs is None or part.texture is None:
@@ -77,6 +74,16 @@ def textured(mesh: VisualMesh, texture: Pixels) -> VisualMesh:
     )
 
 
+def _sampled(texture: Pixels, uvs: Array) -> Array:
+    """Colours (t, 15, 3) of a texture, sampled in triangles with corners uvs (t, 3, 2)."""
+    steps = [(i / 4, j / 4, 1 - (i + j) / 4) for i in range(5) for j in range(5 - i)]
+    shares = np.array(steps) * 0.96 + 0.04 / 3.0  # a little inside
+    u, v = np.moveaxis(shares @ uvs, 2, 0) % 1.0
+    height, width = texture.shape[:2]
+    row = np.minimum(((1.0 - v) * height).astype(int), height - 1)
+    return np.asarray(texture[row, (u * width).astype(int)], dtype=np.float64)
+
+
 def picture(file: Path | str) -> Pixels:
     """An image file's pixels (h, w, 3)."""
     from PIL import Image  # few meshes have a texture
@@ -85,7 +92,7 @@ def picture(file: Path | str) -> Pixels:
         return np.asarray(opened.convert("RGB"), dtype=np.uint8)
 
 
-def _welded(mesh: VisualMesh) -> VisualMesh:
+def _merged(mesh: VisualMesh) -> VisualMesh:
     """The mesh with identical points merged."""
     from trimesh.grouping import unique_rows
 
@@ -102,12 +109,35 @@ def _welded(mesh: VisualMesh) -> VisualMesh:
     )
 
 
-def _sampled(texture: Pixels, uvs: Array) -> Array:
-    """Colours (t, 15, 3) of a texture, sampled in triangles with corners uvs (t, 3, 2)."""
-    steps = [(i / 4, j / 4, 1 - (i + j) / 4) for i in range(5) for j in range(5 - i)]
-    shares = np.array(steps) * 0.96 + 0.04 / 3.0  # a little inside
-    u, v = np.moveaxis(np.einsum("sk,tkc->tsc", shares, uvs), 2, 0)
-    height, width = texture.shape[:2]
-    column = np.clip(((u - np.floor(u)) * width).astype(int), 0, width - 1)
-    row = np.clip((((1.0 - v) - np.floor(1.0 - v)) * height).astype(int), 0, height - 1)
-    return np.asarray(texture[row, column], dtype=np.float64)
+def simplified(mesh: VisualMesh, most: int = MOST_TRIANGLES) -> VisualMesh:
+    """The mesh with at most about ``most`` triangles, shaded smoothly but for creases.
+
+    Triangles without texture are simplified colour by colour (M. Garland, P. Heckbert: Surface
+    simplification using quadric error metrics, 1997).
+    """
+    bare = np.flatnonzero(mesh.pictures < 0)
+    share = min(1.0, most / max(len(bare), 1))
+    shades = np.round(mesh.colors[bare] * _SHADES).astype(int)
+    _, group = np.unique(shades, axis=0, return_inverse=True)
+    parts = [mesh.only(mesh.pictures >= 0)]
+    for k in range(int(group.max(initial=-1)) + 1):
+        mine = bare[group.ravel() == k]
+        points, triangles = _welded(mesh.points, mesh.triangles[mine])
+        if share < 1.0 and len(triangles) > _SMALL:
+            from fast_simplification import simplify
+
+            points, triangles = simplify(
+                points.astype(np.float32), triangles, target_reduction=1.0 - share
+            )
+        if len(triangles):
+            parts.append(shaded(points, triangles).painted(mesh.colors[mine].mean(axis=0).tolist()))
+    return joined(parts)
+
+
+def _welded(points: Array, triangles: Array) -> tuple[Array, Array]:
+    """The triangles with points at the same place merged: (n, 3) and (t, 3)."""
+    used, index = np.unique(triangles, return_inverse=True)
+    places, merged = np.unique(np.round(points[used], 6), axis=0, return_inverse=True)
+    faces = merged.ravel()[index].reshape(-1, 3)
+    whole = (faces != np.roll(faces, 1, axis=1)).all(axis=1)  # no longer a triangle
+    return places, faces[whole]

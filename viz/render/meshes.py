@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from galley.domain.frames import Array
 
 _FACETS = 48  # around a cylinder or sphere
+_CREASE = np.radians(35.0)  # sharper edges are drawn as edges
 Pixels = NDArray[np.uint8]
 Indices = NDArray[np.int32]
 # Of each face of a box, its outward normal and the direction of its picture's right.
@@ -58,6 +59,19 @@ class VisualMesh:
         """The mesh in one colour (3,), 0 to 1."""
         return replace(self, colors=np.tile(np.array(color[:3]), (len(self.triangles), 1)))
 
+    def only(self, chosen: NDArray[np.bool_]) -> VisualMesh:
+        """The triangles that are chosen (t,), with the points that they use."""
+        used, index = np.unique(self.triangles[chosen], return_inverse=True)
+        return replace(
+            self,
+            points=self.points[used],
+            normals=self.normals[used],
+            uvs=self.uvs[used],
+            triangles=index.reshape(-1, 3).astype(np.int32),
+            colors=self.colors[chosen],
+            pictures=self.pictures[chosen],
+        )
+
 
 def plain(points: Array, normals: Array, triangles: ArrayLike) -> VisualMesh:
     """A white mesh without texture."""
@@ -92,6 +106,16 @@ def joined(meshes: Sequence[VisualMesh]) -> VisualMesh:
     )
 
 
+def shaded(points: Array, triangles: ArrayLike) -> VisualMesh:
+    """A white mesh of points (n, 3) and triangles (t, 3), smooth but for creases."""
+    import trimesh
+
+    mesh = trimesh.Trimesh(points, triangles, process=False)
+    mesh.remove_unreferenced_vertices()
+    mesh = trimesh.graph.smooth_shade(mesh, angle=_CREASE)
+    return plain(mesh.vertices, mesh.vertex_normals, mesh.faces)
+
+
 def box_mesh(size: ArrayLike) -> VisualMesh:
     """A box of full extents ``size`` (3,) about its frame's origin, metres.
 
@@ -101,8 +125,7 @@ def box_mesh(size: ArrayLike) -> VisualMesh:
         front (+x) | back (-x)  | top (+z)
         left (+y)  | right (-y) | bottom (-z)
     """
-    cube = _cube()
-    return replace(cube, points=cube.points * 0.5 * np.asarray(size, dtype=np.float64))
+    return _cube().placed(np.eye(4), 0.5 * np.asarray(size, dtype=np.float64))
 
 
 @cache
@@ -123,33 +146,21 @@ def _cube() -> VisualMesh:
 
 def cylinder_mesh(radius: float, length: float) -> VisualMesh:
     """A cylinder along z about its frame's origin, metres, with smooth shading."""
-    corners = np.array([(0.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, -1.0), (1.0, -1.0), (0.0, -1.0)])
-    normals = np.array([(0.0, 1.0), (0.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, -1.0)])
-    return _revolved(corners * (radius, 0.5 * length), normals, [0, 2, 4])
+    return _round("cylinder").placed(np.eye(4), (radius, radius, length))
 
 
 def sphere_mesh(radius: float) -> VisualMesh:
     """A sphere about its frame's origin, metres, with smooth shading."""
-    rows = _FACETS // 2
-    down = np.linspace(0.0, np.pi, rows + 1)
-    normals = np.stack([np.sin(down), np.cos(down)], axis=1)
-    return _revolved(radius * normals, normals, range(rows))
+    return _round("sphere").placed(np.eye(4), radius)
 
 
-def _revolved(profile: Array, normals: Array, strips: Sequence[int]) -> VisualMesh:
-    """A profile turned about z.
+@cache
+def _round(kind: str) -> VisualMesh:
+    """A cylinder or a sphere of radius 1 m, the cylinder 1 m long."""
+    from trimesh import creation
 
-    Args:
-        profile, normals: (n, 2), in the half plane of r and z, downwards.
-        strips: points of the profile from which a surface goes to the next.
-    """
-    angle = np.linspace(0.0, 2.0 * np.pi, _FACETS, endpoint=False)
-    r, z = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1), np.array([0.0, 0.0, 1.0])
-    points, directions = (
-        np.concatenate([u * r + v * z for u, v in row.tolist()]) for row in (profile, normals)
-    )
-    k = np.arange(_FACETS)
-    a = np.array([_FACETS * strip + k for strip in strips])
-    b = a - k + (k + 1) % _FACETS
-    triangles = np.stack([a, a + _FACETS, b + _FACETS, a, b + _FACETS, b], axis=-1)
-    return plain(points, directions, triangles)
+    if kind == "cylinder":
+        mesh = creation.cylinder(radius=1.0, height=1.0, sections=_FACETS)
+    else:
+        mesh = creation.uv_sphere(radius=1.0, count=(_FACETS // 2, _FACETS))
+    return shaded(mesh.vertices, mesh.faces)

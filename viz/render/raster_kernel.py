@@ -4,6 +4,9 @@ Each pixel has four samples, on a rotated grid: a buffer has four rows for each 
 each of those takes its samples at its own place within the pixel. Depth is kept as 1 / z, which is
 linear in the picture and larger for what is nearer; 0 is infinitely far.
 
+A sample's colour is red + 256 green + 65536 blue, and in the last byte the share of its light that
+comes from the first lamp, in 1 / 256: ``shadow`` takes it away where that lamp does not shine.
+
 All in one file, as Numba notices changes of a function's own file only.
 """
 
@@ -18,14 +21,13 @@ from galley.compiled.jit import bare_kernel, entry
 ROWS = 4
 """Rows of samples in each row of pixels."""
 _NEAR = 0.05  # m: what is nearer to the camera is cut off
-_SMALL = 3.0  # pixels: smaller triangles are tested sample by sample
-_DARKNESS = 0.62  # of the darkest contact shadow
-_SPEAKER = 1  # the row of a pixel's samples in which its contact shadow is computed
-_ALIKE = 0.02  # share of 1 / z by which samples of one surface may differ
 _OFFSETS = (0.375, 0.875, 0.125, 0.625)  # of a row's samples within their pixels
+_BIAS = 1.00025  # of 1 / z in the lamp's picture, 25 mm: thin plates have noise in theirs
+_BLUR = 1.5  # pixels of the lamp's picture, width of a shadow's edge
+_DARKNESS = 192  # of 256, of the lamp's light, that a shadow takes
 
 
-@entry("f4:2 f4:2 i8:1 f4:3 f4:2 f4:1 f4:2 f4:1")
+@entry("f4:2 f4:2 i8:1 f4:3 f4:2 f4:1 f4:2 f4:2")
 @bare_kernel
 def place(
     points: Any, normals: Any, ends: Any, poses: Any, lamps: Any, lens: Any, seen: Any, lit: Any
@@ -40,7 +42,7 @@ def place(
             intensity; the last row's is that of the light from everywhere.
         lens: (3,) float32: focal length and the picture's middle, pixels.
         seen: written, (n, 6) float32: x, y, z in the camera's frame; column, row, 1 / z.
-        lit: written, (n,) float32: light.
+        lit: written, (n, 2) float32: light, and how much of it comes from the first lamp.
     """
     focal, middle_x, middle_y = lens[0], lens[1], lens[2]
     start = 0
@@ -61,14 +63,15 @@ def place(
             y = X[1, 0] * a + X[1, 1] * b + X[1, 2] * c
             z = X[2, 0] * a + X[2, 1] * b + X[2, 2] * c
             light = lamps[len(lamps) - 1, 3]
-            for lamp in range(len(lamps) - 1):
+            for lamp in range(len(lamps) - 2, -1, -1):
                 share = x * lamps[lamp, 0] + y * lamps[lamp, 1] + z * lamps[lamp, 2]
-                light += max(share, np.float32(0.0)) * lamps[lamp, 3]
-            lit[k] = light
+                lit[k, 1] = max(share, np.float32(0.0)) * lamps[lamp, 3]
+                light += lit[k, 1]
+            lit[k, 0] = light
         start = ends[body]
 
 
-@entry("i4:2 f4:2 i4:1 f4:2 f4:2 f4:1 f4:1 i8:3 f4:2 i8:1 f8:2 f4:2 u4:2")
+@entry("i4:2 f4:2 i4:1 f4:2 f4:2 f4:2 f4:1 i8:3 f4:2 i8:1 f8:2 f4:2 u4:2")
 @bare_kernel
 def draw(
     triangles: Any,
@@ -100,59 +103,39 @@ def draw(
         window: (4,) int64: left, top, right, bottom, pixels, ends excluded.
         corner: (4, 6), room to work in: column, row, 1 / z, light, u / z, v / z of corners.
         near: changed, (4 h, w) float32: 1 / z of each sample.
-        color: changed, (4 h, w) uint32: red + 256 green + 65536 blue.
+        color: changed, (4 h, w) uint32, see the module.
     """
     left, right = np.float32(window[0]), np.float32(window[2])
     top, bottom = np.float32(window[1]), np.float32(window[3])
     for t in range(len(triangles)):
         a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        count = 3
         if min(seen[a, 2], seen[b, 2], seen[c, 2]) <= _NEAR:
-            if max(seen[a, 2], seen[b, 2], seen[c, 2]) > _NEAR:
-                count = _cut(triangles, t, uvs, seen, lit, lens, corner)
-                for k in range(1, count - 1):
-                    _fill(corner, k, colors, pictures, t, levels, texels, window, near, color)
-            continue
-        ax, ay, bx, by = seen[a, 3], seen[a, 4], seen[b, 3], seen[b, 4]
-        cx, cy = seen[c, 3], seen[c, 4]
-        area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-        if area >= 0.0:  # its back
-            continue
-        low, high = max(min(ax, bx, cx), left), min(max(ax, bx, cx), right)
-        above, below = max(min(ay, by, cy), top), min(max(ay, by, cy), bottom)
-        if low > high or above > below:
-            continue
-        if pictures[t] < 0 and high - low < _SMALL and below - above < _SMALL:
-            # Most triangles of a finely modelled robot cover hardly a sample.
-            first = max(int(np.ceil(ROWS * above - np.float32(0.5))), ROWS * window[1])
-            last = min(int(np.ceil(ROWS * below - np.float32(0.5))), ROWS * window[3])
-            inside = np.float32(1.0) / area
-            for row in range(first, last):
-                y = (row + np.float32(0.5)) * np.float32(1.0 / ROWS)
-                offset = np.float32(_OFFSETS[row % ROWS])
-                for k in range(
-                    max(int(np.ceil(low - offset)), window[0]),
-                    min(int(np.ceil(high - offset)), window[2]),
-                ):
-                    x = k + offset
-                    # Shares of the corners in the sample.
-                    p = ((cx - bx) * (y - by) - (cy - by) * (x - bx)) * inside
-                    q = ((ax - cx) * (y - cy) - (ay - cy) * (x - cx)) * inside
-                    r = np.float32(1.0) - p - q
-                    if p >= 0.0 and q >= 0.0 and r >= 0.0:
-                        w = p * seen[a, 5] + q * seen[b, 5] + r * seen[c, 5]
-                        if w > near[row, k]:
-                            near[row, k] = w
-                            light = p * lit[a] + q * lit[b] + r * lit[c]
-                            color[row, k] = _packed(
-                                colors[t, 0] * light, colors[t, 1] * light, colors[t, 2] * light
-                            )
-            continue
-        for k in range(3):
-            n = triangles[t, k]
-            w = seen[n, 5]
-            corner[k, 0], corner[k, 1], corner[k, 2] = seen[n, 3], seen[n, 4], w
-            corner[k, 3], corner[k, 4], corner[k, 5] = lit[n], uvs[n, 0] * w, uvs[n, 1] * w
-        _fill(corner, 1, colors, pictures, t, levels, texels, window, near, color)
+            if max(seen[a, 2], seen[b, 2], seen[c, 2]) <= _NEAR:
+                continue
+            count = _cut(triangles, t, uvs, seen, lit, lens, corner)
+        else:
+            ax, ay, bx, by = seen[a, 3], seen[a, 4], seen[b, 3], seen[b, 4]
+            cx, cy = seen[c, 3], seen[c, 4]
+            if (bx - ax) * (cy - ay) >= (by - ay) * (cx - ax):  # its back
+                continue
+            if max(min(ax, bx, cx), left) > min(max(ax, bx, cx), right):
+                continue
+            above, below = max(min(ay, by, cy), top), min(max(ay, by, cy), bottom)
+            half, rows = np.float32(0.5), np.float32(ROWS)
+            # Most triangles of a finely modelled robot lie between two rows of samples.
+            if np.ceil(rows * above - half) >= np.ceil(rows * below - half):
+                continue
+            for k in range(3):
+                n = triangles[t, k]
+                w = seen[n, 5]
+                corner[k, 0], corner[k, 1], corner[k, 2] = seen[n, 3], seen[n, 4], w
+                corner[k, 3], corner[k, 4], corner[k, 5] = lit[n, 0], uvs[n, 0] * w, uvs[n, 1] * w
+        lamp = lit[a, 1] + lit[b, 1] + lit[c, 1]
+        light = max(lit[a, 0] + lit[b, 0] + lit[c, 0], np.float32(1e-6))
+        share = np.uint32(np.int32(np.float32(255.0) * lamp / light)) << np.uint32(24)
+        for k in range(1, count - 1):
+            _fill(corner, k, colors[t], share, pictures[t], levels, texels, window, near, color)
 
 
 @bare_kernel
@@ -162,45 +145,37 @@ def _cut(triangles: Any, t: int, uvs: Any, seen: Any, lit: Any, lens: Any, corne
     for k in range(3):
         n, m = triangles[t, k], triangles[t, (k + 1) % 3]
         here, there = seen[n, 2] - _NEAR, seen[m, 2] - _NEAR
-        if here > 0.0:
-            _corner(corner, count, n, m, 0.0, uvs, seen, lit, lens)
-            count += 1
-        if (here > 0.0) != (there > 0.0):
-            _corner(corner, count, n, m, here / (here - there), uvs, seen, lit, lens)
+        for crossing in range(2):  # the corner itself, then where its edge leaves the part
+            if here <= 0.0 if crossing == 0 else (here > 0.0) == (there > 0.0):
+                continue
+            u = here / (here - there) if crossing else 0.0
+            x = seen[n, 0] + u * (seen[m, 0] - seen[n, 0])
+            y = seen[n, 1] + u * (seen[m, 1] - seen[n, 1])
+            w = 1.0 / max(seen[n, 2] + u * (seen[m, 2] - seen[n, 2]), _NEAR)
+            corner[count, 0] = lens[1] + lens[0] * x * w
+            corner[count, 1] = lens[2] + lens[0] * y * w
+            corner[count, 2] = w
+            corner[count, 3] = lit[n, 0] + u * (lit[m, 0] - lit[n, 0])
+            corner[count, 4] = (uvs[n, 0] + u * (uvs[m, 0] - uvs[n, 0])) * w
+            corner[count, 5] = (uvs[n, 1] + u * (uvs[m, 1] - uvs[n, 1])) * w
             count += 1
     return count
-
-
-@bare_kernel
-def _corner(
-    corner: Any, at: int, n: int, m: int, u: float, uvs: Any, seen: Any, lit: Any, lens: Any
-) -> None:
-    """The point a share ``u`` of the way from point n to point m, as corner number ``at``."""
-    x = seen[n, 0] + u * (seen[m, 0] - seen[n, 0])
-    y = seen[n, 1] + u * (seen[m, 1] - seen[n, 1])
-    w = 1.0 / max(seen[n, 2] + u * (seen[m, 2] - seen[n, 2]), _NEAR)
-    corner[at, 0] = lens[1] + lens[0] * x * w
-    corner[at, 1] = lens[2] + lens[0] * y * w
-    corner[at, 2] = w
-    corner[at, 3] = lit[n] + u * (lit[m] - lit[n])
-    corner[at, 4] = (uvs[n, 0] + u * (uvs[m, 0] - uvs[n, 0])) * w
-    corner[at, 5] = (uvs[n, 1] + u * (uvs[m, 1] - uvs[n, 1])) * w
 
 
 @bare_kernel
 def _fill(
     corner: Any,
     second: int,
-    colors: Any,
-    pictures: Any,
-    t: int,
+    tint: Any,
+    share: Any,
+    texture: int,
     levels: Any,
     texels: Any,
     window: Any,
     near: Any,
     color: Any,
 ) -> None:
-    """Draw the triangle of corners 0, ``second`` and the one after it."""
+    """Draw the triangle of corners 0, ``second`` and the one after it, row by row."""
     ax, ay = corner[0, 0], corner[0, 1]
     bx, by = corner[second, 0], corner[second, 1]
     cx, cy = corner[second + 1, 0], corner[second + 1, 1]
@@ -214,35 +189,14 @@ def _fill(
     if first >= last:
         return
     # Quantities that are linear in the picture: value at corner 0, slopes along x and y.
-    p, q = 1.0 / area, second + 1
-    d1, d2 = corner[second, 2] - corner[0, 2], corner[q, 2] - corner[0, 2]
-    w_x, w_y = (d1 * (cy - ay) - d2 * (by - ay)) * p, (d2 * (bx - ax) - d1 * (cx - ax)) * p
-    d1, d2 = corner[second, 3] - corner[0, 3], corner[q, 3] - corner[0, 3]
-    l_x, l_y = (d1 * (cy - ay) - d2 * (by - ay)) * p, (d2 * (bx - ax) - d1 * (cx - ax)) * p
-    even = abs(d1) + abs(d2) < 1e-3
-    light = corner[0, 3]
-    red, green, blue = colors[t, 0], colors[t, 1], colors[t, 2]
-    shade = _packed(red * light, green * light, blue * light)
-    texture = pictures[t]
+    w_x, w_y = _slopes(corner, second, 2, area)
+    l_x, l_y = _slopes(corner, second, 3, area)
     u_x = u_y = v_x = v_y = 0.0
     width = height = start = 0
     if texture >= 0:
-        d1, d2 = corner[second, 4] - corner[0, 4], corner[q, 4] - corner[0, 4]
-        u_x, u_y = (d1 * (cy - ay) - d2 * (by - ay)) * p, (d2 * (bx - ax) - d1 * (cx - ax)) * p
-        d1, d2 = corner[second, 5] - corner[0, 5], corner[q, 5] - corner[0, 5]
-        v_x, v_y = (d1 * (cy - ay) - d2 * (by - ay)) * p, (d2 * (bx - ax) - d1 * (cx - ax)) * p
-        u0, v0 = corner[0, 4] / corner[0, 2], corner[0, 5] / corner[0, 2]
-        u1, v1 = corner[second, 4] / corner[second, 2], corner[second, 5] / corner[second, 2]
-        u2, v2 = corner[q, 4] / corner[q, 2], corner[q, 5] / corner[q, 2]
-        covered = abs((u1 - u0) * (v2 - v0) - (v1 - v0) * (u2 - u0)) / -area
-        level = 0
-        while (
-            level + 1 < levels.shape[1]
-            and levels[texture, level + 1, 0] > 0
-            # Texels of half a pixel: there are four samples to a pixel.
-            and covered * levels[texture, level, 0] * levels[texture, level, 1] > 2.0
-        ):
-            level += 1
+        u_x, u_y = _slopes(corner, second, 4, area)
+        v_x, v_y = _slopes(corner, second, 5, area)
+        level = _level(corner, second, area, levels[texture])
         width, height = levels[texture, level, 0], levels[texture, level, 1]
         start = levels[texture, level, 2]
     # Each edge from its upper end: neighbours that share it find the same columns along it.
@@ -262,66 +216,72 @@ def _fill(
             x = cx + (y - cy) * s_ca if cy < ay else ax + (y - ay) * s_ca
             left, right = min(left, x), max(right, x)
         offset = _OFFSETS[row % ROWS]
-        i = int(np.ceil(max(left, float(window[0])) - offset))
-        end = int(np.ceil(min(right, float(window[2])) - offset))
-        i, end = max(i, window[0]), min(end, window[2])
+        i = max(int(np.ceil(max(left, float(window[0])) - offset)), window[0])
+        end = min(int(np.ceil(min(right, float(window[2])) - offset)), window[2])
+        if i >= end:
+            continue
         dx, dy = i + offset - ax, y - ay
         w = corner[0, 2] + w_x * dx + w_y * dy
-        if texture >= 0:
-            u = corner[0, 4] + u_x * dx + u_y * dy
-            v = corner[0, 5] + v_x * dx + v_y * dy
-            l = light + l_x * dx + l_y * dy
-            for k in range(i, end):
-                if w > near[row, k]:
-                    near[row, k] = w
-                    x, y_ = u / w, 1.0 - v / w
-                    column = max(0, min(int((x - np.floor(x)) * width), width - 1))
-                    line = max(0, min(int((y_ - np.floor(y_)) * height), height - 1))
-                    at = start + line * width + column
-                    color[row, k] = _packed(
-                        red * l * texels[at, 0],
-                        green * l * texels[at, 1],
-                        blue * l * texels[at, 2],
-                    )
-                w, u, v, l = w + w_x, u + u_x, v + v_x, l + l_x
-        elif i < end:
-            light = corner[0, 3] + l_x * dx + l_y * dy
-            if even:
-                _flat_span(near[row, i:end], color[row, i:end], w, w_x, shade)
-            else:
-                _span(near[row, i:end], color[row, i:end], w, w_x, light, l_x, red, green, blue)
+        light = corner[0, 3] + l_x * dx + l_y * dy
+        if texture < 0:
+            _span(near[row, i:end], color[row, i:end], w, w_x, light, l_x, tint, share)
+            continue
+        u = corner[0, 4] + u_x * dx + u_y * dy
+        v = corner[0, 5] + v_x * dx + v_y * dy
+        for k in range(i, end):
+            if w > near[row, k]:
+                near[row, k] = w
+                x, y = u / w, 1.0 - v / w
+                column = max(0, min(int((x - np.floor(x)) * width), width - 1))
+                line = max(0, min(int((y - np.floor(y)) * height), height - 1))
+                at = start + line * width + column
+                red, green, blue = texels[at, 0], texels[at, 1], texels[at, 2]
+                color[row, k] = share | _packed(
+                    tint[0] * light * red, tint[1] * light * green, tint[2] * light * blue
+                )
+            w, u, v, light = w + w_x, u + u_x, v + v_x, light + l_x
 
 
 @bare_kernel
-def _flat_span(near: Any, color: Any, w: float, w_x: float, shade: Any) -> None:
-    """Draw samples side by side, all in one colour; without branches, which makes it vector code.
+def _slopes(corner: Any, second: int, column: int, area: float) -> tuple[float, float]:
+    """How a quantity of the corners changes along x and along y in the picture."""
+    d1 = corner[second, column] - corner[0, column]
+    d2 = corner[second + 1, column] - corner[0, column]
+    x1, y1 = corner[second, 0] - corner[0, 0], corner[second, 1] - corner[0, 1]
+    x2, y2 = corner[second + 1, 0] - corner[0, 0], corner[second + 1, 1] - corner[0, 1]
+    return (d1 * y2 - d2 * y1) / area, (d2 * x1 - d1 * x2) / area
 
-    Unsigned counts, too: with signed ones the compiler makes plain code of it, four times slower.
-    """
-    first, slope = np.float32(w), np.float32(w_x)
-    for k in range(np.uint32(len(near))):
-        here = first + slope * np.float32(np.int32(k))
-        behind = near[k]
-        nearer = here > behind
-        near[k] = here if nearer else behind
-        color[k] = shade if nearer else color[k]
+
+@bare_kernel
+def _level(corner: Any, second: int, area: float, levels: Any) -> int:
+    """Which halving of a texture has about as many texels as the triangle has samples."""
+    u0, v0 = corner[0, 4] / corner[0, 2], corner[0, 5] / corner[0, 2]
+    u1, v1 = corner[second, 4] / corner[second, 2], corner[second, 5] / corner[second, 2]
+    q = second + 1
+    u2, v2 = corner[q, 4] / corner[q, 2], corner[q, 5] / corner[q, 2]
+    covered = abs((u1 - u0) * (v2 - v0) - (v1 - v0) * (u2 - u0)) / -area
+    level = 0
+    while (
+        level + 1 < len(levels)
+        and levels[level + 1, 0] > 0
+        # Texels of half a pixel: there are four samples to a pixel.
+        and covered * levels[level, 0] * levels[level, 1] > 2.0
+    ):
+        level += 1
+    return level
 
 
 @bare_kernel
 def _span(
-    near: Any,
-    color: Any,
-    w: float,
-    w_x: float,
-    light: float,
-    l_x: float,
-    red: Any,
-    green: Any,
-    blue: Any,
+    near: Any, color: Any, w: float, w_x: float, light: float, l_x: float, tint: Any, share: Any
 ) -> None:
-    """Draw samples side by side in light that changes evenly."""
+    """Draw samples side by side in light that changes evenly; has no branches, for vector code.
+
+    Unsigned counts, too: with signed ones the compiler makes plain code of it, four times slower.
+    """
     first, slope = np.float32(w), np.float32(w_x)
     lit, change = np.float32(light), np.float32(l_x)
+    red, green, blue = tint[0], tint[1], tint[2]
     for k in range(np.uint32(len(near))):
         step = np.float32(np.int32(k))
         here = first + slope * step
@@ -329,7 +289,7 @@ def _span(
         nearer = here > behind
         near[k] = here if nearer else behind
         shine = lit + change * step
-        shade = _packed(red * shine, green * shine, blue * shine)
+        shade = share | _packed(red * shine, green * shine, blue * shine)
         color[k] = shade if nearer else color[k]
 
 
@@ -343,197 +303,87 @@ def _packed(red: Any, green: Any, blue: Any) -> Any:
     return r | (g << np.uint32(8)) | (b << np.uint32(16))
 
 
-@entry("i8:1 f4:2 f4:1 f4:1 f4 f4:2 f4:2")
+@entry("i8:1 f4:2 f4:1 f4:1 f4:2 f4:2 u4:2")
 @bare_kernel
-def shade(
-    window: Any, pose: Any, shape: Any, lens: Any, radius: Any, near: Any, light: Any
+def shadow(
+    window: Any, pose: Any, lens: Any, lamp_lens: Any, lamp_near: Any, near: Any, color: Any
 ) -> None:
-    """Take light from what is close to a shape and faces it, as a contact shadow.
+    """Take the first lamp's light from samples that it does not reach.
 
-    Occlusion from distances, after A. Evans, Fast approximations for global illumination on dynamic
-    scenes, 2006: a surface is occluded by what is nearer to a point above it than the surface is.
-    A surface's normal is from the depths around it; nothing darkens itself or what it encloses.
+    A sample is in shadow where the lamp's own picture has something nearer to it (L. Williams,
+    Casting curved shadows on curved surfaces, 1978). A pixel's samples look at different places
+    around theirs, which makes edges soft.
 
     Args:
-        window: (4,) int64, as for ``draw``; the picture's outermost pixels stay as they are.
-        pose: (3, 4) float32, pose of the camera's frame in that of the shape.
-        shape: (5,) float32: half sides of a box, radius by which it is grown, and 1 if that is in
-            all directions (a sphere), 0 if across its z axis only (a cylinder).
-        lens: as for ``place``.
-        radius: float32, m: how far above a surface things occlude it.
-        near: 1 / z of each sample.
-        light: changed, (h, w) float32: share of its light that one sample of each pixel keeps.
+        window: (4,) int64, as for ``draw``.
+        pose: (3, 4) float32, pose of the camera's frame in that of the lamp.
+        lens, lamp_lens: as for ``place``, of camera and lamp.
+        lamp_near, near: 1 / z of each sample of the lamp's picture and of the camera's.
+        color: changed, of the camera's samples.
     """
-    rows, width = near.shape
-    left, right = max(window[0], 1), min(window[2], width - 1)
-    if left >= right:
-        return
-    for pixel in range(max(window[1], 1), min(window[3], rows // ROWS - 1)):
-        row = ROWS * pixel + _SPEAKER
-        _take_light(
-            near[row - ROWS, left:right],
-            near[row, left - 1 : right + 1],
-            near[row + ROWS, left:right],
-            light[pixel, left:right],
-            np.float32(left + _OFFSETS[_SPEAKER]) - lens[1],
-            np.float32((row + 0.5) / ROWS) - lens[2],
-            lens[0],
+    left, right = window[0], window[2]
+    half = np.float32(0.5)
+    for row in range(ROWS * window[1], ROWS * window[3], 2):
+        offset = np.float32(_OFFSETS[row % ROWS])
+        _shadow_rows(
+            near[row, left:right],
+            color[row, left:right],
+            color[row + 1, left:right],
+            (np.float32(left) + offset - lens[1]) / lens[0],
+            (np.float32((row + 0.5) / ROWS) - lens[2]) / lens[0],
+            np.float32(1.0) / lens[0],
             pose,
-            shape,
-            radius,
+            lamp_lens[0],
+            lamp_lens[1] + np.float32(_BLUR) * (offset - half),
+            lamp_lens[2] + np.float32(_BLUR * ((row % ROWS + 0.5) / ROWS - 0.5)),
+            lamp_near,
         )
 
 
-@entry("i8:1 f4:2 f4:2 u4:2")
 @bare_kernel
-def darken(window: Any, near: Any, light: Any, color: Any) -> None:
-    """Apply ``light`` (see ``shade``) to all samples of a window.
-
-    A sample at another depth than its pixel's one belongs to a surface of a pixel beside it.
-    """
-    height, width = light.shape
-    left, right = max(window[0], 1), min(window[2], width - 1)
-    if left >= right:
-        return
-    for pixel in range(max(window[1], 1), min(window[3], height - 1)):
-        least = min(
-            _least(light[pixel - 1, left:right]),
-            _least(light[pixel, left - 1 : right + 1]),
-            _least(light[pixel + 1, left:right]),
-        )
-        if least >= 1.0:
-            continue
-        speaker = ROWS * pixel + _SPEAKER
-        for row in range(ROWS * pixel, ROWS * pixel + ROWS):
-            _darken_row(
-                near[row, left:right],
-                near[speaker - ROWS, left:right],
-                near[speaker, left - 1 : right + 1],
-                near[speaker + ROWS, left:right],
-                light[pixel - 1, left:right],
-                light[pixel, left - 1 : right + 1],
-                light[pixel + 1, left:right],
-                color[row, left:right],
-            )
-
-
-@bare_kernel
-def _least(values: Any) -> Any:
-    least = np.float32(1.0)
-    for k in range(np.uint32(len(values))):
-        least = min(least, values[k])
-    return least
-
-
-@bare_kernel
-def _darken_row(
-    depths: Any,
-    above: Any,
-    here: Any,
-    below: Any,
-    light_above: Any,
-    light: Any,
-    light_below: Any,
+def _shadow_rows(
+    near: Any,
     color: Any,
-) -> None:
-    """Darken samples side by side; ``here`` and ``light`` begin one pixel earlier."""
-    one, two = np.uint32(1), np.uint32(2)
-    for k in range(np.uint32(len(color))):
-        w = depths[k]
-        tolerance = np.float32(_ALIKE) * w
-        share = light[k + one]
-        other = light_below[k] if abs(below[k] - w) <= tolerance else share
-        other = light_above[k] if abs(above[k] - w) <= tolerance else other
-        other = light[k + two] if abs(here[k + two] - w) <= tolerance else other
-        other = light[k] if abs(here[k] - w) <= tolerance else other
-        share = share if abs(here[k + one] - w) <= tolerance else other
-        part = np.uint32(np.int32(np.float32(256.0) * share + np.float32(0.5)))
-        outer = ((color[k] & np.uint32(0x00FF00FF)) * part >> np.uint32(8)) & np.uint32(0x00FF00FF)
-        inner = ((color[k] & np.uint32(0x0000FF00)) * part >> np.uint32(8)) & np.uint32(0x0000FF00)
-        color[k] = outer | inner
-
-
-@bare_kernel
-def _take_light(
-    above: Any,
-    here: Any,
-    below: Any,
-    light: Any,
-    left: Any,
-    down: Any,
-    focal: Any,
+    color_below: Any,
+    u: Any,
+    v: Any,
+    step: Any,
     X: Any,
-    shape: Any,
-    radius: Any,
+    focal: Any,
+    middle_x: Any,
+    middle_y: Any,
+    lamp_near: Any,
 ) -> None:
-    """Take light from samples side by side; ``here`` begins one earlier. Has no branches.
+    """Shadow two rows of samples, the first at (u, v, 1) / near; without branches, as ``_span``.
 
-    Args:
-        above, here, below: 1 / z of samples.
-        light: changed, as for ``shade``.
-        left, down: the first sample's place from the picture's middle, pixels.
+    The rows share what is seen of the lamp, and the offsets of the lamp's own samples are left out:
+    both are less than a shadow's edge.
     """
-    one, none, least = np.float32(1.0), np.float32(0.0), np.float32(1e-9)
-    a, b, c = shape[0], shape[1], shape[2]
-    grown, ball = shape[3], shape[4]
-    inverse, far = one / radius, np.float32(0.5) / radius
-    r00, r01, r02, r03 = X[0, 0], X[0, 1], X[0, 2], X[0, 3]
-    r10, r11, r12, r13 = X[1, 0], X[1, 1], X[1, 2], X[1, 3]
-    r20, r21, r22, r23 = X[2, 0], X[2, 1], X[2, 2], X[2, 3]
-    v = down / focal
-    for k in range(np.uint32(len(above))):
-        w = here[k + np.uint32(1)]
-        z = one / max(w, np.float32(1e-4))
-        u = (left + np.float32(np.int32(k))) / focal
-        # 1 / z is linear on a plane: its slopes give the normal. Of the two at each side, the
-        # smaller one does not cross an edge.
-        before, after = w - here[k], here[k + np.uint32(2)] - w
-        across = focal * (before if abs(before) < abs(after) else after)
-        before, after = w - above[k], below[k] - w
-        along = focal * (before if abs(before) < abs(after) else after)
-        n, m, l = -across, -along, u * across + v * along - w
-        scale = radius / np.sqrt(max(n * n + m * m + l * l, np.float32(1e-12)))
-        n, m, l = n * scale, m * scale, l * scale
-        x = (r00 * u + r01 * v + r02) * z + r03
-        y = (r10 * u + r11 * v + r12) * z + r13
-        t = (r20 * u + r21 * v + r22) * z + r23
-        # Distance from the shape of the point itself, then of that above it.
-        e, f, g = max(abs(x) - a, none), max(abs(y) - b, none), max(abs(t) - c, none)
-        flat = max(np.sqrt(e * e + f * f + ball * g * g + least) - grown, none)
-        g = g * (one - ball)
-        first = np.sqrt(flat * flat + g * g + least)
-        x += r00 * n + r01 * m + r02 * l
-        y += r10 * n + r11 * m + r12 * l
-        t += r20 * n + r21 * m + r22 * l
-        e, f, g = max(abs(x) - a, none), max(abs(y) - b, none), max(abs(t) - c, none)
-        flat = max(np.sqrt(e * e + f * f + ball * g * g + least) - grown, none)
-        g = g * (one - ball)
-        second = np.sqrt(flat * flat + g * g + least)
-        hidden = max(one - second * inverse, none) * max(one - first * far, none)
-        hidden = hidden if first > np.float32(1e-4) and w > none else none
-        light[k] *= one - np.float32(_DARKNESS) * hidden
+    last_line, last_column = np.int32(lamp_near.shape[0] - 1), np.int32(lamp_near.shape[1] - 1)
+    one, none = np.float32(1.0), np.int32(0)
+    r00, r10, r20 = X[0, 0], X[1, 0], X[2, 0]
+    c0, c1 = X[0, 1] * v + X[0, 2], X[1, 1] * v + X[1, 2]
+    c2 = X[2, 1] * v + X[2, 2]
+    p0, p1, p2 = X[0, 3], X[1, 3], X[2, 3]
+    for k in range(np.uint32(len(near))):
+        w = near[k]
+        here = u + step * np.float32(np.int32(k))
+        z = one / (r20 * here + c2 + p2 * w)
+        column = np.int32(middle_x + focal * (r00 * here + c0 + p0 * w) * z)
+        line = np.int32(np.float32(ROWS) * (middle_y + focal * (r10 * here + c1 + p1 * w) * z))
+        nearest = lamp_near[max(none, min(line, last_line)), max(none, min(column, last_column))]
+        taken = np.uint32(_DARKNESS) if nearest > w * z * np.float32(_BIAS) else np.uint32(0)
+        color[k] = _darker(color[k], taken)
+        color_below[k] = _darker(color_below[k], taken)
 
 
-@entry("f4:2 u4:2 u4")
 @bare_kernel
-def wipe(near: Any, color: Any, background: Any) -> None:
-    """Nothing but background: ``near`` 0, ``color`` all ``background`` (uint32)."""
-    for row in range(near.shape[0]):
-        depths, colors = near[row], color[row]
-        for k in range(np.uint32(len(depths))):
-            depths[k] = np.float32(0.0)
-            colors[k] = background
-
-
-@entry("i8:1 f4:2 u4:2 f4:2 u4:2")
-@bare_kernel
-def take_over(window: Any, near: Any, color: Any, to_near: Any, to_color: Any) -> None:
-    """Copy the samples of a window (as for ``draw``) into other buffers of the same size."""
-    for row in range(ROWS * window[1], ROWS * window[3]):
-        a, b = near[row, window[0] : window[2]], color[row, window[0] : window[2]]
-        c, d = to_near[row, window[0] : window[2]], to_color[row, window[0] : window[2]]
-        for k in range(np.uint32(len(a))):
-            c[k], d[k] = a[k], b[k]
+def _darker(packed: Any, taken: Any) -> Any:
+    """A colour without ``taken`` / 256 of the first lamp's share of its light."""
+    even, odd, bits = np.uint32(0x00FF00FF), np.uint32(0x0000FF00), np.uint32(8)
+    part = np.uint32(256) - ((packed >> np.uint32(24)) * taken >> bits)
+    outer = ((packed & even) * part >> bits) & even
+    return outer | (((packed & odd) * part >> bits) & odd)
 
 
 @entry("i8:1 u4:2 u1:3")

@@ -1,14 +1,13 @@
 """A software renderer for triangle meshes: one core, no graphics library, no display.
 
-It is fast enough to film in real time: static furniture is drawn once per camera pose and kept with
-its depths, and then only the window around moving bodies is redrawn over a copy of it. Light is
-diffuse, from two lamps and the surroundings. Films also have contact shadows, single pictures
-ambient occlusion.
+While the camera rests, static furniture is kept with its depths, and only the window around what
+moves is redrawn over a copy of it. Light is diffuse, from two lamps and the surroundings. Films and
+single pictures also have a room, and shadows of the first lamp.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,9 @@ from galley.compiled.build import RENDERER, ensure
 from galley.domain.frames import Array, inverse
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
+from galley.viz.render.mesh_reader import simplified
 from galley.viz.render.meshes import Pixels, VisualMesh, joined
-from galley.viz.render.room import LAMP, Occluder, occluders, room_mesh
+from galley.viz.render.room import LAMP, lamp_camera, room_mesh
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.viz.render.view import Camera, Image
 
@@ -33,16 +33,9 @@ _LEVELS = 12  # halvings of a texture, at most
 _PAD = 12  # pixels around what moved
 _STEP = 64  # windows grow to multiples of this
 _NEAREST = 0.1  # m from the camera, within which projected corners are unreliable
-
-# Of ambient occlusion.
-_RADIUS = 0.25  # m, beyond which nothing occludes
-_BIAS = 0.08  # of the slope, ignored: depths are rounded, curves have facets
-_STRENGTH = 1.5
-_DARKEST = 0.3
-_SAMPLES = 14  # per pixel, different for each pixel of a tile
-_TILE = 4  # pixels a side
-_TURNS = 5.0  # of the sampling spiral
-_STRIP = 48  # rows at a time, which fit into the processor's cache
+_LAMP_SIZE = 640  # pixels a side of the lamp's picture
+_CASTING = 1000  # triangles of each body there
+_SIGNS = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
 
 
 @dataclass(frozen=True)
@@ -63,13 +56,103 @@ class _Group:
     lit: Any
 
 
+class _View:
+    """The samples that one camera sees, of all bodies.
+
+    Attributes:
+        camera: that they are of; None at first.
+        near, color: 1 / z and colour of each sample, as the kernel has them.
+    """
+
+    def __init__(self, kernel: Any, groups: tuple[_Group, ...], width: int, height: int) -> None:
+        self._kernel, self._size = kernel, (width, height)
+        self._static, self._moving = groups
+        shape = (kernel.ROWS * height, width)
+        r, g, b = (round(255 * part) for part in BACKGROUND)
+        self._background = np.uint32(r | g << 8 | b << 16)
+        self.camera: Camera | None = None
+        self.near, self.color = np.zeros(shape, np.float32), np.zeros(shape, np.uint32)
+        # The static furniture alone, while the camera rests: copying it is slow.
+        self._behind = (np.zeros(shape, np.float32), np.zeros(shape, np.uint32))
+        self._behind_holds = False
+        self._corner = np.zeros((4, 6))  # the kernel's scratch
+
+    @property
+    def lens(self) -> Any:
+        """Focal length and the picture's middle (3,), pixels."""
+        assert self.camera is not None
+        width, height = self._size
+        return np.array([self.camera.focal(height), 0.5 * width, 0.5 * height], dtype=np.float32)
+
+    def update(self, poses: Array, camera: Camera, points: Array) -> NDArray[np.int64]:
+        """Draw what changed since the last time; the window (4,) that holds it.
+
+        Args:
+            poses: X_WB (nb, 4, 4) of all bodies.
+            camera: the viewpoint.
+            points: (k, 3) of the world, around all that moved.
+        """
+        if self.camera is None or not camera.same(self.camera):
+            self.camera, self._behind_holds = camera, False
+            window = np.array([0, 0, *self._size])
+            self._draw_static(poses, self.near, self.color)
+        else:
+            window = window_around(points, camera, *self._size)
+            left, top, right, bottom = window
+            if right <= left:
+                return window
+            if not self._behind_holds:
+                self._draw_static(poses, *self._behind)
+                self._behind_holds = True
+            part = np.s_[self._kernel.ROWS * top : self._kernel.ROWS * bottom, left:right]
+            self.near[part], self.color[part] = (each[part] for each in self._behind)
+        self._draw(self._moving, window, poses, self.near, self.color)
+        return window
+
+    def _draw_static(self, poses: Array, near: Any, color: Any) -> None:
+        near.fill(0.0)
+        color.fill(self._background)
+        self._draw(self._static, np.array([0, 0, *self._size]), poses, near, color)
+
+    def _draw(self, group: _Group, window: Any, poses: Array, near: Any, color: Any) -> None:
+        assert self.camera is not None
+        X_CW = inverse(self.camera.X_WC)
+        X_CB = np.ascontiguousarray((X_CW @ poses[group.bodies])[:, :3], dtype=np.float32)
+        lamps = np.array(
+            [
+                [*_unit(X_CW[:3, :3] @ np.array(LAMP)), _INTENSITY],
+                [*_unit(-np.array(_CAMERA_LAMP[0])), _CAMERA_LAMP[1]],
+                [0.0, 0.0, 0.0, _AMBIENT],
+            ],
+            dtype=np.float32,
+        )
+        self._kernel.place(
+            group.points, group.normals, group.ends, X_CB, lamps, self.lens, group.seen, group.lit
+        )
+        self._kernel.draw(
+            group.triangles,
+            group.colors,
+            group.pictures,
+            group.uvs,
+            group.seen,
+            group.lit,
+            self.lens,
+            group.levels,
+            group.texels,
+            window,
+            self._corner,
+            near,
+            color,
+        )
+
+
 class Renderer:
     """Draws pictures of one scene with one robot, all of one size.
 
     Args:
         scene, robot: what to draw.
         width, height: of the pictures, pixels.
-        staged: whether there is a room around the scene, and contact shadows under items and robot.
+        staged: whether there is a room around the scene, and shadows.
     """
 
     def __init__(
@@ -82,28 +165,19 @@ class Renderer:
         self.height = height
         self._kernel = raster_kernel
         self._meshes = SceneMeshes(scene, robot)
-        meshes, static = self._meshes.meshes, self._meshes.static
-        first = joined([*meshes[:static], room_mesh(scene)]) if staged else joined(meshes[:static])
-        self._static = _group((first,), slice(0, 1))
-        self._moving = _group(meshes[static:], slice(static, len(meshes)))
-        self._corners = np.array([_corners(mesh) for mesh in meshes])
-        self._occluders = occluders(self._meshes, scene) if staged else ()
-        # A body changes the picture as far as its shadows reach.
-        corners = [[mine] for mine in self._corners]
-        for each in self._occluders:
-            corners[each.body].append(each.corners)
-        self._reached = np.array([_box_corners(np.concatenate(mine)) for mine in corners])
-        rows = raster_kernel.ROWS * height
-        r, g, b = (round(255 * part) for part in BACKGROUND)
-        self._background = np.uint32(r | g << 8 | b << 16)
-        # Samples of the static furniture, and of the whole picture.
-        self._behind = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
-        self._samples = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
-        self._corner = np.zeros((4, 6))  # the kernel's scratch
-        self._light = np.ones((height, width), np.float32)  # that contact shadows leave
-        self._behind_holds = False  # for the current camera
-        self._camera: Camera | None = None
-        self._poses = np.zeros((0, 4, 4))
+        furniture, *moving = self._meshes.meshes
+        room = [furniture, room_mesh(scene)] if staged else [furniture]
+        self._corners = np.array([_corners(mesh) for mesh in self._meshes.meshes])
+        groups = _group([joined(room)], slice(0, 1)), _group(moving, slice(1, None))
+        self._view = _View(raster_kernel, groups, width, height)
+        self._lamp: _View | None = None
+        if staged:
+            # The lamp sees backs: a surface does not shade itself then.
+            casting, *others = (_backs(mesh) for mesh in self._meshes.meshes)
+            groups = _group([casting], slice(0, 1)), _group(others, slice(1, None))
+            self._lamp = _View(raster_kernel, groups, _LAMP_SIZE, _LAMP_SIZE)
+        self._lamp_camera = lamp_camera(scene)
+        self._poses = np.full((len(self._meshes.meshes), 4, 4), _FARTHEST)
         self._picture: Image = np.zeros((height, width, 3), dtype=np.uint8)
 
     def render(self, q: Array, scene_q: Array, items: Array, camera: Camera) -> Image:
@@ -121,140 +195,61 @@ class Renderer:
         poses = self._meshes.poses(q, scene_q, items)
         if not (np.abs(poses) < _FARTHEST).all():
             raise ValueError("something is infinitely far away, or nobody knows where")
-        rests = self._camera is not None and camera.same(self._camera)
-        window = np.array([0, 0, self.width, self.height])
-        if rests:
-            # Under physics bodies always vibrate; invisible motion is ignored.
-            moved = np.abs(poses - self._poses).max(axis=(1, 2)) > _INVISIBLE
-            poses = np.where(moved[:, None, None], poses, self._poses)
-            window = changed_window(
-                self._reached[moved], self._poses[moved], poses[moved], camera, *window[2:]
-            )
-            if window[2] <= window[0]:
-                return self._picture
-        self._camera, self._poses = camera, poses
-        self._draw(window, poses, camera, rests)
+        # Under physics bodies always vibrate; invisible motion is ignored.
+        moved = np.abs(poses - self._poses).max(axis=(1, 2)) > _INVISIBLE
+        before, self._poses = self._poses, np.where(moved[:, None, None], poses, self._poses)
+        X = np.concatenate([before[moved], self._poses[moved]])
+        corners = np.concatenate([self._corners[moved]] * 2)
+        points = (corners @ X[:, :3, :3].transpose(0, 2, 1) + X[:, None, :3, 3]).reshape(-1, 3)
+        if self._lamp is not None:
+            self._lamp.update(self._poses, self._lamp_camera, points)
+            # A shadow ends on the floor.
+            on_floor = points - np.array(LAMP) * points[:, 2:].clip(0.0) / LAMP[2]
+            points = np.concatenate([points, on_floor])
+        window = self._view.update(self._poses, camera, points)
+        if window[2] > window[0]:
+            self._finish(window)
         return self._picture
 
-    def render_still(self, q: Array, scene_q: Array, items: Array, camera: Camera) -> Image:
-        """As ``render``, with ambient occlusion, which takes a second or two."""
-        picture = self.render(q, scene_q, items, camera)
-        kernel = self._kernel
-        # One sample of each pixel, the one nearest to its centre.
-        near = self._samples[0][kernel.ROWS // 2 :: kernel.ROWS]
-        share = ambient_visibility(near, camera.focal(self.height))
-        return np.asarray(np.round(picture * share[..., None]), dtype=np.uint8)
+    def forget(self) -> None:
+        """Draw the next picture as if it were the first."""
+        self._poses = np.full_like(self._poses, _FARTHEST)
+        self._view.camera = None
+        if self._lamp is not None:
+            self._lamp.camera = None
 
-    def _draw(self, window: Any, poses: Array, camera: Camera, rests: bool) -> None:
-        """Redraw a window, reusing the furniture while the camera rests."""
-        kernel = self._kernel
-        whole = np.array([0, 0, self.width, self.height])
-        near, color = self._samples
-        if not rests:  # not cached while the camera moves: copying is slow
-            self._behind_holds = False
-            kernel.wipe(near, color, self._background)
-            self._draw_group(self._static, whole, poses, camera, near, color)
-        else:
-            if not self._behind_holds:
-                kernel.wipe(*self._behind, self._background)
-                self._draw_group(self._static, whole, poses, camera, *self._behind)
-                self._behind_holds = True
-            kernel.take_over(window, *self._behind, near, color)
-        self._draw_group(self._moving, window, poses, camera, near, color)
-        if self._occluders:
-            left, top, right, bottom = window
-            self._light[top:bottom, left:right] = 1.0
-            for occluder in self._occluders:
-                self._shade(occluder, window, poses, camera, near)
-            kernel.darken(window, near, self._light, color)
+    def _finish(self, window: Any) -> None:
+        """Make a new picture of the samples, with shadows in the window that changed."""
+        view, lamp = self._view, self._lamp
+        if lamp is not None and view.camera is not None:
+            X_LC = inverse(self._lamp_camera.X_WC) @ view.camera.X_WC
+            pose = np.ascontiguousarray(X_LC[:3], dtype=np.float32)
+            self._kernel.shadow(
+                window, pose, view.lens, lamp.lens, lamp.near, view.near, view.color
+            )
         picture = self._picture.copy()
-        kernel.resolve(window, color, picture)
+        self._kernel.resolve(window, view.color, picture)
         picture.setflags(write=False)
         self._picture = picture
 
-    def _shade(
-        self, occluder: Occluder, window: Any, poses: Array, camera: Camera, near: Any
-    ) -> None:
-        """Add the contact shadow of one shape."""
-        X_WB = poses[occluder.body]
-        pixels, depth = camera.project(
-            occluder.corners @ X_WB[:3, :3].T + X_WB[:3, 3], self.width, self.height
-        )
-        part = window.copy()
-        if depth.max() < _NEAREST:
-            return
-        if depth.min() >= _NEAREST:
-            part[:2] = np.maximum(part[:2], np.floor(pixels.min(axis=0)).clip(-1e6, 1e6))
-            part[2:] = np.minimum(part[2:], np.ceil(pixels.max(axis=0)).clip(-1e6, 1e6))
-        X_SC = inverse(X_WB @ occluder.X_BS) @ camera.X_WC
-        self._kernel.shade(
-            part,
-            np.ascontiguousarray(X_SC[:3], dtype=np.float32),
-            occluder.shape.astype(np.float32),
-            self._lens(camera),
-            np.float32(occluder.radius),
-            near,
-            self._light,
-        )
 
-    def _lens(self, camera: Camera) -> Any:
-        """Focal length and the picture's middle (3,), pixels."""
-        lens = [camera.focal(self.height), 0.5 * self.width, 0.5 * self.height]
-        return np.array(lens, dtype=np.float32)
-
-    def _draw_group(
-        self, group: _Group, window: Any, poses: Array, camera: Camera, near: Any, color: Any
-    ) -> None:
-        X_CW = inverse(camera.X_WC)
-        X_CB = np.ascontiguousarray((X_CW @ poses[group.bodies])[:, :3], dtype=np.float32)
-        lens = self._lens(camera)
-        direction = -X_CW[:3, :3] @ np.array(LAMP)
-        lamps = np.array(
-            [
-                [*_towards(direction), _INTENSITY],
-                [*_towards(np.array(_CAMERA_LAMP[0])), _CAMERA_LAMP[1]],
-                [0.0, 0.0, 0.0, _AMBIENT],
-            ],
-            dtype=np.float32,
-        )
-        self._kernel.place(
-            group.points, group.normals, group.ends, X_CB, lamps, lens, group.seen, group.lit
-        )
-        self._kernel.draw(
-            group.triangles,
-            group.colors,
-            group.pictures,
-            group.uvs,
-            group.seen,
-            group.lit,
-            lens,
-            group.levels,
-            group.texels,
-            window,
-            self._corner,
-            near,
-            color,
-        )
+def _backs(mesh: VisualMesh) -> VisualMesh:
+    mesh = simplified(mesh, _CASTING)
+    return replace(mesh, triangles=mesh.triangles[:, ::-1])
 
 
-def _towards(direction: Array) -> Array:
-    """The unit vector (3,) towards a lamp that shines in a direction (3,)."""
-    return -direction / np.linalg.norm(direction)
+def _unit(direction: Array) -> Array:
+    return direction / np.linalg.norm(direction)
 
 
 def _corners(mesh: VisualMesh) -> Array:
     """Corners (8, 3) of a mesh's bounding box."""
-    return _box_corners(mesh.points) if len(mesh.points) else np.zeros((8, 3))
+    if not len(mesh.points):
+        return np.zeros((8, 3))
+    return np.asarray(mesh.points.min(axis=0) + _SIGNS * np.ptp(mesh.points, axis=0))
 
 
-def _box_corners(points: Array) -> Array:
-    """Corners (8, 3) of the bounding box of points (n, 3)."""
-    signs = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
-    low, high = points.min(axis=0), points.max(axis=0)
-    return np.asarray(low + signs * (high - low))
-
-
-def _group(meshes: tuple[VisualMesh, ...], bodies: slice) -> _Group:
+def _group(meshes: list[VisualMesh], bodies: slice) -> _Group:
     mesh = joined(meshes)
     levels, texels = _mipmaps(mesh.textures)
     return _Group(
@@ -269,7 +264,7 @@ def _group(meshes: tuple[VisualMesh, ...], bodies: slice) -> _Group:
         levels,
         texels,
         np.zeros((len(mesh.points), 6), dtype=np.float32),
-        np.zeros(len(mesh.points), dtype=np.float32),
+        np.zeros((len(mesh.points), 2), dtype=np.float32),
     )
 
 
@@ -292,28 +287,22 @@ def _mipmaps(textures: tuple[Pixels, ...]) -> tuple[Any, Any]:
     return levels, np.ascontiguousarray(np.concatenate(texels))
 
 
-def changed_window(
-    corners: Array, before: Array, after: Array, camera: Camera, width: int, height: int
-) -> NDArray[np.int64]:
-    """The window outside which two pictures are equal: left, top, right, bottom, pixels.
+def window_around(points: Array, camera: Camera, width: int, height: int) -> NDArray[np.int64]:
+    """The window of a picture that holds points: left, top, right, bottom, pixels.
 
     Args:
-        corners: (nb, m, 3), of the bounding box of each body that moved, in its frame, metres.
-        before, after: the bodies' poses X_WB (nb, 4, 4).
-        camera: of both pictures.
+        points: (k, 3), metres, in the world.
+        camera: of the picture.
         width, height: of the picture, pixels.
 
     Returns:
-        (4,), ends excluded; zeros if nothing moved within the picture; the whole picture if it
-        would be most of it.
+        (4,), ends excluded; zeros if none lies within the picture; the whole picture if it would be
+        most of it.
     """
     whole = np.array([0, 0, width, height])
-    if not len(corners):
+    if not len(points):
         return np.zeros_like(whole)
-    X = np.concatenate([before, after])
-    p_BQ = np.concatenate([corners] * 2)
-    p_WQ = p_BQ @ X[:, :3, :3].transpose(0, 2, 1) + X[:, None, :3, 3]
-    pixels, depth = camera.project(p_WQ.reshape(-1, 3), width, height)
+    pixels, depth = camera.project(points, width, height)
     if depth.min() < _NEAREST:
         return whole
     first = np.floor((pixels.min(axis=0) - _PAD) / _STEP) * _STEP
@@ -323,80 +312,3 @@ def changed_window(
     if (size <= 0).any():
         return np.zeros_like(whole)
     return window if size.prod() < 0.8 * width * height else whole
-
-
-# -- ambient occlusion -----------------------------------------------------------------------------
-#
-# From the depths alone, after L. Bavoil, M. Sainz, R. Dimitrov, Image-space horizon-based ambient
-# occlusion, 2008: neighbours within a radius occlude a point by their slope over its tangent plane,
-# the nearer the more.
-
-
-def ambient_visibility(near: Any, focal: float) -> Array:
-    """Share (h, w) of ambient light that reaches each pixel, in (0, 1], float32.
-
-    Args:
-        near: (h, w) float32, 1 / z in 1 / m; 0 for the background.
-        focal: the picture's focal length, pixels.
-    """
-    height, width = near.shape
-    x = ((np.arange(width) + 0.5 - 0.5 * width) / focal).astype(np.float32)
-    y = ((np.arange(height) + 0.5 - 0.5 * height) / focal).astype(np.float32)[:, None]
-    z = 1.0 / np.maximum(near, np.float32(1e-3))
-    points = np.stack([z * x, z * y, z])  # in the camera's frame
-    normals = _normals(near, x, y, focal)
-    rows, columns = np.arange(height)[:, None], np.arange(width)[None]
-    # The spiral's angle differs between the pixels of a tile, so that its mean has no pattern.
-    turn = (rows % _TILE * _TILE + (columns + 2 * rows) % _TILE) * np.float32(2 * np.pi / _TILE**2)
-    hidden = np.zeros((height, width), dtype=np.float32)
-    for top in range(0, height, _STRIP):
-        part = slice(top, top + _STRIP)
-        radius = np.minimum(_RADIUS * focal * near[part], 0.5 * width)  # pixels
-        for k in range(_SAMPLES):
-            share = (k + 0.5) / _SAMPLES
-            angle = turn[part] + np.float32(2.0 * np.pi * _TURNS * share)
-            u = (columns + share * radius * np.cos(angle) + 0.5).astype(np.int32)
-            v = (rows[part] + share * radius * np.sin(angle) + 0.5).astype(np.int32)
-            at = v.clip(0, height - 1) * width + u.clip(0, width - 1)
-            away = points.reshape(3, -1)[:, at] - points[:, part]
-            square = np.maximum((away * away).sum(axis=0), np.float32(1e-9))
-            steep = (away * normals[:, part]).sum(axis=0) / np.sqrt(square) - _BIAS
-            hidden[part] += np.maximum(steep, 0.0) * np.maximum(1.0 - square / _RADIUS**2, 0.0)
-    share = 1.0 - 2.0 * _STRENGTH / _SAMPLES * _tile_mean(hidden, z)
-    return np.asarray(np.maximum(share, _DARKEST))
-
-
-def _tile_mean(values: Any, z: Any) -> Any:
-    """The mean (h, w) over a tile around each pixel, of pixels at a similar depth."""
-    before = (_TILE - 1) // 2
-    ends = (before, _TILE - 1 - before)
-    padded, depths = (np.pad(each, (ends, ends), mode="edge") for each in (values, z))
-    height, width = values.shape
-    total, count = np.zeros_like(values), np.zeros_like(values)
-    for i in range(_TILE):
-        for j in range(_TILE):
-            at = (slice(i, i + height), slice(j, j + width))
-            alike = np.abs(depths[at] - z) < 0.03 * z
-            total += alike * padded[at]
-            count += alike
-    return total / count
-
-
-def _normals(near: Any, x: Any, y: Any, focal: float) -> Any:
-    """Unit normals (3, h, w) towards the camera, its frame.
-
-    On a plane 1 / z is linear in the picture, so its slopes give the normal. Of the backward and
-    forward difference at each pixel, the smaller one doesn't cross an edge.
-    """
-    slopes = []
-    for axis in (1, 0):
-        step = np.diff(near, axis=axis)
-        ends = [(0, 0), (0, 0)]
-        ends[axis] = (1, 0)
-        before = np.pad(step, ends, mode="edge")
-        ends[axis] = (0, 1)
-        after = np.pad(step, ends, mode="edge")
-        slopes.append(np.where(np.abs(before) < np.abs(after), before, after))
-    across, down = focal * slopes[0], focal * slopes[1]
-    normals = -np.stack([across, down, near - x * across - y * down])
-    return normals / np.maximum(np.sqrt((normals * normals).sum(axis=0)), 1e-9)

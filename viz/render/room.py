@@ -1,19 +1,18 @@
-"""What surrounds a scene in films: a room, and what casts contact shadows.
+"""What surrounds a scene in films and pictures: a room, and the lamp that casts shadows.
 
 Neither is part of the scene's meshes: collision worlds, learners' pictures and replays have none.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from galley.domain.frames import Array, transform
-from galley.domain.scene.model import Scene, Shape
+from galley.domain.frames import Array
+from galley.domain.scene.model import Scene
 from galley.viz.render.meshes import VisualMesh, joined, plain
-from galley.viz.render.scene_meshes import SceneMeshes
+from galley.viz.render.view import Camera
 
 _SPACE = 2.5  # m from where the robot stands to a wall
 _TALL, _WIDE = 1.8, 1.5  # m, from which on something is a wall of the scene's own
@@ -23,10 +22,12 @@ _SKIRTING = 0.08  # m
 _PROUD = 0.005  # m between a wall and what is drawn on it
 _BELOW = 0.01  # m, of the floor under the scene's own
 _HUGE = 60.0  # m, of which no more is furnished with walls
+_WORK = 0.6  # m, height of the middle of what the lamp lights
+_REACH = 1.3  # m around places of items and robot
+_FAR = 100.0  # m from there to the lamp
 _FLOOR, _WALL, _FOOT = (0.66, 0.60, 0.53), (0.84, 0.82, 0.77), (0.93, 0.92, 0.89)
 _CEILING = (0.97, 0.97, 0.96)
-LAMP = (0.62, 0.34, 0.70)  # towards the lamp that lights the scene, in the world
-_SIGNS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+LAMP = (0.50, 0.30, 0.81)  # towards the lamp that lights the scene, in the world
 
 
 def room_mesh(scene: Scene) -> VisualMesh:
@@ -89,58 +90,12 @@ def _rectangle(corners: Array, inward: Array) -> VisualMesh:
     return plain(corners, normals, [(0, 1, 2), (0, 2, 3)])
 
 
-@dataclass(frozen=True)
-class Occluder:
-    """A shape that casts a contact shadow.
-
-    Attributes:
-        body: its index in ``SceneMeshes.meshes``. X_BS: its pose in that body (4, 4).
-        shape: half sides of a box (3), radius by which it is grown, and 1 for a sphere or else 0.
-        radius: m, how far from a surface it occludes it.
-    """
-
-    body: int
-    X_BS: Array
-    shape: Array
-    radius: float
-
-    @property
-    def reach(self) -> float:
-        """How far from it its shadow ends, m."""
-        return 2.0 * self.radius
-
-    @property
-    def corners(self) -> Array:
-        """Corners (8, 3) of the box that holds its shadow, in the body's frame."""
-        half = self.shape[:3] + self.reach + self.shape[3] * np.array([1, 1, self.shape[4]])
-        return np.asarray(half * _SIGNS @ self.X_BS[:3, :3].T + self.X_BS[:3, 3])
-
-
-def occluders(meshes: SceneMeshes, scene: Scene) -> tuple[Occluder, ...]:
-    """Those of the robot's links, as boxes around them, and of the items' shapes."""
-    first = len(meshes.meshes) - len(scene.items)
-    found = []
-    for body in range(meshes.first_link, first):
-        points = meshes.meshes[body].points
-        low, high = points.min(axis=0), points.max(axis=0)
-        box = np.array([*(0.5 * (high - low)), 0.0, 0.0])
-        found.append(Occluder(body, transform(None, 0.5 * (low + high)), box, _radius(box)))
-    for k, item in enumerate(scene.items):
-        for shape in item.shapes:
-            found.append(_occluder(first + k, shape))
-    return tuple(found)
-
-
-def _occluder(body: int, shape: Shape) -> Occluder:
-    half, X = shape.half_extents, shape.X_BS @ transform(None, shape.middle)
-    if shape.kind == "sphere":
-        values = np.array([0.0, 0.0, 0.0, half[0], 1.0])
-    elif shape.kind == "cylinder":
-        values = np.array([0.0, 0.0, half[2], half[0], 0.0])
-    else:
-        values = np.array([*half, 0.0, 0.0])
-    return Occluder(body, X, values, _radius(half))
-
-
-def _radius(half: Array) -> float:
-    return float(np.clip(half[:3].mean(), 0.02, 0.16))
+def lamp_camera(scene: Scene) -> Camera:
+    """The lamp as a camera far away, which sees all that the robot can reach."""
+    places = [scene.robot.q[:2], *(item.X_WI[:2, 3] for item in scene.items)]
+    places += [corner[:2] for stance in scene.stances for corner in (stance.lower, stance.upper)]
+    low, high = np.min(places, axis=0), np.max(places, axis=0)
+    middle = np.array([*(0.5 * (low + high)), _WORK])
+    radius = min(0.5 * float(np.linalg.norm(high - low)) + _REACH, _HUGE)
+    away = _FAR * np.array(LAMP) / np.linalg.norm(LAMP)
+    return Camera(middle + away, middle, 2.0 * float(np.arctan(radius / _FAR)))

@@ -22,12 +22,10 @@ _GREY = (0.7, 0.7, 0.7)
 
 
 class SceneMeshes:
-    """The bodies of a scene with a robot: static furniture first, then all that moves.
+    """The bodies of a scene with a robot: all static furniture is the first, then what moves.
 
     Attributes:
         meshes: one per body, in the body's own frame.
-        static: number of static bodies, which come first.
-        first_link: index of the robot's first link; the items come last.
         names: of each body, as logs have it; empty for the static furniture.
         carriers: the link that carries each link, as an index into ``meshes``; -1 for all others.
     """
@@ -39,15 +37,12 @@ class SceneMeshes:
         moving = [body for body in scene.bodies if is_movable(scene, body)]
         links = _link_meshes(robot.urdf)
         start = np.zeros(len(scene.joints))
-        # All static furniture is one body.
         base = [
             shape_mesh(shape).placed(scene.body_pose(body.name, start))
             for body in resting
             for shape in body.shapes
         ]
-        self.static = 1
         self._moving = tuple(body.name for body in moving)
-        self.first_link = self.static + len(moving)
         self._links = tuple(self._tree.link(name) for name in links)
         self.meshes: tuple[VisualMesh, ...] = (
             joined(base),
@@ -57,7 +52,7 @@ class SceneMeshes:
         )
         items = [item.name for item in scene.items]
         self.names: tuple[str, ...] = ("", *self._moving, *links, *items)
-        first = self.first_link
+        first = 1 + len(moving)  # link
         self.carriers: tuple[int, ...] = (
             *[-1] * first,
             *(first + at if (at := self._carrier(k)) >= 0 else -1 for k in range(len(links))),

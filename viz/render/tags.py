@@ -38,7 +38,7 @@ def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     try:
         return ImageFont.truetype(font_file(), size)
     except OSError:
-        return ImageFont.load_default()
+        return ImageFont.load_default(size)
 
 
 @dataclass(frozen=True)
@@ -63,35 +63,28 @@ def place_tags(sizes: Array, anchors: Array, width: int, height: int) -> Array:
     """
     reach = float(sizes[:, 1].max()) if len(sizes) else 1.0
     clear = 0.6 * reach  # around anchors, which should stay visible
-    angles = np.radians(np.arange(0.0, 360.0, 22.5))
+    rings, angles = np.meshgrid(np.arange(1.5, 9.0, 0.9), np.radians(np.arange(0.0, 360.0, 22.5)))
+    around = np.stack([1.6 * np.cos(angles), np.sin(angles)], axis=-1) * rings[..., None]
+    offsets, far = reach * around.reshape(-1, 2), rings.ravel()
+    frame, points = np.array([width - 4, height - 4]), np.full((len(anchors), 2), 2.0 * clear)
     places = np.zeros((len(sizes), 2))
     done: list[int] = []
     for k in np.argsort(anchors[:, 1]).tolist():
-        best = np.inf
-        for ring in np.arange(1.5, 9.0, 0.9) * reach:
-            for angle in angles:
-                centre = anchors[k] + ring * np.array([1.6 * np.cos(angle), np.sin(angle)])
-                corner = centre - 0.5 * sizes[k]
-                cost = ring / reach
-                cost += 60.0 * float(_overlap(corner, sizes[k], places[done], sizes[done]).sum())
-                points = np.full((len(anchors), 2), 2.0 * clear)
-                hidden = _overlap(corner, sizes[k], anchors - clear, points) > 0
-                cost += 8.0 * float(hidden.sum())
-                low, high = corner, corner + sizes[k]
-                outside = np.maximum(4 - low, 0) + np.maximum(high - (width - 4, height - 4), 0)
-                cost += 10.0 * float(outside.sum())
-                if cost < best:
-                    best, places[k] = cost, corner
+        corners = anchors[k] + offsets - 0.5 * sizes[k]  # (c, 2), of all candidates
+        outside = np.maximum(4 - corners, 0) + np.maximum(corners + sizes[k] - frame, 0)
+        hidden = _overlap(corners, sizes[k], anchors - clear, points) > 0
+        covered = _overlap(corners, sizes[k], places[done], sizes[done])
+        cost = far + 60.0 * covered.sum(axis=1) + 8.0 * hidden.sum(axis=1)
+        places[k] = corners[int((cost + 10.0 * outside.sum(axis=1)).argmin())]
         done.append(k)
     return places
 
 
-def _overlap(corner: Array, size: Array, corners: Array, sizes: Array) -> Array:
-    """Overlap (m,) of one box with others, as a share of its area, with a margin of 4 pixels."""
-    low = np.maximum(corner - 4, corners)
-    high = np.minimum(corner + size + 4, corners + sizes)
-    side = np.maximum(high - low, 0.0)
-    return np.asarray(side[:, 0] * side[:, 1] / (size[0] * size[1]))
+def _overlap(corners: Array, size: Array, others: Array, sizes: Array) -> Array:
+    """Overlap (c, m) of boxes with others, as a share of their area, with a margin of 4 pixels."""
+    low = np.maximum(corners[:, None] - 4, others)
+    high = np.minimum(corners[:, None] + size + 4, others + sizes)
+    return np.asarray(np.maximum(high - low, 0.0).prod(axis=2) / size.prod())
 
 
 def draw_tags(picture: PilImage.Image, tags: list[Tag], size: int) -> None:

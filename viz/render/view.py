@@ -138,25 +138,6 @@ def furniture_boxes(scene: Scene, scene_q: Array) -> Occluders:
     return Occluders(np.array(poses).reshape(-1, 4, 4), np.array(halves).reshape(-1, 3))
 
 
-def segment_distance(starts: Array, ends: Array, a: Array, b: Array) -> Array:
-    """Distance (r,) of each segment starts-ends (r, 3) from the segment a-b (3,), metres.
-
-    By clamping, after V. Lumelsky, On fast computation of distance between line segments, 1985.
-    """
-    d1, d2 = ends - starts, b - a
-    r = starts - a
-    A = np.maximum((d1 * d1).sum(axis=1), 1e-12)
-    E = max(float(d2 @ d2), 1e-12)
-    B, C, F = d1 @ d2, (d1 * r).sum(axis=1), r @ d2
-    denominator = A * E - B * B
-    safe = np.where(denominator > 1e-12, denominator, 1.0)
-    s = np.where(denominator > 1e-12, np.clip((B * F - C * E) / safe, 0.0, 1.0), 0.0)
-    t = np.clip((B * s + F) / E, 0.0, 1.0)
-    s = np.clip((B * t - C) / A, 0.0, 1.0)
-    gap = (starts + s[:, None] * d1) - (a + t[:, None] * d2)
-    return np.asarray(np.linalg.norm(gap, axis=1))
-
-
 def visible_from(eyes: Array, target: Array, furniture: Occluders, links: Array) -> Array:
     """Which eyes (r, 3) see the target (3,): (r,) of 0.0 or 1.0.
 
@@ -164,13 +145,18 @@ def visible_from(eyes: Array, target: Array, furniture: Occluders, links: Array)
         eyes: viewpoints, metres.
         target: point to see.
         furniture: what may occlude it.
-        links: origins (m, 3) of the robot's links, from the base up; a capsule joins each two
+        links: origins (m, 3) of the robot's links, from the base up; balls in a row join each two
             neighbours. Those near the target are ignored, as a part of it.
     """
     # Stop short of the target, which may be on a surface or in the hand.
     ends = eyes + 0.93 * (target - eyes)
     blocked = furniture.hit(eyes, ends)
+    away, length = ends - eyes, np.maximum(((ends - eyes) ** 2).sum(axis=1), 1e-12)
     for a, b in pairwise(links):
         if min(np.linalg.norm(a - target), np.linalg.norm(b - target)) > 0.20:
-            blocked[segment_distance(eyes, ends, a, b) < LINK_RADIUS] = 1.0
+            shares = np.linspace(0.0, 1.0, 2 + int(np.linalg.norm(b - a) / LINK_RADIUS))[:, None]
+            from_eyes = (a + shares * (b - a))[:, None] - eyes  # (balls, r, 3)
+            along = np.clip((from_eyes * away).sum(axis=2) / length, 0.0, 1.0)
+            gaps = np.linalg.norm(from_eyes - along[..., None] * away, axis=2)
+            blocked[gaps.min(axis=0) < LINK_RADIUS] = 1.0
     return 1.0 - blocked

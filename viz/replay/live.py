@@ -98,9 +98,7 @@ class LiveView(Relay):
 
     def _hand(self, q: Array) -> Array:
         """The grasp centre (3,) at q (n,)."""
-        self._links.set_robot(q)
-        X_WH = self._links.link_pose(self._robot.palm)
-        return np.asarray(X_WH[:3, :3] @ self._robot.p_HT + X_WH[:3, 3])
+        return np.asarray(self._links.hands(q[None])[0])
 
     def _due(self) -> bool:
         """Whether it is time for another picture."""

@@ -82,12 +82,7 @@ def replay_html(
 
 def hand_path(frames: Frames, robot: RobotModel) -> Array:
     """Where the grasp centre went (m, 3), metres in the world; straight parts by their ends."""
-    links, points = LinkPoses(robot), []
-    for q in frames.q:
-        links.set_robot(q)
-        X_WH = links.link_pose(robot.palm)
-        points.append(X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3])
-    path = np.array(points)
+    path = LinkPoses(robot).hands(frames.q)
     poses = np.concatenate([path, np.tile([0.0, 0.0, 0.0, 1.0], (len(path), 1))], axis=1)
     return path[keyframes(poses, _PATH_METRES, RADIANS)]
 

@@ -8,8 +8,14 @@ from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.viz.film.camera import film_cameras
 from galley.viz.film.frames import frame_times, resample
-from galley.viz.render.renderer import changed_window
-from galley.viz.render.view import Camera, furniture_boxes, segment_distance, visible_from
+from galley.viz.render.renderer import window_around
+from galley.viz.render.view import (
+    LINK_RADIUS,
+    Camera,
+    Occluders,
+    furniture_boxes,
+    visible_from,
+)
 
 NO_LINKS = np.zeros((0, 3))
 
@@ -38,16 +44,22 @@ def test_walls_hide_and_open_drawers_are_boxes(scene: Scene) -> None:
     assert visible_from(eyes[:1], stove, closed, arm).tolist() == [0.0]
 
 
-def test_distance_of_segments_against_dense_sampling() -> None:
-    rng = np.random.default_rng(0)
-    u = np.linspace(0, 1, 200)[:, None]
-    for _ in range(20):
-        a, b, c, d = rng.normal(size=(4, 3))
-        first, second = a + u * (b - a), c + u * (d - c)
-        dense = np.linalg.norm(first[:, None] - second[None], axis=2).min()
-        found = segment_distance(a[None], b[None], c, d)[0]
-        assert found <= dense + 1e-9
-        assert found > dense - 0.03
+def test_an_arm_hides_what_a_capsule_around_it_does() -> None:
+    """By the distance of densely sampled points of both lines."""
+    rng, u = np.random.default_rng(0), np.linspace(0, 1, 300)[:, None]
+    nothing = Occluders(np.zeros((0, 4, 4)), np.zeros((0, 3)))
+    seen = {0.0: 0, 1.0: 0}
+    for _ in range(200):
+        eye, a, b = rng.uniform(-0.5, 0.5, (3, 3))
+        eye[2] += 1.5
+        target = np.array([0.0, 0.0, -1.5])
+        rays, arm = eye + 0.93 * u * (target - eye), a + u * (b - a)
+        gap = np.linalg.norm(rays[:, None] - arm[None], axis=2).min()
+        found = float(visible_from(eye[None], target, nothing, np.array([a, b]))[0])
+        if abs(gap - LINK_RADIUS) > 0.015:
+            assert found == (gap > LINK_RADIUS)
+            seen[found] += 1
+    assert min(seen.values()) > 10
 
 
 def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(
@@ -77,27 +89,20 @@ def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(
     assert np.mean(seen) > 0.9
 
 
-def test_window_holds_what_moved() -> None:
+def test_a_window_holds_what_moved_or_is_empty_or_all() -> None:
     camera = Camera([2.0, 0.0, 1.0], [0.0, 0.0, 1.0])
-    box = 0.05 * np.array([[[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]], float)
-    a, b = np.eye(4)[None].copy(), np.eye(4)[None].copy()
-    a[0, :3, 3], b[0, :3, 3] = (0, 0.2, 1.2), (0, 0.3, 1.2)
-    assert changed_window(box[:0], a[:0], a[:0], camera, 1280, 720).tolist() == [0, 0, 0, 0]
-    left, top, right, bottom = changed_window(box, a, b, camera, 1280, 720)
-    corners = np.concatenate([box[0] + a[0, :3, 3], box[0] + b[0, :3, 3]])
-    pixels, _ = camera.project(corners, 1280, 720)
+    box = 0.05 * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
+
+    def window(*places: tuple[float, float, float]) -> list[int]:
+        points = np.concatenate([box[:0], *(box + place for place in places)])
+        return window_around(points, camera, 1280, 720).tolist()
+
+    both = ((0, 0.2, 1.2), (0, 0.3, 1.2))
+    left, top, right, bottom = window(*both)
+    pixels, _ = camera.project(np.concatenate([box + place for place in both]), 1280, 720)
     assert (pixels >= (left, top)).all()
     assert (pixels <= (right, bottom)).all()
     assert (right - left) * (bottom - top) < 0.15 * 1280 * 720
-
-
-def test_a_window_outside_of_the_picture_is_empty_and_a_large_one_is_all_of_it() -> None:
-    camera = Camera([2.0, 0.0, 1.0], [0.0, 0.0, 1.0])
-    box = 0.05 * np.array([[[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]], float)
-    a, b = np.eye(4)[None].copy(), np.eye(4)[None].copy()
-    a[0, :3, 3], b[0, :3, 3] = (0, 5.0, 1.2), (0, 5.1, 1.2)
-    assert changed_window(box, a, b, camera, 1280, 720).tolist() == [0, 0, 0, 0]
-    a[0, :3, 3], b[0, :3, 3] = (0, -1.4, 0.3), (0, 1.4, 1.7)
-    assert changed_window(box, a, b, camera, 1280, 720).tolist() == [0, 0, 1280, 720]
-    b[0, :3, 3] = (1.98, 0, 1)  # around the camera
-    assert changed_window(box, a, b, camera, 1280, 720).tolist() == [0, 0, 1280, 720]
+    assert window() == window((0, 5.0, 1.2)) == [0, 0, 0, 0]
+    large, around_the_camera = ((0, -1.4, 0.3), (0, 1.4, 1.7)), (1.98, 0, 1)
+    assert window(*large) == window(around_the_camera) == [0, 0, 1280, 720]

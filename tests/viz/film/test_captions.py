@@ -83,16 +83,14 @@ def test_actions_without_motions_are_counted(scene: Scene) -> None:
     plan = ("(a)", "(cook x)", "(b)", "(wash x)", "(a)")
     lines = ["(a) | go", "(a) | stop", "(b) | go", "(a) | go"]
     again = ["recovery 1: (b) | go", "recovery 1: (c) | go", "recovery 2: (end) | retreat"]
-    told = action_captions(lines + again, scene, (plan, ("(cook x)", "(b)", "(c)"), ()))
-    assert [words for words, _, _ in told] == [
-        *("1/5  a", "1/5  a", "3/5  b", "5/5  a", "2/3  b", "3/3  c", "end"),
-    ]
 
+    def told(*plans: tuple[str, ...]) -> list[str]:
+        return [words for words, _, _ in action_captions(lines + again, scene, plans)]
 
-def test_a_recovery_is_told_apart_from_its_action(scene: Scene) -> None:
-    lines = ["(pick s b h) | reach", "recovery 1: (pick s b h) | reach"]
-    words = [(words, phase) for words, _, phase in action_captions(lines, scene)]
-    assert words == [("1/2  pick: s, b, h", "reach"), ("2/2  pick: s, b, h", "reach")]
+    first, rest = ["1/5  a", "1/5  a", "3/5  b", "5/5  a"], ["2/3  b", "3/3  c", "end"]
+    assert told(plan, ("(cook x)", "(b)", "(c)"), ()) == first + rest
+    without = ["1/3  a", "1/3  a", "2/3  b", "3/3  a", "1/2  b", "2/2  c", "1/1  end"]
+    assert told() == without  # those with motions
 
 
 def test_the_pddl_stands_under_the_words_where_it_can_be_read() -> None:
@@ -141,7 +139,7 @@ def test_a_film_says_what_ended_motions_and_when_it_is_recovering(
     at = {round(float(t), 1): caption for t, caption in zip(frames.time, told, strict=True)}
     assert at[1.0].alert == at[1.0].event == ""
     assert at[5.0].alert == "recovery 1"
-    assert at[5.0].action == "2/2  b"
+    assert at[5.0].action == "1/1  b"
     assert (at[5.0].force, at[5.0].limit) == (38, 40)  # N, of the scene's ``finger_force``
     assert at[7.8].event == ""
     assert at[8.2].event == "lower: contact, 12 N"

@@ -8,7 +8,6 @@ import pytest
 from galley.domain.log import Log
 from galley.robots import RobotModel
 from galley.viz.film.frames import (
-    action_numbers,
     cut_shots,
     frame_times,
     resample,
@@ -70,5 +69,3 @@ def test_shots_follow_actions_and_driving(log: Log, robot: RobotModel) -> None:
 def test_lines_are_split_into_action_and_phase() -> None:
     assert split_line("pick sugar burner h1 | approach") == ("pick sugar burner h1", "approach")
     assert split_line("(navigate a b)") == ("navigate a b", "")
-    assert action_numbers(["a | x", "a | y", "b | x", "a | x"]) == [0, 0, 1, 2]
-    assert action_numbers([]) == []

@@ -77,13 +77,9 @@ def test_several_workers_draw_the_same_as_one_in_order(
     assert count > 3 * CHUNK  # so that there is something to share
     cameras = (Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9]),) * count
     job = FilmJob(scene, robot, frames, cameras, (), 160, 120)
-    alone = list(draw_frames(job, 1))
-    together = list(draw_frames(job, 3))
-    assert len(alone) == len(together) == count
-    # What is drawn in a window or as a whole may differ by rounding in single samples.
-    for a, b in zip(alone, together, strict=True):
-        assert (np.abs(a.astype(int) - b).max(axis=2) > 12).mean() < 2e-4
-    assert all((a == b).all() for a, b in zip(together, draw_frames(job, 3), strict=True))
+    alone, together = np.array(list(draw_frames(job, 1))), np.array(list(draw_frames(job, 3)))
+    assert len(alone) == count
+    np.testing.assert_array_equal(alone, together)
 
 
 def test_nothing_is_drawn_while_the_encoder_starts(
@@ -118,21 +114,19 @@ def test_a_worker_that_fails_is_reported(log: Log, scene: Scene, robot: RobotMod
 
 
 @pytest.mark.slow
-def test_a_run_that_blew_up_ends_in_an_error(
-    log: Log, scene: Scene, robot: RobotModel, tmp_path: Path
+@pytest.mark.parametrize(
+    ("wrong", "size", "error"),
+    [(np.nan, 160, "far away"), (1e30, 160, "far away"), (0.0, 161, "even sides")],
+)
+def test_what_can_not_be_filmed_ends_in_an_error(
+    log: Log, scene: Scene, robot: RobotModel, tmp_path: Path, wrong: float, size: int, error: str
 ) -> None:
-    for wrong in (np.nan, 1e30):
-        items = log.items.copy()
-        items[60:, 0, 0] = wrong
-        camera = Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9])
-        with pytest.raises(RuntimeError, match="far away"):
-            film(
-                replace(log, items=items),
-                scene,
-                robot,
-                tmp_path / "run.mp4",
-                FilmOptions(fps=4.0, width=160, height=120, camera=camera),
-            )
+    items = log.items.copy()
+    items[60:, 0, 0] = wrong
+    camera = Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9])
+    options = FilmOptions(fps=4.0, width=size, height=120, camera=camera)
+    with pytest.raises((RuntimeError, ValueError), match=error):
+        film(replace(log, items=items), scene, robot, tmp_path / "run.mp4", options)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -165,11 +159,6 @@ def test_a_film_given_up_leaves_nothing(
         assert len(os.listdir("/proc/self/fd")) < before + 12
 
 
-def test_odd_sizes_are_refused(log: Log, scene: Scene, robot: RobotModel, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="even"):
-        film(log, scene, robot, tmp_path / "run.mp4", FilmOptions(width=321, height=240))
-
-
 def write(path: Path, height: int, width: int, count: int = 20) -> None:
     with encoder(path, 10.0) as append:
         for k in range(count):
@@ -190,19 +179,6 @@ def test_a_film_that_can_not_be_written_is_not_begun(path: str, tmp_path: Path) 
         write(tmp_path / path, 32, 32)
     assert len(str(caught.value).splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_film_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
-    def broken(path: Path) -> None:
-        with encoder(path, 10.0) as append:
-            append(np.zeros((32, 32, 3), dtype=np.uint8))
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        broken(tmp_path / "a.mp4")
-    assert list(tmp_path.iterdir()) == []
-    write(tmp_path / "a.mp4", 32, 32)
-    assert [p.name for p in tmp_path.iterdir()] == ["a.mp4"]
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.gif"])

@@ -13,7 +13,7 @@ from galley.domain.frames import Array, rotation_rpy, to_pose7, transform
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.viz.film.camera import LinkPoses
-from galley.viz.render.mesh_reader import read_visual
+from galley.viz.render.mesh_reader import MOST_TRIANGLES, read_visual, simplified
 from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.render.scene_meshes import SceneMeshes
 
@@ -101,6 +101,20 @@ def test_colours_and_textures_come_from_the_materials(tmp_path: Path) -> None:
     assert mesh.pictures.tolist() == [-1, -1, 0]  # a texture is kept where it shows more than one
     np.testing.assert_allclose(mesh.colors, [[0, 1, 0], [0.5, 0, 0], [0.5, 0.5, 0.5]], atol=0.01)
     assert len(mesh.textures) == 1
+
+
+def test_a_simplified_mesh_keeps_its_shape_and_colours() -> None:
+    fine = sphere_mesh(0.3).painted([1.0, 0.0, 0.0])
+    other = fine.placed(transform(None, [2.0, 0.0, 0.0])).painted([1.0, 1.0, 1.0])
+    many = joined([fine, other, cylinder_mesh(0.1, 2.0), box_mesh((1.0, 0.2, 0.1))])
+    assert len(many.triangles) > MOST_TRIANGLES
+    few = simplified(many)
+    assert len(few.triangles) <= 1.1 * MOST_TRIANGLES
+    for end in (np.min, np.max):
+        np.testing.assert_allclose(end(few.points, axis=0), end(many.points, axis=0), atol=0.01)
+    assert volume(few) == pytest.approx(volume(many), rel=0.03)
+    assert agreement(few).min() > 0.75
+    assert {tuple(color) for color in few.colors} == {(1.0, 0.0, 0.0), (1.0, 1.0, 1.0)}
 
 
 @pytest.mark.parametrize("text", ["v 0 0 x\n", "v 0 0 0\nf 1 2 3\n", "v 0 0 0\nf 1 a 1\n", "v 0\n"])

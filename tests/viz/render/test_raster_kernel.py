@@ -20,7 +20,7 @@ def drawn(mesh: VisualMesh, camera: Camera, window: tuple[int, ...] = WHOLE) -> 
     near = np.zeros((4 * HEIGHT, WIDTH), dtype=np.float32)
     color = np.zeros((4 * HEIGHT, WIDTH), dtype=np.uint32)
     count = len(mesh.points)
-    seen, lit = np.zeros((count, 6), dtype=np.float32), np.zeros(count, dtype=np.float32)
+    seen, lit = np.zeros((count, 6), dtype=np.float32), np.zeros((count, 2), dtype=np.float32)
     lens = np.array([camera.focal(HEIGHT), WIDTH / 2, HEIGHT / 2], dtype=np.float32)
     lamps = np.array([[0, 0, 0, 1.0]], dtype=np.float32)
     raster_kernel.place(

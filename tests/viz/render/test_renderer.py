@@ -1,4 +1,4 @@
-"""The renderer's pictures, compared with the scene file's colours and with Drake's."""
+"""The renderer's pictures, compared with the scene file's colours."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from PIL import Image as PilImage
 from galley.domain.frames import rotation_z, to_pose7, transform
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
-from galley.tests.viz.render.drake_pictures import CAMERAS, SIZE, kitchen_state
-from galley.viz.render.renderer import Renderer, ambient_visibility
+from galley.viz.render.renderer import Renderer
 from galley.viz.render.view import Camera
 
 WIDTH, HEIGHT = 320, 240
@@ -138,84 +137,6 @@ def test_trembling_is_not_drawn_and_creeping_is(
     expected = fresh.render(q, scene_q, moved, camera).astype(int)
     assert (np.abs(expected - first).max(axis=2) > 40).mean() > 0.005  # 4.5 mm are seen
     assert (np.abs(expected - crept).max(axis=2) > 40).mean() < 2e-4
-
-
-@pytest.fixture(scope="module")
-def drakes(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
-    """What Drake's VTK engine makes of the same views; skips where there is no EGL for it."""
-    path = tmp_path_factory.mktemp("drake") / "pictures.npy"
-    # In a process of its own: some graphics stacks crash instead of raising.
-    command = [sys.executable, "-m", "galley.tests.viz.render.drake_pictures", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    if done.returncode:
-        pytest.skip(f"no VTK renderer here: {done.stderr[-200:]}")
-    return np.load(path)
-
-
-@pytest.mark.slow
-def test_two_engines_draw_the_kitchen_alike(
-    scene: Scene, robot: RobotModel, items: np.ndarray, drakes: np.ndarray
-) -> None:
-    """Our rasteriser and Drake's VTK: the same outlines, and nearly the same light."""
-    engine = Renderer(scene, robot, *SIZE)
-    for camera, theirs in zip(CAMERAS, drakes.astype(int), strict=True):
-        ours = engine.render(*kitchen_state(scene), items, camera).astype(int)
-        difference = np.abs(ours - theirs).max(axis=2)
-        assert np.median(difference) < 20
-        assert (difference > 40).mean() < 0.02
-        # Half a pixel to the side, and edges would differ all along.
-        moved = np.abs(ours[:, 2:] - theirs[:, :-2]).max(axis=2)
-        assert (moved > 40).mean() > 1.5 * (difference > 40).mean()
-
-
-def test_single_pictures_have_darkened_corners_and_nothing_else(
-    scene: Scene, robot: RobotModel, items: np.ndarray
-) -> None:
-    engine = Renderer(scene, robot, *SIZE)
-    plain = engine.render(*kitchen_state(scene), items, CAMERAS[0]).astype(int)
-    still = engine.render_still(*kitchen_state(scene), items, CAMERAS[0]).astype(int)
-    assert (still <= plain).all()
-    assert 0.01 < (still.sum(axis=2) < 0.9 * plain.sum(axis=2)).mean() < 0.3
-    assert (still == plain).all(axis=2).mean() > 0.3
-
-
-FOCAL = 300.0
-
-
-def two_planes(turn: float) -> np.ndarray:
-    """1 / z (241, 321) of two planes that meet 2 m ahead in a vertical edge.
-
-    Args:
-        turn: of each away from the plane across the view, radians: positive ones make an inner
-            corner, the edge being furthest away; negative ones an outer one.
-    """
-    x = (np.arange(321) + 0.5 - 160.5) / FOCAL
-    depth = 2.0 / (1.0 + np.abs(x) * np.tan(turn))  # z = 2 - |x| z tan(turn)
-    return np.tile(1.0 / depth, (241, 1)).astype(np.float32)
-
-
-def test_a_plane_and_an_outer_edge_are_open_and_an_inner_corner_is_not() -> None:
-    for turn in (0.0, -np.pi / 8, -np.pi / 4):
-        assert ambient_visibility(two_planes(turn), FOCAL).min() > 0.999
-    right, blunt = (ambient_visibility(two_planes(turn), FOCAL) for turn in (np.pi / 4, np.pi / 8))
-    row = right[120]
-    np.testing.assert_allclose(row, row[::-1], atol=0.06)
-    assert row[160] < 0.7
-    assert blunt[120, 160] > row[160] + 0.1
-    # Ever lighter away from the corner, but for a tile's grain; beyond the radius all is open.
-    assert (np.diff(row[160:]) > -0.02).all()
-    far = two_planes(np.pi / 4)[120]
-    away = np.abs((np.arange(321) - 160) / FOCAL / far) * np.sqrt(2.0)
-    assert (row[away > 0.3] > 0.999).all()
-    assert (row[away < 0.1] < 0.9).all()
-
-
-def test_nothing_behind_an_edge_darkens_and_nothing_far_in_front() -> None:
-    near = np.full((120, 160), 0.5, dtype=np.float32)
-    near[:, 80:] = 0.0
-    assert ambient_visibility(near, FOCAL).min() > 0.999
-    near[:, 80:] = 1.0  # 1 m nearer than the rest
-    assert ambient_visibility(near, FOCAL).min() > 0.999
 
 
 def test_the_package_imports_nothing_heavy() -> None:
