@@ -9,6 +9,7 @@ in which it speeds up; then it brakes, and the ball flies on. Needs
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -40,7 +41,7 @@ bodies = (
         Circle(RADIUS), mass=BALL, pose=(0.0, y + low + RADIUS / np.cos(slope), 0.0), name="ball"
     ),
 )
-around = {"friction": 0.3, "count": 32, "points": "perimeter", "stiffness": 2e4}
+around: dict[str, Any] = {"friction": 0.3, "count": 32, "points": "perimeter", "stiffness": 2e4}
 dead = Contact(damping=5e3, softness=2e-3, still=0.05, **around)
 world = World(bodies, {(3, 2): Contact(damping=2e3, **around), (3, 1): dead}, (0.0, -G))
 target = np.array([DISTANCE, RIM])

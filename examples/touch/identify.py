@@ -16,15 +16,8 @@ from scipy.optimize import least_squares
 from galley.planar.finger import Finger, Solver, simulate
 
 PERIOD, COUNT, NOISE = 0.04, 100, 0.01  # s; intervals; as a share of each channel's peak
-PUSH = [
-    (0, 0.6),
-    (1, 0.6),
-    (1, 0.1),
-    (2, 0.1),
-    (3, 1.5),
-    (3.6, 1.8),
-    (4, 0),
-]  # (s, N), joined by lines
+# (s, N), joined by lines.
+PUSH = [(0, 0.6), (1, 0.6), (1, 0.1), (2, 0.1), (3, 1.5), (3.6, 1.8), (4, 0)]
 SOLVER = Solver(rtol=1e-7, atol=1e-9, max_step=0.2)
 NAMES = ("object_mass", "static_friction", "kinetic_friction", "restitution")
 known = Finger(gap=0.3)  # its own mass, drag and contact time, and here the gap as well
@@ -46,9 +39,9 @@ def readings(finger):
 
 def candidate(p):
     """Logarithms of mass, kinetic friction and the surplus of the static one; restitution."""
-    mass, kinetic, surplus = np.exp(p[:3])
-    values = (mass, kinetic + surplus, kinetic, float(np.clip(p[3], 0.0, 1.0)))
-    return replace(known, **dict(zip(NAMES, map(float, values), strict=True)))
+    mass, kinetic, surplus = map(float, np.exp(p[:3]))
+    changed = replace(known, object_mass=mass, restitution=float(np.clip(p[3], 0.0, 1.0)))
+    return replace(changed, static_friction=kinetic + surplus, kinetic_friction=kinetic)
 
 
 rng = np.random.default_rng(0)

@@ -54,6 +54,10 @@ class TouchPolicy:
     def __init__(self):
         self.felt, self.touching = ContactFilter(NOISE), False
 
+    def decide(self, position, velocity, sensor, aim):
+        """The forces (N), and what is told of the object."""
+        raise NotImplementedError
+
     def __call__(self, observation):
         """The action for an observation (4,): position, velocity, sensor, aim."""
         position, velocity, sensor, aim = (float(value) for value in observation)
@@ -122,7 +126,8 @@ class Tell(TouchPolicy):
         self.before = (velocity, float(np.clip(force, -MAX_FORCE, MAX_FORCE)))
         if len(self.rows) < 20:
             return [force, 0.0]
-        slope = np.polyfit(*np.array(self.rows).T, 1)[0]
+        accelerations, forces = np.array(self.rows).T
+        slope = np.polyfit(accelerations, forces, 1)[0]
         return [force, 1.0 if slope > sum(MASSES) / 2.0 else -1.0]
 
 
@@ -130,7 +135,7 @@ worlds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
 for task, kind in zip(TASKS, (Push, Press, Tell), strict=True):
     env, good = gymnasium.make(galley.gym.FINGER, task=task, noise=NOISE), 0
     for seed in range(worlds):
-        observation, _ = env.reset(seed=seed)
+        observation = env.reset(seed=seed)[0]
         policy, over = kind(), False
         while not over:
             observation, _, ended, late, info = env.step(policy(observation))

@@ -102,23 +102,17 @@ class _Stage:
         self._contact = _round_up(max([1e-9, *(float(np.quantile(t, 0.95)) for t in totals)]))
         applied = np.linalg.norm(run.controls[..., :2], axis=-1).max(initial=1e-9)
         self._applied = _round_up(float(applied))
-        self._bodies = []
+        self._bodies: list[tuple[int, Any]] = []
         for j in sorted(range(len(run.names)), key=lambda j: j in run.free):
             row = run.free.index(j) if j in run.free else -1
             fill = _FILLS[row % len(_FILLS)] if row >= 0 else _FIXED
             patch = Polygon(run.outlines[j], fc=fill, ec=_INK, lw=1.5)
             self._bodies.append((j, axes.add_patch(patch)))
-        more = {"color": _INK, "lw": 1.0, "alpha": 0.6}
+        more: dict[str, Any] = {"color": _INK, "lw": 1.0, "alpha": 0.6}
         self._marks = [axes.plot([], [], marker=".", **more)[0] for _ in run.free]
         self._paths = [axes.plot([], [], **more)[0] for _ in run.free]
-        how = {
-            "angles": "xy",
-            "scale_units": "xy",
-            "scale": 1.0,
-            "width": 0.004,
-            "minlength": 0.0,
-            "zorder": 5,
-        }
+        how: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0}
+        how |= {"width": 0.004, "minlength": 0.0, "zorder": 5}
         none = np.zeros((2, len(self._pairs)))
         self._forces = axes.quiver(*none, *none, color=_RED, **how)
         none = np.zeros((2, len(run.free)))

@@ -152,24 +152,25 @@ def planar_run(
     """
     failure = trajectory.failure()
     steps = len(setup.controls) if failure is None else failure.step
-    world, contacts = setup.world, trajectory.contacts
-    pairs = np.repeat(np.array(world.pairs).reshape(-1, 2), _points_of_pairs(world), axis=0)
-    states = slice(steps + 1)
+    world = setup.world
+    kept: Any = jax.tree.map(lambda each: np.asarray(each)[: steps + 1], trajectory)
+    with jax.enable_x64(True):  # as its shapes' numbers are
+        pairs = np.repeat(np.array(world.pairs).reshape(-1, 2), _points_of_pairs(world), axis=0)
     return PlanarRun(
-        time=trajectory.time[states],
+        time=kept.time,
         names=tuple(body.name for body in world.bodies),
         outlines=tuple(outline(body.shape) for body in world.bodies),
         free=world.free,
-        pose=trajectory.pose[states],
-        velocity=trajectory.velocity[states],
+        pose=kept.pose,
+        velocity=kept.velocity,
         controls=setup.controls[:steps],
         gradient=gradient if failure is None else None,
         cost=setup.cost_name,
         cost_unit=list(COORDINATES.values())[setup.cost[1]],
         pairs=pairs,
-        virtual=contacts.virtual[states],
-        points=contacts.position[states],
-        forces=contacts.force[states],
+        virtual=kept.contacts.virtual,
+        points=kept.contacts.position,
+        forces=kept.contacts.force,
         target=target,
     )
 

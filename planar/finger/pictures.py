@@ -193,10 +193,11 @@ class Stage:
         for patch in (self._object, self._finger, self._pad):
             axes.add_patch(patch).set_edgecolor("#144e7a")
         self._object.set(facecolor=_WOOD, edgecolor="#6e4822")
-        how = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.005, "minlength": 0.0}
+        how: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0}
+        how |= {"width": 0.005, "minlength": 0.0}
         zero = np.zeros(2)
         self._arrows = axes.quiver(zero, (0.36, 0.06), zero, zero, color=(_FINGER, _FELT), **how)
-        left = {"transform": axes.transAxes, "va": "top"}
+        left: dict[str, Any] = {"transform": axes.transAxes, "va": "top"}
         self._applied = axes.text(0.02, 0.96, "", color=_FINGER, **left)
         self._felt = axes.text(0.02, 0.84, "", color=_FELT, **left)
         self._note = axes.text(0.98, 0.96, "", ha="right", **left)
@@ -276,6 +277,7 @@ def film_touch(
 
     def draw(k: int) -> Image:
         note = EPOCH_NAMES[Epoch(samples.epoch[k])]
-        return stage.draw(Moment(*(float(each[k]) for each in columns), note))
+        x_f, x_o, applied, felt, clock = (float(each[k]) for each in columns)
+        return stage.draw(Moment(x_f, x_o, applied, felt, clock, note))
 
     film(path, fps, range(count), draw, progress)

@@ -61,7 +61,8 @@ def base_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int =
     points = {name: poses(rows)[:, :2] for name, rows in drawn.items()}
 
     def density(p: Array) -> Array:
-        return np.interp(np.hypot(*p.T), *_density_of_distance(sampler), left=0.0, right=0.0)
+        r, found = _density_of_distance(sampler)
+        return np.asarray(np.interp(np.hypot(*p.T), r, found, left=0.0, right=0.0))
 
     return _plane((edges, edges), density, points)
 

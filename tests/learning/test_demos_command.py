@@ -86,7 +86,6 @@ def test_an_export_grows_with_the_folder(cli, quick, tmp_path):
         (("--out", "{pushed}/dataset.json"), "is a file"),
         (("--out", "{cli}"), "holds other files"),
     ],
-    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )
 def test_bad_input_is_refused_in_a_line(options, message, cli, quick, pushed, tmp_path):
     before = sorted(pushed.iterdir())

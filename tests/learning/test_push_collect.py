@@ -144,7 +144,6 @@ def test_the_mouse_keeps_what_has_ended(tmp_path, monkeypatch):
         (("collect", "--demonstrator", "planned", "--pixels", 20), "96 to 480 pixels"),
         (("collect", "--demonstrator", "planned", "--shape", "Q"), "'Q': must be one of"),
     ],
-    ids=["folder", "pixels", "shape"],
 )
 def test_bad_input_is_named(words, what, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

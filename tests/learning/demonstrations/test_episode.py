@@ -38,7 +38,6 @@ STATE, ACTIONS, TIMES = np.zeros((3, 2)), np.zeros((3, 1)), np.arange(3.0)
         ({"metadata": {"gap": float("nan")}}, "metadata 'gap' is not plain data"),
         ({"metadata": {1: "one"}}, "metadata 1 is not plain data"),
     ],
-    ids=lambda value: "-".join(value) if isinstance(value, dict) else None,
 )
 def test_a_malformed_episode_is_refused_by_the_name_of_the_key(change, message):
     parts = {"observations": {"state": STATE}, "actions": ACTIONS, "times": TIMES}

@@ -154,7 +154,6 @@ def test_a_damaged_episode_is_named_and_collected_anew(damage, tmp_path, caplog)
         ({"task": "push-t"}, "made with speed 0.5, not None"),
         ({"task": "push-t", "speed": 0.5, "arm": 5}, "made with arm None, not 5"),
     ],
-    ids=["changed", "gone", "new"],
 )
 def test_a_folder_of_other_settings_is_refused_and_unchanged(settings, message, collected):
     before = digests(collected)
@@ -199,7 +198,6 @@ def test_a_full_disk_stops_and_keeps_what_is_finished(workers, tmp_path):
         ("[]", "doesn't hold demonstrations in format 1"),
         ('{"format": 1}', "doesn't hold demonstrations: 'title'"),
     ],
-    ids=["none", "no JSON", "format", "list", "no title"],
 )
 def test_a_folder_of_something_else_is_refused(text, message, tmp_path):
     if text is not None:

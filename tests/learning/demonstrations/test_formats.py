@@ -204,7 +204,6 @@ def test_a_damaged_replay_buffer_is_named(file, damage, message, tmp_path):
 @pytest.mark.parametrize(
     ("ends", "message"),
     [([3, 3], "must increase"), ([2, 5], "has 4 steps, meta/episode_ends says 5")],
-    ids=["no step", "too long"],
 )
 def test_ends_that_do_not_fit_are_refused(ends, message, tmp_path):
     root = zarr.create_group(tmp_path / "z", zarr_format=2)
@@ -376,7 +375,6 @@ def test_grey_images_get_three_channels_and_tasks_default_to_the_title(tmp_path)
         ([0, 0.3, 0.6], "episode 0 is not at 3 steps per second"),
         ([0], "the first episode has one step"),
     ],
-    ids=["uneven", "no whole number", "one step"],
 )
 def test_lerobot_needs_a_constant_rate(times, message, tmp_path):
     one = Episode({}, np.zeros((len(times), 1)), times)

@@ -67,7 +67,6 @@ def test_seeds_split_differently_and_a_bad_fraction_is_refused():
         (episode(1, image=False), "'img' is uint8 .16, 12, 3. a step in episode 0 and missing in"),
         (Episode({}, np.zeros((2, 3)), [0, 1]), "missing in episode 1"),
     ],
-    ids=["no image", "nothing"],
 )
 def test_episodes_that_differ_are_named_with_the_array(other, message):
     with pytest.raises(ValueError, match=message):

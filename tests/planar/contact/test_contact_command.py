@@ -96,7 +96,6 @@ def test_a_scene_of_ones_own_leaves_film_plot_and_states(tmp_path):
         ("{body: disc", "{body: ground", 12, "'ground' is not moved by forces"),
         ("    mass: 0.5\n", "", 10, "only a body with a mass"),
     ],
-    ids=lambda value: value.strip() if isinstance(value, str) and len(value) < 40 else None,
 )
 def test_a_scenes_errors_name_file_and_line(old, new, line, what, tmp_path, capsys):
     path = tmp_path / "s.yaml"
@@ -127,7 +126,6 @@ def test_a_polygon_may_lie_in_a_file(first, tmp_path):
         (["lift", "--gif", "--fps", "30"], "argument --fps: a GIF's frames"),
         (["incline", "--friction", "0.9"], "argument --friction: must be 0.01 to 0.8"),
     ],
-    ids=["gif", "friction"],
 )
 def test_options_that_do_not_go_are_refused(words, what, cli, here):
     done = cli("contact", *words)

@@ -56,18 +56,16 @@ def batch(function, given):
         return jax.tree.map(np.asarray, jax.jit(jax.vmap(function))(*given))
 
 
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in list(SHAPES)[1:]]
-
-
-@pytest.mark.parametrize("name", ["L", *SLOW])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHAPES)
 def test_a_disc_bounces_off_corners_and_notches_without_energy_from_nothing(name):
     law = Contact(stiffness=2e4, friction=0.0)
-    run = batch(thrown(SHAPES[name], law, steps=110), throws(50))
-    assert np.sum(~run.converged[:, -1]) <= 1
+    run = batch(thrown(SHAPES[name], law), throws(100))
+    assert np.sum(~run.converged[:, -1]) <= 2
     energy = np.sum(run.velocity[:, :, 0, :2] ** 2, axis=2) / 2
     assert np.nanmax(energy) < 0.51
     met = np.abs(run.contacts.force).max(axis=(1, 2, 3)) > 1.0
-    assert met.sum() > 40
+    assert met.sum() > 80
     # The spring takes 1 m/s within sqrt(m / k).
     assert np.all(run.contacts.depth[run.contacts.force[..., 0] != 0.0] < 0.008)
     assert np.nanmin(energy[:, -1]) > 0.1
@@ -99,7 +97,6 @@ def test_gradients_by_the_start_of_a_throw_are_those_of_differences(name):
         (Contact(2e4, friction=0.0, points="newton"), None, "L"),
         (Contact(2e4, damping=0.0, friction=0.0, count=1), "hexagon", "box"),
     ],
-    ids=["newton hexagon", "newton L", "polygons"],
 )
 def test_a_run_that_gains_energy_from_nothing_fails(law, body, target):
     run = batch(thrown(SHAPES[target], law, SHAPES.get(body)), throws(100))

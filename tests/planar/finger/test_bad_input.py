@@ -32,7 +32,6 @@ from galley.planar.finger import Drag, Finger, Kind, Policy, Profile, Solver, St
         ({"finger_drag": lambda v: copysign(2, v) if v else 0}, "finger_drag at 1e-09 m/s is 2 N"),
         ({"finger_mass": 10**400}, "finger_mass = 1000"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_parameters(changes, message):
     with pytest.raises(ValueError, match=r"must (be|not|go)|failed") as caught:
@@ -53,7 +52,6 @@ def test_parameters(changes, message):
         (nan, "force = nan N: must be a finite number"),
         (Policy(lambda s: 1.0, 0.2), "period = 0.2 s: must not exceed contact_time = 0.1 s"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_forces(force, message):
     with pytest.raises(ValueError, match=message):

@@ -47,7 +47,6 @@ def test_a_flight_under_a_constant_force(mass):
         (Drag(quadratic=1.0), lambda t: 2 * tanh(2 * t), lambda v: -0.5 * log(1 - v * v / 4)),
         (Drag(linear=1.0), lambda t: 4 * (1 - exp(-t)), lambda v: -v - 4 * log(1 - v / 4)),
     ],
-    ids=["quadratic", "linear"],
 )
 def test_drag_and_terminal_velocity(drag, speed, way):
     run = simulate(Finger(gap=1e4, finger_drag=drag), 4.0, 20.0, solver=TIGHT)

@@ -156,18 +156,6 @@ def test_a_point_inside_leaves_by_the_near_side():
         ([1, 2, 3], "(n, 2)"),
         ([(0, 0), (1, 0), (0.5, 1e-13)], "no area"),
     ],
-    ids=[
-        "crossing",
-        "touching",
-        "repeated",
-        "closed_twice",
-        "spike",
-        "line",
-        "nan",
-        "two",
-        "flat_list",
-        "thin",
-    ],
 )
 def test_what_is_no_simple_polygon_is_refused_by_name(vertices, named):
     with pytest.raises(ValueError, match=re.escape(named)):

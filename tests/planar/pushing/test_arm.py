@@ -125,7 +125,6 @@ def test_what_ik_finds_without_penalty_never_self_collides():
         ([0.0, -np.pi, 0.3, 0.0, 0.0], True),
         ([0.0, 1.5, 1.5, 0.0, 0.0], False),
     ],
-    ids=["straight", "crossed", "folded", "folded the other way", "hairpin"],
 )
 def test_the_hard_check_finds_what_touches(theta, collides):
     assert ARM.collides(theta) is collides

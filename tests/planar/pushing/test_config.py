@@ -67,7 +67,6 @@ def test_vertices_may_stand_in_the_file_itself(tmp_path):
         ("mass: 1\ngoal_x: 9\n", 2, "beyond the table of 0.512 x 0.512 m"),
         ("mass: 1\ngoal_y: 0.04\n", 2, "beyond the table"),
     ],
-    ids=lambda each: each.split(":")[0] if isinstance(each, str) and "\n" in each else "",
 )
 def test_errors_have_file_and_line(tmp_path, text, line, named):
     path = written(tmp_path, text)
@@ -98,7 +97,6 @@ def test_a_bad_outline_file_is_named_itself(tmp_path):
         ({"shape": "Q"}, "shape = 'Q'"),
         ({"shape": [(0, 0), (1, 0), (0, 1)]}, "shape = "),
     ],
-    ids=lambda each: "-".join(each) if isinstance(each, dict) else "",
 )
 def test_bad_numbers_are_named(change, named):
     with pytest.raises(ValueError, match=named):

@@ -220,17 +220,6 @@ def test_a_table_that_is_done_is_reset_in_the_next_step():
         (lambda: PushEnv().reset(options={"state": (1, 2)}), "5 finite numbers"),
         (lambda: PushEnv().reset(options={"state": (9, 9, 0.2, 0.2, 0)}), "on the table"),
     ],
-    ids=[
-        "observation",
-        "rendering",
-        "vector rendering",
-        "size",
-        "number",
-        "seeds",
-        "option",
-        "state",
-        "place",
-    ],
 )
 def test_bad_arguments_are_named(make, named):
     with pytest.raises(ValueError, match=named):

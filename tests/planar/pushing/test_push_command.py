@@ -92,7 +92,6 @@ def test_windows_end_with_escape_and_say_what_came_of_it(still, monkeypatch, cap
         (["play", "--shape", "none.yaml"], "none.yaml"),
         (["play", "--config", "none.yaml"], "none.yaml"),
     ],
-    ids=["shape", "demonstrator", "rate", "outline", "config"],
 )
 def test_bad_options_are_refused(arguments, fault, cli, here):
     done = cli("push", *arguments)

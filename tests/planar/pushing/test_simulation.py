@@ -370,7 +370,11 @@ def test_random_states_are_reproducible_and_apart():
         assert (corners <= (long.config.width, long.config.height)).all()
     first, second = (sim.random_states(np.random.default_rng(7), 200) for _ in range(2))
     assert_allclose(first.values, second.values, rtol=0, atol=0)
-    assert (sim.gap(first.body.T, first.pusher.T) > 0.0).all()
+    bodies = [shapely.Polygon(sim.body.moved(pose).vertices) for pose in first.body.T]
+    apart = [b.distance(shapely.Point(p)) for b, p in zip(bodies, first.pusher.T, strict=True)]
+    gaps = np.subtract(apart, sim.config.pusher_radius)
+    assert_allclose(sim.gap(first.body.T, first.pusher.T), gaps, atol=1e-9)
+    assert (gaps > 0.0).all()
 
 
 @pytest.mark.parametrize("targets", [[(np.nan, 0.0)], [(0.1, 0.1), (0.2, 0.2)], (0.1, 0.1)])

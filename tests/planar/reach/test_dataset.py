@@ -152,7 +152,6 @@ def test_a_damaged_shard_is_written_again(written, tmp_path):
         ({"bases": 2600}, "bases 2500, not 2600"),
         ({"sampler": replace(SAMPLER, epsilon=0.06)}, r"epsilon 0\.05, not 0\.06"),
     ],
-    ids=["seed", "bases", "epsilon"],
 )
 def test_other_settings_are_refused_by_name(change, named, written):
     before = digests(written)
