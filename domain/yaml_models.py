@@ -11,7 +11,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from types import NoneType
 from typing import (
@@ -26,6 +26,7 @@ from typing import (
 )
 
 import yaml
+from annotated_types import GroupedMetadata
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -77,9 +78,20 @@ _WORDS = {
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")  # of models, of dataclasses
 
 
-def Length(n: int) -> Any:
-    """Annotates a list of exactly ``n`` values."""
-    return Field(min_length=n, max_length=n)
+@dataclass(frozen=True)
+class Length(GroupedMetadata):
+    """Annotates a list of exactly ``n`` values, of which bounds would tell one only."""
+
+    n: int
+
+    def __iter__(self) -> Iterator[object]:
+        yield BeforeValidator(self._checked)
+        yield Field(min_length=self.n, max_length=self.n)
+
+    def _checked(self, values: Any) -> Any:
+        if isinstance(values, list) and len(values) != self.n:
+            raise ValueError(f"expected {self.n} entries, got {len(values)}")
+        return values
 
 
 def _printable(text: str) -> str:

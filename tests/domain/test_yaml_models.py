@@ -83,7 +83,7 @@ def test_words_stay_words_and_numbers_are_numbers(tmp_path):
         ("ball: 1.0", "ball: 0", ["4:10: parts.foot.ball: must be greater than 0, got 0"]),
         ("ball: 1.0", "ball: .inf", ["4:10: parts.foot.ball: must be a finite number, got .inf"]),
         ("{ball: 1.0}", "{}", ["4:3: parts.foot: needs exactly one of box, ball, has 0"]),
-        ("[0, -0.5, .25]", "[0, x]", ["6:14: parts.leg.box[1]: expected a number, got 'x'"]),
+        ("[0, -0.5, .25]", "[0, x]", ["6:5: parts.leg.box: expected 3 entries, got 2"]),
         (" .25", " x", ["6:20: parts.leg.box[2]: expected a number, got 'x'"]),
         ("on: foot", "on: fot", ["7:5: parts.leg.on: unknown value 'fot'; did you mean 'foot'?"]),
         (
