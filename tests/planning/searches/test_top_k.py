@@ -2,7 +2,7 @@
 
 from functools import cache
 from itertools import islice, pairwise
-from time import perf_counter, sleep
+from time import process_time, sleep
 
 import pytest
 
@@ -159,9 +159,9 @@ def test_no_plan_is_explained():
 
 def test_a_thousand_plans_of_a_kitchen():
     task = ground_case(tasks.kitchen(4))
-    began = perf_counter()
+    began = process_time()
     found = list(islice(plans(task), 1000))
-    assert perf_counter() - began < 3  # it takes a tenth
+    assert process_time() - began < 3  # it takes a tenth
     assert len({labels(p) for p in found}) == 1000
     assert in_order(task, found)
     assert found[0].expanded < found[-1].expanded
