@@ -1,5 +1,6 @@
 """Why there is no plan, with a certificate.
 
 - ``unreachable``: a part of the goal is unreachable in the delete relaxation
-- ``conflicts``: parts of the goal exclude each other, by a mutex group or by exhaustive search
+- ``conflicts``, ``mutex``: parts of the goal exclude each other, by a mutex group or by exhaustive
+  search
 """

@@ -2,5 +2,4 @@
 
 - ``schemas``: instantiates action schemas and formulas
 - ``relaxation``: the relaxed reachability fixpoint
-- ``forecast``: how many combinations of objects there will be at least
 """

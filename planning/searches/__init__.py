@@ -1,8 +1,8 @@
 """Searches: from a ground task to a plan, or to the reason why there is none.
 
 - ``methods``: ``search``, by the name of a method
-- ``breadth_first``: fewest actions; ``uniform_cost``, ``arrays``: blind search by layers
-- ``astar``, ``landmark_cut``, ``landmark_cut_kernel``: least cost
+- ``breadth_first``: fewest actions
+- ``astar``, ``landmark_cut``: least cost
 - ``greedy``, ``relaxed``: any plan, with the FF heuristic
 - ``top_k``: plans in order of cost
 """

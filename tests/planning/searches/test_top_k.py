@@ -2,7 +2,7 @@
 
 from functools import cache
 from itertools import islice, pairwise
-from time import perf_counter, sleep
+from time import process_time, sleep
 
 import pytest
 
@@ -10,6 +10,7 @@ from galley.bench.planning import tasks
 from galley.domain.failure import FailureKind
 from galley.planning import SearchLimits, plans
 from galley.planning.task import ground
+from galley.tests.effort import quick_first
 from galley.tests.planning.random_tasks import ADL, STRIPS, ground_case, make, task_of
 from galley.tests.planning.reference import Reference, TooMany
 
@@ -38,10 +39,10 @@ def in_order(task, found):
     return all((round(a[0], 6), *a[1:]) < (round(b[0], 6), *b[1:]) for a, b in pairwise(ranks))
 
 
-@pytest.mark.slow
-def test_all_plans_up_to_a_cost():
+@pytest.mark.parametrize("first", quick_first(1, range(0, 150, 50)))
+def test_all_plans_up_to_a_cost(first):
     compared = free = 0
-    for seed in SEEDS:
+    for seed in range(first, first + 50):
         task, reference = case(seed)
         if reference.cheapest() is None:
             continue
@@ -67,8 +68,8 @@ def test_all_plans_up_to_a_cost():
         assert iterator.failure is None
         compared += len(found)
         free += any(move.cost == 0 for move in reference.moves)
-    assert compared > 1000
-    assert free > 10
+    assert compared > 300
+    assert free > 3
 
 
 @pytest.mark.slow
@@ -92,13 +93,6 @@ def test_it_ends_when_there_are_no_more():
         else:
             assert iterator.failure is None
     assert ended > 10
-
-
-def test_the_same_every_time():
-    for seed in SEEDS[:40]:
-        task, _ = case(seed)
-        first, second = ([labels(p) for p in islice(plans(task), 50)] for _ in range(2))
-        assert first == second
 
 
 # --- tasks made by hand --------------------------------------------------------------------------
@@ -165,9 +159,9 @@ def test_no_plan_is_explained():
 
 def test_a_thousand_plans_of_a_kitchen():
     task = ground_case(tasks.kitchen(4))
-    began = perf_counter()
+    began = process_time()
     found = list(islice(plans(task), 1000))
-    assert perf_counter() - began < 3  # it takes a tenth
+    assert process_time() - began < 3  # it takes a tenth
     assert len({labels(p) for p in found}) == 1000
     assert in_order(task, found)
     assert found[0].expanded < found[-1].expanded
