@@ -429,9 +429,7 @@ def _parsed(path: Path) -> yaml.Node:
         assert mark is not None
         said = ", ".join(filter(None, (error.context, error.problem)))
         what = f"not valid YAML: {said}"
-        raise BadInput.one(
-            path, f"not valid YAML: {said}", mark.line + 1, mark.column + 1
-        ) from None
+        raise BadInput.one(path, what, mark.line + 1, mark.column + 1) from None
     if node is None:
         raise BadInput.one(path, "is empty", 1)
     return node
