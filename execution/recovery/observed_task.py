@@ -164,8 +164,9 @@ def hand_facts(task: TampTask, facts: Collection[Fact], held: str | None) -> fro
     place the item and that is most nearly applicable.
     """
     state = frozenset(facts)
-    for item, binding in task.bindings.items():
-        if binding.kind == "item" and (item == held) != _is_taken(task, state, item):
+    items = [name for name, binding in task.bindings.items() if binding.kind == "item"]
+    for item in sorted(items, key=lambda name: name == held):  # first what is to leave the hand
+        if (item == held) != _is_taken(task, state, item):
             changes = _hand_changes(task, state, "takes" if item == held else "puts", item)
             if changes:
                 _, added, deleted = min(changes, key=lambda change: change[0])
@@ -199,11 +200,14 @@ def _hand_changes(
         position = None if skill is None else getattr(skill.role, what)
         if position is None:
             continue
-        choices = [semantics.objects(variable.types) for variable in schema.parameters]
-        choices = [
-            names if names and kinds.get(names[0]) == "hand" else names[:1] for names in choices
-        ]
-        choices[position] = (item,)
+        choices = []
+        for k, variable in enumerate(schema.parameters):
+            fitting = semantics.objects(variable.types)
+            if k == position:
+                fitting = tuple(name for name in fitting if name == item)
+            elif fitting and kinds.get(fitting[0]) != "hand":
+                fitting = fitting[:1]
+            choices.append(fitting)
         for args in product(*choices):
             names = (variable.name for variable in schema.parameters)
             bound = dict(zip(names, args, strict=True))
@@ -261,14 +265,15 @@ class AdHocPlaces:
             refused = skill.impossible(self.context, bound, self.state)
             if refused is not None and (refused.certificate or {}).get("kind") == "scene":
                 continue  # it takes things from other places
-            names = dict(zip((v.name for v in schema.parameters), bound.bindings, strict=True))
+            item, where = (schema.parameters[k].name for k in (skill.role.takes, skill.role.place))
+            objects = {item: thing.object, where: name}
             for part in schema.precondition:
                 if not isinstance(part, Literal) or not part.positive:
                     continue
-                args = tuple(names[arg].object for arg in part.args if arg in names)
-                if sorted(args) == sorted((thing.object, name)):
+                if sorted(part.args) == sorted(objects):
+                    fact = Fact(part.predicate, tuple(objects[arg] for arg in part.args))
                     type_ = schema.parameters[skill.role.place].types[0]
-                    return AdHocPlace(place, type_, Fact(part.predicate, args))
+                    return AdHocPlace(place, type_, fact)
         return None
 
     def of_base(self, predicate: str) -> AdHocPlace | None:
