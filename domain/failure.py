@@ -33,7 +33,6 @@ class Failure:
         numbers: named quantities (SI units, unit in the name: ``shortfall_m``).
         certificate: a checkable proof, as JSON-ready data; None for ``BUDGET``.
         step: where in the plan it happened, outermost first (``("stow spam", "open", "grasp")``).
-        evidence: for ``BUDGET``, what was tried, as JSON-ready data. It proves nothing.
     """
 
     kind: FailureKind
@@ -42,7 +41,6 @@ class Failure:
     numbers: Mapping[str, float] = field(default_factory=dict)
     certificate: Mapping[str, Any] | None = None
     step: tuple[str, ...] = ()
-    evidence: tuple[Mapping[str, Any], ...] = ()
 
     def raise_(self) -> NoReturn:
         """Raise it, for code that has no use for a failure as a value.
@@ -65,7 +63,6 @@ class Failure:
             "numbers": dict(self.numbers),
             "certificate": dict(self.certificate) if self.certificate is not None else None,
             "step": list(self.step),
-            "evidence": [dict(each) for each in self.evidence],
         }
 
     def __str__(self) -> str:

@@ -60,7 +60,6 @@ REPORT = {
             "numbers": {str: float},
             "certificate": ({str: object}, None),
             "step": [str],
-            "evidence": [{str: object}],
         },
         None,
     ),

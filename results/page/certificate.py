@@ -46,13 +46,12 @@ def explain(
     """The certificate of a failure of the report; without one, what the run had to recover from."""
     certificate = failure.get("certificate")
     if not isinstance(certificate, dict):
-        tried = [entry for entry in failure.get("evidence", []) if isinstance(entry, dict)]
         said = ["This proves nothing: a limit was reached before a solution or a proof was found."]
         if recoveries:
             rows = [list(row) for _, row in groupby(recoveries, key=mishap)]
             said = ["The run recovered from these mishaps until it gave up."]
             said += map(in_sentence, rows)
-        return Explanation(said, raw=json.dumps(tried, indent=1) if tried else "")
+        return Explanation(said)
     kind = str(certificate.get("kind") or certificate.get("reason") or "")
     names = [*map(str, failure.get("objects", [])), "the room"]
     drawing = _drawing(kind, certificate, failure, names, scene, robot)
