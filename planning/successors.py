@@ -23,7 +23,7 @@ class _Row(NamedTuple):
     """An operator as masks, quick to test and to apply.
 
     Attributes:
-        index: of the operator in ``StateSpace.operators``.
+        number: the operator's index in ``StateSpace.operators``.
         tested: the facts of its precondition.
         required: those of them that must be true.
         kept: the facts that it does not delete.
@@ -31,7 +31,7 @@ class _Row(NamedTuple):
         special: the operator itself if it has disjunctions or conditional effects.
     """
 
-    index: int
+    number: int
     tested: int
     required: int
     kept: int
