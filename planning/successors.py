@@ -110,11 +110,9 @@ class StateSpace:
 def state_space(task: Task) -> StateSpace:
     """The states of ``task`` without the facts that its goal does not depend on.
 
-    That preserves a shortest plan and a cheapest one, but not all plans. Cached in the task.
+    That preserves a shortest plan and a cheapest one, but not all plans.
     """
-    if "space" not in task.cache:
-        task.cache["space"] = StateSpace(task, task.relevant_facts)
-    return task.cache["space"]  # type: ignore[no-any-return]
+    return StateSpace(task, task.relevant_facts)
 
 
 def _tree(rows: list[tuple[list[int], _Row]]) -> _Node:
