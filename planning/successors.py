@@ -23,7 +23,7 @@ class _Row(NamedTuple):
     """An operator as masks, quick to test and to apply.
 
     Attributes:
-        index: of the operator in ``StateSpace.operators``.
+        number: the operator's index in ``StateSpace.operators``.
         tested: the facts of its precondition.
         required: those of them that must be true.
         kept: the facts that it does not delete.
@@ -31,7 +31,7 @@ class _Row(NamedTuple):
         special: the operator itself if it has disjunctions or conditional effects.
     """
 
-    index: int
+    number: int
     tested: int
     required: int
     kept: int
@@ -110,11 +110,9 @@ class StateSpace:
 def state_space(task: Task) -> StateSpace:
     """The states of ``task`` without the facts that its goal does not depend on.
 
-    That preserves a shortest plan and a cheapest one, but not all plans. Cached in the task.
+    That preserves a shortest plan and a cheapest one, but not all plans.
     """
-    if "space" not in task.cache:
-        task.cache["space"] = StateSpace(task, task.relevant_facts)
-    return task.cache["space"]  # type: ignore[no-any-return]
+    return StateSpace(task, task.relevant_facts)
 
 
 def _tree(rows: list[tuple[list[int], _Row]]) -> _Node:

@@ -11,11 +11,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from galley.domain.gc_pause import paused_gc
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
@@ -97,7 +96,6 @@ class Task:
         fact_goals: the same with conditions on facts; None for a formula that contradicts itself.
         forbidden: actions that plans must not contain; they are not among ``operators``.
         fixpoint: what is relaxed-reachable, with forbidden actions.
-        cache: what searches derive from the task; empty in a changed task.
     """
 
     domain: Domain
@@ -110,7 +108,6 @@ class Task:
     fact_goals: tuple[tuple[Formula, FactCondition | None], ...] = field(repr=False, compare=False)
     fixpoint: Fixpoint = field(repr=False, compare=False)
     forbidden: frozenset[GroundAction] = frozenset()
-    cache: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def is_goal(self, state: int) -> bool:
         """Whether the goal holds in ``state``."""

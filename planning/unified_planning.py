@@ -37,18 +37,12 @@ from galley.planning import LimitReached, SearchLimits, ground, search
 from galley.planning.searches.methods import METHODS
 
 _SUPPORTED = {
-    "PROBLEM_CLASS": ("ACTION_BASED",),
-    "TYPING": ("FLAT_TYPING", "HIERARCHICAL_TYPING"),
-    "CONDITIONS_KIND": (
-        *("NEGATIVE_CONDITIONS", "DISJUNCTIVE_CONDITIONS", "EQUALITIES"),
-        *("EXISTENTIAL_CONDITIONS", "UNIVERSAL_CONDITIONS"),
-    ),
-    "EFFECTS_KIND": ("CONDITIONAL_EFFECTS", "FORALL_EFFECTS"),
-    "QUALITY_METRICS": ("ACTIONS_COST", "PLAN_LENGTH"),
-    "ACTIONS_COST_KIND": (
-        *("INT_NUMBERS_IN_ACTIONS_COST", "REAL_NUMBERS_IN_ACTIONS_COST"),
-        "STATIC_FLUENTS_IN_ACTIONS_COST",
-    ),
+    *("ACTION_BASED", "FLAT_TYPING", "HIERARCHICAL_TYPING"),
+    *("NEGATIVE_CONDITIONS", "DISJUNCTIVE_CONDITIONS", "EQUALITIES"),
+    *("EXISTENTIAL_CONDITIONS", "UNIVERSAL_CONDITIONS"),
+    *("CONDITIONAL_EFFECTS", "FORALL_EFFECTS"),
+    *("ACTIONS_COST", "PLAN_LENGTH", "STATIC_FLUENTS_IN_ACTIONS_COST"),
+    *("INT_NUMBERS_IN_ACTIONS_COST", "REAL_NUMBERS_IN_ACTIONS_COST"),
 }
 _CLOSED_WORLD = {"UNDEFINED_INITIAL_SYMBOLIC"}  # solved: what is undefined is false in PDDL
 
@@ -86,11 +80,7 @@ class GalleyEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]
     @staticmethod
     def supported_kind() -> ProblemKind:
         """ADL with types and action costs that are numbers or static fluents."""
-        kind = ProblemKind()
-        for group, features in _SUPPORTED.items():
-            for feature in features:
-                getattr(kind, f"set_{group.lower()}")(feature)
-        return kind
+        return ProblemKind(_SUPPORTED)
 
     @staticmethod
     def supports(problem_kind: ProblemKind) -> bool:

@@ -47,6 +47,8 @@ def explain_contradiction(task: Task) -> Failure | None:
             fact = _names(task, [bit])[0]
             message = f"no plan exists: the goal asks for {fact} and for (not {fact})"
             return _contradiction(message, "opposite", [fact, f"(not {fact})"])
+    if len(rank) < 2:
+        return None  # without looking for groups
     pairs = [
         (sorted(rank[bit] for bit in bits_of(group & sum(rank)))[:2], group)
         for group in sorted(mutex_groups(task), key=int.bit_count)

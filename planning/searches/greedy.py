@@ -22,7 +22,6 @@ from galley.planning.successors import state_space
 from galley.planning.task import Task
 
 _BOOST = 1000  # extra turns of the preferred open list for each progress
-_CHECK_EVERY = 1  # expansions between two checks of the limits
 _MAX_ELIMINATION = 1000  # actions of a plan, for which elimination takes well under a second
 
 _Entry = tuple[int, int, int, int | None]  # h-value, serial number, state, parent
@@ -50,7 +49,7 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
     dead_ends = False
     best = None
     while open_list or preferred_list:
-        over = budget.exceeded(expanded, _CHECK_EVERY)
+        over = budget.exceeded(expanded, check_every=1)
         if over is not None:
             return budget.failure(over, expanded=expanded, generated=number + 1)
         if preferred_list and (lead > 0 or not open_list):
