@@ -54,7 +54,7 @@ def test_scenes_with_slips_have_the_nodes_or_the_error_that_pyyaml_finds():
     texts = [path.read_text() for path in SCENES if path.stat().st_size < 4000]
     draw = random.Random(0)
     refused = 0
-    for _ in range(300):
+    for _ in range(100):
         text = list(draw.choice(texts))
         for _ in range(draw.randint(1, 3)):
             at = draw.randrange(len(text))
@@ -63,7 +63,7 @@ def test_scenes_with_slips_have_the_nodes_or_the_error_that_pyyaml_finds():
         expected, why = _by_pyyaml("".join(text))
         assert (_flat(node), error) == (_flat(expected), why), "".join(text)
         refused += bool(why)
-    assert 50 < refused < 250
+    assert 20 < refused < 80
 
 
 @pytest.mark.parametrize("text", ["[" * 50_000, "- " * 50_000 + "a", "{a: " * 50_000])

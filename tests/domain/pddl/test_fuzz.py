@@ -104,7 +104,7 @@ def test_truncated_files_are_refused(source, tmp_path):
     (tmp_path / "whole").write_text(domain)
     whole = read_domain(tmp_path / "whole")
     for text, read in ((domain, read_domain), (problem, lambda file: read_problem(file, whole))):
-        for end in range(text.rindex(")")):
+        for end in range(0, text.rindex(")"), 7):
             (tmp_path / "cut").write_text(text[:end])
             with pytest.raises(BadInput) as caught:
                 read(tmp_path / "cut")
@@ -115,10 +115,10 @@ def test_truncated_files_are_refused(source, tmp_path):
 
 def test_random_bytes_are_refused(tmp_path):
     rng = random.Random(5)
-    for _ in range(200):
+    for _ in range(50):
         assert not outcome(tmp_path, rng.randbytes(rng.randrange(300)), rng.randbytes(50))
     letters = "()()()  \n:-?;=andefi\x00\x0c\u2028é"
-    for _ in range(500):
+    for _ in range(120):
         text = "".join(rng.choices(letters, k=rng.randrange(200)))
         assert not outcome(tmp_path, f"(define (domain d) {text}", text)
 
@@ -138,7 +138,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", quick_first(4, HOSTILE))
+@pytest.mark.parametrize("name", quick_first(2, HOSTILE))
 def test_a_megabyte_of_anything_is_refused_soon(name, tmp_path):
     start = time.process_time()
     assert not outcome(tmp_path, HOSTILE[name], ADL_PROBLEM)

@@ -148,8 +148,8 @@ def test_files_that_can_not_be_read(tmp_path):
         ),
         (
             "      - {box: [0.05, 0.06, 0.10]}\n",
-            "      - {box: [0.05, 0.06, 0.10]}\n" * 3000,
-            "items.block.shapes: expected at most 1000 entries, got 3000",
+            "      - {box: [0.05, 0.06, 0.10]}\n" * 1001,
+            "items.block.shapes: expected at most 1000 entries, got 1001",
         ),
     ],
 )
