@@ -149,7 +149,7 @@ class Recorder:
         self.count += len(samples.q)
         if self.on_sample is not None:
             for row in zip(*(getattr(samples, name) for name in _COLUMNS), strict=True):
-                self.on_sample(Sample(*row, held=samples.held))
+                self.on_sample(Sample(**dict(zip(_COLUMNS, row, strict=True)), held=samples.held))
 
     def contact(
         self, a: str, b: str, distance: float, force: float = np.nan, step: int | None = None

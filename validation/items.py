@@ -173,7 +173,7 @@ def check_rest(world: ReplayWorld, log: Log, tolerances: Tolerances) -> FinalRes
             unit = "rad" if joint.kind == "revolute" else "m"
             violations.append((begin, f"{joint.name} still moves at {speed:.3f} {unit}/s"))
     limits = join_groups(robot.name, list(robot.groups)).velocity
-    for j in np.flatnonzero(np.abs(log.velocity[-1]) > tolerances.rest_joint * limits):
+    for j in np.flatnonzero(np.abs(log.velocity[-1]) > tolerances.rest_joint * limits).tolist():
         speed = abs(log.velocity[-1, j])
         violations.append((-1, f"{robot.joints[j]} still moves at {speed:.3f}"))
     return FinalRest(

@@ -113,7 +113,7 @@ def is_free_placement(
     As many of its corners stand on ``solids`` as before, and the middle if it did; its centre stays
     over every region that it was over, and it is no deeper in any of the ``obstacles``.
     """
-    were, are = (carried_points(item, X, solids).any(axis=1) for X in (before, now))
+    were, are = (np.any(carried_points(item, X, solids), axis=1).tolist() for X in (before, now))
     for region in scene.regions:
         X_BW = inverse(scene.body_pose(region.body, scene_q))
         for low, high in region.boxes[:, :, :2]:
@@ -124,5 +124,5 @@ def is_free_placement(
             if was_in and not is_in:
                 return False
     deep, deep_before = (overlaps(item_boxes([item], [X]), obstacles) for X in (now, before))
-    stands = are[-1] >= were[-1] and are[:-1].sum() >= were[:-1].sum()
+    stands = are[-1] >= were[-1] and sum(are[:-1]) >= sum(were[:-1])
     return bool(stands and (deep <= np.maximum(deep_before, 0.0) + TOUCHING).all())
