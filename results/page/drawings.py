@@ -81,11 +81,10 @@ def _drawn(shape: Shape, at: np.ndarray, scale: float) -> Markup:
         look = shape.look if shape.radius else f"dot {shape.look}"
         circle = '<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>'
         return Markup(circle).format(look, *at[0], scale * shape.radius or 6.0)
-    kind = "line" if len(at) == 2 else "polygon"
-    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
-    if kind == "line":
+    if len(at) == 2:
         line = '<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>'
         return Markup(line).format(shape.look, *at.ravel())
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
     return Markup('<polygon class="{}" points="{}"/>').format(shape.look, corners)
 
 

@@ -94,7 +94,7 @@ def page_html(source: Stored, replay: str = "") -> str:
     environment.filters |= {
         "seconds": _seconds,
         "clearance": _clearance,
-        "quantity": lambda key: _split_unit(key)[0],
+        "quantity": _quantity,
         "figure": _figure,
     }
     own = files("galley.results.page")
@@ -104,7 +104,7 @@ def page_html(source: Stored, replay: str = "") -> str:
         name=Path(str(report.get("problem", ""))).stem or source.folder.name,
         symbol=symbol,
         headline=headline,
-        because=_because(report, source),
+        because=_because(failure, source) if failure else "",
         line=line,
         told=told,
         planning=sum(report["timing_s"].get(k, 0.0) for k in ("task", "motion", "optimization")),
@@ -164,35 +164,17 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
     return _HEADLINES.get(status, ("?", status))
 
 
-def _because(report: Mapping[str, Any], source: Stored) -> str:
-    """The verdict in a sentence."""
-    if report.get("failure"):
-        failure = report["failure"]
-        message, step = str(failure.get("message", "")), failure.get("step") or []
-        objects = {each.object for each in source.scene.bindings}
-        # An action in words; the template has it in PDDL, too. A run that gave up has what went
-        # wrong before in its place.
-        if step and objects.issuperset(step[0].split()[1:]):
-            rest = message.removeprefix(" > ".join(step) + ": ")
-            message = f"{in_words(step[0], source.scene)}: {rest}"
-        named = "_" in message.partition(" ")[0]  # a name stays as it is
-        return (message if named else message[:1].upper() + message[1:]) + "."
-    if report["status"] == "unfinished":
-        return "The run has not ended, or was cut short: what is shown here may be incomplete."
-    verdict, actions = report.get("validation"), len(report["plan"])
-    if verdict is None:
-        return (
-            f"A plan of {actions} actions with {len(report['motions'])} motions was found and "
-            "checked. Nothing was executed, so the goal was not judged."
-        )
-    facts = len(verdict["goal_facts"])
-    goal = {1: "The goal fact holds", 2: "Both goal facts hold"}.get(
-        facts, f"All {facts} goal facts hold"
-    )
-    return (
-        f"{goal} where things ended, and none of the {verdict['states_checked']:,} executed states "
-        "breaks a rule."
-    )
+def _because(failure: Mapping[str, Any], source: Stored) -> str:
+    """The failure in a sentence."""
+    message, step = str(failure.get("message", "")), failure.get("step") or []
+    objects = {each.object for each in source.scene.bindings}
+    # An action in words; the template has it in PDDL, too. A run that gave up has what went
+    # wrong before in its place.
+    if step and objects.issuperset(step[0].split()[1:]):
+        rest = message.removeprefix(" > ".join(step) + ": ")
+        message = f"{in_words(step[0], source.scene)}: {rest}"
+    named = "_" in message.partition(" ")[0]  # a name stays as it is
+    return (message if named else message[:1].upper() + message[1:]) + "."
 
 
 def _picture(source: Stored, marked: tuple[str, ...]) -> str:
@@ -243,20 +225,20 @@ def _clearance(metres: float | None) -> str:
     return "> 50 mm" if metres >= 0.05 else f"{1e3 * metres:.1f} mm"
 
 
-def _split_unit(key: str) -> tuple[str, str]:
-    """``height_m`` is ("height", "m")."""
+def _quantity(key: str) -> str:
+    """``height_m`` is "height"."""
     name, _, unit = key.rpartition("_")
-    return (name.replace("_", " "), unit) if unit in _UNITS else (key.replace("_", " "), "")
+    return (name if unit in _UNITS else key).replace("_", " ")
 
 
 def _figure(value: object, key: str) -> str:
     """A number of the report with the unit that ends its key; lengths below 1 m in millimetres."""
-    unit = _split_unit(key)[1]
+    unit = key.rpartition("_")[2]
     if not isinstance(value, int | float):
         return str(value)
     if unit == "m" and abs(value) < 1.0:
         return f"{1e3 * value:.4g} mm"
-    return f"{value:,.4g} {unit}".strip() if value % 1 else f"{value:,.0f} {unit}".strip()
+    return f"{value:,.{4 if value % 1 else 12}g} {unit if unit in _UNITS else ''}".strip()
 
 
 def _first(line: Timeline) -> int:

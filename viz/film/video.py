@@ -186,10 +186,11 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
     mine, cancelled = threading.local(), threading.Event()
 
     def draw(numbers: range) -> list[Image]:
-        if not hasattr(mine, "artist"):
-            mine.artist = _Artist(job)
-        mine.artist.forget()  # that what is drawn does not depend on who draws it
-        return [mine.artist.picture(k) for k in numbers if not cancelled.is_set()]
+        if not hasattr(mine, "renderer"):
+            size = (job.width, job.height)
+            mine.renderer = Renderer(job.scene, job.robot, *size, staged=True)
+        mine.renderer.forget()  # that what is drawn does not depend on who draws it
+        return [_picture(job, mine.renderer, k) for k in numbers if not cancelled.is_set()]
 
     pending: deque[Future[list[Image]]] = deque()
     with ThreadPoolExecutor(count) as pool:
@@ -205,32 +206,15 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
             cancelled.set()
 
 
-class _Artist:
-    """One thread's renderers, of a film's pictures and of its close-ups."""
-
-    def __init__(self, job: FilmJob) -> None:
-        self._job = job
-        self._renderer = Renderer(job.scene, job.robot, job.width, job.height, staged=True)
-        self._close_up: Renderer | None = None
-
-    def forget(self) -> None:
-        """Draw the next picture as the first."""
-        for each in (self._renderer, self._close_up):
-            if each is not None:
-                each.forget()
-
-    def picture(self, k: int) -> Image:
-        """The k-th picture (height, width, 3)."""
-        job = self._job
-        state = (job.frames.q[k], job.frames.scene_q[k], job.frames.items[k])
-        picture = self._renderer.render(*state, job.cameras[k])
-        inset = job.insets[k] if job.insets else None
-        if inset is not None:
-            if self._close_up is None:
-                size = (inset.width, inset.height)
-                self._close_up = Renderer(job.scene, job.robot, *size, staged=True)
-            picture = draw_inset(picture, inset, self._close_up.render(*state, inset.camera))
-        return draw_caption(picture, job.captions[k]) if job.captions else picture
+def _picture(job: FilmJob, renderer: Renderer, k: int) -> Image:
+    """The k-th picture (height, width, 3)."""
+    frames, inset = job.frames, job.insets[k] if job.insets else None
+    state = (frames.q[k], frames.scene_q[k], frames.items[k])
+    picture = renderer.render(*state, job.cameras[k])
+    if inset is not None:
+        close = renderer.close_up(inset.camera, inset.width, inset.height)
+        picture = draw_inset(picture, inset, close)
+    return draw_caption(picture, job.captions[k]) if job.captions else picture
 
 
 def _result(chunk: Future[list[Image]]) -> list[Image]:

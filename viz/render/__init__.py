@@ -1,7 +1,7 @@
 """Pictures of a scene.
 
-- ``renderer``: the rasteriser, and ambient occlusion; ``raster_kernel``: its compiled code
-- ``scene_meshes``, ``meshes``, ``mesh_reader``: what it draws; ``room``: what surrounds it
+- ``renderer``: the rasteriser; ``raster_kernel``: its compiled code
+- ``scene_meshes``, ``meshes``, ``mesh_reader``: what it draws; ``room``: room and lamp
 - ``view``: the camera, its projection, and lines of sight
 - ``scene_picture``: labelled pictures of a scene; ``tags``: labels on pictures, and their font
 """

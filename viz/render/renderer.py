@@ -60,12 +60,13 @@ class _View:
     """The samples that one camera sees, of all bodies.
 
     Attributes:
+        size: width and height of the picture, pixels.
         camera: that they are of; None at first.
         near, color: 1 / z and colour of each sample, as the kernel has them.
     """
 
     def __init__(self, kernel: Any, groups: tuple[_Group, ...], width: int, height: int) -> None:
-        self._kernel, self._size = kernel, (width, height)
+        self._kernel, self.size = kernel, (width, height)
         self._static, self._moving = groups
         shape = (kernel.ROWS * height, width)
         r, g, b = (round(255 * part) for part in BACKGROUND)
@@ -81,7 +82,7 @@ class _View:
     def lens(self) -> Any:
         """Focal length and the picture's middle (3,), pixels."""
         assert self.camera is not None
-        width, height = self._size
+        width, height = self.size
         return np.array([self.camera.focal(height), 0.5 * width, 0.5 * height], dtype=np.float32)
 
     def update(self, poses: Array, camera: Camera, points: Array) -> NDArray[np.int64]:
@@ -94,10 +95,10 @@ class _View:
         """
         if self.camera is None or not camera.same(self.camera):
             self.camera, self._behind_holds = camera, False
-            window = np.array([0, 0, *self._size])
+            window = np.array([0, 0, *self.size])
             self._draw_static(poses, self.near, self.color)
         else:
-            window = window_around(points, camera, *self._size)
+            window = window_around(points, camera, *self.size)
             left, top, right, bottom = window
             if right <= left:
                 return window
@@ -112,7 +113,7 @@ class _View:
     def _draw_static(self, poses: Array, near: Any, color: Any) -> None:
         near.fill(0.0)
         color.fill(self._background)
-        self._draw(self._static, np.array([0, 0, *self._size]), poses, near, color)
+        self._draw(self._static, np.array([0, 0, *self.size]), poses, near, color)
 
     def _draw(self, group: _Group, window: Any, poses: Array, near: Any, color: Any) -> None:
         assert self.camera is not None
@@ -168,8 +169,9 @@ class Renderer:
         furniture, *moving = self._meshes.meshes
         room = [furniture, room_mesh(scene)] if staged else [furniture]
         self._corners = np.array([_corners(mesh) for mesh in self._meshes.meshes])
-        groups = _group([joined(room)], slice(0, 1)), _group(moving, slice(1, None))
-        self._view = _View(raster_kernel, groups, width, height)
+        self._groups = _group([joined(room)], slice(0, 1)), _group(moving, slice(1, None))
+        self._view = _View(raster_kernel, self._groups, width, height)
+        self._close: _View | None = None
         self._lamp: _View | None = None
         if staged:
             # The lamp sees backs: a surface does not shade itself then.
@@ -208,8 +210,16 @@ class Renderer:
             points = np.concatenate([points, on_floor])
         window = self._view.update(self._poses, camera, points)
         if window[2] > window[0]:
-            self._finish(window)
+            self._picture = self._finished(self._view, window, self._picture)
         return self._picture
+
+    def close_up(self, camera: Camera, width: int, height: int) -> Image:
+        """What was drawn last, from another viewpoint and in another size: (height, width, 3)."""
+        if self._close is None or self._close.size != (width, height):
+            self._close = _View(self._kernel, self._groups, width, height)
+        self._close.camera = None  # to draw all
+        window = self._close.update(self._poses, camera, np.zeros((0, 3)))
+        return self._finished(self._close, window, np.zeros((height, width, 3), dtype=np.uint8))
 
     def forget(self) -> None:
         """Draw the next picture as if it were the first."""
@@ -218,19 +228,19 @@ class Renderer:
         if self._lamp is not None:
             self._lamp.camera = None
 
-    def _finish(self, window: Any) -> None:
-        """Make a new picture of the samples, with shadows in the window that changed."""
-        view, lamp = self._view, self._lamp
+    def _finished(self, view: _View, window: Any, before: Image) -> Image:
+        """The picture (h, w, 3) of a view's samples, with shadows, of which a window changed."""
+        lamp = self._lamp
         if lamp is not None and view.camera is not None:
             X_LC = inverse(self._lamp_camera.X_WC) @ view.camera.X_WC
             pose = np.ascontiguousarray(X_LC[:3], dtype=np.float32)
             self._kernel.shadow(
                 window, pose, view.lens, lamp.lens, lamp.near, view.near, view.color
             )
-        picture = self._picture.copy()
+        picture = before.copy()
         self._kernel.resolve(window, view.color, picture)
         picture.setflags(write=False)
-        self._picture = picture
+        return picture
 
 
 def _backs(mesh: VisualMesh) -> VisualMesh:
