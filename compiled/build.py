@@ -30,15 +30,10 @@ COVERING = "covering spheres"
 POLYGONS, PUSHING = "polygons", "pushing"
 PARTS = {  # the longest first
     KERNEL: (
-        "collision.kernel.confirm collision.kernel.examine collision.kernel.contacts",
-        "collision.kernel.packed collision.kernel.prepare",
-        "collision.kernel.edges",
+        "collision.kernel.confirm collision.kernel.examine collision.kernel.contacts"
+        " collision.kernel.packed collision.kernel.prepare collision.kernel.edges",
     ),
-    PLANNERS: (
-        "motion.kernel.plan",
-        "motion.kernel.shortcut",
-        "motion.kernel.checks",
-    ),
+    PLANNERS: ("motion.kernel.plan motion.kernel.shortcut motion.kernel.checks",),
     REACH: ("robots.panda.reach_kernel",),
     KINEMATICS: ("robots.panda.ik_kernel",),
     RENDERER: ("viz.render.raster_kernel",),
@@ -60,7 +55,7 @@ so much that one process compiles them."""
 _CHILD = "import sys; sys.path[:] = {path!r}; from galley.compiled.build import work; work()"
 # Numba writes an error, in colours, for each of the rules that it tries for a type.
 _CHILD_SETTINGS = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
-_RECORD = 128  # bytes of a group's name in the pipe from which the children take their work
+_RECORD = 256  # bytes of a group in the pipe from which the children take work: enough for any
 _ready: set[str] = set()  # parts that this process knows to be compiled
 _one_at_a_time = threading.Lock()
 
