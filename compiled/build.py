@@ -31,12 +31,12 @@ from galley.compiled.jit import cache_folder, compile_now, folder_above, is_entr
 _log = logging.getLogger(__name__)
 KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
 KINEMATICS, TIMING, RENDERER = "kinematics", "path timing", "the film's renderer"
-LANDMARKS, COVERING = "landmark cuts", "covering spheres"
+LANDMARKS = "landmark cuts"
 POLYGONS, PUSHING = "polygons", "pushing"
 PARTS = {  # the longest first
     KERNEL: (
         "collision.kernel.examine collision.kernel.contacts",
-        "collision.kernel.packed collision.kernel.prepare",
+        "collision.kernel.prepare",
         "collision.kernel.edges",
     ),
     PLANNERS: (
@@ -48,7 +48,6 @@ PARTS = {  # the longest first
     REACH: ("robots.panda.reach_kernel",),
     KINEMATICS: ("robots.panda.ik_kernel",),
     RENDERER: ("viz.render.raster_kernel",),
-    COVERING: ("robots.spheres.covering_kernel",),
     LANDMARKS: ("planning.searches.landmark_cut_kernel",),
     TIMING: (
         "motion.kernel.curves",
