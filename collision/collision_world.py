@@ -19,8 +19,8 @@ from galley.collision.checker import MARGIN, Contact, Pair
 from galley.collision.kernel.arrays import Obstacles, Solids
 from galley.collision.moving_bodies import AttachedBody, MovingBodies, SceneJoint, moving_bodies
 from galley.collision.solids import Solid, bounds, check_finite, row12, table
-from galley.collision.view import View
-from galley.collision.view_tables import group_arrays, packed, resting, with_obstacles
+from galley.collision.view import View, repacked
+from galley.collision.view_tables import group_arrays, resting, with_obstacles
 from galley.domain.frames import Array, as_numbers, as_pose, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
@@ -238,10 +238,13 @@ class CollisionWorld:
         if self.joint is not None:
             still, q = np.append(still, 0.0), np.append(q, 0.0)
         allowed, checked = self._touching(self.allowed | pairs)
-        shared = group_arrays(moving, robot, group, self.joint, still.tobytes(), checked.tobytes())
+        shared, table = group_arrays(
+            moving, robot, group, self.joint, still.tobytes(), checked.tobytes()
+        )
         fixed = self.fixed_bodies
         arrays = with_obstacles(shared, fixed.arrays, self._shown, allowed, margin, q)
-        return View(group, shared.tree.moving, moving, fixed.names, arrays, packed(arrays))
+        own = repacked(table, shared, arrays)
+        return View(group, shared.tree.moving, moving, fixed.names, arrays, own)
 
     @cached_property
     def _shown(self) -> NDArray[np.int64]:

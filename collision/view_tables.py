@@ -74,14 +74,6 @@ def resting(robot: RobotModel) -> Array:
     return q
 
 
-def packed(arrays: KernelArrays) -> Ints:
-    """The table of the arrays for compiled functions."""
-    from galley.collision.kernel.edges import functions
-    from galley.collision.kernel.packed import pack
-
-    return pack(arrays, functions())
-
-
 def with_obstacles(
     shared: KernelArrays,
     obstacles: Obstacles,
@@ -133,8 +125,10 @@ def group_arrays(
     joint: SceneJoint | None,
     q: bytes,
     checked: bytes,
-) -> KernelArrays:
+) -> tuple[KernelArrays, Ints]:
     """The arrays that no check changes, filled, and the first contents of those that one does.
+
+    And their table.
 
     Args:
         q: float64 values of all joints (n,); those that move must be within their limits.
@@ -155,11 +149,14 @@ def group_arrays(
     counts = np.empty(3, dtype=np.int64)
     apart = np.frombuffer(checked, dtype=np.uint8).copy().reshape(len(moving.names), -1)
     ensure(KERNEL)
+    from galley.collision.kernel.edges import functions
+    from galley.collision.kernel.packed import pack
     from galley.collision.kernel.prepare import prepare
 
-    prepare(packed(arrays), moving.all_joints, moving.carries, moving.span, apart, counts)
+    table = pack(arrays, functions())
+    prepare(table, moving.all_joints, moving.carries, moving.span, apart, counts)
     joints, rows, pairs = counts  # the lists may be shorter than the arrays
-    return arrays._replace(
+    arrays = arrays._replace(
         tree=tree._replace(active=tree.active[:joints]),
         checks=checks._replace(
             rows=checks.rows[:rows],
@@ -167,6 +164,7 @@ def group_arrays(
             pair_reach=checks.pair_reach[:pairs],
         ),
     )
+    return arrays, pack(arrays, functions())
 
 
 def _tree(
