@@ -271,10 +271,13 @@ class View:
 
 def repacked(table: NDArray[np.int64], old: KernelArrays, new: KernelArrays) -> NDArray[np.int64]:
     """The table of new arrays, made of that of old ones, most of which they share: for speed."""
-    table = table.copy()
+    rows, values = [], []
     for row, (before, after) in enumerate(zip(_listed(old), _listed(new), strict=True)):
         if after is not before:
-            table[row] = (after.__array_interface__["data"][0], *after.shape, 1)[:3]
+            rows.append(row)
+            values.append((after.__array_interface__["data"][0], *after.shape, 1)[:3])
+    table = table.copy()
+    table[rows] = values
     return table
 
 

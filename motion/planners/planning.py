@@ -95,7 +95,7 @@ def search(
     # The spheres alone make a faster search. If they block an end or every path, search by the
     # hulls.
     easy = rough.free_many(states) & ~beyond
-    free = easy | (view.free_many(states) & ~beyond)
+    free = easy if easy.all() else easy | (view.free_many(states) & ~beyond)
     if not free[0] or not free[1:].any():
         return _refused(view, q, ends)
     ensure(SEARCHES)
