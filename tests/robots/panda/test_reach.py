@@ -9,6 +9,7 @@ from galley.robots.panda.kinematics import (
     forward,
     inverse_batch,
     reach_shortfall,
+    stretch,
 )
 
 SHOULDER = np.array([0.0, 0.0, 0.333])
