@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -20,9 +19,8 @@ from galley.collision.checker import MARGIN, Contact, Pair
 from galley.collision.kernel.arrays import Obstacles, Solids
 from galley.collision.moving_bodies import AttachedBody, MovingBodies, SceneJoint, moving_bodies
 from galley.collision.solids import Solid, bounds, check_finite, row12, table
-from galley.collision.view import View
-from galley.collision.view_tables import group_arrays, resting
-from galley.compiled.build import KERNEL, ensure
+from galley.collision.view import View, repacked
+from galley.collision.view_tables import group_arrays, resting, with_obstacles
 from galley.domain.frames import Array, as_numbers, as_pose, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
@@ -64,26 +62,17 @@ class FixedBodies:
         """Row of each name."""
         return {name: k for k, name in enumerate(self.names)}
 
-    @cached_property
-    def _first(self) -> list[int]:
-        """Where each body's solids begin, and where the last one's end."""
-        counts = np.bincount(self.arrays.body, minlength=len(self.names))
-        return [0, *accumulate(counts.tolist())]
-
     def moved(self, poses: Mapping[str, ArrayLike]) -> FixedBodies:
         """The same bodies, some elsewhere; see ``CollisionWorld.moved``."""
-        from galley.collision.kernel.prepare import place_solids
-
         if not poses:
             return self
-        old, index, first = self.arrays, self.index, self._first
-        rows: list[int] = []  # the solids of a body stand together
+        old, rows = self.arrays, list[int]()
         stacked: list[ArrayLike] = []
         for name, X in poses.items():
-            k = index.get(name)
+            k = self.index.get(name)
             if k is None:
                 raise ValueError(f"no body '{name}' stands still, there are {list(self.names)}")
-            own, shape = range(first[k], first[k + 1]), np.shape(X)
+            own, shape = np.flatnonzero(old.body == k).tolist(), np.shape(X)
             if shape != (len(own), 4, 4) and (len(own) != 1 or shape != (4, 4)):
                 raise ValueError(
                     f"'{name}' has {len(own)} solids: give (4, 4) for one, (m, 4, 4) for m, "
@@ -93,12 +82,9 @@ class FixedBodies:
             stacked += [X] if len(shape) == 2 else list(np.asarray(X))
         X_WS = as_pose(np.array(stacked, dtype=np.float64), "what a body is moved to")
         placed, low, high = old.pose.copy(), old.low.copy(), old.high.copy()
-        ensure(KERNEL)
-        solids = old.solids
-        place_solids(X_WS, np.array(rows), solids.shape, solids.vertices, placed, low, high)
-        found = FixedBodies(self.names, Obstacles(solids, placed, low, high, old.body))
-        found.__dict__.update(index=index, _first=first)
-        return found
+        own_shape = old.solids._replace(shape=old.solids.shape[rows])
+        placed[rows], (low[rows], high[rows]) = row12(X_WS), bounds(own_shape, X_WS)
+        return FixedBodies(self.names, Obstacles(old.solids, placed, low, high, old.body))
 
 
 def fixed_bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> FixedBodies:
@@ -252,17 +238,13 @@ class CollisionWorld:
         if self.joint is not None:
             still, q = np.append(still, 0.0), np.append(q, 0.0)
         allowed, checked = self._touching(self.allowed | pairs)
-        shared = group_arrays(moving, robot, group, self.joint, still.tobytes(), checked.tobytes())
-        arrays, table = shared.with_obstacles(
-            self.fixed_bodies.arrays,
-            self._shown,
-            allowed,
-            margin,
-            q,
+        shared, table = group_arrays(
+            moving, robot, group, self.joint, still.tobytes(), checked.tobytes()
         )
-        return View(
-            group, shared.arrays.tree.moving, moving, self.fixed_bodies.names, arrays, table
-        )
+        fixed = self.fixed_bodies
+        arrays = with_obstacles(shared, fixed.arrays, self._shown, allowed, margin, q)
+        own = repacked(table, shared, arrays)
+        return View(group, shared.tree.moving, moving, fixed.names, arrays, own)
 
     @cached_property
     def _shown(self) -> NDArray[np.int64]:

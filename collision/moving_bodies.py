@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.collision.kernel.arrays import HULL, Floats, Ints, Robot, Solids
+from galley.collision.kernel.arrays import ATTACHED, HULL, Floats, Ints, Moving
 from galley.collision.solids import Solid, check_finite, extent, of_link_shape, row12, table
 from galley.domain.frames import Array, as_numbers, as_pose
 from galley.robots.collision_model import CollisionModel
@@ -55,24 +55,21 @@ class SceneJoint:
 
 @dataclass(frozen=True, eq=False)
 class MovingBodies:
-    """Parts: first the robot's, made of spheres or solids, then one for each attached body.
+    """Parts: first the robot's, then one for each attached body.
 
     Attributes:
-        names: of the parts (P,).
+        names: of the parts (P,); a link of several hulls has several.
         own: how many of them are the robot's own.
-        robot: the kernel's spheres.
         parent, fixed, prismatic: the kernel's joint tree (n,), (n, 12), (n,).
         all_joints: 0 .. n - 1 (n,).
         span: how far each sliding joint can slide, metres (n,).
         carries: (n + 1, n) whether a joint moves a frame.
         checked: (P, P) whether two parts may not touch.
-        solids, part, frame, pose, ball: the solids, their part, frame, pose in it, and a ball
-            around each.
+        solids: the kernel's rows; what stands still in a view is not known yet.
     """
 
     names: tuple[str, ...]
     own: int
-    robot: Robot
     parent: Ints
     fixed: Floats
     prismatic: Ints
@@ -80,20 +77,16 @@ class MovingBodies:
     span: Array
     carries: NDArray[np.uint8]
     checked: NDArray[np.uint8]
-    solids: Solids
-    part: Ints
-    frame: Ints
-    pose: Floats
-    ball: Floats
+    solids: Moving
 
     def __post_init__(self) -> None:
-        check_finite(self.names, self.part, self.ball)
+        check_finite(self.names, self.solids.part, self.solids.ball)
 
     @property
     def pairs(self) -> int:
-        """Upper bound on the pairs of parts that a view lists."""
-        rows = len(self.part)
-        return rows * rows + len(self.robot.part_frame) * (len(self.names) + rows)
+        """Upper bound on the pairs of rows that a view lists."""
+        rows = len(self.solids.part)
+        return rows * (rows - 1) // 2
 
 
 @lru_cache(maxsize=64)
@@ -119,32 +112,52 @@ def moving_bodies(
         carries = np.pad(carries, ((0, 1), (0, 1)))
         carries[n + 1, n] = 1
         n += 1
-    spheres = len(model.part_frame)
-    found = [(s.part, s.frame, of_link_shape(s.shape, s.X_FS)) for s in model.solids]
-    for k, body in enumerate(attached_bodies):
-        frame = n if body.frame < 0 else body.frame
-        found += [(len(model.names) + k, frame, solid) for solid in body.solids]
-    balls = []
-    for _, _, solid in found:
-        centre, radius = extent(solid)
-        balls.append([*(solid.X[:3, :3] @ centre + solid.X[:3, 3]), radius])
     names = (*model.names, *(body.name for body in attached_bodies))
     return MovingBodies(
         names,
         len(model.names),
-        _robot(model),
         np.array(parent, dtype=np.int64),
         row12(np.array(X_PJ)).astype(np.float32),
         np.array(prismatic, dtype=np.int64),
         np.arange(n, dtype=np.int64),
         np.array(span, dtype=np.float64),
         carries,
-        _checked(model, names, attached_bodies, spheres),
+        _checked(model, names, attached_bodies),
+        _rows(model, attached_bodies, n),
+    )
+
+
+def _rows(
+    model: CollisionModel, attached_bodies: tuple[AttachedBody, ...], scene_joint: int
+) -> Moving:
+    """The hulls of links with spheres, the robot's other shapes, the attached bodies' solids."""
+    found = [
+        (p, int(frame), Solid(HULL, np.zeros(3), np.eye(4), hull))
+        for p, (frame, hull) in enumerate(zip(model.part_frame, model.hulls, strict=True))
+    ]
+    found += [(s.part, s.frame, of_link_shape(s.shape, s.X_FS)) for s in model.solids]
+    for k, body in enumerate(attached_bodies):
+        frame = scene_joint if body.frame < 0 else body.frame
+        found += [(len(model.names) + k, frame, solid) for solid in body.solids]
+    balls = list(model.part_ball)
+    for _, _, solid in found[len(balls) :]:
+        centre, radius = extent(solid)
+        balls.append(np.array([*(solid.X[:3, :3] @ centre + solid.X[:3, 3]), radius]))
+    part = np.array([p for p, _, _ in found], dtype=np.int64)
+    still = np.zeros((len(found), 20), dtype=np.float32)
+    still[:, ATTACHED] = part >= len(model.names)
+    return Moving(
         table([solid for _, _, solid in found]),
-        np.array([part for part, _, _ in found], dtype=np.int64),
+        part,
         np.array([frame for _, frame, _ in found], dtype=np.int64),
         row12(np.array([s.X for _, _, s in found]).reshape(-1, 4, 4)).astype(np.float32),
         np.array(balls, dtype=np.float32).reshape(-1, 4),
+        still,
+        model.part_cluster,
+        model.cluster_ball.astype(np.float32),
+        model.cluster_sphere,
+        model.spheres.astype(np.float32),
+        model.part_excess.astype(np.float32),
     )
 
 
@@ -152,14 +165,13 @@ def _checked(
     model: CollisionModel,
     names: tuple[str, ...],
     attached_bodies: tuple[AttachedBody, ...],
-    spheres: int,
 ) -> NDArray[np.uint8]:
     """Attached bodies against all parts but those they ignore and those on the same frame."""
     known = len(model.names)
     checked = np.zeros((len(names), len(names)), dtype=np.uint8)
     checked[:known, :known] = model.checked
     solid_frame = {s.part: s.frame for s in model.solids}
-    frames = [int(model.part_frame[p]) if p < spheres else solid_frame[p] for p in range(known)]
+    frames = [*model.part_frame.tolist(), *(solid_frame[p] for p in sorted(solid_frame))]
     frames += [body.frame for body in attached_bodies]
     for k, body in enumerate(attached_bodies):
         i = known + k
@@ -168,30 +180,3 @@ def _checked(
             apart = frames[j] != body.frame and name not in body.ignores
             checked[i, j] = checked[j, i] = apart and body.name not in other
     return checked
-
-
-@lru_cache(maxsize=16)
-def _robot(model: CollisionModel) -> Robot:
-    return Robot(
-        model.part_frame,
-        model.part_ball.astype(np.float32),
-        model.part_cluster,
-        model.cluster_ball.astype(np.float32),
-        model.cluster_sphere,
-        model.spheres.astype(np.float32),
-        model.part_excess.astype(np.float32),
-        model.part_hull,
-        _hulls(model),
-    )
-
-
-def _hulls(model: CollisionModel) -> Solids:
-    shape = np.zeros((len(model.hull_vertex) - 1, 8), dtype=np.float32)
-    shape[:, 0] = HULL
-    shape[:, 4], shape[:, 5] = model.hull_plane[:-1], model.hull_plane[1:]
-    shape[:, 6], shape[:, 7] = model.hull_vertex[:-1], model.hull_vertex[1:]
-    return Solids(
-        shape,
-        np.ascontiguousarray(model.planes, dtype=np.float32),
-        np.ascontiguousarray(model.vertices, dtype=np.float32),
-    )

@@ -17,6 +17,7 @@ from galley.collision.moving_bodies import MovingBodies
 from galley.domain.frames import Array
 
 LANES = 16
+_FAR = 1e3  # m, where compiled code, which has no infinity, looks for contacts at most
 
 
 class Nearby(NamedTuple):
@@ -75,14 +76,10 @@ class View:
         return self._with("tree", "step", self.arrays.tree.step * factor)
 
     def _with(self, part: str, field: str, values: NDArray[Any]) -> View:
-        """The same view with another array, of the same shape and type, for one field."""
-        from galley.collision.kernel.packed import row_of
-
+        """The same view with another array for one field."""
         changed: Any = getattr(self.arrays, part)._replace(**{field: values})
-        table = self.table.copy()
-        table[row_of(changed.__class__, field), 0] = values.ctypes.data
-        arrays: dict[str, Any] = {part: changed}
-        return replace(self, arrays=self.arrays._replace(**arrays), table=table)
+        arrays: Any = self.arrays._replace(**{part: changed})
+        return replace(self, arrays=arrays, table=repacked(self.table, self.arrays, arrays))
 
     def free(self, q: ArrayLike, scene_q: Array | None = None) -> bool:
         """Whether one configuration (k,) keeps the margin, scene joints at ``scene_q`` (nj,)."""
@@ -224,10 +221,11 @@ class View:
     ) -> tuple[Contact, ...]:
         """Pairs nearer than ``within`` metres (default: the margin) at q (k,), nearest first.
 
-        Distances are the hulls' where things are apart, and where they overlap minus the depth of
-        the deepest sphere. The robot's own parts count where they are within 2 mm.
+        Distances are the hulls', and where they overlap minus the depth along a face's normal. The
+        robot's own parts count where they are within 2 mm.
         """
         from galley.collision.kernel.contacts import distances_at
+        from galley.collision.kernel.separation import WITNESS_SCRATCH
 
         if scene_q is not None:
             view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
@@ -237,10 +235,11 @@ class View:
         full = np.array(self.arrays.tree.q)
         full[self.moving] = configuration(q, len(self.moving))
         P, B = len(self.moving_bodies.names), len(self.bodies)
-        cap = max(margin, float(margins[1])) + 1e-3
+        cap = min(max(margin, float(margins[1])) + 1e-3, _FAR)
         scene = np.empty((P, max(B, 1)))
         between = np.empty((P, P))
-        distances_at(self.table, self.moving_bodies.all_joints, full, cap, scene, between)
+        every, room = self.moving_bodies.all_joints, np.empty(WITNESS_SCRATCH)
+        distances_at(self.table, every, full, cap, room, scene, between)
         found: dict[Pair, float] = {}
         names = self.moving_bodies.names
         for i, j in zip(*np.nonzero(scene[:, :B] < margin), strict=True):
@@ -268,6 +267,25 @@ class View:
     def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:
         """``clearances`` of one configuration (k,)."""
         return float(self.clearances(configuration(q, len(self.moving))[None], cap)[0])
+
+
+def repacked(table: NDArray[np.int64], old: KernelArrays, new: KernelArrays) -> NDArray[np.int64]:
+    """The table of new arrays, made of that of old ones, most of which they share: for speed."""
+    rows, values = [], []
+    for row, (before, after) in enumerate(zip(_listed(old), _listed(new), strict=True)):
+        if after is not before:
+            rows.append(row)
+            values.append((after.__array_interface__["data"][0], *after.shape, 1)[:3])
+    table = table.copy()
+    table[rows] = values
+    return table
+
+
+def _listed(arrays: KernelArrays) -> list[NDArray[Any]]:
+    """All arrays in the order of the table."""
+    moving, obstacles, tree, checks, scratch = arrays
+    found: list[Any] = [*moving.solids, *moving[1:], *obstacles.solids, *obstacles[1:]]
+    return [*found, *tree, *checks, *scratch]
 
 
 def steepest(pieces: Array) -> Array:

@@ -6,20 +6,17 @@ still, its margin, and scratch of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from galley.collision.kernel.arrays import (
-    ATTACHED,
     ROUNDING,
     Checks,
     Ints,
     KernelArrays,
     KinematicTree,
-    MovingSolids,
     Obstacles,
     Scratch,
     Solids,
@@ -37,17 +34,6 @@ _STEP = {"m": 0.02, "rad": 0.05}  # the most a joint moves between two checked s
 _HEADING_STEP, _HEADING_WEIGHT = 0.03, 0.4  # a radian of turning counts like 0.4 m
 # m between the robot's own parts: PyBullet, which validates, reports contact of meshes 2 mm early.
 _SELF_MARGIN = 0.002
-# Fields of Checks that are as long as what ``prepare`` lists, and which of its counts is theirs.
-_LISTED = {
-    "parts": 1,
-    "solid_parts": 2,
-    "sphere_pairs": 3,
-    "sphere_pair_reach": 3,
-    "mixed_pairs": 4,
-    "mixed_pair_reach": 4,
-    "solid_pairs": 5,
-    "solid_pair_reach": 5,
-}
 
 
 def metric(robot: RobotModel, group: str) -> list[tuple[float, float, float, float]]:
@@ -88,45 +74,35 @@ def resting(robot: RobotModel) -> Array:
     return q
 
 
-@dataclass(frozen=True, eq=False)
-class GroupArrays:
-    """The arrays that no check changes, and the first contents of those that one does.
+def with_obstacles(
+    shared: KernelArrays,
+    obstacles: Obstacles,
+    shown: NDArray[np.int64],
+    allowed: NDArray[np.uint8],
+    margin: float,
+    q: Array,
+) -> KernelArrays:
+    """A view's own arrays among obstacles: what checks change is not ``shared``.
 
-    Attributes:
-        arrays: without what stands still.
-        table: their addresses.
+    Args:
+        shown: rows of the obstacles that count. allowed: (P, B) part against body.
+        margin: metres to keep to them. q: of all joints (n,).
     """
-
-    arrays: KernelArrays
-    table: Ints
-
-    def with_obstacles(
-        self,
-        obstacles: Obstacles,
-        shown: NDArray[np.int64],
-        allowed: NDArray[np.uint8],
-        margin: float,
-        q: Array,
-    ) -> tuple[KernelArrays, Ints]:
-        """Arrays of a view among obstacles, and their table; what checks change is its own.
-
-        Args:
-            shown: rows of the obstacles that count. allowed: (P, B) part against body.
-            margin: metres to keep to them. q: of all joints (n,).
-        """
-        from galley.collision.kernel.packed import place_own
-
-        shared, n = self.arrays, len(shown)
-        bounds = np.empty((6, LANES * max(1, -(-n // LANES))), dtype=np.float32)
-        checks = shared.checks._replace(
+    n = len(shown)
+    bounds = np.full((6, LANES * max(1, -(-n // LANES))), 1e6, dtype=np.float32)
+    bounds[:3, :n], bounds[3:, :n] = obstacles.low[shown].T, obstacles.high[shown].T
+    first = shared.scratch
+    return shared._replace(
+        obstacles=obstacles,
+        tree=shared.tree._replace(q=q),
+        checks=shared.checks._replace(
             margins=_margins(margin),
-            parts=shared.checks.parts.copy(),
+            rows=shared.checks.rows.copy(),
             obstacles=shown,
             bounds=bounds,
             allowed=allowed,
-        )
-        first = shared.scratch
-        scratch = first._replace(
+        ),
+        scratch=first._replace(
             travel=first.travel.copy(),
             near=np.empty((3, max(n, first.near.shape[1])), dtype=np.int64),
             near_bounds=np.zeros(bounds.shape, dtype=np.float32),
@@ -134,16 +110,11 @@ class GroupArrays:
             full=first.full.copy(),
             stack=np.empty((_STACK, 2)),
             buffer=first.buffer.copy(),
-        )
-        table = self.table.copy()
-        place_own(
-            table, *obstacles.solids, *obstacles[1:], q,
-            checks.margins, checks.parts, shown, bounds, allowed,
-            scratch.travel, scratch.near, scratch.near_bounds, scratch.work, scratch.full,
-            scratch.stack, scratch.buffer,
-        )  # fmt: skip
-        tree = shared.tree._replace(q=q)
-        return KernelArrays(shared.robot, obstacles, tree, shared.movers, checks, scratch), table
+            required=first.required.copy(),
+            line=first.line.copy(),
+            answer=first.answer.copy(),
+        ),
+    )
 
 
 @lru_cache(maxsize=64)
@@ -154,44 +125,46 @@ def group_arrays(
     joint: SceneJoint | None,
     q: bytes,
     checked: bytes,
-) -> GroupArrays:
-    """Has the arrays filled.
+) -> tuple[KernelArrays, Ints]:
+    """The arrays that no check changes, filled, and the first contents of those that one does.
+
+    And their table.
 
     Args:
         q: float64 values of all joints (n,); those that move must be within their limits.
         checked: uint8 (P, P), whether two parts must not touch.
     """
-    from galley.collision.kernel.edges import functions
-    from galley.collision.kernel.packed import pack, row_of
-    from galley.collision.kernel.prepare import prepare
-
-    still = np.zeros((len(moving.part), 20), dtype=np.float32)
-    still[:, ATTACHED] = moving.part >= moving.own
     tree = _tree(moving, robot, group, joint, np.frombuffer(q).copy())
     checks = _checks(moving, len(tree.moving))
     nothing = np.empty((0, 12), dtype=np.float32)
     arrays = KernelArrays(
-        moving.robot,
+        moving.solids._replace(still=moving.solids.still.copy()),
         Obstacles(
             Solids(nothing, nothing, nothing), nothing, nothing, nothing, np.empty(0, np.int64)
         ),
         tree,
-        MovingSolids(moving.solids, moving.part, moving.frame, moving.pose, moving.ball, still),
         checks,
-        _scratch(moving, len(tree.q), checks),
+        _scratch(moving, tree, checks),
     )
-    counts = np.empty(6, dtype=np.int64)
-    ensure(KERNEL)
-    table = pack(arrays, functions())
+    counts = np.empty(3, dtype=np.int64)
     apart = np.frombuffer(checked, dtype=np.uint8).copy().reshape(len(moving.names), -1)
+    ensure(KERNEL)
+    from galley.collision.kernel.edges import functions
+    from galley.collision.kernel.packed import pack
+    from galley.collision.kernel.prepare import prepare
+
+    table = pack(arrays, functions())
     prepare(table, moving.all_joints, moving.carries, moving.span, apart, counts)
-    # The lists may be shorter than the arrays.
-    tree = tree._replace(active=tree.active[: counts[0]])
-    table[row_of(KinematicTree, "active"), 1] = counts[0]
-    listed = {name: getattr(checks, name)[: counts[k]] for name, k in _LISTED.items()}
-    for name, rows in listed.items():
-        table[row_of(Checks, name), 1] = len(rows)
-    return GroupArrays(arrays._replace(tree=tree, checks=checks._replace(**listed)), table)
+    joints, rows, pairs = counts  # the lists may be shorter than the arrays
+    arrays = arrays._replace(
+        tree=tree._replace(active=tree.active[:joints]),
+        checks=checks._replace(
+            rows=checks.rows[:rows],
+            pairs=checks.pairs[:pairs],
+            pair_reach=checks.pair_reach[:pairs],
+        ),
+    )
+    return arrays, pack(arrays, functions())
 
 
 def _tree(
@@ -224,31 +197,25 @@ def _checks(moving: MovingBodies, k: int) -> Checks:
     most = moving.pairs
     return Checks(
         margins=_margins(0.0),
-        parts=np.empty(len(moving.robot.part_frame), dtype=np.int64),
-        solid_parts=np.empty(len(moving.part), dtype=np.int64),
+        rows=np.empty(len(moving.solids.part), dtype=np.int64),
         obstacles=np.empty(0, dtype=np.int64),
         bounds=np.full((6, LANES), 1e6, dtype=np.float32),
         allowed=np.zeros((len(moving.names), 1), dtype=np.uint8),
-        sphere_pairs=np.empty((most, 2), dtype=np.int64),
-        mixed_pairs=np.empty((most, 2), dtype=np.int64),
-        solid_pairs=np.empty((most, 2), dtype=np.int64),
+        pairs=np.empty((most, 2), dtype=np.int64),
         reach=np.empty((len(moving.names), k), dtype=np.float32),
-        sphere_pair_reach=np.empty((most, k), dtype=np.float32),
-        mixed_pair_reach=np.empty((most, k), dtype=np.float32),
-        solid_pair_reach=np.empty((most, k), dtype=np.float32),
+        pair_reach=np.empty((most, k), dtype=np.float32),
     )
 
 
-def _scratch(moving: MovingBodies, n: int, checks: Checks) -> Scratch:
-    """Working memory for ``n`` joints."""
-    robot, most = moving.robot, moving.pairs
-    clusters = int(np.diff(robot.part_cluster).max(initial=1))
-    spheres = int(np.diff(robot.cluster_sphere).max(initial=1))
-    parts, solids = len(checks.parts), len(checks.solid_parts)
-    spare = 3 * (clusters + spheres) + 1
-    sizes = (n, 12 * (n + 1), 3 * parts, 3 * solids, 1, 1, 1, spare, n, 6 * (n + 1), parts)
+def _scratch(moving: MovingBodies, tree: KinematicTree, checks: Checks) -> Scratch:
+    """Working memory."""
+    n, rows = len(tree.q), len(checks.rows)
+    clusters = int(np.diff(moving.solids.cluster).max(initial=1))
+    spheres = int(np.diff(moving.solids.cluster_sphere).max(initial=1))
+    spare = 3 * (clusters + spheres)
+    sizes = (n, 12 * (n + 1), 3 * rows, 1, 1, 1, spare, n, 6 * (n + 1), rows)
     return Scratch(
-        travel=np.zeros((3, len(checks.reach) + 3 * most), dtype=np.float32),
+        travel=np.zeros((3, len(checks.reach) + moving.pairs), dtype=np.float32),
         near=np.empty((3, clusters), dtype=np.int64),
         near_bounds=np.zeros_like(checks.bounds),
         work=np.zeros((n + 5, 12)),
@@ -256,4 +223,7 @@ def _scratch(moving: MovingBodies, n: int, checks: Checks) -> Scratch:
         stack=np.empty((_STACK, 2)),
         layout=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) * LANES,
         buffer=np.zeros(LANES * int(sum(sizes)), dtype=np.float32),
+        required=np.zeros(2, dtype=np.float32),
+        line=np.zeros((2, len(tree.moving))),
+        answer=np.zeros(1),
     )

@@ -26,18 +26,16 @@ from galley.compiled.jit import cache_folder, compile_ahead, compile_now, folder
 _log = logging.getLogger(__name__)
 KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
 KINEMATICS, TIMING, RENDERER = "kinematics", "path timing", "the film's renderer"
-COVERING = "covering spheres"
 POLYGONS, PUSHING = "polygons", "pushing"
 PARTS = {  # the longest first
     KERNEL: (
         "collision.kernel.confirm collision.kernel.examine collision.kernel.contacts"
-        " collision.kernel.packed collision.kernel.prepare collision.kernel.edges",
+        " collision.kernel.prepare collision.kernel.edges",
     ),
     PLANNERS: ("motion.kernel.plan motion.kernel.shortcut motion.kernel.checks",),
     REACH: ("robots.panda.reach_kernel",),
     KINEMATICS: ("robots.panda.ik_kernel",),
     RENDERER: ("viz.render.raster_kernel",),
-    COVERING: ("robots.spheres.covering_kernel",),
     TIMING: (
         "optimization.kernel.dynamics",
         "optimization.kernel.path_timing",

@@ -1,19 +1,19 @@
 """A robot's collision model: spheres and solids on the frames of its joint tree.
 
-Links with meshes become parts made of covering spheres in three levels; boxes, cylinders and
-spheres of the URDF are solids. A link with both makes two parts of one name.
+The convex hull of each mesh is a part with covering spheres in three levels; a link's boxes,
+cylinders and spheres make one of solids. So there may be several parts of one name.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import logging
-import os
+import time
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,14 +25,15 @@ from numpy.typing import NDArray
 from galley.domain.errors import BadInput
 from galley.domain.files import atomic_file
 from galley.domain.frames import Array, frozen
+from galley.domain.meshes import Hull
 from galley.robots.files import cache_folder
 from galley.robots.model import RobotModel
-from galley.robots.spheres.covering import VERSION, Covering, covering_of, enclosing
+from galley.robots.spheres.covering import covering_of, enclosing
 from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, read_tree
 
 Arrays = Mapping[str, Any]
-_ROUNDED = 1e-5  # m
-_LAYOUT = 3  # version of the cached arrays
+_LAYOUT = 4  # version of the cached arrays
+_OF_HULLS = ("links", "hull_vertices", "hull_vertices_end", "hull_planes", "hull_planes_end")
 _PATIENCE = 2.0  # seconds between lines of progress
 
 _log = logging.getLogger(__name__)
@@ -54,23 +55,21 @@ class SolidOnFrame:
 
 @dataclass(frozen=True, eq=False)
 class CollisionModel:
-    """Parts 0 .. S - 1 are made of spheres, the others of solids.
+    """Parts 0 .. S - 1 are hulls that spheres cover, the others are made of solids.
 
     Balls are rows (x, y, z, r) in the part's frame, metres.
 
     Attributes:
         tree: the joints.
-        names: link of each part (P,).
-        part_frame: frame of each sphere part (S,).
-        part_ball: a ball around each sphere part (S, 4).
-        part_cluster: where each part's clusters begin (S + 1,).
+        names: link of each part (P,); a link whose meshes make several hulls has several.
+        part_frame: frame of each hull (S,).
+        part_ball: a ball around each hull's spheres (S, 4).
+        part_cluster: where each hull's clusters begin (S + 1,).
         cluster_ball: a ball around each cluster (C, 4).
         cluster_sphere: where each cluster's spheres begin (C + 1,).
         spheres: (N, 4).
-        part_excess: how far a part's spheres reach beyond its hulls, metres (S,).
-        part_hull: where each part's hulls begin (S + 1,).
-        hull_vertex, hull_plane: where each hull's rows begin (H + 1,).
-        vertices: (., 3). planes: rows of unit normal and offset (., 4). In the part's frame.
+        part_excess: how far a part's spheres reach beyond its hull, metres (S,).
+        hulls: in the part's frame (S,).
         solids: of the other parts.
         checked: whether two parts must not touch (P, P).
         carries: whether a joint moves a frame (n + 1, n).
@@ -85,11 +84,7 @@ class CollisionModel:
     cluster_sphere: Ints
     spheres: Array
     part_excess: Array
-    part_hull: Ints
-    hull_vertex: Ints
-    hull_plane: Ints
-    vertices: Array
-    planes: Array
+    hulls: tuple[Hull, ...]
     solids: tuple[SolidOnFrame, ...]
     checked: NDArray[np.bool_]
     carries: NDArray[np.bool_]
@@ -119,11 +114,19 @@ def _model(
         frame, X_FL = tree.link(link)
         solids += [SolidOnFrame(len(links) + k, frame, s, frozen(X_FL @ s.X_LS)) for s in own]
     made: dict[str, Any] = {
-        k: frozen(v) if v.dtype.kind == "f" else v for k, v in arrays.items() if k != "links"
+        k: frozen(v) if v.dtype.kind == "f" else v for k, v in arrays.items() if k not in _OF_HULLS
     }
+    corners, planes = (
+        [arrays[k][a:b] for a, b in itertools.pairwise([0, *arrays[f"{k}_end"]])]
+        for k in ("hull_vertices", "hull_planes")
+    )
     return CollisionModel(
         tree=tree,
         names=names,
+        hulls=tuple(
+            Hull(frozen(v), frozen(p[:, :3]), frozen(p[:, 3]))
+            for v, p in zip(corners, planes, strict=True)
+        ),
         solids=tuple(solids),
         checked=_checked(names, tree, allowed),
         carries=_carries(tree),
@@ -158,7 +161,7 @@ def _kept(
 
 
 def _robot_digest(urdf: str, joints: tuple[str, ...], excess: tuple[tuple[str, float], ...]) -> str:
-    found = hashlib.sha256(f"{_LAYOUT} {VERSION} {joints} {excess} {urdf}".encode())
+    found = hashlib.sha256(f"{_LAYOUT} {joints} {excess} {urdf}".encode())
     for mesh in ET.fromstring(urdf).iter("mesh"):
         file = Path(mesh.get("filename", "").removeprefix("file://"))
         with contextlib.suppress(OSError):
@@ -168,91 +171,49 @@ def _robot_digest(urdf: str, joints: tuple[str, ...], excess: tuple[tuple[str, f
 
 
 def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
-    """Spheres and hulls of all links with meshes, by attribute of CollisionModel."""
-    hulls = [shape for shape in link_shapes(urdf) if shape.kind == "hull"]
-    meshes: dict[str, list[tuple[LinkShape, Covering]]] = {}
-    for shape, covering in zip(hulls, _coverings(hulls, excess), strict=True):
-        meshes.setdefault(shape.link, []).append((shape, covering))
-    part_frame, part_ball = [], []
-    part_cluster, cluster_sphere = [0], [0]
-    cluster_balls: list[Array] = [np.zeros((0, 4))]
-    spheres: list[Array] = [np.zeros((0, 4))]
-    part_excess, part_hull, hull_vertex, hull_plane = [], [0], [0], [0]
-    vertices: list[Array] = [np.zeros((0, 3))]
-    planes: list[Array] = [np.zeros((0, 4))]
-    for link, own in meshes.items():
-        frame, X_FL = tree.link(link)
-        balls, clusters, sizes = _spheres(own, X_FL)
-        # Coverings on disk are rounded to micrometres.
-        part_excess.append(excess.get(link, excess["*"]) + _ROUNDED)
-        part_hull.append(part_hull[-1] + len(own))
-        for shape, _ in own:
-            assert shape.hull is not None
-            X = X_FL @ shape.X_LS
-            normals = shape.hull.normals @ X[:3, :3].T
-            vertices.append(shape.hull.vertices @ X[:3, :3].T + X[:3, 3])
-            planes.append(np.column_stack([normals, shape.hull.offsets + normals @ X[:3, 3]]))
-            hull_vertex.append(hull_vertex[-1] + len(vertices[-1]))
-            hull_plane.append(hull_plane[-1] + len(planes[-1]))
-        around = enclosing(clusters[:, :3], clusters[:, 3])
-        part_frame.append(frame)
-        part_ball.append(np.array([*around[0], around[1]]))
-        spheres.append(balls)
-        cluster_balls.append(clusters)
-        part_cluster.append(part_cluster[-1] + len(clusters))
-        cluster_sphere += list(cluster_sphere[-1] + np.cumsum(sizes))
-    return {
-        "links": np.array(list(meshes), dtype=np.str_),
-        "part_frame": np.array(part_frame, dtype=np.int64),
-        "part_ball": np.array(part_ball).reshape(-1, 4),
-        "part_cluster": np.array(part_cluster, dtype=np.int64),
-        "cluster_ball": np.concatenate(cluster_balls),
-        "cluster_sphere": np.array(cluster_sphere, dtype=np.int64),
-        "spheres": np.concatenate(spheres),
-        "part_excess": np.array(part_excess, dtype=np.float64),
-        "part_hull": np.array(part_hull, dtype=np.int64),
-        "hull_vertex": np.array(hull_vertex, dtype=np.int64),
-        "hull_plane": np.array(hull_plane, dtype=np.int64),
-        "vertices": np.concatenate(vertices),
-        "planes": np.concatenate(planes),
-    }
-
-
-def _coverings(shapes: list[LinkShape], excess: dict[str, float]) -> list[Covering]:
-    """A covering for each shape with a hull, by threads: the search's kernel holds no lock.
-
-    Progress is logged as warnings, which Python writes to stderr unless logging is set up.
-    """
-
-    def made(shape: LinkShape) -> Covering:
+    """Spheres and hulls of all meshes: attributes of CollisionModel, links, and ``_OF_HULLS``."""
+    shapes = [shape for shape in link_shapes(urdf) if shape.hull is not None]
+    rows: dict[str, list[Any]] = {name: [] for name in ("ball", "cluster", "sphere", "size")}
+    count = [0]
+    frames, reach, hulls = [], [], []
+    said = time.monotonic()
+    for k, shape in enumerate(shapes):
+        if time.monotonic() - said > _PATIENCE:
+            said = time.monotonic()
+            done = 100 * k / len(shapes)
+            _log.warning("spheres about the links (once; they are kept): %.0f%%", done)
         assert shape.hull is not None
-        return covering_of(shape.hull, excess.get(shape.link, excess["*"]), shape.link)
-
-    pool = ThreadPoolExecutor(os.cpu_count())
-    try:
-        tasks = [pool.submit(made, shape) for shape in shapes]
-        while undone := wait(tasks, timeout=_PATIENCE).not_done:
-            share = 1.0 - len(undone) / len(tasks)
-            _log.warning("spheres about the links (once; they are kept): %.0f%%", 100 * share)
-        return [task.result() for task in tasks]
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _spheres(own: list[tuple[LinkShape, Covering]], X_FL: Array) -> tuple[Array, Array, list[int]]:
-    """Spheres (k, 4) and clusters (c, 4) of a link's meshes, and the size of each cluster."""
-    balls: list[Array] = []
-    clusters: list[Array] = []
-    sizes: list[int] = []
-    for shape, covering in own:
+        covering = covering_of(shape.hull, excess.get(shape.link, excess["*"]), shape.link)
+        frame, X_FL = tree.link(shape.link)
         X = X_FL @ shape.X_LS
-        for centres, radii, into in (
-            (covering.centres, covering.radii, balls),
-            (covering.cluster_centres, covering.cluster_radii, clusters),
-        ):
-            into.append(np.column_stack([centres @ X[:3, :3].T + X[:3, 3], radii]))
-        sizes += [int((covering.cluster == c).sum()) for c in range(len(covering.cluster_radii))]
-    return np.concatenate(balls), np.concatenate(clusters), sizes
+        R, p = X[:3, :3], X[:3, 3]
+        clusters = np.column_stack([covering.cluster_centres @ R.T + p, covering.cluster_radii])
+        centre, radius = enclosing(clusters[:, :3], clusters[:, 3])
+        rows["ball"].append([*centre, radius])
+        rows["cluster"].append(clusters)
+        rows["sphere"].append(np.column_stack([covering.centres @ R.T + p, covering.radii]))
+        rows["size"].append(np.bincount(covering.cluster))
+        count.append(count[-1] + len(clusters))
+        frames.append(frame)
+        reach.append(covering.excess)
+        normals = shape.hull.normals @ R.T
+        hulls.append((shape.hull.vertices @ R.T + p, normals, shape.hull.offsets + normals @ p))
+    vertices = [corners for corners, _, _ in hulls]
+    planes = [np.column_stack([normals, offsets]) for _, normals, offsets in hulls]
+    return {
+        "links": np.array([shape.link for shape in shapes], dtype=np.str_),
+        "part_frame": np.array(frames, dtype=np.int64),
+        "part_ball": np.array(rows["ball"]).reshape(-1, 4),
+        "part_cluster": np.array(count, dtype=np.int64),
+        "cluster_ball": np.concatenate([np.zeros((0, 4)), *rows["cluster"]]),
+        "cluster_sphere": np.cumsum([0, *np.concatenate([[], *rows["size"]])]).astype(np.int64),
+        "spheres": np.concatenate([np.zeros((0, 4)), *rows["sphere"]]),
+        "part_excess": np.array(reach, dtype=np.float64),
+        "hull_vertices": np.concatenate([np.zeros((0, 3)), *vertices]),
+        "hull_vertices_end": np.cumsum([len(v) for v in vertices], dtype=np.int64),
+        "hull_planes": np.concatenate([np.zeros((0, 4)), *planes]),
+        "hull_planes_end": np.cumsum([len(p) for p in planes], dtype=np.int64),
+    }
 
 
 def _checked(

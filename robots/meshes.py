@@ -1,4 +1,10 @@
-"""Meshes as OBJ, the format that both PyBullet and Drake read: whole, or in convex parts."""
+"""Meshes as OBJ, the format that both PyBullet and Drake read: whole, or in convex parts.
+
+A mesh that wastes much of its convex hull (an arm with an offset, an elbow) is cut by planes,
+greedily: always the cut that takes most off the volume of the hulls. Whatever a plane cuts off, the
+hull of its surface covers the solid behind it, too, as the outline of the section belongs to both
+sides. So the parts' hulls together cover all that the mesh does.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +13,20 @@ import contextlib
 import hashlib
 import shutil
 import tempfile
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from galley.domain.files import read_bytes, write_atomically
+from galley.domain.frames import Array
 from galley.domain.meshes import CollisionMesh, read_mesh
-from galley.robots.decomposition import WORTH, convex_parts
 from galley.robots.files import cache_folder
+
+WORTH = 0.02
+"""A cut must take off at least this share of the whole mesh's hull."""
+_PLACES = 12  # cuts tried along each axis
 
 
 def as_obj(mesh: Path | str) -> Path:
@@ -73,3 +86,63 @@ def _folder() -> Path:
     made = tempfile.mkdtemp(prefix="galley-meshes-")
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return Path(made)
+
+
+@dataclass(frozen=True)
+class _Cut:
+    saved: float  # m^3 of hull
+    halves: tuple[CollisionMesh, ...] = ()
+
+
+def convex_parts(mesh: CollisionMesh, most: int) -> list[CollisionMesh]:
+    """Parts of a mesh whose convex hulls together cover it; itself if no cut is worth it.
+
+    Cuts are square to the axes of the mesh's frame. Deterministic.
+
+    Args:
+        mesh: triangles; they need not be watertight.
+        most: parts.
+    """
+    worth = WORTH * _volume(mesh.points)
+    parts = [mesh]
+    cuts = [_best_cut(mesh)]
+    while len(parts) < most:
+        k = max(range(len(cuts)), key=lambda i: cuts[i].saved)
+        if not cuts[k].halves or cuts[k].saved < worth:
+            break
+        halves = cuts[k].halves
+        parts[k : k + 1] = halves
+        cuts[k : k + 1] = map(_best_cut, halves)
+    return parts
+
+
+def _best_cut(mesh: CollisionMesh) -> _Cut:
+    whole, best = _volume(mesh.points), _Cut(0.0)
+    if not len(mesh.triangles):
+        return best
+    for axis in np.eye(3):
+        height = mesh.points @ axis
+        for at in np.linspace(height.min(), height.max(), _PLACES + 2)[1:-1]:
+            halves = tuple(_side(mesh, sign * axis, at * axis) for sign in (1.0, -1.0))
+            volumes = [_volume(half.points) for half in halves]
+            if min(volumes) > 0.0 and whole - sum(volumes) > best.saved:
+                best = _Cut(whole - sum(volumes), halves)
+    return best
+
+
+def _side(mesh: CollisionMesh, normal: Array, origin: Array) -> CollisionMesh:
+    """What lies beyond a plane on the side of its normal (3,)."""
+    from trimesh.intersections import slice_faces_plane
+
+    points, triangles = slice_faces_plane(mesh.points, mesh.triangles, normal, origin)[:2]
+    return CollisionMesh(np.asarray(points), np.asarray(triangles, dtype=np.int64))
+
+
+def _volume(points: Array) -> float:
+    """Of the convex hull of points (n, 3), m^3; 0 if it is flat."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return float(ConvexHull(points).volume)
+    except (QhullError, ValueError):
+        return 0.0

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import logging
-import time
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -44,9 +42,6 @@ CONVEX_PARTS = 8
 """Most convex hulls that stand for a mesh of a link."""
 
 _SKIPPED = ("transmission", "gazebo")
-_PATIENCE = 2.0  # seconds between lines of progress
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -92,7 +87,7 @@ def arm_from_urdf(
         allowed_self_collisions: pairs of links, in any order, that are not checked either, beside
             neighbours and pairs that overlap in nearly all sampled configurations
             (``neighbours_and_always_touching``).
-        convex_parts: most hulls for a mesh; 1: its own convex hull. See ``decomposition``.
+        convex_parts: most hulls for a mesh; 1: its own convex hull. See ``meshes``.
 
     Raises:
         FileNotFoundError: the file, or one of its meshes, does not exist.
@@ -157,13 +152,11 @@ def _simplify(root: ET.Element, path: Path, still: set[str], most: int) -> None:
             element.set("type", "fixed")
             for tag in ("axis", "limit", "dynamics"):
                 _drop(element, tag)
-    links, said = root.findall("link"), time.monotonic()
-    for k, link in enumerate(links):
-        if time.monotonic() - said > _PATIENCE:
-            said = time.monotonic()
-            share = 100 * k / len(links)
-            _log.warning("cutting meshes into convex parts (once; they are kept): %.0f%%", share)
-        _drop_massless(link)
+    for link in root.findall("link"):
+        for inertial in link.findall("inertial"):  # without mass, which Drake refuses
+            mass = inertial.find("mass")
+            if mass is None or float(mass.get("value", "0")) <= 0.0:
+                link.remove(inertial)
         for collision in link.findall("collision"):
             _cut_meshes(link, collision, path, most)
     for mesh in root.iterfind("link/visual//mesh"):
@@ -177,8 +170,6 @@ def _cut_meshes(link: ET.Element, collision: ET.Element, urdf: Path, most: int) 
         return
     try:
         files = parts_as_obj(_mesh_file(urdf, mesh.get("filename", "")), most)
-    except FileNotFoundError:
-        raise
     except ValueError as error:
         raise ValueError(f"link '{link.get('name')}': {error}") from error
     at = list(link).index(collision)
@@ -274,30 +265,18 @@ def _drop(element: ET.Element, tag: str) -> None:
         element.remove(child)
 
 
-def _drop_massless(link: ET.Element) -> None:
-    """Remove inertias without mass, which Drake refuses."""
-    for inertial in link.findall("inertial"):
-        mass = inertial.find("mass")
-        if mass is None or float(mass.get("value", "0")) <= 0.0:
-            link.remove(inertial)
-
-
 def _mesh_file(urdf: Path, filename: str) -> Path:
     """The file that a URDF names as a mesh."""
+    tries = [urdf.parent / filename.removeprefix("file://")]
     if filename.startswith("package://"):
-        rest = filename.removeprefix("package://")
-        tries = [folder / part for folder in urdf.parents for part in (rest, _after(rest))]
-    else:
-        tries = [urdf.parent / filename.removeprefix("file://")]
+        inside = filename.removeprefix("package://")
+        # Without its first part as well, in case the package's folder has another name.
+        parts = (inside, inside.split("/", 1)[-1])
+        tries = [folder / part for folder in urdf.parents for part in parts]
     for file in tries:
         if file.is_file():
             return file.resolve()
     raise FileNotFoundError(f"{urdf}: mesh '{filename}' was not found")
-
-
-def _after(package_path: str) -> str:
-    """The path within the package, in case its folder has another name."""
-    return package_path.split("/", 1)[-1]
 
 
 def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array) -> None:
@@ -312,25 +291,23 @@ def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array)
     if plain and np.array_equal(X_WB, np.eye(4)):
         return
     if bases[0] == WORLD:  # the name is taken: to Drake this link is the world itself
-        while bases[0] in links:
-            bases[0] += "_0"
+        bases[0] = _unused(f"{WORLD}_0", links)
         base.set("name", bases[0])
         for parent in root.iterfind(f"joint/parent[@link='{WORLD}']"):
             parent.set("link", bases[0])
-    mount = f"{WORLD}_mount"
-    while mount in table:
-        mount += "_0"
-    joint = ET.Element("joint", name=mount, type="fixed")
-    ET.SubElement(
-        joint,
-        "origin",
-        xyz=" ".join(repr(float(v)) for v in X_WB[:3, 3]),
-        rpy=" ".join(repr(float(v)) for v in rpy(X_WB[:3, :3])),
-    )
+    joint = ET.Element("joint", name=_unused(f"{WORLD}_mount", table), type="fixed")
+    xyz, angles = (" ".join(map(repr, v.tolist())) for v in (X_WB[:3, 3], rpy(X_WB[:3, :3])))
+    ET.SubElement(joint, "origin", xyz=xyz, rpy=angles)
     ET.SubElement(joint, "parent", link=WORLD)
     ET.SubElement(joint, "child", link=bases[0])
     root.insert(0, joint)
     root.insert(0, ET.Element("link", name=WORLD))
+
+
+def _unused(name: str, names: Collection[str]) -> str:
+    while name in names:
+        name += "_0"
+    return name
 
 
 def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tuple[str, str]]:
@@ -368,20 +345,17 @@ def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tu
 
 def hull_of(shape: LinkShape) -> Hull:
     """A shape's convex hull in its own frame; round shapes as polyhedra inside them."""
+    from trimesh import creation
+
     if shape.hull is not None:
         return shape.hull
     if shape.kind == "box":
-        signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
-        return hull(signs * shape.size)
-    angle = np.arange(24) * (2.0 * np.pi / 24)
-    ring = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
-    if shape.kind == "cylinder":
-        radius, length = shape.size
-        ends = [radius * ring + [0.0, 0.0, z] for z in (-0.5 * length, 0.5 * length)]
-        return hull(np.vstack(ends))
-    height = np.linspace(-1.0, 1.0, 13)
-    rings = [np.sqrt(1.0 - z * z) * ring + [0.0, 0.0, z] for z in height[1:-1]]
-    return hull(shape.size[0] * np.vstack([*rings, [[0, 0, -1], [0, 0, 1]]]))
+        made = creation.box(shape.size)
+    elif shape.kind == "cylinder":
+        made = creation.cylinder(shape.size[0], shape.size[1], sections=24)
+    else:
+        made = creation.icosphere(2, shape.size[0])
+    return hull(made.vertices)
 
 
 def _adjacent(tree: JointTree, i: int, j: int) -> bool:

@@ -215,8 +215,6 @@ def link_shapes(urdf_text: str, meshes: bool = True) -> tuple[LinkShape, ...]:
                 continue
             try:
                 shapes.append(_shape(name, collision))
-            except FileNotFoundError:
-                raise
             except ValueError as error:
                 raise ValueError(f"link '{name}': {error}") from error
     return tuple(shapes)

@@ -86,7 +86,7 @@ CONFINED = {
     "imageio_ffmpeg": {"viz"},
     "pddlgym": {"planning"},
     "gym": {"planning"},
-    "trimesh": {"domain", "viz"},
+    "trimesh": {"domain", "robots", "viz"},
     "fast_simplification": {"viz"},
     "shapely": {"planar", "skills"},
     "unified_planning": {"planning"},

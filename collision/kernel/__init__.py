@@ -4,8 +4,8 @@
   addresses
 - ``kinematics``: frames of 16 configurations at once; ``prepare``: fills a new view's arrays
 - ``shapes``: points against solids; ``separation``: solids against solids (GJK)
-- ``examine``: are 16 configurations free? ``solids``: the same for moving bodies that aren't made
-  of spheres; ``confirm``: the hulls decide where spheres are too near
+- ``examine``: are 16 configurations free? ``confirm``: exact distances decide where spheres are
+  too near
 - ``edges``: whether straight edges are free: sampled for guidance, proven for what is returned
 - ``contacts``: what is near what, how near, and how that changes with the joints
 """

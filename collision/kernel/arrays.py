@@ -1,10 +1,9 @@
 """What the compiled kernel works on: named tuples of arrays.
 
-``Robot`` never changes, ``Obstacles`` stand still in one State. The rest belongs to one view: its
-joints, the solids that move, what is checked against what, and scratch. A *part* has a name in
-contacts: a link's covering spheres, or a moving body of boxes, cylinders and hulls (the chassis, a
-held item, a drawer that the hand pulls). Parts 0 .. S - 1 are made of spheres, the others of
-solids. Frames are those of ``robots.urdf_reader``.
+``Obstacles`` stand still in one State. ``Moving`` is the robot and what is attached to it. A *part*
+has a name in contacts: a link, or a moving body (the chassis, a held item, a drawer that the hand
+pulls); a name may belong to several. The rest belongs to one view: its joints, what is checked
+against what, and scratch. Frames are those of ``robots.urdf_reader``.
 
 Poses are rows of 12: R row by row, then p. Lengths in metres, angles in radians. Working numbers
 are float32, whose rounding (under 10 um in a kitchen) is added to every required distance.
@@ -27,10 +26,10 @@ ROUNDING = 1e-5  # m, covers the rounding of float32 in positions
 LIMIT_TOLERANCE = 1e-9  # rad or m by which a configuration may be beyond its joints' limits
 
 # Offsets in Scratch.layout: where in the buffer the lanes of each kind begin, 16 numbers a value.
-Q, FRAMES, BALLS, SOLIDS, LIMIT, WORST, SHARE, SPARE, RATES, TWISTS, LIMITS = range(11)
+Q, FRAMES, BALLS, LIMIT, WORST, SHARE, SPARE, RATES, TWISTS, LIMITS = range(10)
 # Rows of Scratch.travel.
 TRAVEL, SLACK, BEND = range(3)
-# Columns of MovingSolids.still.
+# Columns of Moving.still.
 STILL, LOW, HIGH, ATTACHED = 12, 13, 16, 19
 
 
@@ -47,23 +46,27 @@ class Solids(NamedTuple):
     vertices: Floats  # (., 3)
 
 
-class Robot(NamedTuple):
-    """The robot's links as spheres in three levels: part, cluster, sphere; and as convex hulls.
+class Moving(NamedTuple):
+    """All that moves: convex solids, one a row, on frames of the joint tree.
 
-    Balls are rows (x, y, z, r) in the part's frame. A part's ball holds all its spheres, a
-    cluster's ball those of the cluster. Together the spheres hold the part's hulls, and no sphere
-    reaches further beyond them than the part's excess.
+    The first S rows are hulls of the robot's links. Spheres cover each of them, in three levels:
+    the ball around all, clusters of some, and the spheres, of which none reaches further beyond
+    the hull than the row's excess. Balls are (x, y, z, r) in the row's frame.
     """
 
-    part_frame: Ints  # (S,)
-    part_ball: Floats  # (S, 4)
-    part_cluster: Ints  # (S + 1,) where each part's clusters begin
+    solids: Solids
+    part: Ints  # (m,) what it belongs to; row r of the first S is part r
+    frame: Ints  # (m,)
+    pose: Floats  # (m, 12) in its frame
+    ball: Floats  # (m, 4)
+    # Pose (12) in the world of what stands still, then from STILL: 1 if it does; from LOW and HIGH:
+    # the box around it; from ATTACHED: 1 if it keeps the full margin to the robot's links.
+    still: Floats  # (m, 20)
+    cluster: Ints  # (S + 1,) where each row's clusters begin
     cluster_ball: Floats  # (C, 4)
     cluster_sphere: Ints  # (C + 1,) where each cluster's spheres begin
     sphere: Floats  # (N, 4)
-    part_excess: Floats  # (S,) metres
-    part_hull: Ints  # (S + 1,) where each part's hulls begin
-    hulls: Solids  # in the part's frame
+    excess: Floats  # (S,) metres
 
 
 class Obstacles(NamedTuple):
@@ -95,37 +98,19 @@ class KinematicTree(NamedTuple):
     tool: Doubles  # (13,) pose (12) in its frame of what ``frame_pose`` reports, then the frame
 
 
-class MovingSolids(NamedTuple):
-    """The parts that are made of solids, one solid a row."""
-
-    solids: Solids
-    part: Ints  # (m,)
-    frame: Ints  # (m,)
-    pose: Floats  # (m, 12) in its frame
-    ball: Floats  # (m, 4) around it, in its frame
-    # Pose (12) in the world of what stands still, then from STILL: 1 if it does; from LOW and HIGH:
-    # the box around it; from ATTACHED: 1 if it keeps the full margin to the robot's links.
-    still: Floats  # (m, 20)
-
-
 class Checks(NamedTuple):
     """What is checked against what, and how near it may come."""
 
     # To what stands still, and between parts, metres; then 1 if the hulls decide where spheres are
     # too near, 0 if the spheres do.
     margins: Floats  # (3,)
-    parts: Ints  # (.,) sphere parts that move against what stands still; what hit last comes first
-    solid_parts: Ints  # (.,) rows of ``MovingSolids`` that do
+    rows: Ints  # (.,) of ``Moving``, against what stands still; what hit last comes first
     obstacles: Ints  # (m,) rows of the obstacles that count
     bounds: Floats  # (6, m) their boxes: low x, y, z, high x, y, z; m padded to a multiple of 16
     allowed: NDArray[np.uint8]  # (P, B) part against body
-    sphere_pairs: Ints  # (., 2) sphere part, sphere part
-    mixed_pairs: Ints  # (., 2) sphere part, row of ``MovingSolids``
-    solid_pairs: Ints  # (., 2) rows of ``MovingSolids``
+    pairs: Ints  # (., 2) rows of ``Moving``, those with spheres first
     reach: Floats  # (P, k) bound on how far a part's points are from each moving joint's axis
-    sphere_pair_reach: Floats  # (., k) the same for what moves between the two
-    mixed_pair_reach: Floats  # (., k)
-    solid_pair_reach: Floats  # (., k)
+    pair_reach: Floats  # (., k) the same for what moves between the two
 
 
 class Scratch(NamedTuple):
@@ -135,21 +120,23 @@ class Scratch(NamedTuple):
     # of parts alone SLACK, what is added to a computed speed for its rounding; and BEND, half a
     # bound on the acceleration, by the curve's parameter.
     travel: Floats
-    near: Ints  # (3, .) obstacles to look at, on three levels
+    near: Ints  # (3, .) what to look at on three levels: rows of ``Moving``, ~ rows of obstacles
     near_bounds: Floats  # (6, .) bounds of those on the first
     work: Doubles  # (n + 5, 12) four poses, then those of all frames
     full: Doubles  # (n,) a configuration of all joints
     stack: Doubles  # (., 2) stretches of an edge yet to be proven
-    layout: Ints  # (11,) offsets in ``buffer``
+    layout: Ints  # (10,) offsets in ``buffer``
     buffer: Floats  # 16 configurations, their frames, balls and verdicts
+    required: Floats  # (2,) metres that this check requires, as the first two of ``margins``
+    line: Doubles  # (2, k) coefficients of a straight edge
+    answer: Doubles  # (1,) what a proof requires, then where it failed
 
 
 class KernelArrays(NamedTuple):
     """All that a compiled function is given, as a table of addresses (``packed``)."""
 
-    robot: Robot
+    moving: Moving
     obstacles: Obstacles
     tree: KinematicTree
-    movers: MovingSolids
     checks: Checks
     scratch: Scratch

@@ -20,7 +20,6 @@ import numpy as np
 
 from galley.collision.kernel.arrays import (
     BEND,
-    LIMIT_TOLERANCE,
     RATES,
     ROUNDING,
     SHARE,
@@ -38,7 +37,6 @@ from galley.collision.kernel.packed import (
     POLYLINE_FREE,
     ROWS,
     SEGMENT_FREE,
-    WORK,
     double_rows_at,
     doubles_at,
     int_rows_at,
@@ -52,7 +50,6 @@ FINEST = 1e-4  # m of travel: a stretch this short that isn't proven free is cal
 _STRETCH = 0.06  # m of travel in each stretch with which a proof begins
 _EPSILON = 2.0**-22  # relative rounding of one step of evaluating a polynomial in float32
 _TURNED = 1e-4  # rad, covers the rounding of float32 in the directions of axes
-BEYOND, NEAR, FREE, EASY = range(4)  # grades of a search's ends, see ``grade_ends``
 
 
 @bare_kernel
@@ -63,7 +60,7 @@ def _examine(table: Any, count: int, early: int) -> bool:
 @bare_kernel
 def _fill(table: Any, a: Any, b: Any, s: Any) -> None:
     """Writes the configurations a + s (b - a) for 16 values of s."""
-    _, _, tree, _, _, scratch = unpack(table)
+    _, _, tree, _, scratch = unpack(table)
     buffer, at = scratch.buffer, scratch.layout[Q]
     for k in range(len(tree.moving)):
         start = splat(np.float32(a[k]))
@@ -73,7 +70,7 @@ def _fill(table: Any, a: Any, b: Any, s: Any) -> None:
 @bare_kernel
 def _fill_curve(table: Any, piece: Any, s: Any) -> None:
     """Writes the configurations of a polynomial (d + 1, k) at 16 values of s, and its slopes."""
-    _, _, tree, _, _, scratch = unpack(table)
+    _, _, tree, _, scratch = unpack(table)
     buffer, at, rates = scratch.buffer, scratch.layout[Q], scratch.layout[RATES]
     for k in range(len(tree.moving)):
         value, slope = splat(np.float32(piece[len(piece) - 1, k])), splat(np.float32(0.0))
@@ -85,8 +82,10 @@ def _fill_curve(table: Any, piece: Any, s: Any) -> None:
 
 
 @bare_kernel
-def _no_travel(table: Any) -> None:
-    _, _, _, _, _, scratch = unpack(table)
+def _sample(table: Any) -> None:
+    """Single states are checked next: they keep the margins, and nothing travels."""
+    _, _, _, checks, scratch = unpack(table)
+    scratch.required[0], scratch.required[1] = checks.margins[0], checks.margins[1]
     store(scratch.buffer, scratch.layout[SHARE], splat(np.float32(0.0)))
 
 
@@ -94,7 +93,7 @@ def _no_travel(table: Any) -> None:
 @bare_kernel
 def state_free(table: Any, q: Any) -> bool:
     """Whether one configuration (k,) keeps the margins."""
-    _no_travel(table)
+    _sample(table)
     _fill(table, q, q, splat(np.float32(0.0)))
     return not _examine(table, 1, 1)
 
@@ -103,8 +102,8 @@ def state_free(table: Any, q: Any) -> bool:
 @bare_kernel
 def states_free(table: Any, states: Any, out: Any) -> None:
     """Whether each of many configurations (m, k) keeps the margins: ``out`` (m,)."""
-    _, _, tree, _, _, scratch = unpack(table)
-    _no_travel(table)
+    _, _, tree, _, scratch = unpack(table)
+    _sample(table)
     buffer, at = scratch.buffer, scratch.layout[Q]
     worst = scratch.layout[WORST]
     m = len(states)
@@ -119,44 +118,10 @@ def states_free(table: Any, states: Any, out: Any) -> None:
             out[first + lane] = buffer[worst + lane] >= 0.0
 
 
-@entry("i8:2 i8:2 f8:1 f8:2 i8:1")
-@bare_kernel
-def grade_ends(table: Any, rough: Any, start: Any, goals: Any, grades: Any) -> None:
-    """How a search may use its start (k,) and each of its goals (m, k): ``grades`` (1 + m,).
-
-    BEYOND the joints' limits; nearer than the margins (NEAR); FREE; or free by the spheres alone
-    as well (EASY). One call for all, since each call from Python costs more than a check.
-
-    Args:
-        rough: the table of the same view by the spheres alone; both share their scratch.
-    """
-    _, _, tree, _, _, scratch = unpack(table)
-    buffer, at, worst = scratch.buffer, scratch.layout[Q], scratch.layout[WORST]
-    _no_travel(table)
-    n = 1 + len(goals)
-    for first in range(0, n, LANES):
-        count = min(LANES, n - first)
-        for k in range(len(tree.moving)):
-            for lane in range(LANES):
-                row = first + min(lane, count - 1)
-                value = start[k] if row == 0 else goals[row - 1, k]
-                buffer[at + tree.moving[k] * LANES + lane] = value
-        _examine(rough, count, 0)
-        for lane in range(count):
-            grades[first + lane] = EASY if buffer[worst + lane] >= 0.0 else NEAR
-    for row in range(n):
-        q = start if row == 0 else goals[row - 1]
-        for k in range(len(tree.moving)):
-            if q[k] < tree.low[k] - LIMIT_TOLERANCE or q[k] > tree.high[k] + LIMIT_TOLERANCE:
-                grades[row] = BEYOND
-        if grades[row] == NEAR and state_free(table, q):
-            grades[row] = FREE
-
-
 @bare_kernel
 def edge_states(table: Any, a: Any, b: Any) -> int:
     """How many states of the edge are checked: b and those before it, a left out."""
-    _, _, tree, _, _, _ = unpack(table)
+    _, _, tree, _, _ = unpack(table)
     steps = 0.0
     for k in range(len(tree.moving)):
         steps = max(steps, abs(b[k] - a[k]) / tree.step[k])
@@ -180,13 +145,10 @@ def polyline_free(table: Any, points: Any, n: int) -> bool:
 
 @entry("i8:2 f8:2 f8:2 b1:1")
 @bare_kernel
-def segments_free(table: Any, A: Any, B: Any, out: Any) -> int:
-    """``segment_free`` of many edges (m, k): ``out`` (m,); returns the number of states on them."""
-    states = 0
+def segments_free(table: Any, A: Any, B: Any, out: Any) -> None:
+    """``segment_free`` of many edges (m, k): ``out`` (m,)."""
     for k in range(len(A)):
         out[k] = segment_free(table, A[k], B[k])
-        states += edge_states(table, A[k], B[k])
-    return states
 
 
 @bare_kernel
@@ -202,10 +164,9 @@ def set_travel(table: Any, piece: Any, span: Any) -> float:
         piece: (d + 1, k) coefficients, lowest power first, of a parameter in [0, 1].
         span: (k,) bounds on the magnitude of each joint's derivative there.
     """
-    _, _, tree, _, checks, scratch = unpack(table)
+    _, _, tree, checks, scratch = unpack(table)
     largest = 0.0
-    P, pairs = len(checks.reach), len(checks.sphere_pairs)
-    mixed, solid = len(checks.mixed_pairs), len(checks.solid_pairs)
+    P = len(checks.reach)
     for row in range(3):
         for p in range(P):
             scratch.travel[row, p] = 0.0
@@ -228,16 +189,10 @@ def set_travel(table: Any, piece: Any, span: Any) -> float:
                 scratch.travel[BEND, p] += bend * reach
     for p in range(P):
         largest = max(largest, scratch.travel[TRAVEL, p])
-    for m in range(pairs + mixed + solid):
+    for m in range(len(checks.pairs)):
         found = 0.0
         for k in range(len(tree.moving)):
-            if m < pairs:
-                reach = checks.sphere_pair_reach[m, k]
-            elif m < pairs + mixed:
-                reach = checks.mixed_pair_reach[m - pairs, k]
-            else:
-                reach = checks.solid_pair_reach[m - pairs - mixed, k]
-            found += span[k] * reach
+            found += span[k] * checks.pair_reach[m, k]
         scratch.travel[TRAVEL, P + m] = found
         largest = max(largest, found)
     return largest
@@ -251,12 +206,11 @@ def segment_proven(table: Any, a: Any, b: Any, required: float) -> Any:
         (hit, states): -1.0 if it is proven, else the share in [0, 1] of a state that could not be
         proven; and how many states were checked.
     """
-    _, _, tree, _, _, scratch = unpack(table)
-    piece = double_rows_at(table[WORK, 0] + 4 * 96, 2, len(tree.moving))
+    _, _, tree, _, scratch = unpack(table)
     for k in range(len(tree.moving)):
-        piece[0, k], piece[1, k] = a[k], b[k] - a[k]
+        scratch.line[0, k], scratch.line[1, k] = a[k], b[k] - a[k]
         scratch.full[k] = abs(b[k] - a[k])
-    return piece_proven(table, piece, scratch.full, required)
+    return piece_proven(table, scratch.line, scratch.full, required)
 
 
 @bare_kernel
@@ -270,18 +224,15 @@ def piece_proven(table: Any, piece: Any, span: Any, required: float) -> Any:
     Returns:
         (hit, states), as ``segment_proven``.
     """
-    result = doubles_at(table[WORK, 0] + 3 * 96, 3, 0)
-    result[0] = required
-    result[1] = len(piece)
-    states = call(
-        table[PIECE_PROVEN, 0], address(table), address(piece), address(span), address(result)
-    )
-    return result[0], states
+    _, _, _, _, scratch = unpack(table)
+    scratch.answer[0] = required
+    states = call(table[PIECE_PROVEN, 0], address(table), address(piece), address(span), len(piece))
+    return scratch.answer[0], states
 
 
 @bare_kernel
 def _proof(table: Any, piece: Any, largest: float) -> Any:
-    _, _, _, _, _, scratch = unpack(table)
+    _, _, _, _, scratch = unpack(table)
     buffer, stack = scratch.buffer, scratch.stack
     shares, worst = scratch.layout[SHARE], scratch.layout[WORST]
     size = min(LANES, max(1, int(np.ceil(largest / _STRETCH))))
@@ -324,7 +275,7 @@ def _proof(table: Any, piece: Any, largest: float) -> Any:
 @bare_kernel
 def frame_pose(table: Any, q: Any, out: Any) -> None:
     """Writes the tool's pose (12,) in the world for a configuration (k,)."""
-    _, _, tree, _, _, scratch = unpack(table)
+    _, _, tree, _, scratch = unpack(table)
     joints, frames = scratch.full, scratch.work[4:]
     for j in range(len(tree.q)):
         joints[j] = tree.q[j]
@@ -368,11 +319,11 @@ def curve_proven(table: Any, pieces: Any, spans: Any, required: float) -> Any:
 def segment_free_native(place: int, start: int, end: int, unused: int) -> int:
     """``segment_free``. Each batch spreads over the whole edge: collisions show early."""
     table = int_rows_at(place, ROWS, 3)
-    _, _, tree, _, _, scratch = unpack(table)
+    _, _, tree, _, _ = unpack(table)
     a, b = doubles_at(start, len(tree.moving), 0), doubles_at(end, len(tree.moving), 0)
     n = edge_states(table, a, b)
     batches = (n + LANES - 1) // LANES
-    store(scratch.buffer, scratch.layout[SHARE], splat(np.float32(0.0)))
+    _sample(table)
     for batch in range(batches):
         share = lane_indices() * splat(np.float32(batches / n)) + splat(np.float32((1 + batch) / n))
         _fill(table, a, b, minimum(share, splat(np.float32(1.0))))
@@ -385,10 +336,10 @@ def segment_free_native(place: int, start: int, end: int, unused: int) -> int:
 def polyline_free_native(place: int, rows: int, n: int, unused: int) -> int:
     """``polyline_free``. Each batch spreads over the whole line."""
     table = int_rows_at(place, ROWS, 3)
-    _, _, tree, _, _, scratch = unpack(table)
+    _, _, tree, _, scratch = unpack(table)
     points = double_rows_at(rows, n, len(tree.moving))
     buffer, at = scratch.buffer, scratch.layout[Q]
-    store(buffer, scratch.layout[SHARE], splat(np.float32(0.0)))
+    _sample(table)
     total = 0
     for i in range(n - 1):
         total += edge_states(table, points[i], points[i + 1])
@@ -411,23 +362,21 @@ def polyline_free_native(place: int, rows: int, n: int, unused: int) -> int:
 
 
 @native(4)
-def piece_proven_native(place: int, coefficients: int, spans: int, result: int) -> int:
-    """``piece_proven``: ``result`` holds ``required``, d + 1, then the hit; returns the states."""
+def piece_proven_native(place: int, coefficients: int, spans: int, rows: int) -> int:
+    """``piece_proven`` of ``rows`` coefficients; returns the states.
+
+    ``answer`` holds what is required, then the hit.
+    """
     table = int_rows_at(place, ROWS, 3)
-    _, _, tree, _, checks, _ = unpack(table)
+    _, _, tree, checks, scratch = unpack(table)
     k = len(tree.moving)
-    answer = doubles_at(result, 2, 0)
-    piece = double_rows_at(coefficients, int(answer[1]), k)
+    piece = double_rows_at(coefficients, rows, k)
     largest = set_travel(table, piece, doubles_at(spans, k, 0))
-    margin, between = checks.margins[0], checks.margins[1]
-    checks.margins[0] = answer[0] + ROUNDING
+    scratch.required[0] = scratch.answer[0] + ROUNDING
     # Between parts, half of what sampled states keep is proven, so that what a search finds can
     # be proven at all.
-    checks.margins[1] = np.float32(0.5) * between + np.float32(ROUNDING)
-    hit, states = _proof(table, piece, largest)
-    checks.margins[0] = margin
-    checks.margins[1] = between
-    answer[0] = hit
+    scratch.required[1] = np.float32(0.5) * checks.margins[1] + np.float32(ROUNDING)
+    scratch.answer[0], states = _proof(table, piece, largest)
     return states
 
 

@@ -1,8 +1,10 @@
-"""Are 16 configurations free? The spheres against obstacles, and against each other.
+"""Are 16 configurations free? What moves against what stands still, and against each other.
 
-Three levels: a part's ball, its clusters' balls, its spheres. A level is checked only where the one
-above is too near something in any of the 16. A part's limit is the distance it must keep: the
-margin, and in proofs also how far it may travel in the stretch of a curve that a lane stands for.
+A link is checked on three levels: the ball around it, its clusters' balls, its spheres; other
+bodies by their ball alone. A level is checked only where the one above is too near something in
+any of the 16; where the last one is, ``confirm`` decides. The limit is the distance that must be
+kept: the margin, and in proofs also how far a body may travel in the stretch of a curve that a lane
+stands for.
 """
 
 from __future__ import annotations
@@ -12,24 +14,27 @@ from typing import Any
 import numpy as np
 
 from galley.collision.kernel.arrays import (
+    ATTACHED,
     BALLS,
     FRAMES,
+    HIGH,
     HULL,
     LIMIT,
     LIMITS,
+    LOW,
     RATES,
     SHARE,
     SPARE,
+    STILL,
     TRAVEL,
     TWISTS,
     WORST,
     Q,
 )
-from galley.collision.kernel.confirm import certain_below, decide
+from galley.collision.kernel.confirm import certain_below, confirm, decide
 from galley.collision.kernel.kinematics import FRAME, frames, to_world, travelled, twists
 from galley.collision.kernel.packed import ROWS, int_rows_at, unpack
-from galley.collision.kernel.shapes import squared
-from galley.collision.kernel.solids import mixed_pairs_hit, solid_pairs_hit, solids_hit
+from galley.collision.kernel.shapes import squared, squared_local
 from galley.compiled.jit import bare_kernel, inlined, native
 from galley.compiled.lanes import (
     LANES,
@@ -55,7 +60,7 @@ def examine(table: Any, count: int, early: bool) -> bool:
     travel. With ``early`` it stops at the first hit; else every lane's result is in the buffer at
     WORST: negative where that configuration is too near.
     """
-    _, _, tree, _, checks, scratch = unpack(table)
+    _, _, tree, _, scratch = unpack(table)
     buffer, layout = scratch.buffer, scratch.layout
     frames(tree.active, tree.parent, tree.fixed, tree.prismatic, buffer, layout[Q], layout[FRAMES])
     if buffer[layout[SHARE]] != np.float32(0.0):
@@ -64,23 +69,11 @@ def examine(table: Any, count: int, early: bool) -> bool:
             layout[RATES], layout[FRAMES], layout[TWISTS],
         )  # fmt: skip
     store(buffer, layout[WORST], splat(_FREE))
-    hit = parts_hit(table, early)
+    lanes = (1 << count) - 1
+    hit = obstacles_hit(table, lanes, early)
     if early and hit:
         return True
-    if len(checks.solid_parts) > 0:
-        hit = solids_hit(table, count, early) or hit
-        if early and hit:
-            return True
-    hit = sphere_pairs_hit(table, early) or hit
-    if early and hit:
-        return True
-    if len(checks.mixed_pairs) > 0:
-        hit = mixed_pairs_hit(table, early) or hit
-        if early and hit:
-            return True
-    if len(checks.solid_pairs) > 0:
-        hit = solid_pairs_hit(table, count, early) or hit
-    return hit
+    return pairs_hit(table, lanes, early) or hit
 
 
 @bare_kernel
@@ -111,31 +104,40 @@ def overlapping(bounds: Any, count: int, low: Any, high: Any, found: Any, row: i
 
 
 @bare_kernel
-def parts_hit(table: Any, early: bool) -> bool:
-    """Whether a part made of spheres is too near something that stands still."""
-    robot, obstacles, _, _, checks, scratch = unpack(table)
+def place_ball(table: Any, row: int) -> Any:
+    """Writes where the ball around a row is, and returns it: lanes."""
+    moving, _, _, _, scratch = unpack(table)
+    buffer, ball = scratch.buffer, moving.ball[row]
+    frame = scratch.layout[FRAMES] + moving.frame[row] * FRAME
+    x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
+    at = scratch.layout[BALLS] + 3 * LANES * row
+    store(buffer, at, x)
+    store(buffer, at + LANES, y)
+    store(buffer, at + 2 * LANES, z)
+    return x, y, z
+
+
+@bare_kernel
+def obstacles_hit(table: Any, lanes: int, early: bool) -> bool:
+    """Whether something that moves is too near something that stands still."""
+    moving, obstacles, _, checks, scratch = unpack(table)
     buffer, layout, near = scratch.buffer, scratch.layout, scratch.near
-    margin, proving = splat(checks.margins[0]), buffer[layout[SHARE]] != np.float32(0.0)
+    margin, proving = splat(scratch.required[0]), buffer[layout[SHARE]] != np.float32(0.0)
     low_x = low_y = low_z = splat(_FREE)
     high_x = high_y = high_z = splat(-_FREE)
-    for k in range(len(checks.parts)):
-        p = checks.parts[k]
-        ball = robot.part_ball[p]
-        frame = layout[FRAMES] + robot.part_frame[p] * FRAME
-        x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
-        at = layout[BALLS] + 3 * LANES * p
-        store(buffer, at, x)
-        store(buffer, at + LANES, y)
-        store(buffer, at + 2 * LANES, z)
+    for k in range(len(checks.rows)):
+        row = checks.rows[k]
+        x, y, z = place_ball(table, row)
+        radius = moving.ball[row, 3]
         limit = margin
         if proving:
-            limit = margin + travelled(table, p, robot.part_frame[p], x, y, z, ball[3])
-            store(buffer, layout[LIMITS] + LANES * p, limit)
-        t = splat(ball[3]) + limit
+            limit = limit + travelled(table, moving.part[row], moving.frame[row], x, y, z, radius)
+            store(buffer, layout[LIMITS] + LANES * row, limit)
+        t = splat(radius) + limit
         low_x, high_x = minimum(low_x, x - t), maximum(high_x, x + t)
         low_y, high_y = minimum(low_y, y - t), maximum(high_y, y + t)
         low_z, high_z = minimum(low_z, z - t), maximum(high_z, z + t)
-    # First what is near the robot as a whole, then for each part what is near it.
+    # First what is near all that moves, then for each row what is near it.
     low = (reduce_min(low_x), reduce_min(low_y), reduce_min(low_z))
     high = (reduce_max(high_x), reduce_max(high_y), reduce_max(high_z))
     count = overlapping(checks.bounds, len(checks.obstacles), low, high, near, 0)
@@ -146,124 +148,210 @@ def parts_hit(table: Any, early: bool) -> bool:
         for i in range(6):
             bounds[i, m] = checks.bounds[i, near[0, m]]
     hit = False
-    for k in range(len(checks.parts)):
-        p = checks.parts[k]
-        at = layout[BALLS] + 3 * LANES * p
+    for k in range(len(checks.rows)):
+        row = checks.rows[k]
+        part = moving.part[row]
+        at = layout[BALLS] + 3 * LANES * row
         x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
-        limit = load(buffer, layout[LIMITS] + LANES * p) if proving else margin
-        t = limit + splat(robot.part_ball[p, 3])
+        limit = load(buffer, layout[LIMITS] + LANES * row) if proving else margin
+        store(buffer, layout[LIMIT], limit)
+        t = limit + splat(moving.ball[row, 3])
         low = (reduce_min(x - t), reduce_min(y - t), reduce_min(z - t))
         high = (reduce_max(x + t), reduce_max(y + t), reduce_max(z + t))
         t = t * t
         found = 0
+        here = False
         for m in range(overlapping(bounds, count, low, high, near, 1)):
             o = checks.obstacles[near[0, near[1, m]]]
-            if checks.allowed[p, obstacles.body[o]] == 0:
-                d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
-                if negative_mask(d - t) != 0:
-                    near[1, found] = o
+            if checks.allowed[part, obstacles.body[o]] == 0:
+                bits = lanes & negative_mask(
+                    squared(obstacles.solids, obstacles.pose, o, x, y, z) - t
+                )
+                if bits != 0:
+                    near[1, found] = ~o
                     found += 1
-        if found > 0:
-            store(buffer, layout[LIMIT], limit)
-            if clusters_hit(table, p, found, early):
-                hit = True
-                if early:
-                    # What hit last is looked at first: it is likely to hit again.
-                    checks.parts[k], checks.parts[0] = checks.parts[0], p
-                    return True
+                    if row >= len(moving.excess) and not (early and here):
+                        here = confirm(table, bits, early, row, ~o) != 0 or here
+        if found > 0 and row < len(moving.excess):
+            here = spheres_hit(table, row, found, lanes, early)
+        if here:
+            hit = True
+            if early:
+                # What hit last is looked at first: it is likely to hit again.
+                checks.rows[k], checks.rows[0] = checks.rows[0], row
+                return True
     return hit
 
 
 @bare_kernel
-def clusters_hit(table: Any, p: int, found: int, early: bool) -> bool:
-    """Whether a sphere of part p is too near one of the ``found`` obstacles listed as near."""
-    robot, obstacles, _, _, checks, scratch = unpack(table)
+def _squared_from(table: Any, k: int, x: Any, y: Any, z: Any) -> Any:
+    """Squared distance from points in the world to a row of ``Moving``: lanes."""
+    moving, _, _, _, scratch = unpack(table)
+    if moving.still[k, STILL] != np.float32(0.0):
+        return squared(moving.solids, moving.still, k, x, y, z)
+    buffer = scratch.buffer
+    f = scratch.layout[FRAMES] + moving.frame[k] * FRAME
+    x = x - load(buffer, f + 9 * LANES)
+    y = y - load(buffer, f + 10 * LANES)
+    z = z - load(buffer, f + 11 * LANES)
+    a = load(buffer, f) * x + load(buffer, f + 3 * LANES) * y + load(buffer, f + 6 * LANES) * z
+    b = (
+        load(buffer, f + LANES) * x
+        + load(buffer, f + 4 * LANES) * y
+        + load(buffer, f + 7 * LANES) * z
+    )
+    c = (
+        load(buffer, f + 2 * LANES) * x
+        + load(buffer, f + 5 * LANES) * y
+        + load(buffer, f + 8 * LANES) * z
+    )
+    S = moving.pose[k]
+    a, b, c = a - splat(S[9]), b - splat(S[10]), c - splat(S[11])
+    return squared_local(
+        moving.solids,
+        k,
+        splat(S[0]) * a + splat(S[3]) * b + splat(S[6]) * c,
+        splat(S[1]) * a + splat(S[4]) * b + splat(S[7]) * c,
+        splat(S[2]) * a + splat(S[5]) * b + splat(S[8]) * c,
+    )
+
+
+@bare_kernel
+def spheres_hit(table: Any, row: int, found: int, lanes: int, early: bool) -> bool:
+    """Whether a row with spheres is too near to one of the ``found`` that ``near[1]`` lists.
+
+    The limit is in the buffer at LIMIT.
+    """
+    moving, obstacles, _, checks, scratch = unpack(table)
     buffer, layout, near = scratch.buffer, scratch.layout, scratch.near
     limit, worst = load(buffer, layout[LIMIT]), splat(_FREE)
     sure = worst
-    excess = robot.part_excess[p] * checks.margins[2]
-    frame = layout[FRAMES] + robot.part_frame[p] * FRAME
-    for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
-        ball = robot.cluster_ball[c]
+    excess = moving.excess[row] * checks.margins[2]
+    frame = layout[FRAMES] + moving.frame[row] * FRAME
+    for c in range(moving.cluster[row], moving.cluster[row + 1]):
+        ball = moving.cluster_ball[c]
         x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
         t = limit + splat(ball[3])
         t = t * t
         count = 0
         for m in range(found):
-            o = near[1, m]
-            d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
+            k = near[1, m]
+            if k < 0:
+                d = squared(obstacles.solids, obstacles.pose, ~k, x, y, z)
+            else:
+                d = _squared_from(table, k, x, y, z)
             if negative_mask(d - t) != 0:
-                near[2, count] = o
+                near[2, count] = k
                 count += 1
         if count == 0:
             continue
-        for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
-            ball = robot.sphere[s]
+        for s in range(moving.cluster_sphere[c], moving.cluster_sphere[c + 1]):
+            ball = moving.sphere[s]
             x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
             t = limit + splat(ball[3])
             inner = certain_below(t, excess)
             t = t * t
             for m in range(count):
-                o = near[2, m]
-                d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
+                k = near[2, m]
+                if k < 0:
+                    kind = obstacles.solids.shape[~k, 0]
+                    d = squared(obstacles.solids, obstacles.pose, ~k, x, y, z)
+                else:
+                    kind = moving.solids.shape[k, 0]
+                    d = _squared_from(table, k, x, y, z)
                 worst = minimum(worst, d - t)
                 # A hull may be farther away than its planes: no certain hit.
-                if excess != 0.0 and obstacles.solids.shape[o, 0] != HULL:
+                if excess != 0.0 and kind != HULL:
                     sure = minimum(sure, d - inner)
         if excess == 0.0:  # the spheres decide
             sure = worst
-        if early and negative_mask(sure) != 0:
+        if early and negative_mask(sure) & lanes != 0:
             return True
-    return decide(table, worst, sure, early, p, 0, 0, found)
+    return decide(table, worst, sure, lanes, early, row, found)
 
 
 @bare_kernel
-def sphere_pairs_hit(table: Any, early: bool) -> bool:
-    """Whether two parts made of spheres are too near each other."""
-    robot, _, _, _, checks, scratch = unpack(table)
+def pairs_hit(table: Any, lanes: int, early: bool) -> bool:
+    """Whether two of what moves are too near each other."""
+    moving, _, _, checks, scratch = unpack(table)
     buffer, layout = scratch.buffer, scratch.layout
-    share, margin = load(buffer, layout[SHARE]), splat(checks.margins[1])
+    share, spheres = load(buffer, layout[SHARE]), len(moving.excess)
     first = len(checks.reach)  # where the pairs' bounds begin
     hit = False
-    for k in range(len(checks.sphere_pairs)):
-        a, b = checks.sphere_pairs[k, 0], checks.sphere_pairs[k, 1]
+    for k in range(len(checks.pairs)):
+        a, b = checks.pairs[k, 0], checks.pairs[k, 1]
+        margin = scratch.required[1]
+        if b >= spheres and moving.still[a, ATTACHED] + moving.still[b, ATTACHED] != 0.0:
+            margin = scratch.required[0]
+        limit = splat(margin) + splat(scratch.travel[TRAVEL, first + k]) * share
         i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b
-        x = load(buffer, i) - load(buffer, j)
-        y = load(buffer, i + LANES) - load(buffer, j + LANES)
-        z = load(buffer, i + 2 * LANES) - load(buffer, j + 2 * LANES)
-        limit = margin + splat(scratch.travel[TRAVEL, first + k]) * share
-        t = limit + splat(robot.part_ball[a, 3] + robot.part_ball[b, 3])
-        if negative_mask(x * x + y * y + z * z - t * t) != 0:
-            store(buffer, layout[LIMIT], limit)
-            if pair_hit(table, a, b, early):
-                hit = True
-                if early:
-                    return True
+        x, y, z = load(buffer, i), load(buffer, i + LANES), load(buffer, i + 2 * LANES)
+        if a < spheres <= b:  # a's ball from b itself, which may be long
+            t = limit + splat(moving.ball[a, 3])
+            if _beside(moving.still[b], x, y, z, t):
+                continue
+            bits = negative_mask(_squared_from(table, b, x, y, z) - t * t)
+        else:
+            t = limit + splat(moving.ball[a, 3] + moving.ball[b, 3])
+            x = x - load(buffer, j)
+            y = y - load(buffer, j + LANES)
+            z = z - load(buffer, j + 2 * LANES)
+            bits = negative_mask(x * x + y * y + z * z - t * t)
+        bits &= lanes
+        if bits == 0:
+            continue
+        store(buffer, layout[LIMIT], limit)
+        scratch.near[1, 0] = b
+        if b < spheres:
+            here = spheres_meet(table, a, b, lanes, early)
+        elif a < spheres:
+            here = spheres_hit(table, a, 1, lanes, early)
+        else:
+            here = confirm(table, bits, early, a, b) != 0
+        if here:
+            hit = True
+            if early:
+                return True
     return hit
 
 
 @bare_kernel
-def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
-    """Whether a sphere of part a is too near one of part b."""
-    robot, _, _, _, checks, scratch = unpack(table)
+def _beside(still: Any, x: Any, y: Any, z: Any, t: Any) -> bool:
+    """Whether points are ``t`` away from the box around a row that stands still: lanes."""
+    if still[STILL] == np.float32(0.0):
+        return False
+    zero = splat(np.float32(0.0))
+    u = maximum(maximum(splat(still[LOW]) - x, x - splat(still[HIGH])), zero)
+    v = maximum(maximum(splat(still[LOW + 1]) - y, y - splat(still[HIGH + 1])), zero)
+    w = maximum(maximum(splat(still[LOW + 2]) - z, z - splat(still[HIGH + 2])), zero)
+    return negative_mask(u * u + v * v + w * w - t * t) == 0
+
+
+@bare_kernel
+def spheres_meet(table: Any, a: int, b: int, lanes: int, early: bool) -> bool:
+    """Whether row a is too near to row b, both with spheres; the limit is in the buffer at LIMIT.
+
+    ``near[1]`` lists b.
+    """
+    moving, _, _, checks, scratch = unpack(table)
     buffer, layout = scratch.buffer, scratch.layout
     limit, worst = load(buffer, layout[LIMIT]), splat(_FREE)
     sure = worst
-    excess = (robot.part_excess[a] + robot.part_excess[b]) * checks.margins[2]
-    frame_a = layout[FRAMES] + robot.part_frame[a] * FRAME
-    frame_b = layout[FRAMES] + robot.part_frame[b] * FRAME
+    excess = (moving.excess[a] + moving.excess[b]) * checks.margins[2]
+    frame_a = layout[FRAMES] + moving.frame[a] * FRAME
+    frame_b = layout[FRAMES] + moving.frame[b] * FRAME
     i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b
     ax, ay, az = load(buffer, i), load(buffer, i + LANES), load(buffer, i + 2 * LANES)
     bx, by, bz = load(buffer, j), load(buffer, j + LANES), load(buffer, j + 2 * LANES)
     # The clusters of b that are near a's ball, with their centres.
     near, spare = scratch.near, layout[SPARE]
-    clusters = robot.part_cluster[b + 1] - robot.part_cluster[b]
+    clusters = moving.cluster[b + 1] - moving.cluster[b]
     inner = spare + 3 * LANES * clusters
     count = 0
-    for c in range(robot.part_cluster[b], robot.part_cluster[b + 1]):
-        ball = robot.cluster_ball[c]
+    for c in range(moving.cluster[b], moving.cluster[b + 1]):
+        ball = moving.cluster_ball[c]
         x, y, z = to_world(buffer, frame_b, ball[0], ball[1], ball[2])
-        t = limit + splat(robot.part_ball[a, 3] + ball[3])
+        t = limit + splat(moving.ball[a, 3] + ball[3])
         u, v, w = x - ax, y - ay, z - az
         if negative_mask(u * u + v * v + w * w - t * t) != 0:
             store(buffer, spare + 3 * LANES * count, x)
@@ -271,25 +359,25 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
             store(buffer, spare + 3 * LANES * count + 2 * LANES, z)
             near[0, count] = c
             count += 1
-    for c in range(robot.part_cluster[a], robot.part_cluster[a + 1]):
-        ball = robot.cluster_ball[c]
+    for c in range(moving.cluster[a], moving.cluster[a + 1]):
+        ball = moving.cluster_ball[c]
         x, y, z = to_world(buffer, frame_a, ball[0], ball[1], ball[2])
-        t = limit + splat(robot.part_ball[b, 3] + ball[3])
+        t = limit + splat(moving.ball[b, 3] + ball[3])
         u, v, w = x - bx, y - by, z - bz
         if negative_mask(u * u + v * v + w * w - t * t) == 0:
             continue
         for m in range(count):
-            other = robot.cluster_ball[near[0, m]]
+            other = moving.cluster_ball[near[0, m]]
             t = limit + splat(other[3] + ball[3])
             u = x - load(buffer, spare + 3 * LANES * m)
             v = y - load(buffer, spare + 3 * LANES * m + LANES)
             w = z - load(buffer, spare + 3 * LANES * m + 2 * LANES)
             if negative_mask(u * u + v * v + w * w - t * t) == 0:
                 continue
-            start, stop = robot.cluster_sphere[near[0, m]], robot.cluster_sphere[near[0, m] + 1]
+            start, stop = moving.cluster_sphere[near[0, m]], moving.cluster_sphere[near[0, m] + 1]
             ready = False  # whether the other cluster's spheres stand at ``inner``
-            for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
-                one = robot.sphere[s]
+            for s in range(moving.cluster_sphere[c], moving.cluster_sphere[c + 1]):
+                one = moving.sphere[s]
                 sx, sy, sz = to_world(buffer, frame_a, one[0], one[1], one[2])
                 t = limit + splat(one[3] + other[3])
                 # This sphere against the other cluster's ball, before its spheres.
@@ -300,7 +388,7 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
                     continue
                 if not ready:
                     for e in range(start, stop):
-                        two = robot.sphere[e]
+                        two = moving.sphere[e]
                         u, v, w = to_world(buffer, frame_b, two[0], two[1], two[2])
                         at = inner + 3 * LANES * (e - start)
                         store(buffer, at, u)
@@ -312,16 +400,16 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
                     u = sx - load(buffer, at)
                     v = sy - load(buffer, at + LANES)
                     w = sz - load(buffer, at + 2 * LANES)
-                    t = limit + splat(one[3] + robot.sphere[e, 3])
+                    t = limit + splat(one[3] + moving.sphere[e, 3])
                     d = u * u + v * v + w * w
                     worst = minimum(worst, d - t * t)
                     if excess != 0.0:
                         sure = minimum(sure, d - certain_below(t, excess))
             if excess == 0.0:
                 sure = worst
-            if early and negative_mask(sure) != 0:
+            if early and negative_mask(sure) & lanes != 0:
                 return True
-    return decide(table, worst, sure, early, a, 1, b, 0)
+    return decide(table, worst, sure, lanes, early, a, 1)
 
 
 @native(4)

@@ -83,43 +83,24 @@ def frames(
         f = frames_at + (j + 1) * FRAME
         value = load(buffer, q_at + j * LANES)
         x, y, z = splat(fixed[j, 9]), splat(fixed[j, 10]), splat(fixed[j, 11])
-        if prismatic[j] != 0:
-            for row in range(3):
-                r = p + row * 3 * LANES
-                d = f + row * 3 * LANES
-                m0, m1, m2 = load(buffer, r), load(buffer, r + LANES), load(buffer, r + 2 * LANES)
-                k2 = m0 * splat(fixed[j, 2]) + m1 * splat(fixed[j, 5]) + m2 * splat(fixed[j, 8])
-                store(
-                    buffer,
-                    d,
-                    m0 * splat(fixed[j, 0]) + m1 * splat(fixed[j, 3]) + m2 * splat(fixed[j, 6]),
-                )
-                store(
-                    buffer,
-                    d + LANES,
-                    m0 * splat(fixed[j, 1]) + m1 * splat(fixed[j, 4]) + m2 * splat(fixed[j, 7]),
-                )
-                store(buffer, d + 2 * LANES, k2)
-                origin = load(buffer, p + (9 + row) * LANES)
-                origin = origin + m0 * x + m1 * y + m2 * z + k2 * value
-                store(buffer, f + (9 + row) * LANES, origin)
-        else:
-            s, c = sine_cosine(value)
-            for row in range(3):
-                r = p + row * 3 * LANES
-                d = f + row * 3 * LANES
-                m0, m1, m2 = load(buffer, r), load(buffer, r + LANES), load(buffer, r + 2 * LANES)
-                k0 = m0 * splat(fixed[j, 0]) + m1 * splat(fixed[j, 3]) + m2 * splat(fixed[j, 6])
-                k1 = m0 * splat(fixed[j, 1]) + m1 * splat(fixed[j, 4]) + m2 * splat(fixed[j, 7])
+        s, c = sine_cosine(value)
+        for row in range(3):
+            r = p + row * 3 * LANES
+            d = f + row * 3 * LANES
+            m0, m1, m2 = load(buffer, r), load(buffer, r + LANES), load(buffer, r + 2 * LANES)
+            k0 = m0 * splat(fixed[j, 0]) + m1 * splat(fixed[j, 3]) + m2 * splat(fixed[j, 6])
+            k1 = m0 * splat(fixed[j, 1]) + m1 * splat(fixed[j, 4]) + m2 * splat(fixed[j, 7])
+            k2 = m0 * splat(fixed[j, 2]) + m1 * splat(fixed[j, 5]) + m2 * splat(fixed[j, 8])
+            origin = load(buffer, p + (9 + row) * LANES) + m0 * x + m1 * y + m2 * z
+            if prismatic[j] != 0:
+                origin = origin + k2 * value
+                store(buffer, d, k0)
+                store(buffer, d + LANES, k1)
+            else:
                 store(buffer, d, k0 * c + k1 * s)
                 store(buffer, d + LANES, k1 * c - k0 * s)
-                store(
-                    buffer,
-                    d + 2 * LANES,
-                    m0 * splat(fixed[j, 2]) + m1 * splat(fixed[j, 5]) + m2 * splat(fixed[j, 8]),
-                )
-                origin = load(buffer, p + (9 + row) * LANES)
-                store(buffer, f + (9 + row) * LANES, origin + m0 * x + m1 * y + m2 * z)
+            store(buffer, d + 2 * LANES, k2)
+            store(buffer, f + (9 + row) * LANES, origin)
 
 
 @bare_kernel
@@ -177,7 +158,7 @@ def travelled(table: Any, part: int, frame: int, x: Any, y: Any, z: Any, radius:
     Args:
         part: that the ball belongs to. x, y, z: its centre in the world. radius: m.
     """
-    _, _, _, _, _, scratch = unpack(table)
+    _, _, _, _, scratch = unpack(table)
     buffer, t = scratch.buffer, scratch.layout[TWISTS] + frame * TWIST
     a, b, c = load(buffer, t + 3 * LANES), load(buffer, t + 4 * LANES), load(buffer, t + 5 * LANES)
     u = load(buffer, t) + b * z - c * y
@@ -211,19 +192,12 @@ def to_world(buffer: Any, frame: int, x: Any, y: Any, z: Any) -> Any:
 
 
 @bare_kernel
-def frame_at(buffer: Any, frame: int, lane: int, out: Any) -> None:
-    """The pose (12,) of a frame in one of the 16 configurations."""
-    for i in range(12):
-        out[i] = buffer[frame + i * LANES + lane]
-
-
-@bare_kernel
 def pose_of(table: Any, row: int, lane: int, out: Any) -> None:
-    """Pose (12,) in the world of moving solid ``row`` in one of the 16 configurations."""
-    _, _, _, movers, _, scratch = unpack(table)
+    """Pose (12,) in the world of a row of ``Moving`` in one of the 16 configurations."""
+    moving, _, _, _, scratch = unpack(table)
     buffer = scratch.buffer
-    at = scratch.layout[FRAMES] + movers.frame[row] * FRAME + lane
-    S = movers.pose[row]
+    at = scratch.layout[FRAMES] + moving.frame[row] * FRAME + lane
+    S = moving.pose[row]
     for i in range(3):
         a = float(buffer[at + 3 * i * LANES])
         b = float(buffer[at + (3 * i + 1) * LANES])

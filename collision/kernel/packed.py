@@ -1,14 +1,13 @@
 """Passes the kernel's tuples from Python to compiled code as one small table.
 
 At each call from Python, Numba inspects every array of a tuple, which takes milliseconds for some
-sixty of them. So Python passes a table of their addresses and shapes: ``pack`` fills it,
-``place_own`` replaces what is one view's own, and ``unpack`` makes the tuples again in compiled
-code. Whoever holds the table must keep the arrays alive.
+fifty of them. So Python passes a table of their addresses and shapes: ``pack`` fills it, and
+``unpack`` makes the tuples again in compiled code. Whoever holds the table must keep the arrays
+alive.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,14 +26,49 @@ from galley.collision.kernel.arrays import (
     Ints,
     KernelArrays,
     KinematicTree,
-    MovingSolids,
+    Moving,
     Obstacles,
-    Robot,
     Scratch,
     Solids,
 )
-from galley.compiled.jit import bare_kernel, entry
-from galley.compiled.native import address, array_in_row, reader
+from galley.compiled.native import array_in_row, reader
+
+_TYPES = {"i8": types.int64, "f4": types.float32, "f8": types.float64, "u1": types.uint8}
+# Type and dimensions of every field, in order, as ``jit.entry`` has them.
+_FIELDS: dict[Any, str] = {
+    Moving: "solids i8:1 i8:1 f4:2 f4:2 f4:2 i8:1 f4:2 i8:1 f4:2 f4:1",
+    Obstacles: "solids f4:2 f4:2 f4:2 i8:1",
+    KinematicTree: "f8:1 i8:1 f8:1 f8:1 f8:1 f8:1 i8:1 f4:2 i8:1 i8:1 f8:1",
+    Checks: "f4:1 i8:1 i8:1 f4:2 u1:2 i8:2 f4:2 f4:2",
+    Scratch: "f4:2 i8:2 f4:2 f8:2 f8:1 f8:2 i8:1 f4:1 f4:1 f8:2 f8:1",
+}
+
+
+def _kind(tuple_of: Any, fields: str) -> Any:
+    """Numba's type of a tuple of arrays and Solids."""
+    kinds = []
+    for field in fields.split():
+        if field == "solids":
+            kinds.append(_kind(Solids, "f4:2 f4:2 f4:2"))
+        else:
+            kinds.append(types.Array(_TYPES[field[:2]], int(field[3:]), "C"))
+    return types.NamedTuple(kinds, tuple_of)
+
+
+def _flat_kinds(kinds: Any) -> list[Any]:
+    """The arrays in types that are arrays or tuples, one after the other."""
+    found = (_flat_kinds(each) if isinstance(each, types.BaseTuple) else [each] for each in kinds)
+    return [array for some in found for array in some]
+
+
+_KINDS = tuple(_kind(tuple_of, fields) for tuple_of, fields in _FIELDS.items())
+_NUMPY = [np.dtype(str(array.dtype)) for array in _flat_kinds(_KINDS)]
+# Rows of the addresses of functions.
+EXAMINE = len(_NUMPY)
+SEGMENT_FREE, POLYLINE_FREE, PIECE_PROVEN, CONFIRM = range(EXAMINE + 1, EXAMINE + 5)
+ROWS = EXAMINE + 5
+int_rows_at, doubles_at = reader(types.int64, 2), reader(types.float64, 1)
+double_rows_at = reader(types.float64, 2)
 
 
 def pack(arrays: KernelArrays, functions: tuple[int, ...]) -> Ints:
@@ -63,65 +97,15 @@ def _flat(found: Any) -> list[Any]:
     return [found]
 
 
-_TYPES = {"i8": types.int64, "f4": types.float32, "f8": types.float64, "u1": types.uint8}
-# Type and dimensions of every field, in order, as ``jit.entry`` has them.
-_FIELDS: dict[Any, str] = {
-    Robot: "i8:1 f4:2 i8:1 f4:2 i8:1 f4:2 f4:1 i8:1 solids",
-    Obstacles: "solids f4:2 f4:2 f4:2 i8:1",
-    KinematicTree: "f8:1 i8:1 f8:1 f8:1 f8:1 f8:1 i8:1 f4:2 i8:1 i8:1 f8:1",
-    MovingSolids: "solids i8:1 i8:1 f4:2 f4:2 f4:2",
-    Checks: "f4:1 i8:1 i8:1 i8:1 f4:2 u1:2 i8:2 i8:2 i8:2 f4:2 f4:2 f4:2 f4:2",
-    Scratch: "f4:2 i8:2 f4:2 f8:2 f8:1 f8:2 i8:1 f4:1",
-}
-
-
-def _kind(tuple_of: Any, fields: str) -> Any:
-    """Numba's type of a tuple of arrays and Solids."""
-    kinds = []
-    for field in fields.split():
-        if field == "solids":
-            kinds.append(_kind(Solids, "f4:2 f4:2 f4:2"))
-        else:
-            kinds.append(types.Array(_TYPES[field[:2]], int(field[3:]), "C"))
-    return types.NamedTuple(kinds, tuple_of)
-
-
-_KINDS = tuple(_kind(tuple_of, fields) for tuple_of, fields in _FIELDS.items())
-
-
-def _flat_kinds(kinds: Any) -> list[Any]:
-    """The arrays in types that are arrays or tuples, one after the other."""
-    found = (_flat_kinds(each) if isinstance(each, types.BaseTuple) else [each] for each in kinds)
-    return [array for some in found for array in some]
-
-
-@cache
-def row_of(tuple_of: Any, field: str) -> int:
-    """The table's row of a field of one of the tuples, the first of its rows for Solids."""
-    k = list(_FIELDS).index(tuple_of)
-    kinds = [*_KINDS[:k], *_KINDS[k].types[: tuple_of._fields.index(field)]]
-    return len(_flat_kinds(kinds))
-
-
-_NUMPY = [np.dtype(str(array.dtype)) for array in _flat_kinds(_KINDS)]
-WORK = row_of(Scratch, "work")
-# Rows of the addresses of functions.
-EXAMINE = len(_NUMPY)
-SEGMENT_FREE, POLYLINE_FREE, PIECE_PROVEN, CONFIRM = range(EXAMINE + 1, EXAMINE + 5)
-ROWS = EXAMINE + 5
-int_rows_at, doubles_at = reader(types.int64, 2), reader(types.float64, 1)
-double_rows_at = reader(types.float64, 2)
-
-
 class _Lazy(types.Type):  # type: ignore[misc]
     """Stands for one of the tuples; an array of it is made where it is first used."""
 
-    def __init__(self, tuple_of: Any) -> None:
-        self.tuple_of = tuple_of
+    def __init__(self, tuple_of: Any, first: int) -> None:
+        self.tuple_of, self.first = tuple_of, first  # the table's row of its first array
         super().__init__(name=f"lazy {tuple_of.instance_class.__name__}")
 
 
-_LAZY = tuple(_Lazy(kind) for kind in _KINDS)
+_LAZY = tuple(_Lazy(kind, len(_flat_kinds(_KINDS[:k]))) for k, kind in enumerate(_KINDS))
 register_model(_Lazy)(models.OpaqueModel)
 
 
@@ -159,81 +143,13 @@ def _array_of(context: Any, builder: Any, lazy: Any, value: Any, name: str) -> A
     if (lazy, name) not in made:
         here = builder.block
         builder.position_after(numbers)
-        kind = lazy.tuple_of[list(lazy.tuple_of.fields).index(name)]
-        row = row_of(lazy.tuple_of.instance_class, name)
+        k = list(lazy.tuple_of.fields).index(name)
+        kind, row = lazy.tuple_of[k], lazy.first + len(_flat_kinds(lazy.tuple_of.types[:k]))
         arrays = [
-            array_in_row(context, builder, each, numbers, row + k)
-            for k, each in enumerate(_flat_kinds([kind]))
+            array_in_row(context, builder, each, numbers, row + i)
+            for i, each in enumerate(_flat_kinds([kind]))
         ]
         single = not isinstance(kind, types.BaseTuple)
         made[lazy, name] = arrays[0] if single else context.make_tuple(builder, kind, arrays)
         builder.position_at_end(here)
     return made[lazy, name]
-
-
-# Rows of the table that are a view's own; the others are shared by all views of a group.
-_SHAPE, _POSE, _LOW, _HIGH, _BODY = (
-    row_of(Obstacles, field) for field in ("solids", "pose", "low", "high", "body")
-)
-_JOINTS = row_of(KinematicTree, "q")
-_MARGINS, _PARTS, _SHOWN, _BOUNDS, _ALLOWED = (
-    row_of(Checks, field) for field in ("margins", "parts", "obstacles", "bounds", "allowed")
-)
-_TRAVEL, _NEAR, _NEAR_BOUNDS, _FULL, _STACK, _BUFFER = (
-    row_of(Scratch, field) for field in ("travel", "near", "near_bounds", "full", "stack", "buffer")
-)
-
-
-@bare_kernel
-def _list(table: Any, row: int, array: Any) -> None:
-    table[row, 0] = address(array)
-    table[row, 1] = len(array)
-
-
-@bare_kernel
-def _list_rows(table: Any, row: int, array: Any) -> None:
-    _list(table, row, array)
-    table[row, 2] = array.shape[1]
-
-
-@entry(
-    "i8:2 f4:2 f4:2 f4:2 f4:2 f4:2 f4:2 i8:1 f8:1 f4:1 i8:1 i8:1 f4:2 u1:2 "
-    "f4:2 i8:2 f4:2 f8:2 f8:1 f8:2 f4:1"
-)
-@bare_kernel
-def place_own(
-    table: Any, shape: Any, planes: Any, vertices: Any, pose: Any, low: Any, high: Any, body: Any,
-    q: Any, margins: Any, parts: Any, shown: Any, bounds: Any, allowed: Any,
-    travel: Any, near: Any, near_bounds: Any, work: Any, full: Any, stack: Any, buffer: Any,
-) -> None:  # fmt: skip
-    """Writes where a view's own arrays are into its table: a call for all, for speed.
-
-    Also fills ``bounds`` (6, m) with the boxes around the obstacles shown, far off beyond them.
-    """
-    _list_rows(table, _SHAPE, shape)
-    _list_rows(table, _SHAPE + 1, planes)
-    _list_rows(table, _SHAPE + 2, vertices)
-    _list_rows(table, _POSE, pose)
-    _list_rows(table, _LOW, low)
-    _list_rows(table, _HIGH, high)
-    _list(table, _BODY, body)
-    _list(table, _JOINTS, q)
-    _list(table, _MARGINS, margins)
-    _list(table, _PARTS, parts)
-    _list(table, _SHOWN, shown)
-    _list_rows(table, _BOUNDS, bounds)
-    _list_rows(table, _ALLOWED, allowed)
-    _list_rows(table, _TRAVEL, travel)
-    _list_rows(table, _NEAR, near)
-    _list_rows(table, _NEAR_BOUNDS, near_bounds)
-    _list_rows(table, WORK, work)
-    _list(table, _FULL, full)
-    _list_rows(table, _STACK, stack)
-    _list(table, _BUFFER, buffer)
-    for i in range(3):
-        for m in range(bounds.shape[1]):
-            if m < len(shown):
-                bounds[i, m] = low[shown[m], i]
-                bounds[3 + i, m] = high[shown[m], i]
-            else:
-                bounds[i, m] = bounds[3 + i, m] = np.float32(1e6)

@@ -309,17 +309,6 @@ def witness(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: Any
 
 
 @bare_kernel
-def apart(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, W: Any) -> float:
-    """Distance (m) of solid i of A at X (12,) from solid j of B at Y; minus an overlap's depth.
-
-    Args:
-        W: (12,) scratch.
-    """
-    d = separation(A, i, X, B, j, Y, -1.0, W)
-    return d if d >= 0.0 else _overlap(A, i, X, B, j, Y)[0]
-
-
-@bare_kernel
 def _remember(
     W: Any, met: int, u: float, v: float, w: float, ax: float, ay: float, az: float
 ) -> int:

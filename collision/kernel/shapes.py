@@ -1,4 +1,4 @@
-"""Distances from points to solids: squared and for 16 points at once, or signed and for one."""
+"""Squared distances from 16 points at once to solids."""
 
 from __future__ import annotations
 
@@ -64,30 +64,3 @@ def squared(solids: Any, pose: Any, row: int, x: Any, y: Any, z: Any) -> Any:
         splat(X[1]) * x + splat(X[4]) * y + splat(X[7]) * z,
         splat(X[2]) * x + splat(X[5]) * y + splat(X[8]) * z,
     )
-
-
-@bare_kernel
-def signed(solids: Any, row: int, x: float, y: float, z: float) -> float:
-    """Signed distance (m) from a point in a solid's frame to its surface, negative inside.
-
-    For hulls as in ``squared_local``: exact inside, never too large outside.
-    """
-    kind = solids.shape[row, 0]
-    size = solids.shape[row, 1:4]
-    if kind == BOX:
-        a, b, c = abs(x) - size[0], abs(y) - size[1], abs(z) - size[2]
-        inside = min(max(a, b, c), 0.0)
-        a, b, c = max(a, 0.0), max(b, 0.0), max(c, 0.0)
-        return np.sqrt(a * a + b * b + c * c) + inside
-    if kind == CYLINDER:
-        a, c = np.sqrt(x * x + y * y) - size[0], abs(z) - size[1]
-        inside = min(max(a, c), 0.0)
-        a, c = max(a, 0.0), max(c, 0.0)
-        return np.sqrt(a * a + c * c) + inside
-    if kind == SPHERE:
-        return np.sqrt(x * x + y * y + z * z) - size[0]
-    found = -1e9
-    for k in range(int(solids.shape[row, 4]), int(solids.shape[row, 5])):
-        n = solids.planes[k]
-        found = max(found, n[0] * x + n[1] * y + n[2] * z - n[3])
-    return found

@@ -88,25 +88,22 @@ def search(
     region: EndRegion | None = None,
 ) -> Path | Failure:
     """``plan`` in a view, for goal configurations (m, k); ``rrt`` may end in ``region`` as well."""
-    from galley.collision.kernel.edges import EASY, FREE, grade_ends
-
     q, ends = configuration(start, len(view.moving)), configurations(goals, len(view.moving))
-    rough = view.rough
-    grades = np.empty(1 + len(ends), dtype=np.int64)
-    grade_ends(view.table, rough.table, q, ends, grades)
-    first, others = grades[0], grades[1:]
-    if first < FREE or not (others >= FREE).any():
-        return _refused(view, q, ends)
+    rough, tree, states = view.rough, view.arrays.tree, np.vstack([q, ends])
+    beyond = np.maximum(tree.low - states, states - tree.high).max(axis=1) > LIMIT_TOLERANCE
     # The spheres alone make a faster search. If they block an end or every path, search by the
     # hulls.
-    easy = others == EASY
+    easy = rough.free_many(states) & ~beyond
+    free = easy if easy.all() else easy | (view.free_many(states) & ~beyond)
+    if not free[0] or not free[1:].any():
+        return _refused(view, q, ends)
     ensure(SEARCHES)
     run = partial(_rrt, region) if planner == "rrt" else compiled_search.plan_rrt_connect
-    if first == EASY and easy.any():
-        found_path = run(rough, q, ends[easy], seed, options)
+    if easy[0] and easy[1:].any():
+        found_path = run(rough, q, ends[easy[1:]], seed, options)
         if not isinstance(found_path, Failure):
             return found_path
-    return run(view, q, ends[others >= FREE], seed, options)
+    return run(view, q, ends[free[1:]], seed, options)
 
 
 def _refused(view: View, start: Array, goals: Array) -> Failure:

@@ -7,8 +7,8 @@ are in ``ik``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -67,7 +67,7 @@ def link_frames(q: ArrayLike) -> Array:
         Poses in ``panda_link0`` (..., 9, 4, 4): of ``panda_link0`` to 7, then of the flange.
     """
     q = as_input(q)
-    frames: Array = _link_frames()(q.reshape(-1, 7))
+    frames: Array = _compiled().link_frames(q.reshape(-1, 7))
     return frames.reshape(*q.shape[:-1], 9, 4, 4)
 
 
@@ -115,7 +115,7 @@ def inverse_batch(X: Array, q7: ArrayLike, limits: JointLimits = LIMITS) -> Solu
     table = _table() if limits is LIMITS else limit_table(limits)
     X_AF = as_input(as_pose(X, "X")).reshape(-1, 4, 4)
     angles = as_input(as_numbers(np.reshape(q7, -1), "q7", (-1,)))
-    q, (pose, seven, branch) = _solve_batch()(X_AF, angles, table)
+    q, (pose, seven, branch) = _compiled().solve_batch(X_AF, angles, table)
     return Solutions(q, pose, seven, branch)
 
 
@@ -125,11 +125,10 @@ def limit_table(limits: JointLimits) -> Array:
     Raises:
         ValueError: a range is 2 pi wide or more.
     """
-    from galley.robots.panda import ik_kernel
-
     if np.any(limits.upper - limits.lower >= 2.0 * np.pi):
         raise ValueError("a joint's range must be under 2 pi wide")
-    return ik_kernel.limit_table(as_input(limits.lower), as_input(limits.upper))
+    table: Array = _compiled().limit_table(as_input(limits.lower), as_input(limits.upper))
+    return table
 
 
 def as_input(values: ArrayLike) -> Array:
@@ -143,21 +142,11 @@ def _table() -> Array:
 
 
 @cache
-def _solve_batch() -> Callable[[Array, Array, Array], tuple[Array, Indices]]:
+def _compiled() -> ModuleType:
     ensure(KINEMATICS)
-    from galley.robots.panda.ik_kernel import solve_batch
+    from galley.robots.panda import ik_kernel
 
-    solve_batch(np.eye(4)[None], np.zeros(1), _table())
-    return solve_batch
-
-
-@cache
-def _link_frames() -> Callable[[Array], Array]:
-    ensure(KINEMATICS)
-    from galley.robots.panda.ik_kernel import link_frames
-
-    link_frames(np.zeros((1, 7)))
-    return link_frames
+    return ik_kernel
 
 
 def stretch() -> tuple[float, float]:

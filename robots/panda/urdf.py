@@ -11,7 +11,7 @@ the outside: only sums that show in the torques are known well, single links' fi
 feasible choice. Links' centres and moments are read as the manufacturer's ROS package
 (``franka_ros``, file ``inertial.yaml``) reads them; the hand's and fingers' figures are from there.
 
-The base has three joints, a chassis on four mecanum wheels, and a column for the arm. Frames: B the
+The base has three joints, a chassis on four wheels, and a column for the arm. Frames: B the
 base (on the floor under the middle of the chassis, x forwards; the link ``chassis`` has this
 frame), A the arm's ``panda_link0``.
 """
@@ -172,8 +172,6 @@ _DECK = ("base_deck", "0.33 0.36 0.40 1")
 _LIGHT = ("base_light", "0.86 0.87 0.88 1")
 _STRIPE = ("base_stripe", "0.98 0.55 0.09 1")
 _TYRE = ("base_tyre", "0.06 0.06 0.07 1")
-_ROLLER = ("base_roller", "0.36 0.37 0.39 1")
-_ROLLERS = 10  # around each wheel
 _LAMP = ("base_lamp", "0.95 0.97 1.00 1")
 
 _CHASSIS_MASS = 60.0  # kg; ours: enough to carry an arm of 18 kg without tipping over
@@ -242,7 +240,7 @@ def _chassis(spec: MobileBaseSpec) -> ET.Element:
     for x in (-0.34 * length, 0.34 * length):
         for side in (-1.0, 1.0):
             y = side * (0.5 * width - 0.5 * tread - 0.004)
-            _add_mecanum_wheel(link, (x, y, radius), tread, -side * math.copysign(1.0, x))
+            _add_wheel(link, (x, y, radius), tread)
     # A scanner and two lamps show which side is the front.
     front = 0.5 * length
     height = 0.5 * (deck + stripe)
@@ -253,29 +251,11 @@ def _chassis(spec: MobileBaseSpec) -> ET.Element:
     return link
 
 
-def _add_mecanum_wheel(link: ET.Element, hub: Vector, tread: float, way: float) -> None:
-    """A wheel that also rolls sideways, standing on the floor: free rollers around a hub.
-
-    Args:
-        hub: its centre in the link's frame, as high as the wheel's radius. The axle lies along y.
-        way: 1 or -1, which way the rollers are turned by 45 degrees. Seen from above, those of all
-            four wheels point to the middle of the base.
-    """
-    radius = hub[2]
+def _add_wheel(link: ET.Element, hub: Vector, tread: float) -> None:
+    """A wheel on the floor: its ``hub`` (3,) is as high as its radius, its axle lies along y."""
     half_turn = (0.5 * math.pi, 0.0, 0.0)  # a URDF cylinder stands along z
-    _add(link, "visual", _cylinder(0.66 * radius, 0.7 * tread), hub, _DARK, half_turn)
-    _add(link, "visual", _cylinder(0.48 * radius, tread + 0.004), hub, _LIGHT, half_turn)
-    thick = 0.17 * radius
-    length = math.sqrt(2.0) * tread - 2.0 * thick  # a tilted roller is about as broad as the tread
-    # The ends of a straight roller are further from the axle than its middle.
-    reach = math.sqrt((radius - thick) ** 2 - length**2 / 8.0)
-    for k in range(_ROLLERS):
-        angle = 2.0 * math.pi * (k + 0.5) / _ROLLERS
-        u, v = math.cos(angle), math.sin(angle)
-        axis = (-v / math.sqrt(2.0), way / math.sqrt(2.0), u / math.sqrt(2.0))
-        turn = (0.0, math.acos(axis[2]), math.atan2(axis[1], axis[0]))
-        place = (hub[0] + reach * u, hub[1], hub[2] + reach * v)
-        _add(link, "visual", _cylinder(thick, length), place, _ROLLER, turn)
+    _add(link, "visual", _cylinder(hub[2], tread), hub, _TYRE, half_turn)
+    _add(link, "visual", _cylinder(0.55 * hub[2], tread + 0.004), hub, _LIGHT, half_turn)
 
 
 def _column(spec: MobileBaseSpec) -> ET.Element:

@@ -1,5 +1,5 @@
 """Spheres that cover a robot's links, proved to.
 
-- ``covering``: for a convex hull, made or read; ``covering_kernel``: its inner loops, compiled
+- ``covering``: for a convex hull, made or read
 - a JSON file a link: the coverings that are shipped
 """

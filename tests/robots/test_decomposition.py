@@ -5,8 +5,8 @@ import pytest
 import trimesh
 
 from galley.domain.meshes import CollisionMesh, hull
-from galley.robots.decomposition import convex_parts
 from galley.robots.files import pybullet_data_file
+from galley.robots.meshes import convex_parts
 
 
 def solid(*boxes):

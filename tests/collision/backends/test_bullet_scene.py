@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from galley.collision.backends.bullet import quiet
-from galley.collision.backends.pybullet_world import PyBulletWorld, load_bullet_scene
+from galley.collision.backends.pybullet_world import load_bullet_scene
 from galley.domain.frames import transform
 from galley.domain.state import initial_state
 from galley.robots.panda.models import mobile_panda
@@ -99,26 +99,6 @@ def distance_to_ball(client, item, p_WQ, radius):
     near = pb.getClosestPoints(body, item, 0.2, physicsClientId=client)
     pb.removeBody(body, physicsClientId=client)
     return min(point[8] for point in near)
-
-
-@pytest.mark.parametrize("face", range(6))
-def test_the_collision_world_puts_an_item_in_its_own_frame(world_with_mallet, face):
-    world = world_with_mallet
-    k = world.scene.item_index["mallet"]
-    X_WI = transform(Rotation.from_rotvec([0.4, -0.9, 0.7]).as_matrix(), FREE)
-    world.set_item(k, X_WI)
-    np.testing.assert_allclose(world.link_pose(world.scene.items[k].name), X_WI, atol=1e-7)
-    middles, normals = faces()
-    p_WQ = X_WI[:3, :3] @ (middles[face] + 0.015 * normals[face]) + X_WI[:3, 3]
-    found = distance_to_ball(world.client, world.item_ids[k], p_WQ, 0.005)
-    assert found == pytest.approx(0.010, abs=1e-4)
-
-
-@pytest.fixture(scope="module")
-def world_with_mallet(scene):
-    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
-        world.set_state(initial_state(scene))
-        yield world
 
 
 def test_names_belong_to_the_links_they_are_found_under(scene, loaded):

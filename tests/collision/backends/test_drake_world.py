@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,62 +10,46 @@ import pytest
 from galley.collision.backends.drake_world import DrakeWorld
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.frames import to_pose7, transform
-from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
-from galley.domain.state import Placement, State, initial_state
-from galley.robots import RobotModel, mobile_panda
-
-Worlds = tuple[DrakeWorld, PyBulletWorld]
+from galley.domain.state import Placement, initial_state
 
 
 @pytest.fixture(scope="module")
-def scene() -> Scene:
-    return load_scene(Path(str(files("galley.domain"))) / "kitchen" / "kitchen.yaml")
-
-
-@pytest.fixture(scope="module")
-def robot() -> RobotModel:
-    return mobile_panda()
-
-
-@pytest.fixture(scope="module")
-def worlds(scene: Scene, robot: RobotModel) -> Iterator[Worlds]:
-    with DrakeWorld(scene, robot) as drake, PyBulletWorld(scene, robot) as bullet:
+def worlds(kitchen, robot):
+    with DrakeWorld(kitchen, robot) as drake, PyBulletWorld(kitchen, robot) as bullet:
         yield drake, bullet
 
 
-def random_state(scene: Scene, robot: RobotModel, rng: np.random.Generator) -> State:
+def random_state(kitchen, robot, rng):
     lower, upper = robot.limits
-    scene_q = rng.uniform([j.lower for j in scene.joints], [j.upper for j in scene.joints])
-    return initial_state(scene).with_robot(rng.uniform(lower, upper)).with_scene(scene_q)
+    scene_q = rng.uniform([j.lower for j in kitchen.joints], [j.upper for j in kitchen.joints])
+    return initial_state(kitchen).with_robot(rng.uniform(lower, upper)).with_scene(scene_q)
 
 
-def test_links_and_furniture_stand_in_the_same_places(
-    scene: Scene, robot: RobotModel, worlds: Worlds
-) -> None:
+def test_links_and_furniture_stand_in_the_same_places(kitchen, robot, worlds):
     rng = np.random.default_rng(1)
     drake, bullet = worlds
     for _ in range(100):
-        state = random_state(scene, robot, rng)
+        state = random_state(kitchen, robot, rng)
         drake.set_state(state)
         bullet.set_state(state)
         for link in robot.links:
             error = np.abs(drake.link_pose(link) - bullet.link_pose(link)).max()
             assert error < 1e-6, link
-        for body in scene.bodies:
+        for body in kitchen.bodies:
             error = np.abs(drake.link_pose(body.name) - bullet.link_pose(body.name)).max()
             assert error < 1e-6, body.name
         np.testing.assert_allclose(drake.link_pose(robot.palm), bullet.hand_pose(), atol=1e-6)
 
 
-def test_figures_measured_by_hand(scene: Scene, worlds: Worlds) -> None:
+def test_figures_measured_by_hand(kitchen, worlds):
     """The drawer handle 0.3 m open; the outer edge of a cabinet door turned by 90 degrees."""
-    state = initial_state(scene)
+    state = initial_state(kitchen)
     scene_q = state.scene_q.copy()
-    scene_q[scene.joint_index["indigo_drawer_top_joint"]] = 0.3
-    scene_q[scene.joint_index["dagger_door_right_joint"]] = np.pi / 2
+    scene_q[kitchen.joint_index["indigo_drawer_top_joint"]] = 0.3
+    scene_q[kitchen.joint_index["dagger_door_right_joint"]] = np.pi / 2
     for world in worlds:
-        world.set_state(state.with_scene(np.minimum(scene_q, [j.upper for j in scene.joints])))
+        world.set_state(state.with_scene(np.minimum(scene_q, [j.upper for j in kitchen.joints])))
         X = world.link_pose("indigo_drawer_handle_top")
         np.testing.assert_allclose(
             (X @ [0.300, 1.211, 0.8215, 1])[:3], [0.600, 1.211, 0.8215], atol=1e-6
@@ -82,13 +63,13 @@ def test_figures_measured_by_hand(scene: Scene, worlds: Worlds) -> None:
         )
 
 
-def test_what_touches_is_the_same_in_both(scene: Scene, robot: RobotModel, worlds: Worlds) -> None:
+def test_what_touches_is_the_same_in_both(kitchen, robot, worlds):
     """Apart from grazing: Bullet adds up to 2 mm of margin to meshes."""
     rng = np.random.default_rng(2)
     drake, bullet = worlds
     hits = 0
     for _ in range(150):
-        state = random_state(scene, robot, rng)
+        state = random_state(kitchen, robot, rng)
         drake.set_state(state)
         bullet.set_state(state)
         ours = {(c.a, c.b): c.distance for c in drake.contacts()}
@@ -99,11 +80,9 @@ def test_what_touches_is_the_same_in_both(scene: Scene, robot: RobotModel, world
     assert hits > 100
 
 
-def test_contacts_leave_out_what_is_allowed_and_come_nearest_first(
-    scene: Scene, worlds: Worlds
-) -> None:
+def test_contacts_leave_out_what_is_allowed_and_come_nearest_first(kitchen, worlds):
     drake, _ = worlds
-    state = initial_state(scene)
+    state = initial_state(kitchen)
     drake.set_state(state)
     assert all(c.distance > -1e-9 for c in drake.contacts())
     near = drake.contacts(within=0.01)
@@ -119,31 +98,27 @@ def test_contacts_leave_out_what_is_allowed_and_come_nearest_first(
     assert first.distance == pytest.approx(-0.010, abs=1e-6)
 
 
-def test_rows_of_a_log_mean_the_same_as_states(
-    scene: Scene, robot: RobotModel, worlds: Worlds
-) -> None:
+def test_rows_of_a_log_mean_the_same_as_states(kitchen, robot, worlds):
     drake, _ = worlds
-    state = random_state(scene, robot, np.random.default_rng(3))
+    state = random_state(kitchen, robot, np.random.default_rng(3))
     drake.set_state(state)
     hand, item = drake.link_pose(robot.palm), drake.link_pose(drake.scene.items[1].name)
     poses = np.array(
-        [to_pose7(drake.link_pose(drake.scene.items[k].name)) for k in range(len(scene.items))]
+        [to_pose7(drake.link_pose(drake.scene.items[k].name)) for k in range(len(kitchen.items))]
     )
-    drake.set_state(initial_state(scene))
+    drake.set_state(initial_state(kitchen))
     drake.set_arrays(state.q, state.scene_q, poses)
     np.testing.assert_allclose(drake.link_pose(robot.palm), hand, atol=1e-12)
     np.testing.assert_allclose(drake.link_pose(drake.scene.items[1].name), item, atol=1e-12)
 
 
-def test_worlds_of_an_equal_scene_share_what_was_loaded_and_no_state(
-    scene: Scene, robot: RobotModel, worlds: Worlds
-) -> None:
-    one, again = DrakeWorld(scene, robot), DrakeWorld(load_scene(scene.source), robot)
+def test_worlds_of_an_equal_scene_share_what_was_loaded_and_no_state(kitchen, robot, worlds):
+    one, again = DrakeWorld(kitchen, robot), DrakeWorld(load_scene(kitchen.source), robot)
     assert one.plant is again.plant
     before = again.link_pose(robot.palm)
-    one.set_state(random_state(scene, robot, np.random.default_rng(5)))
+    one.set_state(random_state(kitchen, robot, np.random.default_rng(5)))
     np.testing.assert_array_equal(again.link_pose(robot.palm), before)
-    item = scene.items[0]
+    item = kitchen.items[0]
     moved = replace(item, shapes=(replace(item.shapes[0], X_BS=transform(None, (0.5, 0.0, 0.0))),))
-    other = DrakeWorld(replace(scene, items=(moved, *scene.items[1:])), robot)
+    other = DrakeWorld(replace(kitchen, items=(moved, *kitchen.items[1:])), robot)
     assert other.plant is not one.plant

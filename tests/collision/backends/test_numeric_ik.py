@@ -5,15 +5,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.backends.numeric_ik import NumericIK
-from galley.domain.frames import from_pose7, frozen, rotation_rpy, rotation_z, transform
+from galley.domain.frames import frozen, rotation_rpy, rotation_z, transform
 from galley.robots.iiwa import iiwa
 from galley.robots.model import JointGroup
 from galley.robots.panda.description import panda_arm
 from galley.robots.panda.kinematics import forward
 from galley.robots.panda.models import mobile_panda
 from galley.robots.urdf_arm import arm_from_urdf
+from galley.tests.collision.kernel.support import bullet
 
 PLANAR = """<robot name="planar"><link name="a"/><link name="b"/><link name="c"/><link name="d"/>
 <joint name="q1" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
@@ -32,39 +32,21 @@ def planar(tmp_path):
 
 
 @pytest.mark.parametrize("make", [iiwa, panda_arm], ids=["iiwa", "panda"])
-def test_poses_that_are_reachable_are_reached_within_the_limits(make, tmp_path):
+def test_poses_that_are_reachable_are_reached_within_the_limits(make):
     robot = make()
-    arm = robot.group("arm")
-    file = tmp_path / "robot.urdf"
-    file.write_text(robot.urdf)
-    client = pb.connect(pb.DIRECT)
-    body = pb.loadURDF(str(file), useFixedBase=True, physicsClientId=client)
-    index = {}
-    for k in range(pb.getNumJoints(body, physicsClientId=client)):
-        info = pb.getJointInfo(body, k, physicsClientId=client)
-        index[info[1].decode()], index[info[12].decode()] = k, k
-
-    def tool_pose(q):
-        for name, value in zip(arm.joints, q, strict=True):
-            pb.resetJointState(body, index[name], value, physicsClientId=client)
-        state = pb.getLinkState(
-            body, index[robot.tool_link], computeForwardKinematics=True, physicsClientId=client
-        )
-        return from_pose7(np.array([*state[4], *state[5]])) @ robot.X_LT
-
-    ik = NumericIK(robot)
-    rng = np.random.default_rng(0)
-    solved = 0
-    for _ in range(20):
-        X_WT = tool_pose(rng.uniform(arm.lower, arm.upper))
-        found = ik.solve(X_WT, 12, rng)
-        solved += len(found) > 0
-        assert (found >= arm.lower).all()
-        assert (found <= arm.upper).all()
-        for q in found:
-            assert np.abs(tool_pose(q) - X_WT).max() < 3e-6  # Bullet's own rounding included
-    pb.disconnect(client)
-    assert solved == 20
+    arm, ik, rng = robot.group("arm"), NumericIK(robot), np.random.default_rng(0)
+    rest = np.zeros(robot.size - arm.size)
+    with bullet(robot, {}) as engine:
+        for _ in range(20):
+            q = np.concatenate([rng.uniform(arm.lower, arm.upper), rest])
+            X_WT = engine.link_pose(robot.tool_link, q) @ robot.X_LT
+            found = ik.solve(X_WT, 12, rng)
+            assert len(found)
+            assert (found >= arm.lower).all()
+            assert (found <= arm.upper).all()
+            for each in found:  # Bullet's own rounding included
+                X = engine.link_pose(robot.tool_link, np.concatenate([each, rest])) @ robot.X_LT
+                assert np.abs(X - X_WT).max() < 3e-6
 
 
 def test_both_elbows_of_a_planar_arm_are_found(planar):
@@ -144,11 +126,6 @@ def test_a_pose_that_needs_a_joint_at_its_limit_is_reached(at_limit):
     assert np.abs(forward(found[0]) - forward(q)).max() < 2e-6
 
 
-def test_a_pose_rounded_as_in_a_file_is_reached():
-    X_WT = np.round(transform(rotation_rpy(0.1, 2.0, 0.3), (0.4, 0.2, 0.5)), 7)
-    assert len(NumericIK(iiwa()).solve(X_WT, 8, np.random.default_rng(5))) > 0
-
-
 def test_shapes_masses_and_unknown_elements_of_the_urdf_are_not_read(planar):
     # Drake refuses the mesh and the transmission; neither they nor masses bear on kinematics.
     clutter = """<link name="d"><inertial><mass value="-1"/></inertial><collision><geometry>
@@ -162,33 +139,26 @@ def test_shapes_masses_and_unknown_elements_of_the_urdf_are_not_read(planar):
     assert np.array_equal(NumericIK(cluttered).solve(X_WT, 10, np.random.default_rng(0)), plain)
 
 
-def test_a_pose_out_of_reach_has_no_solution():
+def test_poses_out_of_reach_have_no_solution(planar):
     rng = np.random.default_rng(0)
-    ik = NumericIK(iiwa())
-    assert ik.solve(transform(translation=(2.0, 0.0, 0.5)), 8, rng).shape == (0, 7)
-
-
-def test_a_pose_that_only_forbidden_joint_values_reach_has_no_solution(planar):
+    far = transform(translation=(2.0, 0.0, 0.5))
+    assert NumericIK(iiwa()).solve(far, 8, rng).shape == (0, 7)
     # Straight back: q1 = pi, outside its limits of 3 rad, and stretched, so that no other will do.
-    X_WT = transform(rotation_z(np.pi), (-1.1, 0.0, 0.0))
-    assert len(NumericIK(planar).solve(X_WT, 30, np.random.default_rng(0))) == 0
+    back = transform(rotation_z(np.pi), (-1.1, 0.0, 0.0))
+    assert len(NumericIK(planar).solve(back, 30, rng)) == 0
 
 
-def test_the_same_seed_gives_the_same_solutions():
-    ik, X_WT = NumericIK(iiwa()), transform(rotation_rpy(0.1, 2.0, 0.3), (0.4, 0.2, 0.5))
-    first = ik.solve(X_WT, 8, np.random.default_rng(5))
-    second = ik.solve(X_WT, 8, np.random.default_rng(5))
+def test_a_pose_rounded_as_in_a_file_is_reached_the_same_way_from_the_same_seeds():
+    """Seeds beyond the limits start from the limits."""
+    ik = NumericIK(iiwa())
+    X_WT = np.round(transform(rotation_rpy(0.1, 2.0, 0.3), (0.4, 0.2, 0.5)), 7)
+    first, second = (ik.solve(X_WT, 8, np.random.default_rng(5)) for _ in range(2))
     assert len(first) > 0
     assert np.array_equal(first, second)
-
-
-def test_seeds_beyond_the_limits_start_from_the_limits():
-    ik, X_WT = NumericIK(iiwa()), transform(rotation_rpy(0.1, 2.0, 0.3), (0.4, 0.2, 0.5))
     seeds = np.random.default_rng(2).uniform(-4.0, 4.0, (10, 7))
-    clipped = np.clip(seeds, ik.group.lower, ik.group.upper)
     found = ik.solve(X_WT, seeds)
     assert len(found) > 0
-    assert np.array_equal(found, ik.solve(X_WT, clipped))
+    assert np.array_equal(found, ik.solve(X_WT, np.clip(seeds, ik.group.lower, ik.group.upper)))
 
 
 def test_misuse_is_refused():

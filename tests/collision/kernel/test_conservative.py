@@ -149,21 +149,6 @@ def test_distances_are_never_larger_than_drakes_and_little_smaller(
     assert seen > 100
 
 
-def test_distances_never_exceed_pybullets_by_more_than_its_mesh_margin(kitchen, robot, world):
-    """Bullet adds up to 2 mm around meshes, so that it may call things nearer than they are."""
-    view = SceneKernel(kitchen, robot).view(initial_state(kitchen), "all")
-    checker = world.checker(initial_state(kitchen), margin=0.0)
-    seen = 0
-    for q in near_furniture(robot, np.random.default_rng(11), 300):
-        hits = {(c.a, c.b): c.distance for c in checker.contacts(q)}
-        found = {(c.a, c.b): c.distance for c in view.contacts(q, within=0.005)}
-        for key, d in hits.items():
-            if d < -0.002:
-                assert key in found, (q, key, d)
-                seen += 1
-    assert seen > 100
-
-
 ROBOTS = {"panda_arm": panda_arm, "iiwa": iiwa, "mobile_panda": mobile_panda}
 
 

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from galley.collision.collision_world import CollisionWorld
-from galley.collision.solids import box
 from galley.collision.view import steepest
 from galley.robots.panda.description import panda_arm
 from galley.robots.panda.models import mobile_panda
@@ -33,30 +32,6 @@ def states(breaks, coefficients, t):
     piece = np.clip(np.searchsorted(breaks, t, side="right") - 1, 0, len(coefficients) - 1)
     local = (t - breaks[piece])[:, None]
     return sum(coefficients[piece, p] * local**p for p in range(coefficients.shape[1]))
-
-
-def test_a_thin_plate_between_samples_of_a_curve_is_found_where_it_stands():
-    """1 mm across the way of stretched-out fingertips, met at any speed."""
-    robot = panda_arm()
-    tree = CollisionWorld(robot, {}).model.tree
-    middle = np.array([0.0, 1.1, 0.0, -0.9, 0.0, 2.0, 0.785 + np.pi / 2, 0.0, 0.0])
-    X = tree.link_pose(robot.palm, middle)
-    tip = X[:3, 3] + 0.105 * X[:3, 2]
-    world = CollisionWorld(robot, {"plate": box((0.008, 0.001, 0.008), at=tip)}, margin=0.0)
-    view = world.view("arm", middle)
-    for shift in np.linspace(0.0, 0.05, 11):
-        # Joint 1 from -0.5 to 0.5 by the law 3 u^2 - 2 u^3 in two seconds: fast at the plate.
-        coefficients = np.zeros((1, 4, 7))
-        coefficients[0, 0] = middle[:7]
-        coefficients[0, :, 0] = -0.5 + shift, 0.0, 3.0 / 4.0, -2.0 / 8.0
-        breaks = np.array([0.0, 2.0])
-        coarse = states(breaks, coefficients, np.linspace(0.0, 2.0, 24) + 0.02)
-        t = view.curve_unproven(breaks, coefficients, 0.0)
-        assert t is not None, f"sampling sees {(~view.free_many(coarse)).sum()} states hit"
-        assert abs(states(breaks, coefficients, np.array([t]))[0, 0]) < 0.05
-        clear = coefficients.copy()
-        clear[0, 0, 3] += 0.3  # bent further: past the plate
-        assert view.curve_unproven(breaks, clear, 0.0) is None
 
 
 @pytest.mark.parametrize(("make", "group"), [(panda_arm, "arm"), (mobile_panda, "base+arm")])

@@ -13,8 +13,8 @@ from pydrake.geometry import GeometryInstance, ProximityProperties, SceneGraph
 from scipy.optimize import nnls
 
 from galley.collision.backends.drake_world import rigid_transform
-from galley.collision.kernel.separation import WITNESS_SCRATCH, apart, separation, witness
-from galley.collision.kernel.shapes import signed, squared
+from galley.collision.kernel.separation import WITNESS_SCRATCH, separation, witness
+from galley.collision.kernel.shapes import squared
 from galley.collision.solids import (
     bounds,
     box,
@@ -48,18 +48,6 @@ def squared_of(solids, pose, x, y, z, out):
 
 
 @bare_kernel
-def signed_of(solids, points, out):
-    for k in range(len(out)):
-        out[k] = signed(solids, 0, points[k, 0], points[k, 1], points[k, 2])
-
-
-@bare_kernel
-def distances(A, X, B, Y, room, out):
-    for k in range(len(out)):
-        out[k] = apart(A, 0, X[k], B, 0, Y[k], room)
-
-
-@bare_kernel
 def nearest(A, X, B, Y, room, out):
     for k in range(len(out)):
         d, nx, ny, nz, px, py, pz = witness(A, 0, X[k], B, 0, Y[k], 1e3, room)
@@ -81,14 +69,6 @@ def distances_in_lanes(solid, points):
     pose = row12(solid.X)[None].astype(np.float32)
     squared_of(table([solid]), pose, x, y, z, out)
     return np.sqrt(out.astype(np.float64))
-
-
-def signed_distances(solid, points):
-    """Signed distance (n,) of points in the world (n, 3) by ``signed``."""
-    local = (points - solid.X[:3, 3]) @ solid.X[:3, :3]
-    out = np.empty(len(points))
-    signed_of(table([solid]), np.ascontiguousarray(local), out)
-    return out
 
 
 def in_drake(solid, points):
@@ -119,31 +99,25 @@ def test_points_are_as_far_from_plain_shapes_as_in_drake(kind, seed):
     points = around(solid, rng)
     exact = in_drake(solid, points)
     assert (exact < 0.0).any()
-    np.testing.assert_allclose(signed_distances(solid, points), exact, atol=NEAR)
     np.testing.assert_allclose(distances_in_lanes(solid, points), np.maximum(exact, 0.0), atol=NEAR)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_points_are_never_farther_from_hulls_than_they_are(seed):
-    """Exact inside, and outside where a face is nearest. The oracle solves for that point."""
+    """Exact where a face is nearest. The oracle solves for the nearest point."""
     rng = np.random.default_rng(seed)
     solid = random_solid("hull", rng, rng.uniform(-1, 1, 3), (0.05, 0.4))
     points = around(solid, rng, 96)
     corners = solid.hull.vertices @ solid.X[:3, :3].T + solid.X[:3, 3]
     A = np.vstack([corners.T, np.full(len(corners), 1e3)])  # weights that sum to one
     exact = np.array([nnls(A, np.array([*p, 1e3]))[1] for p in points])
-    found, lanes = signed_distances(solid, points), distances_in_lanes(solid, points)
+    found = distances_in_lanes(solid, points)
     assert (found <= exact + NEAR).all()
-    np.testing.assert_allclose(lanes, np.maximum(found, 0.0), atol=NEAR)
     outside = exact > 1e-5
     assert (found[outside] > 0.0).all()
     assert (found[~outside] < 1e-5).all()
     facing = np.abs(found - exact) < 1e-5
     assert facing[outside].mean() > 0.1
-    # Inside: the depth is the distance to the nearest face's plane, whichever that is.
-    local = (points - solid.X[:3, 3]) @ solid.X[:3, :3]
-    depth = (solid.hull.offsets - local @ solid.hull.normals.T).min(axis=1)
-    np.testing.assert_allclose(-found[~outside], depth[~outside], atol=NEAR)
 
 
 @pytest.mark.parametrize("angle", [1e-5, 1e-4, 2e-4, 3e-4, 1e-3])
@@ -171,13 +145,18 @@ def poses(rng, count, reach):
     return X, np.ascontiguousarray(row12(X))
 
 
-def compared(one, two, rng, count, reach=0.25):
-    """(ours, Drake's), each (n,), of two solids at random poses."""
-    (A, a), (B, b) = poses(rng, count, reach), poses(rng, count, reach)
-    out = np.empty(count)
-    distances(table([one]), a, table([two]), b, np.empty(12), out)
-    drake = DrakePair(one, two)
-    return out, np.array([drake.distance(X, Y) for X, Y in zip(A, B, strict=True)])
+def separations(one, a, two, b, limit=-1.0):
+    """Lower bounds (n,) on the distance of two solids at poses (n, 12), as ``separation``."""
+    out = np.empty(len(a))
+    far_enough(table([one]), a, table([two]), b, limit, np.empty(12), out)
+    return out
+
+
+def witnesses(one, a, two, b):
+    """Distances, normals and points (n, 7) of two solids at poses (n, 12), as ``witness``."""
+    out = np.empty((len(a), 7))
+    nearest(table([one]), a, table([two]), b, np.empty(WITNESS_SCRATCH), out)
+    return out
 
 
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
@@ -190,9 +169,11 @@ def test_solids_are_never_farther_apart_than_they_are(kinds, seed, thin):
     rng = np.random.default_rng(seed)
     sizes = (0.002, 0.4) if thin else (0.05, 0.3)
     one, two = (random_solid(kind, rng, np.zeros(3), sizes, turned=False) for kind in kinds)
-    found, exact = compared(one, two, rng, 12)
-    assert (found <= exact + 1e-5).all(), (found - exact).max()
-    assert (found[exact < -1e-5] <= 0.0).all()
+    (X, a), (Y, b) = poses(rng, 12, 0.25), poses(rng, 12, 0.25)
+    exact = np.array([DrakePair(one, two).distance(*each) for each in zip(X, Y, strict=True)])
+    for found in (separations(one, a, two, b), witnesses(one, a, two, b)[:, 0]):
+        assert (found[exact > 0.0] <= exact[exact > 0.0] + 1e-5).all()
+        assert (found[exact < -1e-5] <= 0.0).all()
 
 
 @pytest.mark.parametrize("kinds", list(itertools.combinations_with_replacement(KINDS, 2)))
@@ -202,11 +183,8 @@ def test_of_solids_apart_the_nearest_points_are_in_both_and_a_plane_parts_them(k
     checked = 0
     for _ in range(20):
         one, two = (random_solid(kind, rng, np.zeros(3), (0.05, 0.3)) for kind in kinds)
-        A, B = table([one]), table([two])
         (X, a), (Y, b) = poses(rng, 60, 0.25), poses(rng, 60, 0.25)
-        found, near = np.empty(60), np.empty((60, 7))
-        distances(A, a, B, b, np.empty(12), found)
-        nearest(A, a, B, b, np.empty(WITNESS_SCRATCH), near)
+        found, near = separations(one, a, two, b), witnesses(one, a, two, b)
         drake = DrakePair(one, two)
         for k in range(60):
             if drake.distance(X[k], Y[k]) < 1e-3:
@@ -215,47 +193,33 @@ def test_of_solids_apart_the_nearest_points_are_in_both_and_a_plane_parts_them(k
             assert d > 0.0
             assert found[k] == pytest.approx(d, abs=2e-4)
             assert np.linalg.norm(n) == pytest.approx(1.0)
-            assert signed_distances(replace(one, X=X[k]), p[None])[0] < 2e-4
-            assert signed_distances(replace(two, X=Y[k]), (p - d * n)[None])[0] < 2e-4
+            assert distances_in_lanes(replace(one, X=X[k]), np.tile(p, (16, 1)))[0] < 2e-4
+            assert distances_in_lanes(replace(two, X=Y[k]), np.tile(p - d * n, (16, 1)))[0] < 2e-4
             checked += 1
     assert checked > 200
 
 
-def test_an_overlap_of_boxes_with_parallel_faces_is_as_deep_as_it_is():
+def test_solids_that_face_each_other_are_as_far_apart_and_as_deep_as_they_are():
+    """Half of their heights are 0.1 m each; the centres' distance across differs a little."""
+    corners = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))
     cube = box((0.2, 0.2, 0.2))
-    for other in (cube, box((0.4, 0.4, 0.2)), cylinder(0.1, 0.2), convex(_corners(0.1))):
-        X = row12(transform(None, (0.3, -0.2, 0.5)))[None]
-        Y = row12(transform(None, (0.32, -0.21, 0.65)))[None]
-        out = np.empty(1)
-        distances(table([cube]), X, table([other]), Y, np.empty(12), out)
-        assert out[0] == pytest.approx(-0.05, abs=1e-6)
-
-
-def _corners(half):
-    return np.array(list(itertools.product((-half, half), repeat=3)))
-
-
-def test_hulls_that_face_each_other_are_as_far_apart_as_they_are():
-    cube = convex(_corners(0.1))
-    for other in (cube, box((0.2, 0.2, 0.2)), cylinder(0.1, 0.2), sphere(0.1)):
-        out = np.empty(1)
-        X, Y = (
-            row12(transform(None, (0.3, -0.2, 0.5)))[None],
-            row12(transform(None, (0.32, -0.21, 0.75)))[None],
-        )
-        distances(table([cube]), X, table([other]), Y, np.empty(12), out)
-        assert out[0] == pytest.approx(0.05, abs=1e-6)
-        distances(table([other]), Y, table([cube]), X, np.empty(12), out)
-        assert out[0] == pytest.approx(0.05, abs=1e-6)
+    X = row12(transform(None, (0.3, -0.2, 0.5)))[None]
+    for height, others in (
+        (-0.05, (cube, box((0.4, 0.4, 0.2)), cylinder(0.1, 0.2), convex(corners))),
+        (0.05, (cube, convex(corners), cylinder(0.1, 0.2), sphere(0.1))),
+    ):
+        Y = row12(transform(None, (0.32, -0.21, 0.7 + height)))[None]
+        for other in others:
+            assert witnesses(cube, X, other, Y)[0, 0] == pytest.approx(height, abs=1e-6)
+            assert witnesses(other, Y, cube, X)[0, 0] == pytest.approx(height, abs=1e-6)
 
 
 def test_whether_solids_are_far_enough_apart_is_known_as_soon_as_it_is_certain():
     rng = np.random.default_rng(5)
     one, two = random_solid("box", rng, np.zeros(3)), random_solid("box", rng, np.zeros(3))
     (_, a), (_, b) = poses(rng, 200, 0.3), poses(rng, 200, 0.3)
-    full, early = np.empty(200), np.empty(200)
-    distances(table([one]), a, table([two]), b, np.empty(12), full)
+    full = separations(one, a, two, b)
     for enough in (0.0, 0.02, 0.1):
-        far_enough(table([one]), a, table([two]), b, enough, np.empty(12), early)
+        early = separations(one, a, two, b, enough)
         assert ((early < enough) == (full < enough)).all()
         assert (early <= np.maximum(full, 0.0) + 1e-12).all()

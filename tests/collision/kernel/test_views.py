@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 
 from galley.collision.collision_world import CollisionWorld
-from galley.collision.kernel.edges import (
-    BEYOND,
-    EASY,
-    FREE,
-    NEAR,
-    grade_ends,
-    polyline_free_native,
-)
+from galley.collision.kernel.edges import polyline_free_native
 from galley.collision.scene_kernel import SceneKernel
 from galley.collision.solids import box, cylinder, sphere
 from galley.domain.frames import transform
@@ -260,25 +253,6 @@ def test_a_moved_world_refuses_unknown_bodies_and_what_is_no_pose(arm):
         with pytest.raises(ValueError, match="rotation"):
             world.moved({"post": bad})
     assert world.moved({}).fixed_bodies is world.fixed_bodies
-
-
-def test_ends_are_graded_like_one_by_one(arm):
-    """Limits by numpy, free by the hulls and by the spheres alone as single checks have it."""
-    world = CollisionWorld(arm, random_world(5, 12, LOW, HIGH))
-    view = world.view("arm")
-    Q = configurations(arm, 9, 400)[:, :7]
-    tree = view.arrays.tree
-    Q[::9, 3] = tree.high[3] + 1e-6
-    Q[1::9, 2] = tree.low[2] - 5e-10  # within the tolerance
-    inside = np.maximum(tree.low - Q, Q - tree.high).max(axis=1) <= 1e-9
-    free = np.array([view.free(q) for q in Q])
-    easy = np.array([view.rough.free(q) for q in Q])
-    expected = np.where(inside, np.where(easy, EASY, np.where(free, FREE, NEAR)), BEYOND)
-    assert set(expected) == {BEYOND, NEAR, FREE, EASY}
-    for many in (0, 1, 15, 16, 399):
-        grades = np.empty(1 + many, dtype=np.int64)
-        grade_ends(view.table, view.rough.table, Q[0].copy(), Q[1 : 1 + many].copy(), grades)
-        np.testing.assert_array_equal(grades, expected[: 1 + many])
 
 
 def test_a_polyline_is_free_where_all_its_edges_are(arm):

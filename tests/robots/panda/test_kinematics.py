@@ -7,7 +7,7 @@ import pytest
 from ssik.prebuilt.franka import panda_ik as ssik_panda
 
 from galley.domain.frames import frozen, rotation_about, rotation_z, transform
-from galley.robots.panda.ik import DF, DH, LIMITS
+from galley.robots.panda.ik import D1, DF, DH, FORE, LIMITS, UPPER
 from galley.robots.panda.kinematics import (
     FINGER_HEIGHT,
     FINGER_STROKE,
@@ -15,6 +15,7 @@ from galley.robots.panda.kinematics import (
     forward,
     link_frames,
     p_HT,
+    stretch,
 )
 from galley.robots.panda.urdf import panda_folder
 
@@ -117,3 +118,13 @@ def test_grasp_centre_is_the_middle_of_the_pads():
     assert p_HT[2] == pytest.approx(middle, abs=5e-4)
     assert p_HT[:2] == pytest.approx([0.0, 0.0])
     assert p_HT[2] < FINGER_HEIGHT + finger[:, 2].max()  # between the pads, not beyond the tips
+
+
+def test_stretch_is_the_range_of_the_wrist_centre():
+    q = np.zeros((2001, 7))
+    q[:, 3] = np.linspace(LIMITS.lower[3], LIMITS.upper[3], 2001)
+    distances = np.linalg.norm(link_frames(q)[:, 5, :3, 3] - [0.0, 0.0, D1], axis=1)
+    least, greatest = stretch()
+    assert least == pytest.approx(distances.min(), abs=1e-12)
+    assert greatest == pytest.approx(distances.max(), abs=1e-6)
+    assert greatest == pytest.approx(UPPER + FORE, abs=1e-12)

@@ -8,7 +8,6 @@ from galley.robots.panda.ik import FORE, LIMITS, UPPER
 from galley.robots.panda.kinematics import (
     forward,
     inverse_batch,
-    link_frames,
     reach_shortfall,
     stretch,
 )
@@ -22,16 +21,6 @@ def test_never_positive_for_a_reachable_pose():
     # Half of them at the extremes of joint 4, where the bound is tight.
     q[:1000, 3], q[1000:2000, 3] = LIMITS.lower[3], -0.4672
     assert max(reach_shortfall(X) for X in forward(q)) == 0.0
-
-
-def test_stretch_is_the_range_of_the_wrist_centre():
-    q = np.zeros((2001, 7))
-    q[:, 3] = np.linspace(LIMITS.lower[3], LIMITS.upper[3], 2001)
-    distances = np.linalg.norm(link_frames(q)[:, 5, :3, 3] - SHOULDER, axis=1)
-    least, greatest = stretch()
-    assert least == pytest.approx(distances.min(), abs=1e-12)
-    assert greatest == pytest.approx(distances.max(), abs=1e-6)
-    assert greatest == pytest.approx(UPPER + FORE, abs=1e-12)
 
 
 def test_bounds_the_shift_from_below():
