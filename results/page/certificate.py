@@ -193,7 +193,7 @@ def _reach(c: Certificate, short: float, target: str, robot: RobotModel) -> Mark
     wrist, tip = shoulder + reach.to_hand * way, shoulder + (reach.to_hand + hand) * way
     shapes = [
         Shape("floor", [(-0.1, 0.0), (point[0] + 0.1, 0.0)]),
-        Shape("base", [(0.0, 0.0), shoulder]),
+        Shape("base", [0.0 * shoulder, shoulder]),
         Shape("arm", [shoulder, wrist], f"arm: at most {reach.to_hand:.2f} m"),
         Shape("hand", [wrist, tip], f"hand and grasp: at most {hand:.2f} m"),
         Shape("gap", [tip, point], f"missing: {short:.2f} m"),

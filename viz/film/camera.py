@@ -83,7 +83,8 @@ def film_cameras(
         F cameras; the same object while the camera rests.
     """
     shots, links = cut_shots(frames, lines, robot, fps), LinkPoses(robot)
-    work, rows = _work_centre(scene), []
+    work = _work_centre(scene)
+    rows: list[Array] = []
     for shot in shots:
         middle, distance, score = _judged(shot, frames, scene, links, work)
         if rows:  # the camera moves little

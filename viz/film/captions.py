@@ -255,14 +255,16 @@ def _written(text: str, size: int) -> tuple[NDArray[np.uint16], int, int]:
 
 @lru_cache(maxsize=512)
 def _length(text: str, size: int) -> int:
-    return round(font(size).getlength(text))
+    length: float = font(size).getlength(text)
+    return round(length)
 
 
 class _Pen:
     """Draws texts of one size and dark grounds into a picture."""
 
     def __init__(self, picture: Image) -> None:
-        self.picture, (self.height, self.width) = picture, picture.shape[:2]
+        self.picture = picture
+        self.height, self.width = int(picture.shape[0]), int(picture.shape[1])
         self.bar = caption_height(self.height)
         self.size, self.margin = round(0.50 * self.bar), round(0.35 * self.bar)
 

@@ -157,8 +157,9 @@ def _colored(scene: Scene, names: Sequence[str]) -> Scene:
     def painted(thing: _Thing) -> _Thing:
         if thing.name not in names:
             return thing
-        look = {"color": (red, green, blue, 1.0), "texture": None}
-        return replace(thing, shapes=tuple(replace(shape, **look) for shape in thing.shapes))
+        color = (red, green, blue, 1.0)
+        shapes = (replace(shape, color=color, texture=None) for shape in thing.shapes)
+        return replace(thing, shapes=tuple(shapes))
 
     bodies, items = map(painted, scene.bodies), map(painted, scene.items)
     return replace(scene, bodies=tuple(bodies), items=tuple(items))
@@ -191,7 +192,7 @@ def _areas(scene: Scene) -> list[_Named]:
     for region in scene.regions:
         X = scene.body_pose(region.body, start_of(scene)[1])
         for box in region.boxes:
-            corners = _floor(*box[:, :2], box[0, 2]) @ X[:3, :3].T + X[:3, 3]
+            corners = _floor(box[0, :2], box[1, :2], box[0, 2]) @ X[:3, :3].T + X[:3, 3]
             found.append((f"region {region.name}", corners, _REGION))
     for k, stance in enumerate(scene.stances):
         color = _STANCES[k % len(_STANCES)]  # stances overlap: each has its own colour
