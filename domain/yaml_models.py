@@ -85,8 +85,8 @@ class Length(GroupedMetadata):
     n: int
 
     def __iter__(self) -> Iterator[object]:
-        yield BeforeValidator(self._checked)
         yield Field(min_length=self.n, max_length=self.n)
+        yield BeforeValidator(self._checked)
 
     def _checked(self, values: Any) -> Any:
         if isinstance(values, list) and len(values) != self.n:

@@ -34,13 +34,13 @@ def versions() -> dict[str, str]:
     }
 
 
-def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+def write_record(folder: Path | str, record: Mapping[str, Any]) -> None:
     """Write a folder's record.
 
     Raises:
         BadInput, OSError: as ``domain.files.atomic_file``.
     """
-    write_atomically(folder / INFO, json.dumps(record, indent=1) + "\n")
+    write_atomically(Path(folder) / INFO, json.dumps(record, indent=1) + "\n")
 
 
 def read_record(folder: Path | str, number: int, what: str) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def read_record(folder: Path | str, number: int, what: str) -> dict[str, Any]:
     return record
 
 
-def check_same(folder: Path, earlier: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+def check_same(folder: Path | str, earlier: Mapping[str, Any], record: Mapping[str, Any]) -> None:
     """Refuse to mix files of different settings or versions.
 
     Raises:
@@ -80,7 +80,7 @@ def check_same(folder: Path, earlier: Mapping[str, Any], record: Mapping[str, An
                 raise BadInput.one(folder, f"{what}; choose another folder")
 
 
-def write_file(path: Path, table: Any, about: Mapping[str, Any], **how: Any) -> None:
+def write_file(path: Path | str, table: Any, about: Mapping[str, Any], **how: Any) -> None:
     """Write a table whole or not at all, with what it says of itself; ``how`` as pyarrow's.
 
     Raises:
@@ -93,7 +93,7 @@ def write_file(path: Path, table: Any, about: Mapping[str, Any], **how: Any) -> 
         pyarrow.parquet.write_table(table, partial, **how)
 
 
-def read_about(path: Path) -> tuple[dict[str, Any], int]:
+def read_about(path: Path | str) -> tuple[dict[str, Any], int]:
     """What a file says of itself, and its number of rows.
 
     Raises:

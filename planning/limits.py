@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import NoReturn
 
 from galley.domain.failure import Failure, FailureKind
 
@@ -132,21 +133,33 @@ class GroundingBudget:
         if self._spent % _CHECK_EVERY:
             return
         self._shares[self.what] += _CHECK_EVERY
+        self.foresee(1)
         reached = self._budget.exceeded(self._spent, 1)
-        if self._spent >= self._most:
-            message = (
-                f"grounding stopped after {self._spent:,} combinations of objects, most of them of "
-                f"{self._shares.most_common(1)[0][0]}; give variables narrower types, split it "
-                "into several with fewer variables, or leave out objects"
-            )
-        elif reached is not None:
-            message = (
+        if reached is not None:
+            self._stop(
                 f"grounding stopped at the {reached} after {self._spent:,} combinations of "
-                "objects; a plan may exist"
+                "objects; a plan may exist",
+                self._spent,
             )
-        else:
-            return
-        numbers = {"combinations": self._spent, "seconds": self._budget.seconds}
+
+    def foresee(self, count: int) -> None:
+        """Announces ``count`` combinations, so that too many are refused before any is tried.
+
+        Raises:
+            LimitReached: they are too many.
+        """
+        needed = self._spent + count
+        if needed > self._most:
+            self._shares[self.what] += count
+            self._stop(
+                f"grounding needs {needed:,} combinations of objects or more, most of them of "
+                f"{self._shares.most_common(1)[0][0]}; give variables narrower types, split it "
+                "into several with fewer variables, or leave out objects",
+                needed,
+            )
+
+    def _stop(self, message: str, combinations: int) -> NoReturn:
+        numbers = {"combinations": combinations, "seconds": self._budget.seconds}
         raise LimitReached(Failure(FailureKind.BUDGET, message, numbers=numbers))
 
 

@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from itertools import product
+from math import prod
 
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
@@ -174,6 +175,7 @@ class Fixpoint(Reachability):
                 (bound,) if bound is not None else schema.candidates[i]
                 for i, bound in enumerate(binding)
             ]
+            budget.foresee(prod(map(len, choices)))
             for args in product(*choices):
                 budget.spend()
                 action = GroundAction(schema.name, args)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from math import fsum
+from math import fsum, prod
 
 from galley.domain.errors import BadInput
 from galley.domain.pddl import formula as pddl
@@ -55,7 +55,9 @@ class Objects:
         """``outer`` extended by every binding of ``variables``."""
         names = [each.name for each in variables]
         spend = self.budget.spend
-        for args in product(*(self.of(each.types) for each in variables)):
+        choices = [self.of(each.types) for each in variables]
+        self.budget.foresee(prod(map(len, choices)))
+        for args in product(*choices):
             spend()
             yield {**outer, **dict(zip(names, args, strict=True))}
 

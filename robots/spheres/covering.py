@@ -262,11 +262,12 @@ def digest(hull: Hull, excess: float) -> str:
     return found.hexdigest()[:20]
 
 
-def read(path: Path) -> Covering | None:
+def read(path: Path | str) -> Covering | None:
     """The covering in a shipped file, or None if there is no such file.
 
     Its ``clusters`` have a ball ``around`` and their ``spheres``: rows x, y, z, r, micrometres.
     """
+    path = Path(path)
     if not path.is_file():
         return None
     found = json.loads(path.read_text(encoding="utf-8"))

@@ -51,7 +51,7 @@ def test_an_action_that_is_too_large_is_named(action, more, pddl):
     with pytest.raises(LimitReached, match=r"most of them of action 'large'; give") as caught:
         ground(*pddl(*texts(action, **more)))
     assert caught.value.failure.kind is FailureKind.BUDGET
-    assert MOST <= caught.value.failure.numbers["combinations"] < MOST + 5000
+    assert caught.value.failure.numbers["combinations"] >= MOST
 
 
 def test_many_parameters_are_no_fault_if_few_combinations_are_reached(pddl):
