@@ -14,7 +14,7 @@ from galley.domain.failure import Failure, FailureKind
 
 _MIB = 1 << 20
 _CHECK_EVERY = 4096  # combinations between two checks of clock and memory
-_MAX_COMBINATIONS = 5_000_000  # half a minute; their actions would fill the memory
+_MAX_COMBINATIONS = 1_000_000  # of objects, tried in grounding: ten seconds, some 1 GB of actions
 _PROGRESS_S = 0.5  # between two reports of progress
 
 
