@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
@@ -18,7 +19,6 @@ _PACKAGES = (
     "collision",
     "motion",
     "optimization",
-    "planning",
     "planar",
     "viz",
 )
@@ -31,6 +31,7 @@ _FROZEN = (
 )
 _FAST = {"reassoc", "nsz", "contract", "nnan", "ninf", "arcp"}
 _KEPT = 5  # versions of the compiled code kept on disk, the last used
+_RECENT = 86400.0  # s since its last use, for which any version is kept
 _ahead: list[bool] = []  # not empty: see ``compile_ahead``
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -245,8 +246,9 @@ def digest() -> str:
 
 
 def _drop_old(above: Path) -> None:
-    """Remove the versions of compiled code that were used least recently."""
+    """Remove the versions of compiled code that were used least recently, but none of today's."""
     with contextlib.suppress(OSError):
-        folders = sorted(above.glob("galley-*"), key=lambda f: f.stat().st_mtime, reverse=True)
-        for folder in folders[_KEPT:]:
-            shutil.rmtree(folder, ignore_errors=True)
+        used = {folder: folder.stat().st_mtime for folder in above.glob("galley-*")}
+        for folder in sorted(used, key=lambda each: -used[each])[_KEPT:]:
+            if used[folder] < time.time() - _RECENT:  # a process may be about to write there
+                shutil.rmtree(folder, ignore_errors=True)

@@ -112,6 +112,13 @@ def test_versions_not_used_for_longest_are_removed(folder):
     assert len(left) == 5
 
 
+def test_versions_used_today_are_all_kept_as_others_may_be_writing_there(folder):
+    for k in range(7):
+        (folder / f"galley-{k:012d}").mkdir()
+    jit.cache_folder()
+    assert len(list(folder.glob("galley-*"))) == 8
+
+
 def test_a_source_that_moved_is_an_error_not_a_stale_cache(monkeypatch):
     monkeypatch.setattr(jit, "_FROZEN", ("robots/gone.py",))
     with pytest.raises(FileNotFoundError, match="gone"):
