@@ -2,7 +2,7 @@
 # # 6. Where to stand
 #
 # From where can an item be grasped? The reachability field answers it for every place of the arm's
-# foot and every heading of the base; `Placer` finds the best stances that are also free.
+# foot and every heading of the base; `score_bases` says which stances are best.
 
 # %%
 from pathlib import Path
@@ -16,8 +16,8 @@ from galley.domain.state import initial_state
 from galley.planar.reach.field_picture import draw_field
 from galley.robots.catalog import robot_of
 from galley.skills.base_placement.field import reachability_field, square
-from galley.skills.base_placement.placement import MobileArm, Placer
-from galley.skills.base_placement.stances import shortfall
+from galley.skills.base_placement.placement import score_bases
+from galley.skills.base_placement.stances import sample_stances, shortfall
 
 OUT = Path("runs/examples/where_to_stand")
 OUT.mkdir(parents=True, exist_ok=True)
@@ -43,17 +43,13 @@ print(f"in reach from {100 * share.mean():.1f}% of all places and headings withi
 
 # %%
 checker = SceneKernel(scene, robot).checker(state)
-
-
-def free(bases, arms):
-    """Whether base poses (n, 3) with arm configurations (n, 7) are free."""
-    return checker.free_many(robot.with_groups(state.q, base=bases, arm=arms))
-
-
-placer = Placer(MobileArm(robot), [X_WH], free)
-start = state.q[robot.slice("base")]
-rng = np.random.default_rng(0)
-for placement in placer.best(scene.stance("burner"), rng, k=3, start=start):
+rng, start = np.random.default_rng(0), state.q[robot.slice("base")]
+bases = sample_stances(X_WH, scene.stance("burner"), robot, 256, rng)
+redundant = robot.kinematics.redundant_values(12, rng)  # of joint 7
+scored = score_bases(robot, X_WH, bases, start, redundant)
+Q = [robot.with_groups(state.q, base=each.base, arm=each.arm[None])[0] for each in scored]
+free = checker.free_many(np.array(Q))
+for placement in [each for each, is_free in zip(scored, free, strict=True) if is_free][:3]:
     x, y, heading = placement.base
     print(f"({x:.2f}, {y:.2f}) m, {heading:.2f} rad: {placement.reason()}")
 

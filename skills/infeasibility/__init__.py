@@ -1,5 +1,5 @@
 """Actions that can't be done, with certificates.
 
-- ``refusals``: by sizes and distances; ``free_travel``: how far a drawer opens
+- ``refusals``: by sizes and distances
 - ``covering``: no grasp of a continuous family is possible, by branch and bound
 """

@@ -27,7 +27,7 @@ from galley.skills.manipulation.grasps import (
     item_in_hand,
     leaning_grasps,
 )
-from galley.skills.manipulation.hand import ConvexPart, first_overlaps, hand_bounds, obstacles
+from galley.skills.manipulation.hand import ConvexPart, hand_bounds, obstacles, overlapping
 from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
@@ -154,8 +154,7 @@ def leaning_with_room(
                 rows = np.array([k for k in new if found[k].width == width and not hit[k]], int)
                 X = X_WT[rows]
                 X[:, :3, 3] -= way[rows]
-                names = first_overlaps(robot, others, scene.items[index].name, X, width / 2.0)
-                hit[rows] += [name is not None for name in names]
+                hit[rows] = overlapping(robot, others, scene.items[index].name, X, width / 2.0)
         yield from (found[k] for k in lot if not hit[k])
 
 

@@ -7,11 +7,11 @@ certifies the path.
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import numpy as np
 
+from galley.collision.view import View
 from galley.compiled.build import PLANNERS, ensure
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, transform
@@ -48,18 +48,17 @@ def free_motion(
     stops at each corner; ``optimize`` makes the final one.
     """
     began = time.perf_counter()
-    finder_of = CompiledFinder if context.compiled else PyBulletFinder
     goals, start = np.atleast_2d(goals), state.q[context.robot.slice(group)]
     for finer in _FINENESS:
         # Where the proof finds a hit between sampled states, search again with finer edges.
-        finder = finder_of(context, state, group, finer, rng)
+        finder = Finder(context, state, group, finer, rng)
         found, planner = finder.search(start, goals)
         if group == "arm" and isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
             # The base makes room for the arm and comes back.
             group, start = BOTH, state.q[context.robot.slice(BOTH)]
             base = np.repeat(state.q[None, context.robot.slice("base")], len(goals), axis=0)
             goals = np.hstack([base, goals])
-            finder = finder_of(context, state, group, finer, rng)
+            finder = Finder(context, state, group, finer, rng)
             found, planner = finder.search(start, goals)
         if isinstance(found, Failure):
             return found.within(phase)
@@ -90,8 +89,11 @@ def free_motion(
     return Motion(action_index, phase, group, path, trajectory, held, allowed, record=record)
 
 
-class Finder(ABC):
-    """Plans paths of one joint group in one State; edges are ``finer`` than the default."""
+class Finder:
+    """Plans paths of one joint group in one State, on the kernel or with PyBullet's checks.
+
+    Edges are ``finer`` than the default.
+    """
 
     def __init__(
         self,
@@ -103,27 +105,51 @@ class Finder(ABC):
     ) -> None:
         self.context, self.state, self.group, self.rng = context, state, group, rng
         self.allowed = holding_contact_pairs(context, state)
-        self.prepare(finer)
+        self._rrt = RRT(iterations=context.settings.rrt_iterations)
+        self._view: View | None = None
+        if context.compiled:
+            view = free_view(context, state, group, self.allowed)
+            self._view = view = view if finer == 1.0 else view.finer(finer)
+            self._seed = int(rng.integers(2**62))
+            self._rrt = replace(self._rrt, radius=_RADIUS)
+            self._space, self._free = view_space(view), view.free
+        else:
+            self._space = joint_space(context.robot, group).finer(finer)
+            self._free = context.free(state, group, self.allowed)
 
-    @abstractmethod
-    def prepare(self, finer: float) -> None:
-        """Set up the searches."""
-
-    @abstractmethod
     def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
         """A path from start (k,) to one of goals (m, k), and the planner's name."""
+        settings, view = self.context.settings, self._view
+        if self.group == "arm" and (view is None or settings.planner == "rrt"):
+            return self.by_region(start, goals), "rrt"
+        if view is None:
+            return self.rrt(start, goals, None), "rrt"
+        options = SearchOptions(
+            radius=_RADIUS, iterations=settings.iterations, shortcuts=0, rounds=1
+        )
+        found = search(view, start, goals, self._seed, "rrt-connect", options)
+        return found, "rrt-connect"
 
-    @abstractmethod
     def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
         """A path of the RRT into the region or, if it is None, to one of goals (m, k)."""
+        return self._rrt.plan(self._space, self._free, start, region, goals, self.rng)
 
-    @abstractmethod
     def shortcut(self, path: Path) -> Path:
-        """A path between the same ends that is no longer."""
+        """Shortened on the kernel, where new edges are proven; else ``optimize`` shortens it."""
+        if self._view is None:
+            return path
+        options = SearchOptions(shortcuts=self.context.settings.shortcuts, required=FREE_CLEARANCE)
+        # The spheres alone are faster, if the path is free by them.
+        view = self._view.rough if self.free(path) else self._view
+        ensure(PLANNERS)
+        return compiled_search.shorten(path, view, self._seed, options)
 
-    @abstractmethod
     def free(self, path: Path) -> bool:
         """Whether the path's sampled states are free."""
+        if self._view is None:
+            return path_free(self._space, self._free, path)
+        points = path.waypoints
+        return bool(self._view.edges_free(points[:-1], points[1:]).all())
 
     def by_region(self, start: Array, goals: Array) -> Path | Failure:
         """A path of the RRT into a region around the hand's pose at the first goal, then to a goal.
@@ -145,67 +171,6 @@ class Finder(ABC):
             if self.free(Path(self.group, np.stack([found.end, goal]))):
                 return Path(self.group, np.vstack([found.waypoints, goal]))
         return self.rrt(start, goals, None)
-
-
-class CompiledFinder(Finder):
-    """The compiled planners, on the kernel."""
-
-    def prepare(self, finer: float) -> None:
-        view = free_view(self.context, self.state, self.group, self.allowed)
-        self._view = view if finer == 1.0 else view.finer(finer)
-        self._seed = int(self.rng.integers(2**62))
-
-    def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
-        settings = self.context.settings
-        planner = settings.planner if self.group == "arm" else "rrt-connect"
-        if planner == "rrt":
-            return self.by_region(start, goals), planner
-        options = SearchOptions(
-            radius=_RADIUS, iterations=settings.iterations, shortcuts=0, rounds=1
-        )
-        return search(self._view, start, goals, self._seed, "rrt-connect", options), planner
-
-    def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
-        planner = RRT(_RADIUS, iterations=self.context.settings.rrt_iterations)
-        space = view_space(self._view)
-        return planner.plan(space, self._view.free, start, region, goals, self.rng)
-
-    def shortcut(self, path: Path) -> Path:
-        """Shortened; new edges are proven."""
-        options = SearchOptions(shortcuts=self.context.settings.shortcuts, required=FREE_CLEARANCE)
-        # The spheres alone are faster, if the path is free by them.
-        view = self._view.rough if self.free(path) else self._view
-        ensure(PLANNERS)
-        return compiled_search.shorten(path, view, self._seed, options)
-
-    def free(self, path: Path) -> bool:
-        points = path.waypoints
-        return bool(self._view.edges_free(points[:-1], points[1:]).all())
-
-
-class PyBulletFinder(Finder):
-    """The baseline RRT, in Python, with PyBullet's collision checks."""
-
-    def prepare(self, finer: float) -> None:
-        self._space = joint_space(self.context.robot, self.group).finer(finer)
-        self._free = self.context.free(self.state, self.group, self.allowed)
-
-    def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
-        """Into a region for the arm, to a goal for other groups."""
-        if self.group == "arm":
-            return self.by_region(start, goals), "rrt"
-        return self.rrt(start, goals, None), "rrt"
-
-    def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
-        planner = RRT(iterations=self.context.settings.rrt_iterations)
-        return planner.plan(self._space, self._free, start, region, goals, self.rng)
-
-    def shortcut(self, path: Path) -> Path:
-        """The path itself; ``optimize`` shortens it."""
-        return path
-
-    def free(self, path: Path) -> bool:
-        return path_free(self._space, self._free, path)
 
 
 def _optimized(

@@ -161,28 +161,20 @@ def _depths(a: Polyhedron, X: Array, b: Polyhedron) -> Array:
     return np.maximum(0.0, found)
 
 
-def first_overlaps(
+def overlapping(
     robot: RobotModel, others: Sequence[ConvexPart], touched: str, X_WT: Array, opening: float
-) -> list[str | None]:
-    """The first obstacle that the hand overlaps at each pose X_WT (n, 4, 4), or None.
+) -> NDArray[np.bool_]:
+    """Whether the hand overlaps an obstacle at each pose X_WT (n, 4, 4): (n,).
 
     Args:
         others: the result of ``obstacles``.
         touched: name of the body or item that the fingers may touch.
     """
-    found: list[str | None] = [None] * len(X_WT)
-    free = np.arange(len(X_WT))
-    for other in others:
-        for part in hand_parts(robot, opening):
-            if not len(free):
-                return found
-            if other.name == touched and part.name in robot.fingers:
-                continue
-            hit = overlaps(part, X_WT[free], other) > 0.0
-            for k in free[hit]:
-                found[k] = other.name
-            free = free[~hit]
-    return found
+    hit = np.zeros(len(X_WT), dtype=bool)
+    for other, part in product(others, hand_parts(robot, opening)):
+        if other.name != touched or part.name not in robot.fingers:
+            hit[~hit] = overlaps(part, X_WT[~hit], other) > 0.0
+    return hit
 
 
 def hand_bounds(robot: RobotModel, p_WT: Array) -> Array:

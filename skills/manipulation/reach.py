@@ -11,7 +11,7 @@ from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
 from galley.robots.model import RobotModel
-from galley.skills.base_placement.placement import MobileArm, Placer, drive, facing
+from galley.skills.base_placement.placement import facing, score_bases
 from galley.skills.base_placement.stances import beyond_arm, in_ring, nearest_bases, sample_stances
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import (
@@ -30,7 +30,6 @@ _SOLUTIONS = 6  # free arm configurations tried at a contact
 _BASES = 16  # free base poses compared for one manipulation
 _DRAWN = 128  # base poses drawn at a time
 _MOST_DRAWN = 4096  # of them, for the manipulations of one step
-_WEIGHT = 1.0  # of the drive to a base pose
 _RANK = ("best", "second best")  # of them, those that are solved
 
 
@@ -192,9 +191,9 @@ def _candidate_bases(
     """
     robot = context.robot
     free = bases.within_reach(manipulation.contact)
-    arm = MobileArm(robot, robot.kinematics.redundant_values(_REDUNDANT_FIRST, rng))
-    placer = Placer(arm, [manipulation.contact], weight=_WEIGHT, travel=drive)
-    options = placer.score(free, state.q[robot.slice("base")])
+    redundant = robot.kinematics.redundant_values(_REDUNDANT_FIRST, rng)
+    start = state.q[robot.slice("base")]
+    options = score_bases(robot, manipulation.contact, free, start, redundant)
     if not len(options):
         tally.tried += 1
         if bases.blocked(manipulation.contact):

@@ -27,7 +27,7 @@ from galley.robots.panda.kinematics import inverse_batch
 from galley.robots.panda.models import mobile_panda
 from galley.robots.urdf_arm import MotionLimits, arm_from_urdf
 from galley.skills.base_placement.field import reachability_field
-from galley.skills.base_placement.placement import MobileArm, Placer
+from galley.skills.base_placement.placement import score_bases
 
 START = np.array([0.9, 0.3, 0.0, -1.8, 0.0, 2.2, 0.8])
 X_WT = transform(np.diag([1.0, -1.0, -1.0]), (0.5, 0.4, 0.4))
@@ -87,7 +87,7 @@ POSES = {
     "foot": lambda X: iiwa(X),
     "numeric": lambda X: NumericIK(ROBOT).solve(X, START[None]),
     "field": lambda X: reachability_field(mobile_panda(), X, np.zeros(1), np.zeros(1)),
-    "targets": lambda X: Placer(MobileArm(mobile_panda()), [X[None]]),
+    "scored": lambda X: score_bases(mobile_panda(), X, np.zeros((1, 3)), np.zeros(3), np.zeros(1)),
     "placement": lambda X: Placement("world", X),
     "grasp": lambda X: Grasp("top", X, 0.05),
     "held": lambda X: HeldItem(None, X),
@@ -115,7 +115,7 @@ def test_what_is_no_pose_is_refused(place, what):
         POSES[place](NONE[what])
 
 
-@pytest.mark.parametrize("place", sorted(POSES.keys() - {"held", "targets", "foot", "turned"}))
+@pytest.mark.parametrize("place", sorted(POSES.keys() - {"held", "foot", "turned"}))
 def test_a_pose_is_taken_even_with_the_rounding_of_float32(place):
     POSES[place](X_WT.astype(np.float32))
 

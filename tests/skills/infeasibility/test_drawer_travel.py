@@ -10,7 +10,7 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext
-from galley.skills.infeasibility.free_travel import free_travel
+from galley.skills.drawer import free_travel
 from galley.skills.manipulation.polyhedra import first_contact, polyhedron, separation
 from galley.skills.placing.placements import exposed_part
 
