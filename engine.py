@@ -14,7 +14,7 @@ if __name__ == "__main__":
     raise SystemExit(main())
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,6 @@ from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER,
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure
 from galley.domain.listener import Listener, is_heard
-from galley.domain.pddl.model import Domain
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN, shipped_file
@@ -44,12 +43,11 @@ from galley.motion.thresholds import THRESHOLDS
 from galley.planning import LimitReached, Plan, SearchLimits, ground
 from galley.planning import search as find_plan
 from galley.planning.searches.methods import METHODS
-from galley.results.recorder import ReportRecorder, record
-from galley.results.report import Report
+from galley.results.report import Report, ReportRecorder, record
 from galley.results.run_folder import PAGE, check_destination, keep_inputs, run_folder
 from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
-from galley.skills import SKILLS, PlanningContext, Skill, skill_set
+from galley.skills import PlanningContext, skill_set
 from galley.skills.own import load_skills
 from galley.stages import EXECUTORS, SILENT, Execution, Options, Solution, check_choice
 from galley.tamp.binding import check_init, check_skills, tamp_task
@@ -85,7 +83,9 @@ def load(
     geometry = load_scene(scene or KITCHEN / "kitchen.yaml")
     pddl = read_domain(domain or KITCHEN / "kitchen.pddl")
     task = tamp_task(geometry, pddl, read_problem(problem or KITCHEN / "task.pddl", pddl))
-    task = replace(task, skills=_skills(skills, pddl))
+    if skills is not None:
+        own = load_skills(skills, [action.name for action in pddl.actions])
+        task = replace(task, skills=skill_set(own))
     check_skills(pddl, task.skills)
     with PyBulletWorld(geometry, robot_of(geometry.robot)) as world:
         check_start(world)
@@ -113,7 +113,7 @@ def solve(
     Raises:
         BadInput: a value that is none of the option's choices.
     """
-    options = replace(options or Options(), seed=seed).given("solve", changes)
+    options = replace(options or Options(), seed=seed, **changes)
     compile_s = ensure(*COMPILED, listener=None if listener is SILENT else listener)
     listener.stage("task and motion planning")
     robot = robot_of(task.scene.robot)
@@ -178,7 +178,7 @@ def execute(
     check_choice("executor", executor, EXECUTORS)
     if isinstance(changes.get("noise"), str):
         changes["noise"] = parse_noise(changes["noise"])
-    options = replace(solution.options, execute=executor).given("execute", changes)
+    options = replace(solution.options, execute=executor, **changes)
     if executor == "files" and folder is None:
         raise BadInput.one("executor", "files need a folder")
     fault, seed = options.fault, options.seed
@@ -379,13 +379,6 @@ def record_run(options: Options, listener: Listener = SILENT, *, view: bool = Fa
 
 
 # -- parts of the stages ---------------------------------------------------------------------------
-
-
-def _skills(own: File | None, domain: Domain) -> Mapping[str, Skill]:
-    """The shipped skills, and those of the user's file in their place."""
-    if own is None:
-        return SKILLS
-    return skill_set(load_skills(own, [action.name for action in domain.actions]))
 
 
 def _stages(options: Options, task: TampTask, recorder: ReportRecorder, folder: Path) -> None:

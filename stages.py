@@ -41,12 +41,6 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "arrival": ("box", "l1"),
     "execute": (*EXECUTORS, "none"),
 }
-BY_NAME = {
-    "solve": ("planner", "checker", "optimize", "arrival", "node_limit", "effort"),
-    "execute": ("noise", "fault", "recoveries"),
-    "film": ("height", "fps", "speed"),
-}
-"""The options that a function takes by name."""
 SILENT = Listener()
 
 
@@ -109,19 +103,6 @@ class Options:
             check_choice(name, getattr(self, name), choices)
         if self.execute != "physics" and (self.noise is not None or self.fault is not None):
             raise BadInput.one("executor", "noise and faults need physics")
-
-    def given(self, function: str, values: Mapping[str, Any]) -> Options:
-        """The same with other values for options that a function takes by name.
-
-        Raises:
-            TypeError: it does not take one of them. BadInput: as for ``Options``.
-        """
-        known = BY_NAME[function]
-        for name in values:
-            if name not in known:
-                what = f"'{name}' is none of {', '.join(known)}{did_you_mean(name, known)}"
-                raise TypeError(f"{function}: {what}")
-        return replace(self, **values)
 
     @property
     def settings(self) -> Settings:
@@ -299,7 +280,7 @@ class Execution:
 
         ensure(RENDERER, listener=None if listener is SILENT else listener)
         listener.stage("filming")
-        chosen, scene = self.options.given("film", options), self.solution.task.scene
+        chosen, scene = replace(self.options, **options), self.solution.task.scene
         height = chosen.height // 2 * 2
         width = height * 16 // 9 // 2 * 2
         return film(

@@ -12,12 +12,12 @@ from galley.cli.common.arguments import Index, SampleRate, check_output
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 from galley.domain.options import argument, option
-from galley.results.run_folder import REPORT
+from galley.results.run_folder import REPORT, STORE
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
     from galley.optimization.torques import TorqueCheck
-    from galley.results.stored import Recorded
+    from galley.results.stored import Stored
 
 _SLACK = 1e-3  # share of a limit allowed for rounding
 _MOST = 5e6  # samples of one motion: 80 minutes at 1 kHz
@@ -54,39 +54,37 @@ def command(options: Options) -> int:
     """Print the table, write the outputs; 1 if a motion exceeds a limit."""
     from galley.cli.common.progress import Printer
     from galley.motion.trajectory.export import CSV_RATE
-    from galley.results.stored import read_recorded
+    from galley.results.stored import read_run
 
     if options.rate is not None and not (options.csv or options.ros):
         raise argparse.ArgumentTypeError("argument --rate: belongs to --csv and --ros")
     if options.inertials is not None and not options.torques:
         raise argparse.ArgumentTypeError("argument --inertials: not allowed with --no-torques")
     _check_outputs(options)
-    recorded = read_recorded(options.run, options.scene)
-    chosen = _chosen(recorded, options.motion)
+    stored = read_run(options.run, options.scene, STORE)
+    chosen = _chosen(stored, options.motion)
     if (options.csv or options.ros) and len(chosen) != 1:
         what = f"holds {len(chosen)} motions and --csv and --ros write one: name it with --motion"
-        raise BadInput.one(recorded.file, what)
-    if options.replay and len(chosen) > 1 and not recorded.complete:
-        raise BadInput.one(recorded.file, "does not say what happens between: choose a --motion")
+        raise BadInput.one(stored.file, what)
+    if options.replay and len(chosen) > 1 and not stored.complete:
+        raise BadInput.one(stored.file, "does not say what happens between: choose a --motion")
     for k in chosen:
-        seconds = recorded.motions[k].trajectory.duration
+        seconds = stored.planned[k].trajectory.duration
         if seconds * max(options.rate or 0.0, CSV_RATE) > _MOST:
-            raise BadInput.one(
-                recorded.file, f"motion {k} lasts {seconds:.3g} s, too long to sample"
-            )
+            raise BadInput.one(stored.file, f"motion {k} lasts {seconds:.3g} s, too long to sample")
     inertials = (options.inertials or INERTIALS) if options.torques else None
-    rows = {k: _row(recorded, k, inertials) for k in chosen}
+    rows = {k: _row(stored, k, inertials) for k in chosen}
     printer = Printer()
-    printer.console.print(_table(recorded, rows))
+    printer.console.print(_table(stored, rows))
     if options.torques:
-        printer.console.print(_about_torques(recorded, rows))
-    _export(options, recorded, chosen[0], printer)
+        printer.console.print(_about_torques(stored, rows))
+    _export(options, stored, chosen[0], printer)
     for k, row in rows.items():
         for fault in row.faults:
             print(f"motion {k}: {fault}", file=sys.stderr)
     status = int(any(row.faults for row in rows.values()))
     if options.replay:
-        status = max(status, _replay(recorded, chosen, options.replay, printer))
+        status = max(status, _replay(stored, chosen, options.replay, printer))
     return status
 
 
@@ -112,23 +110,23 @@ def _check_outputs(options: Options) -> None:
         check_output(path, suffix, option=f"--{name}")
 
 
-def _chosen(recorded: Recorded, motion: int | None) -> tuple[int, ...]:
-    count = len(recorded.motions)
+def _chosen(stored: Stored, motion: int | None) -> tuple[int, ...]:
+    count = len(stored.planned)
     if motion is None:
         return tuple(range(count))
     if motion >= count:
-        raise BadInput.one(recorded.file, f"has no motion {motion}, they are 0 to {count - 1}")
+        raise BadInput.one(stored.file, f"has no motion {motion}, they are 0 to {count - 1}")
     return (motion,)
 
 
-def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
+def _row(stored: Stored, k: int, inertials: str | None) -> Row:
     """Figures of motion k; torques only with ``inertials``."""
     import numpy as np
 
     from galley.motion.trajectory.trajectory import limit_ratios
 
-    robot, state = recorded.robot, recorded.states[k]
-    trajectory = recorded.motions[k].trajectory
+    robot, state = stored.robot, stored.states[k]
+    trajectory = stored.planned[k].trajectory
     group = robot.group(trajectory.group)
     faults = []
     low, high = trajectory.extremes()
@@ -145,28 +143,26 @@ def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
         from galley.optimization.torques import HeldItem, TorqueModel
 
         item = state.held
-        held = (
-            None if item is None else HeldItem(recorded.scene.items[item], state.items[item].X_PI)
-        )
+        held = None if item is None else HeldItem(stored.scene.items[item], state.items[item].X_PI)
         torque = TorqueModel(robot, held, inertials).check(trajectory, state.q)
         if not torque.passed:
             faults.append(str(torque))
     return Row(trajectory.duration, trajectory.length(), ratios, torque, tuple(faults))
 
 
-def _table(recorded: Recorded, rows: dict[int, Row]) -> PlainTable:
+def _table(stored: Stored, rows: dict[int, Row]) -> PlainTable:
     figures = (">s", ">length", ">vel %", ">acc %", ">jerk %", ">torque %")
     names = (">motion", "action", "phase", "group", *figures, "of joint")
     table = PlainTable(*names, spare=("of joint", "length", "group", "jerk %", "acc %"))
     last = ""
     for k, row in rows.items():
-        action, _, phase = recorded.lines[k].partition(" | ")
+        action, _, phase = stored.lines[k].partition(" | ")
         action = action.strip("()")
         table.add_row(
             str(k),
             action if action != last else "",
             phase,
-            recorded.motions[k].group,
+            stored.planned[k].group,
             f"{row.duration:.2f}",
             f"{row.length:.3f}",
             *(f"{100 * ratio:.0f}" for ratio in row.ratios),
@@ -177,25 +173,25 @@ def _table(recorded: Recorded, rows: dict[int, Row]) -> PlainTable:
     return table
 
 
-def _about_torques(recorded: Recorded, rows: dict[int, Row]) -> str:
+def _about_torques(stored: Stored, rows: dict[int, Row]) -> str:
     """The highest torque, and the source of the masses."""
     checks = {k: row.torque for k, row in rows.items() if row.torque is not None}
     k = max(checks, key=lambda k: float(checks[k].ratio.max()))
     source = "published identified" if checks[k].inertials == "identified" else "the URDF's"
     load = (
         ""
-        if recorded.complete
+        if stored.complete
         else "; assumes an empty hand, as the file does not say what the hand holds"
     )
     where = f"motion {k}: " if len(rows) > 1 else ""
     return f"torques: {where}{checks[k]}; {source} masses and inertias, no friction{load}"
 
 
-def _export(options: Options, recorded: Recorded, k: int, printer: Printer) -> None:
+def _export(options: Options, stored: Stored, k: int, printer: Printer) -> None:
     from galley.motion.trajectory.export import CSV_RATE, ROS_RATE, write_csv, write_ros
 
-    trajectory = recorded.motions[k].trajectory
-    group = recorded.robot.group(trajectory.group)
+    trajectory = stored.planned[k].trajectory
+    group = stored.robot.group(trajectory.group)
     if options.csv:
         count = write_csv(options.csv, trajectory, group, options.rate or CSV_RATE)
         printer.console.print(f"{options.csv}: {count} rows")
@@ -204,18 +200,18 @@ def _export(options: Options, recorded: Recorded, k: int, printer: Printer) -> N
         printer.console.print(f"{options.ros}: {count} points")
 
 
-def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
+def _replay(stored: Stored, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
     """Film the chosen motions, executed kinematically from the start of the first."""
     from galley.collision.backends.pybullet_world import PyBulletWorld
     from galley.execution.kinematic import KinematicExecutor, execute_all
     from galley.viz.film.video import FilmOptions, film
 
-    motions = tuple(recorded.motions[k] for k in chosen)
-    lines = tuple(recorded.lines[k] or f"trajectory {k} | " for k in chosen)
-    with PyBulletWorld(recorded.scene, recorded.robot) as world:
-        log = execute_all(KinematicExecutor(world, recorded.states[chosen[0]]), motions, lines)
+    motions = tuple(stored.planned[k] for k in chosen)
+    lines = tuple(stored.lines[k] or f"trajectory {k} | " for k in chosen)
+    with PyBulletWorld(stored.scene, stored.robot) as world:
+        log = execute_all(KinematicExecutor(world, stored.states[chosen[0]]), motions, lines)
     options = FilmOptions(fps=20.0)
-    info = printer.film(film, log, recorded.scene, recorded.robot, path, options)
+    info = printer.film(film, log, stored.scene, stored.robot, path, options)
     if info is None:
         return 1
     printer.console.print(f"{path}: {info.duration_s:.1f} s")

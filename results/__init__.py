@@ -2,9 +2,8 @@
 
 ```
 run_folder   a run's files            -> its folder, locked until the run ends
-recorder     the stages' results      -> report and files, as they come
-report       what happened and why    -> report.json
+report       the stages' results      -> report.json and files, as they come
 page/        the same for a person    -> report.html
-stored       a run's folder           -> Stored (executed), Recorded (planned)
+stored       a run's folder, or a file -> Stored, which all that read a run share
 ```
 """

@@ -1,4 +1,7 @@
-"""The report of a run: ``report.json``, schema version 2 (docs/report.md)."""
+"""The report of a run: ``report.json``, schema version 2 (docs/report.md), and who writes it.
+
+The recorder collects the stages' results and, given a folder, writes files as they come.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,25 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from galley import __version__
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import write_atomically
+from galley.domain.listener import Listener, Relay
+from galley.execution.monitor import Recovery
 from galley.motion.motion import FREE, Motion
-from galley.results.run_folder import REPORT, digests, folder_digests
+from galley.motion.trajectory.store import save_trajectories
+from galley.results.run_folder import REPORT, STATES, digests, folder_digests, store_name
 from galley.results.schema import MOTION, SCHEMA_VERSION
 from galley.results.schema import REPORT as FORM
+from galley.stages import Execution, Options, Solution
+from galley.tamp.checks import AuditedMotions, PlanCheck
+from galley.tamp.feedback.constraints import SearchRecord
+from galley.tamp.task import TampTask
 from galley.validation.verdict import Verdict
-
-if TYPE_CHECKING:  # these load the planners, which reading a report does not need
-    from galley.execution.monitor import Recovery
-    from galley.stages import Execution, Options
-    from galley.tamp.checks import AuditedMotions, PlanCheck
-    from galley.tamp.feedback.constraints import SearchRecord
-    from galley.tamp.task import TampTask
 
 _OURS = ("audit", "executed-states")  # certificates of faults of Galley, not of the task
 _PACKAGES = ("numpy", "pybullet", "drake", "pddlgym", "imageio", "imageio-ffmpeg")
@@ -203,6 +206,56 @@ class Report:
         report = self.as_json() | {"files": folder_digests(folder)}
         text = json.dumps(report, indent=1, default=_plain) + "\n"
         write_atomically(folder / REPORT, text)
+
+
+class ReportRecorder(Relay):
+    """Keeps what each stage comes to, also where it is interrupted, and passes progress on.
+
+    Args:
+        report: is completed. folder: for the files; None writes none.
+        listener: hears of progress, too.
+    """
+
+    def __init__(
+        self, report: Report, folder: Path | str | None = None, listener: Listener | None = None
+    ) -> None:
+        super().__init__(Listener() if listener is None else listener)
+        self.report, self.folder = report, None if folder is None else Path(folder)
+
+    def finished(self, result: Any) -> None:
+        """Record a stage's result."""
+        report, folder = self.report, self.folder
+        if isinstance(result, SearchRecord):
+            report.search = result
+            if folder is not None and (result.plan or result.solved):
+                write_atomically(folder / "plan.txt", "".join(f"{line}\n" for line in report.plan))
+        elif isinstance(result, PlanCheck):
+            report.check = result
+        elif isinstance(result, AuditedMotions):
+            report.audited.append(result)
+            if folder is not None:
+                save_trajectories(folder / store_name(len(report.audited) - 1), result.motions)
+                report.write(folder)
+        elif isinstance(result, Execution):
+            report.run = result
+            if folder is not None:
+                result.log.save(folder / STATES)
+        self.listener.finished(result)
+
+
+def record(result: Solution | Execution, recorder: ReportRecorder) -> None:
+    """Tell a recorder of a result as if its stages had just ended."""
+    solution = result.solution if isinstance(result, Execution) else result
+    recorder.report.timing_s["compile"] = solution.timing_s["compile"]
+    parts: list[object] = [solution.search, solution.check, solution.audited]
+    if isinstance(result, Execution):
+        parts += [*result.replanned, result]
+    for part in parts:
+        recorder.finished(part)
+    if isinstance(result, Execution):
+        recorder.report.judged(result)
+    else:
+        recorder.report.status = "success"
 
 
 def _motion(motion: Motion, start: float | None) -> dict[str, Any]:

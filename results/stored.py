@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -56,12 +56,14 @@ class Stored:
 
     Attributes:
         file: the one that was asked for.
+        part: what that file is: ``STATES``, ``STORE`` or ``REPORT``.
         report: ``report.json``; empty for a file that stands for itself.
         scene: what it ran in.
         robot: what ran.
     """
 
     file: Path
+    part: str
     report: Mapping[str, Any]
     scene: Scene
     robot: RobotModel
@@ -71,6 +73,9 @@ class Stored:
         """Where it lies."""
         return self.file.parent
 
+    def _at(self, part: str) -> Path:
+        return self.file if part == self.part else self.folder / part
+
     @cached_property
     def log(self) -> Log | None:
         """What was executed, or None.
@@ -78,7 +83,7 @@ class Stored:
         Raises:
             BadInput: it is malformed, or does not fit the scene; with every column that does not.
         """
-        file = self.folder / STATES if self.file.name in (REPORT, STORE) else self.file
+        file = self._at(STATES)
         log = Log.load(file) if file.is_file() else None
         if log is None or not (len(log.time) or len(log.q)):
             return None  # it was cut short before the first state
@@ -105,16 +110,66 @@ class Stored:
         Raises:
             BadInput: they are malformed, or another robot's.
         """
-        names, numbers = [STORE], count(1)
-        for recovery in self.report["execution"]["recoveries"]:
-            names.append(store_name(next(numbers)) if recovery["motions"] else "")
-        return tuple(self._motions(self.folder / name) for name in names)
+        numbers, files = count(1), [self._at(STORE)]
+        for recovery in self.report["execution"]["recoveries"] if self.report else ():
+            found = recovery["motions"]
+            files.append(self.folder / (store_name(next(numbers)) if found else ""))
+        return tuple(self._motions(file) if file.is_file() else () for file in files)
 
     def _motions(self, file: Path) -> tuple[Motion, ...]:
-        """The motions in a file, or none."""
-        motions = load_motions(file) if file.is_file() else ()
-        _check_groups(file, motions, self.robot)
+        trajectories, columns = read_trajectories(file)
+        alone = not has_motions(columns)
+        motions = tuple(map(_alone, trajectories)) if alone else load_motions(file)
+        for k, motion in enumerate(motions):
+            try:
+                size = self.robot.group(motion.group).size
+            except KeyError as error:
+                raise BadInput.one(file, f"motion {k}: {error.args[0]}") from None
+            found = motion.trajectory.coefficients.shape[2]
+            if found != size:
+                what = f"motion {k} has {found} joints, '{motion.group}' has {size}"
+                raise BadInput.one(file, what)
         return motions
+
+    @cached_property
+    def planned(self) -> tuple[Motion, ...]:
+        """The motions of the plan, or the trajectories that stand for themselves.
+
+        Raises:
+            BadInput: there are none, or another run's; or as for ``motions``.
+        """
+        if not self.motions[0]:
+            raise BadInput.one(self._at(STORE), "holds no motion: the goal held already")
+        for what in self.mixed(STORE):
+            raise BadInput.one(self._at(STORE), what)
+        return self.motions[0]
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether the plan's motions are known with what they are for and what the hand holds."""
+        return has_motions(read_trajectories(self._at(STORE))[1])
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Of each motion of the plan, ``(pick sugar burner h1) | approach``; empty if unknown."""
+        plan = dict(enumerate(self.report.get("plan", ())))
+        texts = (f"{plan.get(m.action_index, '')} | {m.phase}" for m in self.planned)
+        return tuple(texts) if self.complete else ("",) * len(self.planned)
+
+    @cached_property
+    def states(self) -> tuple[State, ...]:
+        """Where each motion of the plan begins, with what is in the hand if that is known.
+
+        Raises:
+            BadInput: the motions do not fit the scene.
+        """
+        start = initial_state(self.scene)
+        if not self.complete:
+            return tuple(_with_start(self.robot, start, motion) for motion in self.planned)
+        try:
+            return states_along(self.scene, self.robot, self.planned, start)
+        except ValueError as error:
+            raise BadInput.one(self._at(STORE), str(error)) from None
 
     def goal(
         self, domain_file: Path | str | None = None, problem_file: Path | str | None = None
@@ -181,26 +236,6 @@ class Stored:
         )
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """Motions of a run, or trajectories that stand for themselves.
-
-    Attributes:
-        file: the npz. motions: (m,). lines: for each, ``(pick sugar burner h1) | approach``.
-        scene, robot: what they belong to.
-        states: where each begins, what it holds in the hand.
-        complete: whether the file says what the hand holds.
-    """
-
-    file: Path
-    motions: tuple[Motion, ...]
-    lines: tuple[str, ...]
-    scene: Scene
-    robot: RobotModel
-    states: tuple[State, ...]
-    complete: bool
-
-
 def read_run(path: Path | str, scene_file: Path | str | None = None, part: str = STATES) -> Stored:
     """A run's folder, or one of its files.
 
@@ -231,37 +266,7 @@ def read_run(path: Path | str, scene_file: Path | str | None = None, part: str =
     if scene_path is None:
         raise BadInput.one(path, NO_SCENE)
     scene = load_scene(scene_path)
-    return Stored(file, report, scene, robot_of(scene.robot))
-
-
-def read_recorded(path: Path | str, scene_file: Path | str | None = None) -> Recorded:
-    """The motions of a run's plan, or an npz of trajectories; see ``read_run``.
-
-    Raises:
-        BadInput: something is missing, malformed, or does not fit together.
-    """
-    run = read_run(path, scene_file, STORE)
-    file, scene, robot = run.file, run.scene, run.robot
-    trajectories, columns = read_trajectories(file)
-    if not trajectories:
-        raise BadInput.one(file, "holds no motion: the goal held already")
-    for what in run.mixed(STORE):
-        raise BadInput.one(file, what)
-    motions = tuple(map(_alone, trajectories))
-    _check_groups(file, motions, robot)
-    complete = has_motions(columns)
-    start, lines = initial_state(scene), ("",) * len(motions)
-    if not complete:
-        states = tuple(_with_start(robot, start, motion) for motion in motions)
-        return Recorded(file, motions, lines, scene, robot, states, complete)
-    motions, plan = load_motions(file), run.report.get("plan", [])
-    actions = [plan[m.action_index] if 0 <= m.action_index < len(plan) else "" for m in motions]
-    lines = tuple(f"{a} | {m.phase}" for a, m in zip(actions, motions, strict=True))
-    try:
-        states = states_along(scene, robot, motions, start)
-    except ValueError as error:
-        raise BadInput.one(file, str(error)) from None
-    return Recorded(file, motions, lines, scene, robot, states, complete)
+    return Stored(file, part, report, scene, robot_of(scene.robot))
 
 
 def _has_digest(file: Path | str, digest: str) -> bool:
@@ -272,18 +277,6 @@ def _alone(trajectory: Trajectory) -> Motion:
     """A trajectory as a motion of which nothing more is known."""
     path = JointPath(trajectory.group, np.array([trajectory.start, trajectory.end]))
     return Motion(0, "", trajectory.group, path, trajectory)
-
-
-def _check_groups(file: Path | str, motions: Sequence[Motion], robot: RobotModel) -> None:
-    for k, motion in enumerate(motions):
-        try:
-            robot.slice(motion.group)
-            size = robot.group(motion.group).size
-        except KeyError as error:
-            raise BadInput.one(file, f"motion {k}: {error.args[0]}") from None
-        found = motion.trajectory.coefficients.shape[2]
-        if found != size:
-            raise BadInput.one(file, f"motion {k} has {found} joints, '{motion.group}' has {size}")
 
 
 def _with_start(robot: RobotModel, state: State, motion: Motion) -> State:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import ArrayLike
 
 from galley.domain.scene.model import Scene
-from galley.results.page.drawings import Shape, in_a_row, rectangle, to_scale
 from galley.results.page.timeline import in_sentence, mishap
 from galley.robots.model import RobotModel
 
 Certificate = Mapping[str, Any]
+_WIDTH, _HEIGHT = 420.0, 230.0  # of a drawing, in its own units
+_EDGE = 20.0  # at each side
+_LETTER, _LINE = 7.2, 15.0  # width of a letter, rather more than less, and height of a line
 
 
 @dataclass
@@ -148,38 +151,9 @@ def _drawing(
         row = in_a_row([*pair, ("room", f"the hand: {mm(most)}", most, height)])
         over = rectangle("over", most, 0.0, wide - most, height, f"{mm(wide - most)} too wide")
         return to_scale(f"{names[0]} is wider than the hand opens", [*row, over])
-    if kind == "sizes" and "largest_room_m" in c:
-        return _from_above(names[1], [(names[1], c["largest_room_m"])], [(names[0], c["item_m"])])
-    if kind == "packing":
-        items = _items(scene, names)
-        rooms = [(f"part {k + 1}", each["sides_m"]) for k, each in enumerate(c["parts"])]
-        things = [(_thing(items, k), each["size_m"]) for k, each in enumerate(c["things"])]
-        return _from_above(str(c["region"]), rooms, things)
     if kind == "distance-bound":
         return _reach(c, float(failure["numbers"]["shortfall_m"]), names[0], robot)
-    if kind == "spot":
-        circle = Shape("thing", [c["spot_m"]], names[1], float(c["inner_radius_m"]))
-        return to_scale("two in one place", [Shape("room", c["outline_m"], names[0]), circle])
-    if kind == "spots":
-        places = ([0.0, 0.0], [float(c["most_apart_m"]), 0.0])
-        circles = zip(c["things"], places, c["inner_radii_m"], strict=True)
-        shapes = [Shape("thing", [at], str(name), float(r)) for name, at, r in circles]
-        return to_scale("two circles that overlap", shapes)
     return None
-
-
-def _from_above(
-    region: str,
-    rooms: Sequence[tuple[str, Sequence[float]]],
-    things: Sequence[tuple[str, Sequence[float]]],
-) -> Markup:
-    """The parts of a region, and beside them what is to stand there."""
-    row = []
-    for look, sized in (("room", rooms), ("thing", things)):
-        for name, size in sized:
-            short, long = sorted(map(float, size[:2]))
-            row.append((look, f"{name}: {mm(long, '')} x {mm(short)}", long, short))
-    return to_scale(f"{region} from above, and what is to stand there", in_a_row(row))
 
 
 def _reach(c: Certificate, short: float, target: str, robot: RobotModel) -> Markup:
@@ -201,3 +175,80 @@ def _reach(c: Certificate, short: float, target: str, robot: RobotModel) -> Mark
         Shape("target", [point], f"{target}, {point[1]:.2f} m high"),
     ]
     return to_scale(f"the hand stays {short:.2f} m away from {target}", shapes)
+
+
+# Figures as SVG. Colours are the style sheet's classes.
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A point, a line or a polygon.
+
+    Attributes:
+        look: class of the style sheet.
+        points: (n, 2) metres, y upwards: one for a dot, two for a line.
+        label: what is written under the drawing, near below it.
+    """
+
+    look: str
+    points: ArrayLike
+    label: str = ""
+
+
+def rectangle(look: str, x: float, y: float, width: float, height: float, label: str) -> Shape:
+    """A rectangle whose lower left corner is at (x, y), metres."""
+    corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+    return Shape(look, corners, label)
+
+
+def in_a_row(sides: Sequence[tuple[str, str, float, float]]) -> list[Shape]:
+    """Rectangles (look, label, width, height in metres) on a floor, one beside the other."""
+    gap = 0.08 * sum(width for _, _, width, _ in sides)
+    ends = accumulate((width + gap for _, _, width, _ in sides), initial=0.0)
+    return [
+        rectangle(look, x, 0.0, width, height, label)
+        for (look, label, width, height), x in zip(sides, ends, strict=False)
+    ]
+
+
+def to_scale(caption: str, shapes: Sequence[Shape]) -> Markup:
+    """The shapes in one scale, with their labels."""
+    every = np.concatenate([np.asarray(shape.points) for shape in shapes])
+    low, high = every.min(axis=0), every.max(axis=0)
+    across, up = np.maximum(high - low, 1e-6)
+    scale = float(min((_WIDTH - 2 * _EDGE) / across, _HEIGHT / up))
+    bottom = _EDGE + scale * (high[1] - low[1])
+    parts, lanes = [], [0.0]  # where the next label may begin in each line under the drawing
+    for shape in shapes:
+        at = (np.asarray(shape.points) - low) * (scale, -scale) + (_EDGE, bottom)
+        parts.append(_drawn(shape, at))
+        if shape.label:
+            width = _LETTER * len(shape.label)
+            x = max(2.0, min(at[:, 0].mean() - 0.5 * width, _WIDTH - width))
+            free = (k for k, end in enumerate(lanes) if end <= x)
+            lane = next(free, len(lanes))
+            lanes[lane : lane + 1] = [x + width + _LETTER]
+            parts.append(_text(x, bottom + _LINE * (lane + 1), shape.label, shape.look))
+    figure = (
+        '<figure class="drawing"><svg viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}'
+        "</svg><figcaption>{}.</figcaption></figure>"
+    )
+    height, caption = bottom + _LINE * (len(lanes) + 1), f"Drawn to scale: {caption}"
+    return Markup(figure).format(_WIDTH, height, caption, Markup("").join(parts), caption)
+
+
+def _drawn(shape: Shape, at: np.ndarray) -> Markup:
+    """A shape at points (n, 2) of the drawing."""
+    if len(at) == 1:
+        dot = '<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="6"/>'
+        return Markup(dot).format(shape.look, *at[0])
+    if len(at) == 2:
+        line = '<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>'
+        return Markup(line).format(shape.look, *at.ravel())
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
+    return Markup('<polygon class="{}" points="{}"/>').format(shape.look, corners)
+
+
+def _text(x: float, y: float, text: str, look: str) -> Markup:
+    strong = "start strong" if look in ("over", "gap") else "start"
+    return Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(strong, x, y, text)

@@ -1,7 +1,7 @@
 """Who hears of what: a method that does nothing need not be called."""
 
 from galley.domain.listener import Listener, is_heard
-from galley.results.recorder import ReportRecorder
+from galley.results.report import ReportRecorder
 
 
 class Follower(Listener):

@@ -15,7 +15,7 @@ from galley.domain.shipped import KITCHEN, SCENARIOS
 from galley.engine import record_run
 from galley.results.run_folder import NO_SCENE, SCENE
 from galley.stages import Options
-from galley.viz.render.mesh_reader import read_visual
+from galley.viz.render.meshes import read_visual
 
 PYRAMID = "v 0 0 0\nv {0} 0 0\nv 0 {0} 0\nv 0 0 {0}\n"
 FACES = (

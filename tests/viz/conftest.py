@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 
@@ -8,28 +6,27 @@ import pytest
 
 from galley.domain.frames import to_pose7
 from galley.domain.log import Log
-from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
-from galley.robots import RobotModel, mobile_panda
+from galley.robots import mobile_panda
 
 
 @pytest.fixture(scope="session")
-def scene() -> Scene:
+def scene():
     return load_scene(Path(str(files("galley.domain"))) / "kitchen" / "kitchen.yaml")
 
 
 @pytest.fixture(scope="session")
-def robot() -> RobotModel:
+def robot():
     return mobile_panda()
 
 
 @pytest.fixture(scope="session")
-def items(scene: Scene) -> np.ndarray:
+def items(scene):
     return np.array([to_pose7(item.X_WI) for item in scene.items])
 
 
 @pytest.fixture(scope="session")
-def log(scene: Scene, items: np.ndarray) -> Log:
+def log(scene, items):
     """Drive to the stove for 4 s, swing the arm for 4 s, open a drawer for 4 s."""
     period = 0.1
     time = np.arange(121) * period

@@ -14,8 +14,16 @@ from galley.domain.frames import Array, from_pose7
 from galley.domain.scene.model import Scene, Shape
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import JointTree, origin_of, read_tree
-from galley.viz.render.mesh_reader import picture, read_visual, textured
-from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
+from galley.viz.render.meshes import (
+    VisualMesh,
+    box_mesh,
+    cylinder_mesh,
+    joined,
+    picture,
+    read_visual,
+    sphere_mesh,
+    textured,
+)
 
 logger = logging.getLogger(__name__)
 _GREY = (0.7, 0.7, 0.7)
@@ -27,7 +35,6 @@ class SceneMeshes:
     Attributes:
         meshes: one per body, in the body's own frame.
         names: of each body, as logs have it; empty for the static furniture.
-        carriers: the link that carries each link, as an index into ``meshes``; -1 for all others.
     """
 
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
@@ -52,23 +59,6 @@ class SceneMeshes:
         )
         items = [item.name for item in scene.items]
         self.names: tuple[str, ...] = ("", *self._moving, *links, *items)
-        first = 1 + len(moving)  # link
-        self.carriers: tuple[int, ...] = (
-            *[-1] * first,
-            *(first + at if (at := self._carrier(k)) >= 0 else -1 for k in range(len(links))),
-            *[-1] * len(items),
-        )
-
-    def _carrier(self, k: int) -> int:
-        """Which drawn link carries the k-th: on its frame, or nearest below it; -1: the world."""
-        frames, frame = [frame for frame, _ in self._links], self._links[k][0]
-        if frame in frames[:k]:
-            return frames.index(frame)
-        while frame:
-            frame = int(self._tree.parent[frame - 1])
-            if frame and frame in frames:
-                return frames.index(frame)
-        return -1
 
     def poses(self, q: Array, scene_q: Array, items: Array) -> Array:
         """X_WB (nb, 4, 4) of every body, for one row of a log (see ``Renderer.render``)."""

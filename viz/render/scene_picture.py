@@ -1,7 +1,7 @@
 """Labelled pictures of a scene at its start, and at the end of a run.
 
 ``draw_scene``: left, the room from the robot's side; right, from above, without overhead furniture.
-``draw_end``: final poses of robot, drawers and items, from two sides.
+``draw_end``: final poses of robot, drawers and items.
 ``draw_state``: one state, with what is in the way marked.
 """
 
@@ -32,8 +32,7 @@ _ROBOT: Color = (245, 130, 49)
 _HANDLE: Color = (220, 120, 220)
 _MARKED: Color = (230, 74, 25)
 _OVERHEAD = 0.35  # m above the highest region, from which on furniture is left out from above
-_WIDTH, _HEIGHT = 960, 720  # of each of the two views in draw_end
-_TURN, _ELEVATION = np.radians(38.0), np.radians(38.0)  # of those views
+_WIDTH, _HEIGHT = 1280, 720  # of the picture in draw_end
 _NEAREST = 1.3  # m from the items
 _SHARE = 0.45  # of a picture, at each side of its middle, that a camera fills
 _ABOVE = np.array([0.0, 0.0, 0.02])  # m, of where a region is looked at
@@ -67,7 +66,7 @@ def draw_scene(
         _outline(picture, shown, camera)
         _name(picture, _labels(shown), camera, max(11, round(height / 56)))
         views.append(picture)
-    sheet = _beside(*views)
+    sheet = PilImage.fromarray(np.concatenate([np.asarray(view) for view in views], axis=1))
     ImageDraw.Draw(sheet).line((left, 0, left, height), fill=(255, 255, 255), width=4)
     with atomic_file(path) as partial:
         sheet.save(partial, format="PNG")
@@ -88,16 +87,12 @@ def draw_end(scene: Scene, robot: RobotModel, states: Path | str, path: Path | s
     if Path(states).is_file():
         log = Log.load(states)
         at = log.q[-1], log.scene_q[-1], log.items[-1]
-    places = at[2][:, :3] if len(at[2]) else np.array([[0.0, 0.0, 1.0]])
-    low, high = places.min(axis=0), places.max(axis=0)
-    named = [(i.label, pose[:3], _ITEM) for i, pose in zip(scene.items, at[2], strict=True)]
-    heading, views = _heading(scene, 0.5 * (low + high)), []
-    for turn in (_TURN, -_TURN):
-        camera = _around(low, high, unit_vector(heading + turn, _ELEVATION))
-        views.append(_drawn(scene, robot, at, camera, _WIDTH, _HEIGHT))
-        _name(views[-1], named, camera, 13)
+    camera = front_camera(scene, _WIDTH, _HEIGHT)
+    picture = _drawn(scene, robot, at, camera, _WIDTH, _HEIGHT)
+    labels = [(i.label, pose[:3], _ITEM) for i, pose in zip(scene.items, at[2], strict=True)]
+    _name(picture, labels, camera, 13)
     with atomic_file(path) as partial:
-        _beside(*views).save(partial, format="PNG")
+        picture.save(partial, format="PNG")
 
 
 def draw_state(
@@ -173,11 +168,6 @@ def _bounds(scene: Scene, name: str, at: State) -> Array:
         X, shapes = scene.body_pose(name, at[1]), scene.body(name).shapes
     boxes = np.array([shape.bounds(X) for shape in shapes])
     return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
-
-
-def _beside(left: PilImage.Image, right: PilImage.Image) -> PilImage.Image:
-    """Two pictures of the same height side by side."""
-    return PilImage.fromarray(np.concatenate([np.asarray(left), np.asarray(right)], axis=1))
 
 
 def _heading(scene: Scene, place: Array) -> float:

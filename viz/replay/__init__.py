@@ -1,13 +1,12 @@
 """A run in the browser, in three dimensions: Drake's Meshcat, as a file or live.
 
-- ``recording``: ``replay_html``, a log as one page that needs nothing else
-- ``page``: its controls, and ``Replay``, the page as a value that a notebook shows
+- ``recording``: ``replay_html``, a log as one page that needs nothing else, and ``Replay``, the
+  page as a value that a notebook shows
 - ``contacts``: the log's contacts as arrows
-- ``bodies``: robot and scene as Meshcat's objects; ``gltf``: their meshes, simplified
+- ``bodies``: robot and scene as Meshcat's objects, with simplified meshes
 - ``live``: planning and execution while they happen
 """
 
-from galley.viz.replay.page import Replay
-from galley.viz.replay.recording import replay_html
+from galley.viz.replay.recording import Replay, replay_html
 
 __all__ = ["Replay", "replay_html"]

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 from typing import Any
 
 import numpy as np
+import trimesh
+from PIL import Image
 from pydrake.common import MemoryFile
 from pydrake.geometry import InMemoryMesh, Mesh, Meshcat, MeshcatParams
 from pydrake.math import RigidTransform, RotationMatrix
+from trimesh.exchange.gltf import export_gltf
 
-from galley.domain.frames import Array, inverse, to_pose7
+from galley.domain.frames import Array, rotation_rpy, to_pose7, transform
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
+from galley.viz.render.meshes import Pixels, VisualMesh, simplified
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.viz.render.scene_picture import front_camera
-from galley.viz.replay.gltf import as_gltf
 
 ROOT = "galley"
+_Y_UP = transform(rotation_rpy(-np.pi / 2.0, 0.0, 0.0))  # Meshcat turns it back
+_MATTE = {"metallicFactor": 0.0, "roughnessFactor": 0.85}
 _LAMPS, _LAMP = ("SpotLight", "PointLightNegativeX", "PointLightPositiveX"), 9.0
 """Meshcat's lamps, and a third of their usual power: furniture is white."""
 WIDTH, HEIGHT = 1280, 720  # of the picture that the first camera is chosen for, pixels
@@ -41,8 +47,6 @@ def open_meshcat() -> Meshcat:
 class Bodies:
     """Puts a scene and its robot into Meshcat, and moves them.
 
-    Each link stands below the link that carries it, so that only what moves by itself needs poses.
-
     Args:
         meshcat: where to.
         scene, robot: what.
@@ -56,16 +60,12 @@ class Bodies:
         self.meshcat = meshcat
         self._meshes = SceneMeshes(scene, robot)
         self.names = self._meshes.names
-        paths: list[str] = []
-        for k, (mesh, carrier) in enumerate(
-            zip(self._meshes.meshes, self._meshes.carriers, strict=True)
-        ):
-            paths.append(f"{paths[carrier] if carrier >= 0 else ROOT}/{k}")
+        self.paths = tuple(f"{ROOT}/{k}" for k in range(len(self.names)))
+        for mesh, name, path in zip(self._meshes.meshes, self.names, self.paths, strict=True):
             if len(mesh.triangles):
                 contents: Any = as_gltf(mesh)
-                file = MemoryFile(contents, ".gltf", self.names[k] or "furniture")
-                meshcat.SetObject(paths[k], Mesh(mesh_data=InMemoryMesh(mesh_file=file)))
-        self.paths = tuple(paths)
+                file = MemoryFile(contents, ".gltf", name or "furniture")
+                meshcat.SetObject(path, Mesh(mesh_data=InMemoryMesh(mesh_file=file)))
         camera = front_camera(scene, WIDTH, HEIGHT)
         eye, target = columns(camera.position), columns(camera.target)
         meshcat.SetCameraPose(eye, target)
@@ -80,19 +80,9 @@ class Bodies:
         """X_WB (nb, 4, 4) of every body, for one row of a log."""
         return self._meshes.poses(q, scene_q, items)
 
-    def relative(self, X_WB: Array) -> Array:
-        """Poses (..., nb, 4, 4) in the frame of each body's carrier, from those in the world."""
-        X = np.array(X_WB)
-        for k, carrier in enumerate(self._meshes.carriers):
-            if carrier >= 0:
-                X[..., k, :, :] = _inverses(X_WB[..., carrier, :, :]) @ X_WB[..., k, :, :]
-        return X
-
     def show(self, q: Array, scene_q: Array, items: Array) -> None:
         """Move everything to one row of a log."""
-        for path, X in zip(
-            self.paths, self.relative(self.world_poses(q, scene_q, items)), strict=True
-        ):
+        for path, X in zip(self.paths, self.world_poses(q, scene_q, items), strict=True):
             self.meshcat.SetTransform(path, rigid(X))
 
     def show_start(self, scene: Scene) -> None:
@@ -113,7 +103,56 @@ def columns(points: Array) -> Any:
     return np.asfortranarray(np.asarray(points, dtype=np.float64).T)
 
 
-def _inverses(X: Array) -> Array:
-    """Inverse of each pose (..., 4, 4)."""
-    flat = X.reshape(-1, 4, 4)
-    return np.array([inverse(each) for each in flat]).reshape(X.shape)
+def as_gltf(mesh: VisualMesh) -> bytes:
+    """A body's mesh, simplified, as a glTF file with all that it needs, in metres, y up."""
+    mesh = simplified(mesh).placed(_Y_UP)
+    parts = [_textured(mesh, k, picture) for k, picture in enumerate(mesh.textures)]
+    if (mesh.pictures < 0).any():
+        parts.append(_plain(mesh))
+    files = export_gltf(
+        trimesh.Scene(parts), include_normals=True, merge_buffers=True, tree_postprocessor=_matte
+    )
+    document: bytes = files["model.gltf"]
+    for name, data in files.items():
+        uri = f"data:application/octet-stream;base64,{base64.b64encode(data).decode()}"
+        document = document.replace(f'"{name}"'.encode(), f'"{uri}"'.encode())
+    return document
+
+
+def _matte(tree: dict[str, Any]) -> None:
+    """Give what has a colour per point a material that is not of metal, which is glTF's default."""
+    materials = tree.setdefault("materials", [])
+    materials.append({"pbrMetallicRoughness": _MATTE})
+    for mesh in tree.get("meshes", []):
+        for primitive in mesh["primitives"]:
+            primitive.setdefault("material", len(materials) - 1)
+
+
+def _textured(mesh: VisualMesh, k: int, picture: Pixels) -> trimesh.Trimesh:
+    """The triangles with one texture."""
+    material = trimesh.visual.material.PBRMaterial(
+        baseColorTexture=Image.fromarray(picture), **_MATTE
+    )
+    part = mesh.only(mesh.pictures == k)
+    visual = trimesh.visual.TextureVisuals(uv=part.uvs, material=material)
+    return _trimesh(part, visual=visual)
+
+
+def _plain(mesh: VisualMesh) -> trimesh.Trimesh:
+    """The triangles without texture, with a colour per point."""
+    part = mesh.only(mesh.pictures < 0)
+    colors = np.full((len(part.points), 4), 255, dtype=np.uint8)
+    colors[part.triangles.ravel(), :3] = np.repeat(_linear(part.colors), 3, axis=0)
+    return _trimesh(part, vertex_colors=colors)
+
+
+def _trimesh(part: VisualMesh, **look: Any) -> trimesh.Trimesh:
+    return trimesh.Trimesh(
+        part.points, part.triangles, vertex_normals=part.normals, process=False, **look
+    )
+
+
+def _linear(color: Array) -> Array:
+    """Colours (..., 3) of sRGB, 0 to 1, as glTF wants it: linear, here 0 to 255 (IEC 61966-2-1)."""
+    linear = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
+    return np.asarray(np.round(255.0 * linear))

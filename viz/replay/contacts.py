@@ -1,4 +1,4 @@
-"""Contacts as arrows: where they were, how they pressed, and how long they lasted.
+"""Contacts as arrows: where they were, how hard they pressed at most, and how long they lasted.
 
 A log has the two bodies of a contact and its force, not its place. That is found again: where the
 two are nearest in the state of the largest force, along the normal there.
@@ -27,7 +27,6 @@ LENGTH = 0.15
 """m, of that arrow."""
 _UNKNOWN = 15.0  # N, drawn where the force is not known
 _LEAST = 0.5  # N, below which nothing is drawn
-_STEP = 0.1  # of the full length, by which an arrow must change to be redrawn
 _NEAR = 0.02  # m, within which the two bodies of a contact must be
 _BREAK = 0.1  # s, after which a contact counts as a new one
 Rows = NDArray[np.integer[Any]]
@@ -41,14 +40,15 @@ class Arrow:
     Attributes:
         path: Meshcat's path of the body that is pressed on.
         X_BA: the arrow's pose (4, 4) in that body's frame: it begins at its origin, along z.
-        first: the frame in which it appears.
-        size: share of the full length in each frame from then on (k,); then it disappears.
+        first, last: the frames between which it is seen.
+        size: share of the full length.
     """
 
     path: str
     X_BA: Array
     first: int
-    size: Array
+    last: int
+    size: float
 
 
 def contact_arrows(
@@ -107,11 +107,6 @@ def _arrow(
     if forces.max() < _LEAST:
         return None
     first, last = np.searchsorted(frames.time, (times[0], times[-1])).clip(0, len(frames.time) - 1)
-    at = np.searchsorted(frames.time, times).clip(first, last)
-    size = np.zeros(last - first + 1)
-    np.maximum.at(size, at - first, forces / LARGEST)
-    shown = np.flatnonzero(size)  # contacts may be logged less often than frames are shown
-    size = size[shown[np.searchsorted(shown, np.arange(len(size)), side="right") - 1]]
     world.set_robot(log.q[strongest])
     world.set_scene(log.scene_q[strongest])
     for k, pose in enumerate(log.items[strongest]):
@@ -120,12 +115,12 @@ def _arrow(
     if place is None:
         return None
     point, normal = place
+    path, X_BA = ROOT, _along(normal, point)
     if names[0] in bodies.names:
         body = bodies.names.index(names[0])
         middle = int(np.searchsorted(frames.time, log.time[strongest]).clip(first, last))
-        X_WA = _along(normal, point)
-        return Arrow(bodies.paths[body], inverse(X_WB[middle, body]) @ X_WA, int(first), size)
-    return Arrow(ROOT, _along(normal, point), int(first), size)
+        path, X_BA = bodies.paths[body], inverse(X_WB[middle, body]) @ X_BA
+    return Arrow(path, X_BA, int(first), int(last), float(forces.max() / LARGEST))
 
 
 def _along(direction: Array, origin: Array) -> Array:
@@ -146,22 +141,9 @@ def draw_arrow(meshcat: Meshcat, animation: MeshcatAnimation, path: str, arrow: 
     meshcat.SetTransform(f"{path}/head", rigid(X_AH))
     meshcat.SetTransform(path, rigid(arrow.X_BA))
     meshcat.SetProperty(path, "visible", False)
+    length = min(max(arrow.size, 0.05), 1.5)
+    meshcat.SetProperty(path, "scale", [length**0.5, length**0.5, length])
     if arrow.first > 0:
         animation.SetProperty(0, path, "visible", False)
     animation.SetProperty(arrow.first, path, "visible", True)
-    animation.SetProperty(arrow.first + len(arrow.size), path, "visible", False)
-    for k, (length, width) in _changes(arrow.size):
-        animation.SetProperty(arrow.first + k, path, "scale", [width, width, length])
-
-
-def _changes(size: Array) -> list[tuple[int, tuple[float, float]]]:
-    """Frames at which an arrow is redrawn, and its length and width then, as shares."""
-    shown: list[tuple[int, tuple[float, float]]] = []
-    last = -1.0
-    for k, value in enumerate(np.clip(size, 0.05, 1.5)):
-        if abs(value - last) >= _STEP * max(last, 0.2):
-            if shown and k - shown[-1][0] > 1:  # it stays until just before
-                shown.append((k - 1, shown[-1][1]))
-            shown.append((k, (float(value), float(np.sqrt(value)))))
-            last = value
-    return shown
+    animation.SetProperty(arrow.last + 1, path, "visible", False)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 from pydrake.geometry import MeshcatAnimation, Rgba
 
+from galley.domain.files import write_atomically
 from galley.domain.frames import Array, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
@@ -14,12 +22,25 @@ from galley.viz.film.captions import action_captions, split_recovery
 from galley.viz.film.frames import Frames, frame_times, resample, slerp
 from galley.viz.replay.bodies import ROOT, Bodies, columns, open_meshcat, rigid
 from galley.viz.replay.contacts import LARGEST, contact_arrows, draw_arrow
-from galley.viz.replay.page import Moment, page
 
-METRES, RADIANS = 5e-4, 1e-3
-"""How far a body may be from where it was, in its carrier's frame, between two kept poses."""
+METRES, RADIANS = 1e-3, 2e-3
+"""How far a body may be from where it was, between two kept poses."""
 _PATH = Rgba(0.95, 0.45, 0.10)  # of the hand's path
 _PATH_METRES = 0.003  # that the line may leave out
+_HEIGHT = 480  # px of the frame in a notebook
+_CONTROLS = Path(__file__).with_name("controls.html")
+_OUTSIDE = re.compile(r"https?://(?!www\.w3\.org)[\w./@#-]+")
+"""Addresses in Meshcat's program, in comments and for headsets: left out, so that nothing is ever
+asked for. Names of XML's parts are no addresses."""
+_COMMAND = re.compile(
+    r'fetch\("data:application/octet-binary;base64,([\w+/=]*)"\)\s*'
+    r"\.then\(res => res\.arrayBuffer\(\)\)\s*"
+    r"\.then\(buffer => viewer\.handle_command_bytearray\(new Uint8Array\(buffer\)\)\);"
+)
+"""A command in Meshcat's page. As they stand there they arrive at some time, in any order."""
+_AT_ONCE = (
+    r'viewer.handle_command_bytearray(Uint8Array.from(atob("\1"), each => each.charCodeAt(0)));'
+)
 
 
 def replay_html(
@@ -53,13 +74,12 @@ def replay_html(
     )
     animation = MeshcatAnimation(frames_per_second=fps)
     animation.set_autoplay(False)
-    relative = bodies.relative(X_WB)
     for k, path in enumerate(bodies.paths):
-        poses = np.array([to_pose7(X) for X in relative[:, k]])
+        poses = np.array([to_pose7(X) for X in X_WB[:, k]])
         kept = keyframes(poses, METRES, RADIANS)
-        meshcat.SetTransform(path, rigid(relative[0, k]))
+        meshcat.SetTransform(path, rigid(X_WB[0, k]))
         for frame in kept if len(kept) > 1 else ():
-            animation.SetTransform(frame, path, rigid(relative[frame, k]))
+            animation.SetTransform(frame, path, rigid(X_WB[frame, k]))
     arrows = contact_arrows(log, scene, robot, frames, bodies, X_WB)
     for k, arrow in enumerate(arrows):
         draw_arrow(meshcat, animation, f"{arrow.path}/contact-{k}", arrow)
@@ -71,13 +91,13 @@ def replay_html(
     if len(hand) > 1:
         meshcat.SetLine(f"{ROOT}/hand-path", columns(hand), 2.0, _PATH)
     meshcat.SetAnimation(animation)
-    return page(
-        meshcat.StaticHtml(),
-        title=title or f"{log.mode}, {log.duration:.1f} s",
-        duration=float(frames.time[-1] - frames.time[0]),
-        moments=_moments(log, scene),
-        legend=_legend(bool(len(hand) > 1), bool(arrows), log.mode == "physics"),
-    )
+    data = {
+        "title": title or f"{log.mode}, {log.duration:.1f} s",
+        "duration": float(frames.time[-1] - frames.time[0]),
+        "moments": _moments(log, scene),
+        "legend": _legend(len(hand) > 1, bool(arrows), log.mode == "physics"),
+    }
+    return page(meshcat.StaticHtml(), data)
 
 
 def hand_path(frames: Frames, robot: RobotModel) -> Array:
@@ -87,20 +107,19 @@ def hand_path(frames: Frames, robot: RobotModel) -> Array:
     return path[keyframes(poses, _PATH_METRES, RADIANS)]
 
 
-def _moments(log: Log, scene: Scene) -> list[Moment]:
-    """What to say from when on: a line for each motion that began."""
-    captions = action_captions([str(line) for line in log.motions], scene)
-    began = np.flatnonzero(np.diff(log.motion, prepend=-1))
-    return [
-        Moment(
-            float(log.time[k] - log.time[0]),
-            captions[log.motion[k]][0],
-            captions[log.motion[k]][2],
-            split_recovery(str(log.motions[log.motion[k]]))[0],
-        )
-        for k in began
-        if 0 <= log.motion[k] < len(captions)
-    ]
+def _moments(log: Log, scene: Scene) -> list[dict[str, Any]]:
+    """What to say from which time (s) on: a line for each motion that began."""
+    lines = [str(line) for line in log.motions]
+    captions = action_captions(lines, scene)
+    moments: list[dict[str, Any]] = []
+    for k in np.flatnonzero(np.diff(log.motion, prepend=-1)):
+        motion = log.motion[k]
+        if 0 <= motion < len(captions):
+            action, _, phase = captions[motion]
+            alert = split_recovery(lines[motion])[0]
+            said = {"action": action, "phase": phase, "alert": alert}
+            moments.append({"time": float(log.time[k] - log.time[0]), **said})
+    return moments
 
 
 def _legend(path: bool, arrows: bool, forces: bool) -> list[tuple[str, str]]:
@@ -138,3 +157,57 @@ def keyframes(poses: Array, metres: float, radians: float) -> list[int]:
     order = sorted(kept)
     same = len(order) <= 2 and np.allclose(poses[0], poses[-1], atol=1e-6)
     return order[:1] if same else order
+
+
+def page(meshcat: str, data: dict[str, Any]) -> str:
+    """The whole page.
+
+    Args:
+        meshcat: its ``StaticHtml``.
+        data: for the controls: ``title``, ``duration`` in seconds, ``moments`` in order of time,
+            and ``legend``, colours with what they mean.
+
+    Raises:
+        ValueError: Drake wrote the page in a way that is not known here.
+    """
+    # In a script, "<" could end it.
+    text = json.dumps(data, ensure_ascii=True).replace("<", "\\u003c")
+    controls = _CONTROLS.read_text(encoding="utf-8").replace("GALLEY_DATA", text)
+    meshcat, commands = _COMMAND.subn(_AT_ONCE, _OUTSIDE.sub("", meshcat))
+    if not commands:
+        raise ValueError("this version of Drake writes its page in another way")
+    head, body, foot = meshcat.rpartition("</body>")
+    head = head.replace(
+        "<title>Drake MeshCat</title>", f"<title>{html.escape(data['title'])}</title>", 1
+    )
+    return head + controls + body + foot
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A page to turn and play.
+
+    Attributes:
+        html: the page, which needs nothing else.
+    """
+
+    html: str
+
+    def __repr__(self) -> str:
+        return f"Replay({len(self.html) / 1e6:.1f} MB; save(path) writes it)"
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page; it appears whole or not at all.
+
+        Raises:
+            BadInput: ``path`` can't be written.
+        """
+        write_atomically(Path(path), self.html)
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, inline."""
+        return (
+            f'<iframe style="width: 100%; height: {_HEIGHT}px; border: 0" '
+            f'title="replay" srcdoc="{html.escape(self.html)}"></iframe>'
+        )

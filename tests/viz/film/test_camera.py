@@ -1,11 +1,6 @@
-from __future__ import annotations
-
 import numpy as np
 
 from galley.collision.backends.drake_world import DrakeWorld
-from galley.domain.log import Log
-from galley.domain.scene.model import Scene
-from galley.robots import RobotModel
 from galley.viz.film.camera import film_cameras
 from galley.viz.film.frames import frame_times, resample
 from galley.viz.render.renderer import window_around
@@ -20,7 +15,7 @@ from galley.viz.render.view import (
 NO_LINKS = np.zeros((0, 3))
 
 
-def test_projection_by_hand() -> None:
+def test_projection_by_hand():
     # 2 m from the target along +x, 90 degrees: half the height spans 2 m at the target.
     camera = Camera([2.0, 0.0, 1.0], [0.0, 0.0, 1.0], np.pi / 2)
     points = [[0, 0, 1], [0, 2, 1], [0, 0, 3], [0, 0, -1], [3, 0, 1]]
@@ -31,7 +26,7 @@ def test_projection_by_hand() -> None:
     assert np.isnan(pixels[4]).all()
 
 
-def test_walls_hide_and_open_drawers_are_boxes(scene: Scene) -> None:
+def test_walls_hide_and_open_drawers_are_boxes(scene):
     closed = furniture_boxes(scene, np.zeros(len(scene.joints)))
     eyes = np.array([[2.0, 0.6, 1.6], [-2.0, 0.6, 1.6], [1.0, 0.6, 0.2]])
     stove = np.array([0.065, 0.625, 1.0])
@@ -44,7 +39,7 @@ def test_walls_hide_and_open_drawers_are_boxes(scene: Scene) -> None:
     assert visible_from(eyes[:1], stove, closed, arm).tolist() == [0.0]
 
 
-def test_an_arm_hides_what_a_capsule_around_it_does() -> None:
+def test_an_arm_hides_what_a_capsule_around_it_does():
     """By the distance of densely sampled points of both lines."""
     rng, u = np.random.default_rng(0), np.linspace(0, 1, 300)[:, None]
     nothing = Occluders(np.zeros((0, 4, 4)), np.zeros((0, 3)))
@@ -62,9 +57,7 @@ def test_an_arm_hides_what_a_capsule_around_it_does() -> None:
     assert min(seen.values()) > 10
 
 
-def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(
-    scene: Scene, robot: RobotModel, log: Log
-) -> None:
+def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(scene, robot, log):
     fps = 10.0
     frames = resample(log, robot, frame_times(log, fps))
     lines = [str(line) for line in log.motions]
@@ -89,11 +82,11 @@ def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(
     assert np.mean(seen) > 0.9
 
 
-def test_a_window_holds_what_moved_or_is_empty_or_all() -> None:
+def test_a_window_holds_what_moved_or_is_empty_or_all():
     camera = Camera([2.0, 0.0, 1.0], [0.0, 0.0, 1.0])
     box = 0.05 * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
 
-    def window(*places: tuple[float, float, float]) -> list[int]:
+    def window(*places):
         points = np.concatenate([box[:0], *(box + place for place in places)])
         return window_around(points, camera, 1280, 720).tolist()
 

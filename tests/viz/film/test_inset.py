@@ -1,28 +1,21 @@
 """The close-up of the hand in a film's corner."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from galley.domain.log import Log
-from galley.domain.scene.model import Scene
-from galley.robots import RobotModel
 from galley.viz.film.camera import LinkPoses, film_cameras
 from galley.viz.film.captions import caption_height
 from galley.viz.film.frames import frame_times, resample
-from galley.viz.film.inset import draw_inset, film_insets
+from galley.viz.film.video import draw_inset, film_insets
 
 FPS = 10.0
 LINES = ["(a) | drive", "(b) | reach", "recovery 1: (c) | open drawer: pull"]  # 4 s each
 
 
 @pytest.mark.parametrize("height", [240, 720])
-def test_it_appears_for_contacts_only_and_shows_the_hand(
-    log: Log, scene: Scene, robot: RobotModel, height: int
-) -> None:
+def test_it_appears_for_contacts_only_and_shows_the_hand(log, scene, robot, height):
     run = replace(log, motions=np.array(LINES))
     frames = resample(run, robot, frame_times(run, FPS))
     cameras = film_cameras(frames, LINES, scene, robot, FPS)
@@ -52,9 +45,7 @@ def test_it_appears_for_contacts_only_and_shows_the_hand(
     )
 
 
-def test_half_faded_in_it_is_half_of_each_picture(
-    log: Log, scene: Scene, robot: RobotModel
-) -> None:
+def test_half_faded_in_it_is_half_of_each_picture(log, scene, robot):
     frames = resample(log, robot, np.array([11.0]))
     cameras = film_cameras(frames, LINES, scene, robot, FPS)
     inset = film_insets(frames, LINES, cameras, scene, robot, FPS, 640, 360)[0]

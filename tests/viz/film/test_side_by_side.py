@@ -1,7 +1,5 @@
 """The trace of a point in a picture, and two pictures side by side."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -14,11 +12,11 @@ CAMERA = Camera([3.0, 0.0, 1.5], [0.0, 0.0, 1.0])
 RED = (255, 0, 0)
 
 
-def blank() -> np.ndarray:
+def blank():
     return np.full((240, 426, 3), 128, dtype=np.uint8)
 
 
-def test_a_track_is_red_where_its_points_are_and_nowhere_far_away() -> None:
+def test_a_track_is_red_where_its_points_are_and_nowhere_far_away():
     points = np.array([[0.0, -0.4, 0.9], [0.2, 0.0, 1.3], [0.0, 0.5, 1.0]])
     picture = blank()
     drawn = draw_trace(picture, points, CAMERA, RED)
@@ -35,7 +33,7 @@ def test_a_track_is_red_where_its_points_are_and_nowhere_far_away() -> None:
     assert len(changed) > 200
 
 
-def distance(p: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def distance(p, a, b):
     """Of points (n, 2) from the segment a-b."""
     u = np.clip((p - a) @ (b - a) / ((b - a) @ (b - a)), 0.0, 1.0)
     return np.linalg.norm(p - (a + u[:, None] * (b - a)), axis=1)
@@ -49,11 +47,11 @@ def distance(p: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         np.array([[0.0, 50.0, 1.0], [0.0, 51.0, 1.0]]),  # beside the picture
     ],
 )
-def test_what_is_not_in_the_picture_changes_nothing(points: np.ndarray) -> None:
+def test_what_is_not_in_the_picture_changes_nothing(points):
     assert (draw_trace(blank(), points, CAMERA, RED) == 128).all()
 
 
-def test_halves_are_the_middles_of_both_and_fill_the_picture() -> None:
+def test_halves_are_the_middles_of_both_and_fill_the_picture():
     left = np.tile(np.arange(212, dtype=np.uint8)[None, :, None], (4, 1, 3))
     right = np.full((4, 212, 3), 7, dtype=np.uint8)
     both = joined(middle(left), middle(right))

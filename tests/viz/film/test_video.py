@@ -1,6 +1,3 @@
-from __future__ import annotations
-
-import os
 import re
 import resource
 import signal
@@ -8,36 +5,32 @@ import subprocess
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import imageio_ffmpeg
 import numpy as np
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.domain.log import Log
-from galley.domain.scene.model import Scene
-from galley.robots import RobotModel
 from galley.viz.film.frames import frame_times, resample
 from galley.viz.film.video import CHUNK, FilmJob, FilmOptions, draw_frames, encoder, film
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.view import Camera
 
 
-def stream(path: Path) -> str:
+def stream(path):
     """What ffmpeg says of a file."""
     command = [imageio_ffmpeg.get_ffmpeg_exe(), "-i", str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
-def decoded(path: Path) -> np.ndarray:
+def decoded(path):
     """All pictures (F, h, w, 3) of a film."""
     frames = imageio_ffmpeg.read_frames(str(path))
     width, height = next(frames)["size"]
     return np.array([np.frombuffer(f, np.uint8).reshape(height, width, 3) for f in frames])
 
 
-def test_a_film_is_what_it_says(log: Log, scene: Scene, robot: RobotModel, tmp_path: Path) -> None:
+def test_a_film_is_what_it_says(log, scene, robot, tmp_path):
     path = tmp_path / "run.mp4"
     calls: list[tuple[int, int]] = []
     info = film(
@@ -69,9 +62,7 @@ def test_a_film_is_what_it_says(log: Log, scene: Scene, robot: RobotModel, tmp_p
 
 
 @pytest.mark.slow
-def test_several_workers_draw_the_same_as_one_in_order(
-    log: Log, scene: Scene, robot: RobotModel
-) -> None:
+def test_several_workers_draw_the_same_as_one_in_order(log, scene, robot):
     frames = resample(log, robot, frame_times(log, 7.0))
     count = len(frames.time)
     assert count > 3 * CHUNK  # so that there is something to share
@@ -82,16 +73,14 @@ def test_several_workers_draw_the_same_as_one_in_order(
     np.testing.assert_array_equal(alone, together)
 
 
-def test_nothing_is_drawn_while_the_encoder_starts(
-    log: Log, scene: Scene, robot: RobotModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_drawn_while_the_encoder_starts(log, scene, robot, monkeypatch):
     """It starts with the first picture, by a fork, which no thread in OpenBLAS survives."""
     frames = resample(log, robot, np.linspace(0.0, 1.0, 2 * CHUNK))
     cameras = (Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9]),) * len(frames.time)
     begun = []
     make = Renderer.__init__
 
-    def counted(self: Renderer, *args: object, **kwargs: object) -> None:
+    def counted(self, *args, **kwargs):
         begun.append(len(begun))
         make(self, *args, **kwargs)
 
@@ -104,7 +93,7 @@ def test_nothing_is_drawn_while_the_encoder_starts(
     assert len(begun) > 1
 
 
-def test_a_worker_that_fails_is_reported(log: Log, scene: Scene, robot: RobotModel) -> None:
+def test_a_worker_that_fails_is_reported(log, scene, robot):
     frames = resample(log, robot, np.array([0.0, 1.0]))
     cameras = (Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9]),) * 2
     broken = replace(robot, urdf="<robot")
@@ -118,9 +107,7 @@ def test_a_worker_that_fails_is_reported(log: Log, scene: Scene, robot: RobotMod
     ("wrong", "size", "error"),
     [(np.nan, 160, "far away"), (1e30, 160, "far away"), (0.0, 161, "even sides")],
 )
-def test_what_can_not_be_filmed_ends_in_an_error(
-    log: Log, scene: Scene, robot: RobotModel, tmp_path: Path, wrong: float, size: int, error: str
-) -> None:
+def test_what_can_not_be_filmed_ends_in_an_error(log, scene, robot, tmp_path, wrong, size, error):
     items = log.items.copy()
     items[60:, 0, 0] = wrong
     camera = Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9])
@@ -130,63 +117,43 @@ def test_what_can_not_be_filmed_ends_in_an_error(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_film_given_up_leaves_nothing(
-    log: Log, scene: Scene, robot: RobotModel, tmp_path: Path
-) -> None:
+def test_a_film_given_up_leaves_nothing(log, scene, robot, tmp_path):
     class GaveUpError(Exception):
         pass
 
-    def stop(done: int, _: int) -> None:
+    def stop(done, _):
         assert not (tmp_path / "run.mp4").exists()
         if done == 3:
             raise GaveUpError
 
     threads = threading.active_count()
-    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
-    for _ in range(2):
-        with pytest.raises(GaveUpError):
-            film(
-                log,
-                scene,
-                robot,
-                tmp_path / "run.mp4",
-                FilmOptions(fps=10.0, width=160, height=120, workers=1),
-                stop,
-            )
-        assert threading.active_count() == threads
+    options = FilmOptions(fps=10.0, width=160, height=120, workers=1)
+    with pytest.raises(GaveUpError):
+        film(log, scene, robot, tmp_path / "run.mp4", options, stop)
+    assert threading.active_count() == threads
     assert list(tmp_path.iterdir()) == []
-    if before:
-        assert len(os.listdir("/proc/self/fd")) < before + 12
 
 
-def write(path: Path, height: int, width: int, count: int = 20) -> None:
+def write(path, height, width, count=20):
     with encoder(path, 10.0) as append:
         for k in range(count):
             append(np.full((height, width, 3), k, dtype=np.uint8))
 
 
-def test_what_ffmpeg_refuses_is_told_in_one_line(tmp_path: Path) -> None:
+def test_what_ffmpeg_refuses_is_told_in_one_line(tmp_path):
     with pytest.raises(RuntimeError, match=r"the encoder failed: .") as caught:
         write(tmp_path / "a.mp4", 33, 35, 400)  # H.264 in yuv420p needs even sides
     assert len(str(caught.value).splitlines()) == 1
     assert "libx264" not in str(caught.value), "not ffmpeg's whole command"
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("path", ["no/a.mp4", "a" * 300 + ".mp4"])
-def test_a_film_that_can_not_be_written_is_not_begun(path: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInput) as caught:
-        write(tmp_path / path, 32, 32)
-    assert len(str(caught.value).splitlines()) == 1
+    with pytest.raises(BadInput):
+        write(tmp_path / "no" / "a.mp4", 32, 32)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
 @pytest.mark.parametrize("missing", [1, 3000, 20_000])  # bytes: at its end, or long before
-def test_a_film_for_which_the_disk_is_too_small_is_told_and_the_old_one_stays(
-    name: str, missing: int, tmp_path: Path
-) -> None:
-    def noise(path: Path) -> None:
+def test_where_the_disk_is_too_small_the_old_film_stays(name, missing, tmp_path):
+    def noise(path):
         rng = np.random.default_rng(0)
         with encoder(path, 10.0) as append:
             for _ in range(4):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 
@@ -8,13 +6,11 @@ import pytest
 from PIL import Image
 
 from galley.bench.viz.box_labels import LABELS, write_labels
-from galley.domain.scene.model import Scene
-from galley.robots import RobotModel
 from galley.viz.render.scene_picture import draw_scene
 from galley.viz.render.tags import place_tags
 
 
-def test_labels_do_not_cover_each_other() -> None:
+def test_labels_do_not_cover_each_other():
     rng = np.random.default_rng(0)
     anchors = rng.uniform((100, 100), (900, 500), size=(14, 2))
     sizes = np.column_stack([rng.uniform(80, 200, 14), np.full(14, 26.0)])
@@ -28,9 +24,7 @@ def test_labels_do_not_cover_each_other() -> None:
 
 
 @pytest.mark.slow
-def test_a_scene_picture_has_two_labelled_views(
-    scene: Scene, robot: RobotModel, tmp_path: Path
-) -> None:
+def test_a_scene_picture_has_two_labelled_views(scene, robot, tmp_path):
     path = tmp_path / "scene.png"
     draw_scene(scene, robot, path, width=960, height=450)
     assert [p.name for p in tmp_path.iterdir()] == ["scene.png"]
@@ -42,7 +36,7 @@ def test_a_scene_picture_has_two_labelled_views(
 
 
 @pytest.mark.parametrize("name", LABELS)
-def test_committed_labels_are_what_the_script_draws(name: str, tmp_path: Path) -> None:
+def test_committed_labels_are_what_the_script_draws(name, tmp_path):
     committed = Path(str(files("galley.domain"))) / "kitchen" / "textures" / name
     assert committed.stat().st_size < 100_000
     write_labels(tmp_path)

@@ -1,16 +1,11 @@
 """What films add to a scene: shadows and a room."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from galley.domain.scene.model import Scene
-from galley.robots import RobotModel
-from galley.viz.render.renderer import BACKGROUND, Renderer
-from galley.viz.render.room import LAMP, room_mesh
+from galley.viz.render.renderer import BACKGROUND, LAMP, Renderer, room_mesh
 from galley.viz.render.view import Camera, Image
 
 WIDTH, HEIGHT = 320, 240
@@ -19,18 +14,18 @@ STANDS = 0.93  # m, height of the counter
 
 
 @pytest.fixture(scope="module")
-def staged(scene: Scene, robot: RobotModel) -> Renderer:
+def staged(scene, robot):
     return Renderer(scene, robot, WIDTH, HEIGHT, staged=True)
 
 
-def on_counter(items: np.ndarray, height: float = STANDS) -> np.ndarray:
+def on_counter(items, height=STANDS):
     """The sugar box on the right counter, ``height`` m above the floor."""
     poses = items.copy()
     poses[0] = [0.1, -0.6, height + 0.0875, 0.0, 0.0, 0.0, 1.0]
     return poses
 
 
-def meets_box(start: np.ndarray, way: np.ndarray, middle: np.ndarray, size: np.ndarray) -> bool:
+def meets_box(start, way, middle, size):
     """Whether a ray meets a box along the axes, by its distances to the planes of the faces."""
     with np.errstate(divide="ignore"):
         ends = (middle + np.array([[-0.5], [0.5]]) * size - start) / way
@@ -38,9 +33,7 @@ def meets_box(start: np.ndarray, way: np.ndarray, middle: np.ndarray, size: np.n
 
 
 @pytest.mark.parametrize("height", [STANDS, STANDS + 0.05])
-def test_a_shadow_lies_where_an_item_hides_the_lamp_and_nowhere_else(
-    staged: Renderer, scene: Scene, items: np.ndarray, height: float
-) -> None:
+def test_a_shadow_lies_where_an_item_hides_the_lamp_and_nowhere_else(staged, scene, items, height):
     q, scene_q = scene.robot.q, np.zeros(len(scene.joints))
     away = staged.render(q, scene_q, items, COUNTER).astype(float).sum(axis=2)
     lies = staged.render(q, scene_q, on_counter(items, height), COUNTER).astype(float).sum(axis=2)
@@ -61,9 +54,7 @@ def test_a_shadow_lies_where_an_item_hides_the_lamp_and_nowhere_else(
     assert min(checked.values()) > 5
 
 
-def test_an_item_behind_a_closed_drawers_front_darkens_nothing(
-    staged: Renderer, scene: Scene, items: np.ndarray
-) -> None:
+def test_an_item_behind_a_closed_drawers_front_darkens_nothing(staged, scene, items):
     q, scene_q = scene.robot.q, np.zeros(len(scene.joints))
     camera = Camera([1.6, 1.2, 1.1], [0.26, 1.2, 0.82])
     inside = items.copy()
@@ -74,9 +65,7 @@ def test_an_item_behind_a_closed_drawers_front_darkens_nothing(
     np.testing.assert_array_equal(full[top:bottom, left:right], empty[top:bottom, left:right])
 
 
-def test_windows_and_whole_pictures_have_the_same_shadows(
-    staged: Renderer, scene: Scene, items: np.ndarray
-) -> None:
+def test_windows_and_whole_pictures_have_the_same_shadows(staged, scene, items):
     camera, other = (Camera([2.6, 0.6, z], [0.4, -0.2, 0.7]) for z in (1.7, 1.8))
     rng = np.random.default_rng(3)
     steps = []
@@ -96,9 +85,7 @@ def test_windows_and_whole_pictures_have_the_same_shadows(
         assert differs.sum() <= 8  # on edges, where furniture touches itself
 
 
-def test_a_close_up_is_what_a_renderer_of_its_size_draws(
-    staged: Renderer, scene: Scene, robot: RobotModel, items: np.ndarray
-) -> None:
+def test_a_close_up_is_what_a_renderer_of_its_size_draws(staged, scene, robot, items):
     state = (scene.robot.q, np.zeros(len(scene.joints)), on_counter(items))
     staged.render(*state, Camera([2.6, 0.6, 1.7], [0.4, -0.2, 0.7]))
     close = staged.close_up(COUNTER, 160, 120).astype(int)
@@ -107,13 +94,11 @@ def test_a_close_up_is_what_a_renderer_of_its_size_draws(
     assert staged.close_up(COUNTER, 80, 60).shape == (60, 80, 3)
 
 
-def test_walls_on_all_sides_are_seen_from_inside_and_not_from_outside(
-    staged: Renderer, scene: Scene, items: np.ndarray
-) -> None:
+def test_walls_on_all_sides_are_seen_from_inside_and_not_from_outside(staged, scene, items):
     q, scene_q = scene.robot.q, np.zeros(len(scene.joints))
     ground = np.round(255 * np.array(BACKGROUND))
 
-    def background(camera: Camera) -> float:
+    def background(camera):
         picture: Image = staged.render(q, scene_q, items, camera)
         return float((np.abs(picture - ground).max(axis=2) < 2).mean())
 
@@ -128,9 +113,7 @@ def test_walls_on_all_sides_are_seen_from_inside_and_not_from_outside(
     assert with_room[row, column].max() < 120  # the dark base, not a light wall
 
 
-def test_a_scene_without_floor_and_walls_gets_a_room_with_space_for_a_camera(
-    scene: Scene,
-) -> None:
+def test_a_scene_without_floor_and_walls_gets_a_room_with_space_for_a_camera(scene):
     bare = replace(scene, bodies=tuple(b for b in scene.bodies if b.name == "range"), regions=())
     points = room_mesh(bare).points
     stances = np.array([[*s.lower[:2], *s.upper[:2]] for s in scene.stances])
