@@ -170,6 +170,7 @@ for part in engine.COMPILED:
 """
 
 
+@pytest.mark.slow
 def test_a_run_needs_nothing_that_was_not_compiled_before_planning(tmp_path):
     """A kernel that is called with an array of another layout would be compiled then and there."""
     options = ["--execute", "none", "--no-video", "--no-html", "--out", tmp_path / "run"]

@@ -6,12 +6,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from galley.domain.frames import frozen, inverse, transform
+from galley.domain.frames import frozen, transform
 from galley.domain.scene.model import HAND, WORLD
-from galley.domain.state import Placement, State, initial_state, item_pose
+from galley.domain.state import Placement, State, initial_state
 from galley.execution.deviations import deviations
 from galley.motion.thresholds import THRESHOLDS
-from galley.robots.panda.mobile import hand_pose
 from galley.tests.effort import examples
 
 BELOW, ABOVE = 0.98, 1.02
@@ -77,24 +76,17 @@ def turn(state, index, axis, angle):
 HELD = transform(None, (0.0, 0.0, 0.12))
 # What is off, by how much at the most, how it is named, and the item in the hand or None.
 LIMITS = [
-    (lambda s, d: way(s, [1, 0, 0], d), "item_moved", ("moved", "block"), None),
     (lambda s, d: way(s, [0.6, 0, -0.8], d), "item_moved", ("moved", "block"), None),
     (lambda s, d: turn(s, 0, 2, d), "item_turned", ("moved", "block"), None),
-    (lambda s, d: turn(s, 0, 1, d), "item_turned", ("moved", "block"), None),
     (lambda s, d: turn(turn(s, 1, 2, 1.0), 1, 0, d), "item_turned", ("moved", "can"), None),
     (lambda s, d: way(s, [0, 0, 1], d), "slipped", ("slipped", "block"), 0),
     (lambda s, d: turn(s, 0, 1, d), "slipped_turn", ("slipped", "block"), 0),
     (lambda s, d: turn(turn(s, 1, 2, 1.0), 1, 1, d), "slipped_turn", ("slipped", "can"), 1),
     (lambda s, d: opened_by(s, 0, d), "joint_off", ("drawer", "slide"), None),
     (lambda s, d: opened_by(s, 1, d), "joint_off", ("drawer", "hinge"), None),
-    (lambda s, d: moved_by(s, 0, d), "base_off", ("base", "base"), None),
     (lambda s, d: moved_by(s, 1, d), "base_off", ("base", "base"), None),
-    (lambda s, d: moved_by(s, 2, d), "base_turned", ("base", "base"), None),
     (lambda s, d: moved_by(s, 2, d - 2.0 * np.pi), "base_turned", ("base", "base"), None),
-    *(
-        (lambda s, d, j=j: moved_by(s, 3 + j, d), "arm_off", ("arm", f"panda_joint{j + 1}"), None)
-        for j in (0, 3, 6)
-    ),
+    (lambda s, d: moved_by(s, 9, d), "arm_off", ("arm", "panda_joint7"), None),
 ]
 
 
@@ -188,24 +180,3 @@ def test_the_same_things_differ_whichever_of_two_states_was_to_be(scene, robot, 
     turned = {"held": "not-held", "not-held": "held"}
     assert [(turned.get(d.kind, d.kind), d.name) for d in there] == [(d.kind, d.name) for d in back]
     np.testing.assert_allclose([d.amount for d in there], [d.amount for d in back], atol=1e-6)
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
-@given(state=states(), data=st.data())
-def test_noise_well_below_all_limits_is_no_difference(scene, robot, state, data):
-    small = st.floats(-0.4, 0.4)
-    X_WH = hand_pose(state.q, scene.robot.base)
-    seen = state
-    for k, placement in enumerate(state.items):
-        # A third of a limit along each axis is less than the limit in all.
-        way = [THRESHOLDS.item_moved * data.draw(small) for _ in range(3)]
-        yaw = THRESHOLDS.item_turned * data.draw(small)
-        X_WI = item_pose(scene, state, k, X_WH)
-        X_now = transform(
-            Rotation.from_euler("z", yaw).as_matrix() @ X_WI[:3, :3], X_WI[:3, 3] + way
-        )
-        X_WP = (
-            X_WH if placement.parent == HAND else scene.body_pose(placement.parent, state.scene_q)
-        )
-        seen = seen.with_item(k, Placement(placement.parent, frozen(inverse(X_WP) @ X_now)))
-    assert deviations(scene, robot, state, seen, THRESHOLDS) == ()

@@ -150,17 +150,6 @@ def test_an_item_that_was_nudged_is_planned_for_anew_from_where_it_is(context):
     assert len(context.loop.motions) == 1 + len(context.motions)
 
 
-def test_what_was_under_way_is_told_with_the_facts_before_it(context):
-    context.executor.happens[3] = dropped
-    assert context.run() is None
-    ((under_way, state, _),) = context.replanned
-    assert (under_way.index, under_way.facts) == (1, FACTS[1])
-    assert under_way.motion is context.motions[3]
-    assert state.held is None
-    assert kinds(context.loop.recoveries[0]) == ["not-held"]
-    assert context.loop.recoveries[0].motion == "(take block) | lift"
-
-
 def test_a_start_that_is_not_as_the_scene_says_is_planned_for_before_anything_moves(context):
     context.executor.state = nudged(AWAY)(context.start)
     assert context.run() is None
@@ -176,8 +165,12 @@ def test_after_a_recovery_the_index_counts_in_the_new_plan(context):
     context.executor.happens[3] = dropped
     context.executor.happens[5] = nudged(AWAY)  # the second motion of what goes on
     assert context.run() is None
-    (first, _, _), (second, _, _) = context.replanned
-    assert first.plan == PLAN
+    (first, state, _), (second, _, _) = context.replanned
+    assert (first.plan, first.index, first.facts) == (PLAN, 1, FACTS[1])
+    assert first.motion is context.motions[3]
+    assert state.held is None
+    assert kinds(context.loop.recoveries[0]) == ["not-held"]
+    assert context.loop.recoveries[0].motion == "(take block) | lift"
     assert second.plan == PLAN[1:]
     assert (second.index, second.facts) == (0, FACTS[1])
 

@@ -46,11 +46,6 @@ def test_it_runs_the_motions_and_hands_each_on(relay, kitchen, robot, shared_wor
         np.testing.assert_allclose(found[-1], motion.trajectory.end, atol=1e-12)
 
 
-def test_it_is_as_short_as_the_page_says():
-    code = [line for line in blocks()[1].splitlines() if line.strip()]
-    assert len(code) <= 20
-
-
 def test_the_page_runs_from_top_to_bottom(capsys):
     code = "".join(blocks())
     exec(compile(code, str(PAGE), "exec"), {})

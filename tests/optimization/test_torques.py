@@ -1,11 +1,9 @@
-"""Joint torques: PyBullet, Drake and closed forms as oracles."""
+"""Joint torques: Drake and closed forms as oracles (PyBullet's are in tests/validation)."""
 
 import xml.etree.ElementTree as ET
 
 import numpy as np
-import pybullet
 import pytest
-from pybullet_utils.bullet_client import BulletClient
 from pydrake.math import RigidTransform
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import MultibodyPlant
@@ -29,9 +27,7 @@ HOME = np.array([0.012, -0.570, 0.0, -2.811, 0.0, 3.036, 0.741])
 
 def states(robot, count=30, seed=0):
     rng = np.random.default_rng(seed)
-    lower = np.concatenate([g.lower for g in robot.groups])
-    upper = np.concatenate([g.upper for g in robot.groups])
-    q = rng.uniform(lower, upper, (count, robot.size))
+    q = rng.uniform(*robot.limits, (count, robot.size))
     return q, rng.normal(size=q.shape), 3 * rng.normal(size=q.shape)
 
 
@@ -40,54 +36,13 @@ def block(mass=2.0, size=(0.06, 0.1, 0.2)):
     return Item("block", "block", frozen(size), (shape,), mass, 0.5, 0.0, np.eye(4), ())
 
 
-@pytest.fixture(scope="module")
-def bullet_torques(robot, tmp_path_factory):
-    """Inverse dynamics of PyBullet, by joint name, from the same URDF text."""
-
-    def torques(inertials, q, v, a):
-        root = ET.fromstring(robot.urdf)
-        if inertials == "identified":
-            assert set_identified(root)
-        for link in root.iter("link"):
-            for shape in (*link.findall("visual"), *link.findall("collision")):
-                link.remove(shape)
-        ET.indent(root)
-        file = tmp_path_factory.mktemp("urdf") / "robot.urdf"
-        file.write_text(ET.tostring(root, encoding="unicode"))
-        client = BulletClient(pybullet.DIRECT)
-        try:
-            client.setGravity(0, 0, -G)
-            body = client.loadURDF(
-                str(file), useFixedBase=True, flags=pybullet.URDF_USE_INERTIA_FROM_FILE
-            )
-            infos = [client.getJointInfo(body, k) for k in range(client.getNumJoints(body))]
-            moving = [i[1].decode() for i in infos if i[2] != pybullet.JOINT_FIXED]
-            at = [robot.joints.index(name) for name in moving]
-            found = np.empty_like(q)
-            for k in range(len(q)):
-                found[k, at] = client.calculateInverseDynamics(
-                    body, q[k, at].tolist(), v[k, at].tolist(), a[k, at].tolist()
-                )
-            return found
-        finally:
-            client.disconnect()
-
-    return torques
-
-
-@pytest.mark.parametrize("inertials", ["identified", "urdf"])
-def test_torques_are_those_of_pybullet(robot, bullet_torques, inertials):
-    q, v, a = states(robot)
-    ours = TorqueModel(robot, inertials=inertials).torques(q, v, a)
-    np.testing.assert_allclose(ours, bullet_torques(inertials, q, v, a), atol=2e-3, rtol=2e-3)
-
-
 class Drakes:
     """A robot in Drake, with a box of a held item's mass at its pose in the palm."""
 
-    def __init__(self, robot, held=None):
+    def __init__(self, robot, held=None, inertials="identified"):
         root = ET.fromstring(robot.urdf)
-        set_identified(root)
+        if inertials == "identified":
+            set_identified(root)
         for limit in root.iter("limit"):
             limit.attrib.pop("effort", None)
         for link in root.iter("link"):
@@ -126,11 +81,15 @@ class Drakes:
 
 
 @pytest.mark.parametrize("held", [None, HeldItem(block(), transform(translation=[0.02, 0.0, 0.1]))])
-@pytest.mark.parametrize("make", [mobile_panda, iiwa])
-def test_torques_and_the_mass_matrix_are_those_of_drake(make, held):
+@pytest.mark.parametrize(
+    ("make", "inertials"),
+    [(mobile_panda, "identified"), (mobile_panda, "urdf"), (iiwa, "identified")],
+)
+def test_torques_and_the_mass_matrix_are_those_of_drake(make, inertials, held):
     """Of other arms too; the iiwa's URDF has joints with damping."""
     robot = make()
-    model, drakes = TorqueModel(robot, held), Drakes(robot, held)
+    model = TorqueModel(robot, held) if make is iiwa else TorqueModel(robot, held, inertials)
+    drakes = Drakes(robot, held, inertials)
     q, v, a = states(robot)
     found = model.torques(q, v, a)
     for ours, *state in zip(found, q, v, a, strict=True):

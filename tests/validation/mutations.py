@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 ROWS = ("time", "q", "velocity", "command", "torque", "scene_q", "items", "held", "motion")
-ARM = slice(3, 10)
 
 
 def part(log, first, last):
@@ -111,8 +110,7 @@ def cut(log, rng):
 
 
 def past_a_limit(log, rng, robot):
-    lower = np.concatenate([g.lower for g in robot.groups])
-    upper = np.concatenate([g.upper for g in robot.groups])
+    lower, upper = robot.limits
     j, k = rng.integers(robot.size), rng.integers(len(log.time))
     beyond = lower[j] - 0.005 if rng.random() < 0.5 else upper[j] + 0.005
 

@@ -162,26 +162,3 @@ def test_a_report_nested_deeply_is_refused(folder, kitchen_folder, capsys, stran
     assert "Traceback" not in err
     assert status == 2
     assert "report.json" in err
-
-
-@pytest.mark.parametrize("name", quick_first(2, ["3_breaks", "group", "3_coefficients", "phase"]))
-def test_a_strange_column_of_trajectories_is_named(run_folder, tmp_path, capsys, name):
-    folder = tmp_path / "run"
-    shutil.copytree(run_folder, folder)
-    with np.load(folder / "trajectories.npz") as data:
-        columns = {key: data[key] for key in data.files}
-    good = columns[name]
-    text = good.dtype.kind == "U"
-    strange = [np.ones(good.shape) if text else np.full(good.shape, "x"), good[None]]
-    for values in [
-        *strange,
-        good[..., None],
-        np.full(good.shape, 1j),
-        np.array([{}], dtype=object),
-    ]:
-        np.savez_compressed(folder / "trajectories.npz", **{**columns, name: values})
-        status = main(["trajectory", str(folder), "--motion", "3", "--no-torques"])
-        err = capsys.readouterr().err
-        assert status == 2
-        assert "Traceback" not in err
-        assert "trajectories.npz" in err

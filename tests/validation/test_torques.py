@@ -21,19 +21,13 @@ def world(kitchen):
         yield found
 
 
-def random_q(robot):
-    lower = np.concatenate([g.lower for g in robot.groups])
-    upper = np.concatenate([g.upper for g in robot.groups])
-    return RNG.uniform(lower, upper)
-
-
 def test_torques_of_any_motion_are_what_drake_says(world, kitchen, robot):
     """Gravity, inertia and Coriolis forces, by the same published masses."""
     model = TorqueModel(robot, None, "identified")
     items = np.array([to_pose7(item.X_WI) for item in kitchen.items])
     for scale in (0.0, 1.0):
         for _ in range(20):
-            q = random_q(robot)
+            q = RNG.uniform(*robot.limits)
             v, a = scale * RNG.uniform(-1.0, 1.0, 12), scale * RNG.uniform(-5.0, 5.0, 12)
             world.set_state(q, {}, items)
             mine = world.inverse_dynamics(q.tolist(), v.tolist(), a.tolist())

@@ -42,27 +42,6 @@ def test_links_and_furniture_stand_in_the_same_places(kitchen, robot, worlds):
         np.testing.assert_allclose(drake.link_pose(robot.palm), bullet.hand_pose(), atol=1e-6)
 
 
-def test_figures_measured_by_hand(kitchen, worlds):
-    """The drawer handle 0.3 m open; the outer edge of a cabinet door turned by 90 degrees."""
-    state = initial_state(kitchen)
-    scene_q = state.scene_q.copy()
-    scene_q[kitchen.joint_index["indigo_drawer_top_joint"]] = 0.3
-    scene_q[kitchen.joint_index["dagger_door_right_joint"]] = np.pi / 2
-    for world in worlds:
-        world.set_state(state.with_scene(np.minimum(scene_q, [j.upper for j in kitchen.joints])))
-        X = world.link_pose("indigo_drawer_handle_top")
-        np.testing.assert_allclose(
-            (X @ [0.300, 1.211, 0.8215, 1])[:3], [0.600, 1.211, 0.8215], atol=1e-6
-        )
-        # Hinge at (-0.01, 0.832); the far edge at y = 1.213 comes out to x = -0.01 + 0.381.
-        X = world.link_pose("dagger_door_right")
-        far = (X @ [0.0, 1.213 - 0.832, 0.0, 1])[:2]
-        np.testing.assert_allclose(far, [0.371, 0.832], atol=1e-3)
-        np.testing.assert_allclose(
-            world.link_pose(world.scene.items[0].name)[:3, 3], [0.065, 0.625, 1.0085], atol=1e-6
-        )
-
-
 def test_what_touches_is_the_same_in_both(kitchen, robot, worlds):
     """Apart from grazing: Bullet adds up to 2 mm of margin to meshes."""
     rng = np.random.default_rng(2)

@@ -96,28 +96,6 @@ def test_what_collides_in_drake_is_never_free(kitchen, robot, drake, scenes, nam
     assert alarms < 0.05 * len(Q)
 
 
-@pytest.mark.parametrize("group", ["arm", "base", "base+arm"])
-def test_groups_see_every_collision_of_what_they_move(kitchen, robot, drake, scenes, group):
-    """The others stand still, free of everything, so that all collisions are theirs."""
-    state = states(kitchen)["sugar box held"].with_robot(
-        [0.95, 0.3, np.pi, 0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.7, 0.03, 0.03]
-    )
-    assert scenes.view(state, "all", margin=0.0).free(state.q)
-    view = scenes.view(state, group, margin=0.0)
-    counts = relevant(kitchen, robot, state)
-    rng = np.random.default_rng(3)
-    Q = np.tile(state.q, (300, 1))
-    Q[:, view.moving] = near_furniture(robot, rng, 300)[:, view.moving]
-    if group == "base":
-        Q[:, :3] = state.q[:3] + rng.uniform(-0.35, 0.35, (300, 3))
-    free = view.free_many(Q[:, view.moving])
-    assert 10 < free.sum() < 290
-    for q, said in zip(Q, free, strict=True):
-        if said:
-            drake.set_state(state.with_robot(q))
-            assert all(c.distance > -1e-6 for c in drake.contacts() if counts(c.a, c.b)), q
-
-
 @pytest.mark.parametrize("name", STATES)
 def test_distances_are_never_larger_than_drakes_and_little_smaller(
     kitchen, robot, drake, scenes, name

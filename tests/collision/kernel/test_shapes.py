@@ -159,7 +159,7 @@ def witnesses(one, a, two, b):
     return out
 
 
-@settings(max_examples=examples(60), deadline=None, derandomize=True)
+@settings(max_examples=examples(60) // 2, deadline=None, derandomize=True)
 @given(
     kinds=st.sampled_from(list(itertools.combinations_with_replacement(KINDS, 2))),
     seed=st.integers(0, 2**31),

@@ -66,14 +66,6 @@ def friction_of(world, index):
 # -- items ----------------------------------------------------------------------------------------
 
 
-def test_without_a_fault_nothing_of_this_happens(kitchen, run, carrying):
-    reach = carrying.part("burner h1 | reach", "burner h1 | reach")
-    executor, _ = run(reach, "")
-    X_WI = executor.world.item_pose(0)
-    assert np.linalg.norm(X_WI[:3, 3] - kitchen.items[0].X_WI[:3, 3]) < 0.0005
-    assert lean(X_WI) < 0.1
-
-
 @pytest.mark.parametrize("seed", quick_first(2, range(5)))
 def test_a_nudged_item_slides_two_to_four_centimetres_and_stays_upright(
     kitchen, run, carrying, seed
@@ -165,21 +157,22 @@ def pulled(executor, k=0):
     return world.scene_q()[k] - before
 
 
-@pytest.mark.parametrize(("text", "moves"), [("stuck:drawer", True), ("stuck-for-good", False)])
+@pytest.mark.parametrize(
+    ("text", "moves"), [("stuck:drawer", True), ("stuck-for-good", False), ("", True)]
+)
 @pytest.mark.slow
-def test_a_stuck_drawer_stops_on_its_way_and_lets_go_unless_for_good(run, drawer, text, moves):
+def test_a_stuck_drawer_stops_on_its_way_and_lets_go_unless_for_good_and_a_sound_one_opens(
+    run, drawer, text, moves
+):
     executor, fault = run(drawer.part("h1 | reach", "| withdraw"), text)
     opened = executor.log().scene_q[:, 0]
+    if fault is None:
+        assert opened[-1] == pytest.approx(0.30, abs=0.005)
+        return
     assert all(each.struck for each in fault.faults), fault.reports
     assert 0.049 < opened[-1] < 0.21
     assert opened.max() < opened[-1] + 0.005
     assert (pulled(executor) > 0.05) == moves
-
-
-@pytest.mark.slow
-def test_a_drawer_without_the_fault_opens(run, drawer):
-    executor, _ = run(drawer.part("h1 | reach", "| withdraw"), "")
-    assert executor.log().scene_q[-1, 0] == pytest.approx(0.30, abs=0.005)
 
 
 # -- the base -------------------------------------------------------------------------------------
@@ -248,12 +241,9 @@ def test_faults_set_no_state():
         ("explode:sugar", "KIND[:NAME][@N]"),
         ("nudge:", "after the colon"),
         ("nudge:sugr", "did you mean 'sugar'"),
-        ("nudge:drawer", "sugar_box"),
         ("stuck:sugar", "needs a drawer"),
-        ("stuck:indigo_drawer_tip", "did you mean 'indigo_drawer_top'"),
         ("push-base:sugar", "drive, arm"),
         ("topple@0", "whole number from 1"),
-        ("topple@two", "whole number from 1"),
         ("topple:sugar,nudg", "did you mean 'nudge'"),
     ],
 )
@@ -269,12 +259,9 @@ def test_other_text_is_refused_in_one_line_that_helps(kitchen, text, says):
     ("text", "target"),
     [
         ("nudge:sugar", "sugar_box"),
-        ("nudge:sugar_box", "sugar_box"),
         ("stuck:drawer", "indigo_drawer_top_joint"),
-        ("stuck:indigo_drawer_top", "indigo_drawer_top_joint"),
         ("stuck:indigo_drawer_handle_top@2", "indigo_drawer_top_joint"),
         ("stuck-for-good:dagger_door_left", "dagger_door_left_joint"),
-        ("push-base", ""),
         ("push-base:arm", "arm"),
     ],
 )

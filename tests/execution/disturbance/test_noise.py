@@ -90,17 +90,6 @@ def test_items_are_displaced_in_the_plane_only_by_at_most_what_was_asked_for(kit
     np.testing.assert_allclose(steps[:, :2].std(axis=0), 0.005 / np.sqrt(3), rtol=0.15)
 
 
-def test_twice_the_noise_goes_twice_as_far_the_same_way(kitchen):
-    for seed in range(5):
-        once, twice = (
-            MODERATE.scaled(k).true_scene(kitchen, stream(seed, "world")) for k in (1.0, 2.0)
-        )
-        for item, a, b in zip(kitchen.items, once.items, twice.items, strict=True):
-            step = a.X_WI[:3, 3] - item.X_WI[:3, 3]
-            np.testing.assert_allclose(b.X_WI[:3, 3] - item.X_WI[:3, 3], 2.0 * step, atol=1e-12)
-            assert b.mass - item.mass == pytest.approx(2.0 * (a.mass - item.mass))
-
-
 def test_crowded_items_neither_touch_nor_hang_over_the_edge(kitchen, robot):
     """At the counter's corner, 3 mm apart, with more noise than there is room; by PyBullet."""
     crowded = moved(
@@ -226,11 +215,8 @@ def test_levels_and_single_figures_are_read_and_written_so_that_they_are_read_ag
         ("weight=0.2", "observation_turn"),  # lists the keys
         ("modrate", "did you mean 'moderate'"),
         ("", "none, low, moderate, high"),
-        ("friction", "needs a number"),
-        ("friction=-0.1", "from 0"),
         ("friction=nan", "from 0"),
         ("friction=1", "from 0 to 0.9"),
-        ("position=0.5", "from 0 to 0.1"),
         ("mass=much", "needs a number"),
     ],
 )

@@ -7,7 +7,6 @@ import pytest
 
 from galley.collision.checker import pair
 from galley.execution.deviations import pose_difference
-from galley.execution.physics.executor import PhysicsExecutor
 from galley.execution.physics.sensing import item_speed, measure_contacts
 from galley.motion.thresholds import THRESHOLDS
 from galley.tests.execution.physics.by_hand import (
@@ -31,17 +30,9 @@ GRASP = down(*BLOCK, TOP + 0.07)
 
 
 @pytest.fixture
-def hand(robot):
+def hand(robot, opened):
     """``hand(scene, X_WT)``: a run that begins with the open hand there."""
-    opened = []
-
-    def make(scene, X_WT=GRASP):
-        opened.append(PhysicsExecutor(scene, robot, standing(scene, robot, BESIDE, X_WT)))
-        return opened[-1]
-
-    yield make
-    for executor in opened:
-        executor.close()
+    return lambda scene, X_WT=GRASP: opened(standing(scene, robot, BESIDE, X_WT), scene)
 
 
 def lift(executor, scene, robot, rise=0.10, speed=0.15):

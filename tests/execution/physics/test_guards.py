@@ -8,7 +8,7 @@ import pytest
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.checker import pair
 from galley.domain.frames import frozen
-from galley.execution.physics.executor import ContactMonitor, PhysicsExecutor
+from galley.execution.physics.executor import ContactMonitor
 from galley.execution.physics.sensing import ContactForce, force_on, measure_contacts
 from galley.motion.motion import Guard
 from galley.motion.path import Path
@@ -48,20 +48,6 @@ def scene(scene_of, small_text):
     return scene_of(
         text.replace("limits: [0, 0.4]", "limits: [0, 0.4], friction: 3.0, damping: 8.0")
     )
-
-
-@pytest.fixture
-def opened(scene, robot):
-    """``opened(state, fault)``: a run that is closed after the test."""
-    runs = []
-
-    def make(state, fault=None):
-        runs.append(PhysicsExecutor(scene, robot, state, fault=fault))
-        return runs[-1]
-
-    yield make
-    for run in runs:
-        run.close()
 
 
 class Forces:
@@ -166,7 +152,7 @@ def put_down(scene, robot, opened, planned, guard):
     """The block is lifted and lowered to ``planned`` (m) above the table, as if that were on it."""
     spy = Forces("block", "cabinet")
     state = standing(scene, robot, BESIDE, GRASP)
-    executor = opened(state, spy)
+    executor = opened(state, fault=spy)
     executor.execute(close(robot, 0.04, 0.025, 20.0, "block"), "close")
     rise = max(0.05, planned + 0.04)
     up = line(scene, robot, state.q, shifted(GRASP, z=rise), allowed=grip("block"))
@@ -244,7 +230,7 @@ def pressed(scene, robot, opened, way, guard):
     with PyBulletWorld(scene, robot) as world:
         motion = optimize_trajectories(PlanningContext(scene, robot, world), (motion,), state)[0]
     spies = [Forces(finger, "cabinet") for finger in FINGERS]
-    executor = opened(state, spies[0])
+    executor = opened(state, fault=spies[0])
     spies[0].before_step = lambda *args: [Forces.before_step(each, *args) for each in spies]
     seen = executor.execute(motion, "(press) | press")
     executor.wait(0.5)
@@ -306,7 +292,7 @@ def at_the_knob(scene, robot, opened, value, fault=None):
     """The drawer open by ``value``, the hand closed on its knob."""
     X_WT = ahead(KNOB[0] + value, *KNOB[1:])
     state = standing(scene, robot, BEFORE, X_WT).with_scene(frozen([value, 0.0]))
-    executor = opened(state, fault)
+    executor = opened(state, fault=fault)
     executor.execute(close(robot, 0.04, 0.01, 20.0, "knob"), "close")
     return executor, state.q, X_WT
 

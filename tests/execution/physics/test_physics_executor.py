@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from galley.domain.frames import frozen
-from galley.domain.state import initial_state
 from galley.execution.executor import LOG_PERIOD
-from galley.execution.physics.executor import PhysicsExecutor
 from galley.motion.motion import Motion
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
@@ -26,21 +24,6 @@ from galley.tests.execution.physics.by_hand import (
 )
 
 GRASP = down(*BLOCK, TOP + 0.07)
-
-
-@pytest.fixture
-def opened(scene, robot):
-    """``opened(state, **more)``: a run that is closed after the test."""
-    runs = []
-
-    def make(state=None, **more):
-        start = initial_state(scene) if state is None else state
-        runs.append(PhysicsExecutor(scene, robot, start, **more))
-        return runs[-1]
-
-    yield make
-    for run in runs:
-        run.close()
 
 
 def straight(robot, group, start, end):
@@ -174,14 +157,6 @@ def test_the_same_run_twice_gives_the_same_even_log_bit_for_bit(scene, robot, op
     np.testing.assert_allclose(moved, mean, atol=6e-4)
     assert set(log.motion[log.held == 0]) >= {0, 1, 2}
     assert log.held[-1] == -1
-
-
-def test_a_run_of_nothing_is_a_log_of_one_sample(scene, robot, opened):
-    executor = opened()
-    log = executor.log()
-    assert len(log.time) == 1
-    np.testing.assert_allclose(log.q[0], scene.robot.q)
-    assert len(executor.log().time) == 1, "asking for the log changes nothing"
 
 
 def test_what_is_seen_passes_through_the_sensor(scene, robot, opened):

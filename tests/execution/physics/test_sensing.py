@@ -61,12 +61,9 @@ def test_only_what_every_finger_presses_on_is_held(scene, world):
     assert held(left_block=10 * just, right_block=0.99 * just) is None
 
 
-def test_of_two_things_the_one_that_is_pressed_harder_comes_first(world):
+def test_of_two_things_the_one_pressed_harder_comes_first_and_a_handle_is_no_item(world):
     contacts = touching(left_block=20.0, right_block=6.0, left_tin=7.0, right_tin=9.0)
     assert gripped_bodies(world, contacts, THRESHOLDS) == ("tin", "block")
-
-
-def test_a_handle_between_the_fingers_is_no_item(world):
     contacts = touching(left_knob=40.0, right_knob=40.0)
     assert gripped_bodies(world, contacts, THRESHOLDS) == ("knob",)
     assert held_item(world, contacts, THRESHOLDS) is None
@@ -105,7 +102,7 @@ def test_what_lies_in_a_drawer_is_seen_in_it_and_the_rest_in_the_world(scene, ro
 
 def test_joints_a_hair_beyond_their_limits_are_seen_at_them(scene, robot):
     world = PhysicsWorld(scene, robot, initial_state(scene))
-    low = np.concatenate([group.lower for group in robot.groups])
+    low, _ = robot.limits
     for k, value in zip(world.robot_joints, low - 1e-4, strict=True):
         pb.resetJointState(world.robot_id, k, value, physicsClientId=world.client)
     np.testing.assert_array_equal(observed_state(world, None).q, low)

@@ -13,7 +13,6 @@ from galley.tests.motion.planners import kernel_stub as stub
 from galley.tests.motion.planners.kernel_stub import CLOSED, WALL, ask, least_clearance
 
 START, GOAL = np.array([0.1, 0.5]), np.array([0.9, 0.5])
-OPEN = ([], [])
 
 
 @pytest.fixture(autouse=True)
@@ -103,11 +102,6 @@ def test_a_free_straight_line_is_taken_at_once_and_to_the_nearest_goal():
     np.testing.assert_array_equal(path.waypoints, [START, goals[1]])
 
 
-def test_without_goals_it_is_blocked():
-    failure = plan(ask(), goals=np.empty((0, 2)))
-    assert failure.kind is FailureKind.BLOCKED
-
-
 def test_seven_joints_and_other_sizes_need_no_new_compilation():
     P = stub.planners()
     plan(ask())
@@ -138,9 +132,6 @@ def test_a_shortened_path_is_never_longer_keeps_its_ends_and_stays_free(seed, we
     np.testing.assert_array_equal(short[0], raw[0])
     np.testing.assert_array_equal(short[-1], raw[-1])
     assert least_clearance(short, WALL) > -0.01
-
-
-SHORTEST = 2 * np.hypot(0.35, 0.3) + 0.1  # about the lower corners of the gap
 
 
 def test_shortcuts_keep_the_clearance_that_is_asked_for():
@@ -188,16 +179,6 @@ def test_ends_that_are_too_near_are_blocked():
         assert failure.kind is FailureKind.BLOCKED
         assert word in str(failure)
     assert isinstance(plan(ask(), goals=np.array([near, GOAL]), required=0.02), Path)
-
-
-def test_a_proof_says_where_the_first_doubt_is():
-    prove, table = stub.planners().checks.prove_path, ask().table
-    edge, share, _ = prove(table, np.array([[0.1, 0.5], [0.1, 0.1], [0.9, 0.1]]), 0.05)
-    assert edge == 1
-    assert share == pytest.approx((0.40 - 0.1) / 0.8, abs=1e-3)
-    single = np.array([[0.44, 0.5]])
-    assert prove(table, single, 0.009)[0] == -1
-    assert prove(table, single, 0.011)[:2] == (0, 0.0)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -244,19 +244,6 @@ def test_a_pose_out_of_reach_is_unreachable(panda):
     assert "panda_hand" in failure.message
 
 
-def test_what_walls_enclose_is_refused_as_a_budget_spent():
-    robot = mobile_panda()
-    q = np.array([0.0, 0.0, 0.0, 0.0, -0.6, 0.0, -2.5, 0.0, 2.0, 0.7, 0.0, 0.0])
-    cage = {f"{s}": box((0.05, 8.0, 2.0), at=(1.2 * s, 0.0, 1.0)) for s in (-1, 1)}
-    world = CollisionWorld(robot, cage, q=q)
-    options = SearchOptions(iterations=200, rounds=2)
-    for planner in ("rrt-connect", "rrt"):
-        goal = np.array([2.2, 0.0, 0.0])
-        failure = plan(world, q[:3], goal, group="base", planner=planner, options=options)
-        assert failure.kind is FailureKind.BUDGET
-        assert failure.certificate is None
-
-
 @pytest.mark.parametrize(
     ("start", "goal", "keywords", "message"),
     [

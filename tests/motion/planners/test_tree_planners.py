@@ -49,6 +49,7 @@ def test_a_path_leads_through_the_gap_from_start_to_goal(seed):
     np.testing.assert_array_equal(path.start, START)
     np.testing.assert_array_equal(path.end, GOAL)
     assert not touches_wall(path)
+    assert np.linalg.norm(np.diff(path.waypoints, axis=0), axis=1).max() <= 0.1 + 1e-12
     assert ((path.waypoints >= 0) & (path.waypoints <= 1)).all()
 
 
@@ -64,11 +65,6 @@ def test_the_nearest_or_any_of_several_goals_ends_the_path():
     goals = np.array([[0.2, 0.2], [0.9, 0.9]])
     path = rrt(wall, goals=goals)
     assert any((path.end == goal).all() for goal in goals)
-
-
-def test_edges_of_the_rrt_are_no_longer_than_its_radius():
-    path = rrt(wall)
-    assert np.linalg.norm(np.diff(path.waypoints, axis=0), axis=1).max() <= 0.1 + 1e-12
 
 
 # -- the RRT's end region --------------------------------------------------------------------------

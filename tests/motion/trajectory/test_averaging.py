@@ -81,19 +81,6 @@ def test_it_begins_and_ends_exactly_there_and_at_rest(seed, window):
         np.testing.assert_allclose(average(t, 2), 0.0, atol=1e-8)
 
 
-@few
-@given(seeds, st.sampled_from([0.004, 0.05, 0.7]))
-def test_position_velocity_and_acceleration_are_continuous(seed, window):
-    average = moving_average(jerky(seed), window)
-    spans = np.diff(average.breaks)[:-1]
-    for order, tolerance in ((0, 1e-12), (1, 1e-10), (2, 1e-8)):
-        c = average.coefficients
-        for _ in range(order):
-            c = c[:, 1:] * np.arange(1, c.shape[1])[None, :, None]
-        ends = sum(c[:-1, p] * spans[:, None] ** p for p in range(c.shape[1]))
-        np.testing.assert_allclose(ends, c[1:, 0], atol=tolerance)
-
-
 @pytest.mark.parametrize("window", [0.0, -1.0, float("nan")])
 def test_a_window_that_is_none_is_an_error(window):
     with pytest.raises(ValueError, match="window"):

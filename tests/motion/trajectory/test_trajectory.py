@@ -106,14 +106,6 @@ def test_the_length_is_that_of_a_fine_polygon(trajectory):
     assert trajectory.length() == pytest.approx(polygon, rel=2e-3, abs=1e-9)
 
 
-def test_the_length_counts_a_joint_that_turns_back():
-    # 4 t - 4 t^2 goes up to 1 and comes back, between two parts of the quadrature. 2 t - 3 t^2 goes
-    # to 1 / 3 and then to -1: the kink is inside a part.
-    for c, expected, error in (([0, 4, -4], 2.0, 1e-12), ([0, 2, -3], 1 / 3 + 4 / 3, 1e-3)):
-        bent = Trajectory("arm", np.array([0.0, 1.0]), np.array(c, dtype=float)[None, :, None])
-        assert bent.length() == pytest.approx(expected, rel=error)
-
-
 @some
 @given(curves(), st.floats(0.001, 1.0))
 def test_samples_are_a_period_apart_and_end_with_the_end(trajectory, dt):

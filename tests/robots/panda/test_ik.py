@@ -183,23 +183,10 @@ def test_batch_is_the_loop():
     assert set(single.pose.tolist()) == {0}
 
 
-def test_branches_name_the_postures():
-    rng = np.random.default_rng(6)
-    X = forward(rng.uniform(LIMITS.lower, LIMITS.upper, (200, 7)))
-    q, pose, seven, branch = inverse_batch(X, Q7)
-    assert set(branch.tolist()) == set(range(8))
-    elbow, wrist, shoulder = branch >> 2, (branch >> 1) & 1, branch & 1
-    assert np.all((q[:, 3] > STRETCHED) == (elbow == 1))
-    assert np.all((np.cos(q[:, 4]) < 0) == (wrist == 1))
-    assert np.all((q[:, 1] < 0) == (shoulder == 1))
-    keys = np.column_stack([pose, seven, branch])
-    assert len(np.unique(keys, axis=0)) == len(keys)
-
-
 def test_a_branch_stays_along_a_curve():
     """A curve of configurations, away from singular poses: its branch is found at every point."""
     rng = np.random.default_rng(10)
-    followed = 0
+    followed, met = 0, set()
     for _ in range(60):
         ends = rng.uniform(LIMITS.lower + 0.05, LIMITS.upper - 0.05, (2, 7))
         curve = ends[0] + np.linspace(0.0, 1.0, 40)[:, None] * (ends[1] - ends[0])
@@ -212,7 +199,9 @@ def test_a_branch_stays_along_a_curve():
             assert posture in found.branch
             assert found.q[found.branch == posture][0] == pytest.approx(q, abs=1e-6)
         followed += len(set(expected.tolist())) == 1
+        met |= set(expected.tolist())
     assert followed > 5
+    assert met == set(range(8))
 
 
 def test_narrow_and_shifted_limits_keep_exactly_what_is_within_them():
@@ -273,16 +262,3 @@ def test_finds_every_solution_that_ssik_finds():
             compared += 1
     assert solved > 40
     assert compared > 300
-
-
-def test_solves_no_pose_that_ssik_rules_out():
-    rng = np.random.default_rng(8)
-    solvable = 0
-    for _ in range(150):
-        X = random_pose(rng)
-        found = inverse_batch(X, Q7)
-        assert_reaches(found.q, X)
-        if len(found.q):
-            solvable += 1
-            assert len(ssik_panda.solve(X)) > 0
-    assert solvable > 50

@@ -85,11 +85,5 @@ def test_neighbours_are_joined_by_one_joint_in_the_urdf(model):
 def test_pairs_that_are_said_never_to_touch_stay_apart(distances):
     for pair in NEVER_TOUCH:
         assert distances[pair] > 0.01, pair
-
-
-def test_whatever_touches_is_checked(distances):
     touching = {pair for pair, distance in distances.items() if distance < 0.0}
-    assert touching - set(NEIGHBOURS) - set(MEET_BY_DESIGN) <= (
-        set(distances) - ALLOWED_SELF_COLLISIONS
-    )
     assert len(touching - set(NEIGHBOURS)) > 15

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from galley.domain.scene.base_spec import MobileBaseSpec
-from galley.robots.panda.mobile import arm_radii, hand_pose, travel_bound
+from galley.robots.panda.mobile import hand_pose, travel_bound
 from galley.robots.panda.models import mobile_panda
 from galley.robots.panda.urdf import panda_folder
 from galley.tests.robots.link_poses import link_poses
@@ -74,8 +74,3 @@ def test_a_held_point_travels_no_further_than_the_bound():
         ends = [hand_pose(q)[:3, :3] @ p_HQ + hand_pose(q)[:3, 3] for q in (a, b)]
         bound = travel_bound("arm", spec, a[3:], b[3:], float(np.linalg.norm(p_HQ)))
         assert np.linalg.norm(ends[1] - ends[0]) <= bound + 1e-9
-
-
-def test_radii_shrink_towards_the_hand():
-    radii = arm_radii()
-    assert (np.diff(radii[[1, 3, 5, 6]]) < 0).all()
