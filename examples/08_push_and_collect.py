@@ -64,7 +64,7 @@ collect(episode, range(4), collection, OUT / "episodes", workers=1)
 # %%
 episodes = read_folder(OUT / "episodes")
 print(len(episodes), "episodes,", len(episodes.filter(success=True)), "succeeded")
-action = summarize(episodes).arrays["action"]
+action = summarize(episodes)["action"]
 print("targets lie between", np.round(action.low, 2), "and", np.round(action.high, 2), "m")
 film_rollouts([rollout], OUT / "push.gif", "T", fps=10, height=240, speed=2)
 print("look at", OUT / "push.gif")

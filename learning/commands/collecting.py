@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
     from galley.learning.demonstrations import Collection, Demonstrations, Episode
 
-Format = Literal["parquet", "zarr", "lerobot"]
+Format = Literal["zarr", "lerobot"]
 FILES_EPILOG = """The files depend on options and seeds alone, not on --workers. The same command
 again goes on where a stopped one was; more seeds append. A folder with episodes of other options
 is refused. docs/demonstrations.md has the files and formats key by key."""
@@ -34,10 +33,10 @@ is refused. docs/demonstrations.md has the files and formats key by key."""
 class Collecting:
     """Of a command that collects, but for how many episodes."""
 
-    format: Format = option(
-        "parquet",
-        "what learners read: the folder itself, or besides it a folder 'zarr' (diffusion_policy's "
-        "replay buffer) or 'lerobot' (v3.0) in it",
+    format: Format | None = option(
+        None,
+        "besides the episodes, a folder in it that learners read: zarr (diffusion_policy's replay "
+        "buffer) or lerobot (v3.0)",
     )
     licence: str = option("CC-BY-4.0", "of the episodes, for the dataset card", "SPDX")
     workers: Workers = group(Workers())
@@ -106,18 +105,16 @@ def collecting_into(options: Collecting, collection: Collection) -> Iterator[Pat
         yield out
 
 
-def conclude(
-    out: Path, collection: Collection, options: Collecting, printer: Printer, pace: str
-) -> None:
+def conclude(out: Path, collection: Collection, options: Collecting, printer: Printer) -> None:
     """Export what a folder holds, as the options say, and print what that is."""
     from galley.learning.demonstrations import read_folder
 
     found = read_folder(out)
-    if options.format != "parquet" and len(found):
+    if options.format is not None and len(found):
         printer.stage(f"exporting to {out / options.format}")
         shutil.rmtree(out / options.format, ignore_errors=True)  # that of fewer episodes
         export(found, collection, options.format, out / options.format)
-    printer.stage(f"{counts(found)}{pace}: {out}")
+    printer.stage(f"{counts(found)}: {out}")
 
 
 def collect_command(
@@ -137,29 +134,18 @@ def collect_command(
     """
     from galley.learning.demonstrations import collect
 
-    ended, began = 0, time.perf_counter()
-
     def show(done: int, total: int, successes: int) -> None:
-        nonlocal ended
-        ended += 1
-        note = f"{done}/{total}, {successes} succeeded, {_pace(ended, time.perf_counter() - began)}"
-        printer.fraction("collecting", done / total, note)
+        printer.fraction("collecting", done / total, f"{done}/{total}, {successes} succeeded")
 
     with collecting_into(options, collection) as out:
         printer.fraction("collecting", 0.0, f"0/{len(seeds)}")
         with printer:
             workers = options.workers
             lost = collect(run, seeds, collection, out, workers.jobs, workers.engine, progress=show)
-        pace = f" ({_pace(ended, time.perf_counter() - began)})" if ended else ""
-        conclude(out, collection, options, printer, pace)
+        conclude(out, collection, options, printer)
     for why, those in _by_reason({seed: each.why for seed, each in lost.items()}):
         print(f"no episode of seed{'s' * (len(those) > 1)} {those}: {why}", file=sys.stderr)
     return 1 if lost else 0
-
-
-def _pace(ended: int, seconds: float) -> str:
-    rate = ended / max(seconds, 1e-9)
-    return f"{rate:.1f} runs a second" if rate >= 1.0 else f"{60.0 * rate:.1f} runs a minute"
 
 
 def _by_reason(lost: dict[int, str]) -> list[tuple[str, str]]:
@@ -181,44 +167,34 @@ def counts(demonstrations: Demonstrations) -> str:
 
 
 def open_demonstrations(folder: Path) -> tuple[Demonstrations, Collection | None]:
-    """The episodes of a folder: collected, of plain tables, or a replay buffer (no collection).
+    """The episodes of a folder: collected, or a replay buffer (no collection).
 
     Raises:
         BadInput: none of these.
     """
     need("learn", "pyarrow", "zarr")
-    from galley.learning.demonstrations import (
-        read_collection,
-        read_folder,
-        read_parquet,
-        read_replay_buffer,
-    )
-    from galley.learning.demonstrations.parquet import STEPS
+    from galley.learning.demonstrations import read_collection, read_folder, read_replay_buffer
 
     if (folder / "meta" / "info.json").is_file():
         raise BadInput.one(folder, "is a LeRobot dataset, which is only written; read its source")
     if (folder / ".zgroup").is_file() or (folder / "zarr.json").is_file():
         return read_replay_buffer(folder), None
-    collection = read_collection(folder)
-    read = read_parquet if (folder / STEPS).is_file() else read_folder
-    return read(folder), collection
+    return read_folder(folder), read_collection(folder)
 
 
-def export(demonstrations: Demonstrations, collection: Collection, kind: str, folder: Path) -> None:
+def export(
+    demonstrations: Demonstrations, collection: Collection, kind: Format, folder: Path
+) -> None:
     """Write all episodes in a ``Format``.
 
     Raises:
         BadInput: the episodes can't be exported, or ``folder`` is there already.
     """
-    from galley.learning.demonstrations import write_lerobot, write_parquet, write_replay_buffer
+    from galley.learning.demonstrations import write_lerobot, write_replay_buffer
 
+    write = write_lerobot if kind == "lerobot" else write_replay_buffer
     try:
-        if kind == "lerobot":
-            robot = collection.settings.get("robot")
-            write_lerobot(demonstrations, folder, collection, robot=robot)
-        else:
-            write = write_replay_buffer if kind == "zarr" else write_parquet
-            write(demonstrations, folder, collection)
+        write(demonstrations, folder, collection)
     except BadInput:
         raise
     except ValueError as error:  # no episodes, other arrays, no constant rate
@@ -236,7 +212,7 @@ def array_table(episodes: Demonstrations, collection: Collection | None) -> Plai
 
     try:
         layout = episodes[0].layout if len(episodes) else {}
-        moments = summarize(alike(episodes)).arrays
+        moments = summarize(alike(episodes))
     except BadInput:
         raise
     except ValueError as error:

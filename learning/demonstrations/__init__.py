@@ -3,9 +3,9 @@
 - ``episode``: ``Episode``, what was observed and done; ``EpisodeInfo``, all but its arrays
 - ``folder``: ``collect`` seeds into a folder, one file an episode; ``read_folder``
 - ``selection``: ``Demonstrations``, loaded one by one: ``filter``, ``split``
-- ``statistics``: ``summarize``: successes, lengths, the range of each array
+- ``statistics``: ``summarize``: the range, mean and deviation of each array
 - ``card``: ``Collection``: title, licence, settings; the dataset card
-- ``replay_buffer``, ``lerobot``, ``parquet``: the formats; ``columns``: parquet's columns
+- ``replay_buffer``, ``lerobot``: the formats; ``columns``: parquet's columns
 - ``pictures``: an episode as a film of its pictures and as curves
 
 Needs the extra ``learn`` (pyarrow, zarr). docs/demonstrations.md has the formats key by key.
@@ -15,7 +15,6 @@ from galley.learning.demonstrations.card import Collection, read_collection
 from galley.learning.demonstrations.episode import Episode, NoEpisode
 from galley.learning.demonstrations.folder import collect, open_folder, read_folder, write_episode
 from galley.learning.demonstrations.lerobot import write_lerobot
-from galley.learning.demonstrations.parquet import read_parquet, write_parquet
 from galley.learning.demonstrations.replay_buffer import read_replay_buffer, write_replay_buffer
 from galley.learning.demonstrations.selection import Demonstrations
 from galley.learning.demonstrations.statistics import Moments, summarize
@@ -30,11 +29,9 @@ __all__ = [
     "open_folder",
     "read_collection",
     "read_folder",
-    "read_parquet",
     "read_replay_buffer",
     "summarize",
     "write_episode",
     "write_lerobot",
-    "write_parquet",
     "write_replay_buffer",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 
 from galley.domain.errors import BadInput
 from galley.learning import shards
-from galley.learning.demonstrations.episode import ACTION, Layout, is_image, plain
+from galley.learning.demonstrations.episode import plain
 from galley.learning.demonstrations.selection import Demonstrations
 
 CARD = "README.md"
@@ -83,15 +83,11 @@ def read_collection(folder: Path | str) -> Collection:
 
 
 def card(
-    collection: Collection,
-    demonstrations: Demonstrations,
-    layout: Layout,
-    data_files: str | None = None,
+    collection: Collection, demonstrations: Demonstrations, data_files: str | None = None
 ) -> str:
     """The dataset card, in Markdown, with the front matter that the Hugging Face Hub reads.
 
     Args:
-        layout: of the episodes' arrays.
         data_files: pattern of the files with the steps, of a LeRobot dataset.
     """
     tags, configs = "galley", ""
@@ -101,11 +97,7 @@ def card(
     infos = demonstrations.infos
     ends = [sum(info.success is each for info in infos) for each in (True, False, None)]
     lengths = [info.length for info in infos] or [0]
-    rows = []
-    for name, (dtype, shape) in layout.items():
-        about = "action" if name == ACTION else "image" if is_image(dtype, shape) else "observation"
-        what = collection.arrays.get(name, about)
-        rows.append(f"| {name} | {dtype} | {' x '.join(map(str, shape))} | {what} |\n")
+    rows = [f"| {name} | {what} |\n" for name, what in collection.arrays.items()]
     return f"""---
 license: {json.dumps(collection.licence.lower())}
 task_categories: [robotics]
@@ -122,8 +114,8 @@ tags: [{tags}]
 - licence: {collection.licence}
 - versions: {", ".join(f"{name} {number}" for name, number in shards.versions().items())}
 
-| array | dtype | shape of a step | |
-|---|---|---|---|
+| array | |
+|---|---|
 {"".join(rows)}
 Settings, but for the seed of each episode:
 

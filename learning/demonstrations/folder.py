@@ -86,14 +86,7 @@ def collect(
         for path in folder.glob(".episode-*.partial"):  # of workers that were stopped
             path.unlink(missing_ok=True)
     demonstrations = _demonstrations(_readable(folder, record), record)
-    for load in demonstrations.loaders:
-        try:
-            layout = load().layout
-        except _Damaged as error:
-            logger.warning("%s", error)
-        else:
-            write_atomically(folder / CARD, card(collection, demonstrations, layout))
-            break
+    write_atomically(folder / CARD, card(collection, demonstrations))
     ended_as = zip(missing, results, strict=True)
     return {seed: result for seed, result in ended_as if isinstance(result, LostJob)}
 

@@ -18,54 +18,57 @@ from numpy.typing import NDArray
 from galley.domain.files import atomic_folder
 from galley.learning.demonstrations.card import CARD, Collection, card
 from galley.learning.demonstrations.columns import OBSERVATION, lists
-from galley.learning.demonstrations.episode import ACTION, Episode, Layout, is_image
+from galley.learning.demonstrations.episode import ACTION, Episode, is_image
 from galley.learning.demonstrations.selection import Demonstrations, alike
 from galley.learning.demonstrations.statistics import Moments
 
 VERSION = "v3.0"
 IMAGES = OBSERVATION + "images."
-FILE_BYTES = 100 * 2**20  # a file of steps ends with the episode that passes this
-FILES_PER_CHUNK = 1000
 TOLERANCE = 1e-4  # s, LeRobot's own
 _FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
+_FIRST = {"chunk_index": 0, "file_index": 0}  # the only one of each kind
 
 Columns = dict[str, NDArray[Any]]
 """By LeRobot's name of a feature: steps (T, ...)."""
 
 
 def write_lerobot(
-    demonstrations: Demonstrations,
-    folder: Path | str,
-    collection: Collection,
-    rate: int | None = None,
-    robot: str | None = None,
+    demonstrations: Demonstrations, folder: Path | str, collection: Collection
 ) -> None:
     """Write ``folder``, whole or not at all.
 
-    The task of an episode is ``task`` of its metadata, else the title of the collection.
+    The task of an episode is ``task`` of its metadata, else the title of the collection; the robot
+    is that of the collection's settings. The first episode gives the rate.
 
     Args:
         folder: does not exist, or is empty.
-        rate: steps per second; None: that of the first episode.
-        robot: the type of robot, for ``info.json``.
 
     Raises:
         ValueError: there are no episodes, their arrays differ, or their times are not those of a
             constant rate, a whole number per second.
         BadInput, OSError: as ``domain.files.atomic_folder``.
     """
+    import pyarrow
+    import pyarrow.parquet
+
     tasks: dict[str, int] = {}
     rows: list[dict[str, Any]] = []
     moments: dict[str, list[Moments]] = {}
-    layout, features = Layout(), dict[str, Any]()
-    start = 0
+    features: dict[str, Any] = {}
+    start, rate = 0, 0
     with atomic_folder(folder) as partial, ExitStack() as stack:
-        steps = _Steps(partial / "data", stack)
+        path = partial / "data" / _FILE.format(**_FIRST)
+        path.parent.mkdir(parents=True)
         for k, episode in enumerate(alike(demonstrations)):
             rate = rate or _rate(episode)
             task = str(episode.metadata.get("task", collection.title))
             columns = _columns(episode, rate, k, start, tasks.setdefault(task, len(tasks)))
-            place = steps.write(columns)
+            table = pyarrow.table({name: _encoded(array) for name, array in columns.items()})
+            if not features:
+                features = {name: _feature(array) for name, array in columns.items()}
+                writer = pyarrow.parquet.ParquetWriter(path, table.schema, compression="zstd")
+                stack.enter_context(writer)
+            writer.write_table(table, row_group_size=len(table))
             own = {name: Moments.of(array) for name, array in columns.items()}
             for name, each in own.items():
                 moments.setdefault(name, []).append(each)
@@ -74,19 +77,17 @@ def write_lerobot(
                 for name, each in own.items()
                 for key, value in _record(name, each).items()
             }
-            rows.append(_row(episode, k, start, task) | place | stats)
+            rows.append(_row(episode, k, start, task) | stats)
             start += len(episode)
-            layout = layout or episode.layout
-            features = features or {name: _feature(array) for name, array in columns.items()}
         stack.close()
         info = {
             "codebase_version": VERSION,
-            "robot_type": robot,
+            "robot_type": collection.settings.get("robot"),
             "total_episodes": len(rows),
             "total_frames": start,
             "total_tasks": len(tasks),
-            "chunks_size": FILES_PER_CHUNK,
-            "data_files_size_in_mb": FILE_BYTES // 2**20,
+            "chunks_size": 1000,
+            "data_files_size_in_mb": 100,
             "video_files_size_in_mb": 200,
             "fps": rate,
             "splits": {"train": f"0:{len(rows)}"},
@@ -99,8 +100,7 @@ def write_lerobot(
         _write_tasks(partial, tasks)
         (partial / "meta" / "info.json").write_text(json.dumps(info, indent=4) + "\n")
         (partial / "meta" / "stats.json").write_text(json.dumps(stats, indent=4) + "\n")
-        text = card(collection, demonstrations, layout, "data/*/*.parquet")
-        (partial / CARD).write_text(text)
+        (partial / CARD).write_text(card(collection, demonstrations, "data/*/*.parquet"))
 
 
 def _rate(episode: Episode) -> int:
@@ -147,37 +147,6 @@ def _feature(array: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-class _Steps:
-    """Writes steps of episodes to files, until one is large enough for the next to begin."""
-
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self.folder, self.stack = folder, stack
-        self.number = -1
-        self.path: Path | None = None
-        self.writer: Any = None
-
-    def write(self, columns: Columns) -> dict[str, int]:
-        """Write an episode as a row group; returns where, as a row of the episodes says it."""
-        import pyarrow
-        import pyarrow.parquet
-
-        table = pyarrow.table({name: _encoded(array) for name, array in columns.items()})
-        if self.path is None or self.path.stat().st_size > FILE_BYTES:
-            self.stack.close()
-            self.number += 1
-            self.path = self.folder / _FILE.format(**self._place())
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.writer = self.stack.enter_context(
-                pyarrow.parquet.ParquetWriter(self.path, table.schema, compression="zstd")
-            )
-        self.writer.write_table(table, row_group_size=len(table))
-        return {f"data/{key}": value for key, value in self._place().items()}
-
-    def _place(self) -> dict[str, int]:
-        chunk, file = divmod(self.number, FILES_PER_CHUNK)
-        return {"chunk_index": chunk, "file_index": file}
-
-
 def _encoded(array: NDArray[Any]) -> Any:
     """As a pyarrow column: values, lists, or structs with PNGs, as ``datasets`` stores them."""
     import pyarrow
@@ -203,8 +172,7 @@ def _row(episode: Episode, k: int, start: int, task: str) -> dict[str, Any]:
         "length": len(episode),
         "dataset_from_index": start,
         "dataset_to_index": start + len(episode),
-        "meta/episodes/chunk_index": 0,
-        "meta/episodes/file_index": 0,
+        **{f"{place}/{key}": k for place in ("data", "meta/episodes") for key, k in _FIRST.items()},
         # Not LeRobot's, which passes them on.
         "success": episode.success,
         "seed": episode.seed,
@@ -228,7 +196,7 @@ def _write_episodes(folder: Path, rows: list[dict[str, Any]]) -> None:
     columns = {
         name: pyarrow.array([row[name] for row in rows], types.get(name)) for name in rows[0]
     }
-    path = folder / "meta" / "episodes" / _FILE.format(chunk_index=0, file_index=0)
+    path = folder / "meta" / "episodes" / _FILE.format(**_FIRST)
     path.parent.mkdir(parents=True)
     pyarrow.parquet.write_table(pyarrow.table(columns), path, compression="zstd")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -44,26 +44,13 @@ class Demonstrations:
             tuple(self.infos[k] for k in chosen), tuple(self.loaders[k] for k in chosen)
         )
 
-    def filter(
-        self,
-        success: bool | None = None,
-        shortest: int = 0,
-        longest: int | None = None,
-        seeds: Container[int] | None = None,
-    ) -> Demonstrations:
-        """The episodes that meet every condition given.
-
-        Args:
-            success: how they ended. shortest, longest: bounds on their steps, inclusive.
-            seeds: their seeds are among these.
-        """
+    def filter(self, success: bool | None = None, longest: int | None = None) -> Demonstrations:
+        """The episodes that ended so, and have at most so many steps, where these are given."""
         return self.select(
             k
             for k, info in enumerate(self.infos)
             if (success is None or info.success is success)
-            and info.length >= shortest
             and (longest is None or info.length <= longest)
-            and (seeds is None or (info.seed is not None and info.seed in seeds))
         )
 
     def split(self, fraction: float, seed: int = 0) -> tuple[Demonstrations, Demonstrations]:

@@ -1,4 +1,4 @@
-"""Statistics of demonstrations: how they ended, how long they are, and the range of each array."""
+"""Statistics of demonstrations: range, mean and deviation of each array."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
-from galley.learning.demonstrations.episode import Episode, EpisodeInfo, is_image
+from galley.learning.demonstrations.episode import Episode, is_image
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,46 +65,19 @@ class Moments:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Statistics:
-    """Of demonstrations.
+def summarize(episodes: Iterable[Episode]) -> dict[str, Moments]:
+    """The moments of each array of episodes (``selection.alike``), loaded one by one.
 
-    Attributes:
-        episodes, steps, successes, failures: numbers; episodes that nobody judged are neither.
-        lengths: steps of the shortest, the median and the longest episode.
-        duration: of all episodes together (s).
-        arrays: by name of an observation, and ``action``.
-    """
-
-    episodes: int
-    steps: int
-    successes: int
-    failures: int
-    lengths: tuple[int, float, int]
-    duration: float
-    arrays: dict[str, Moments]
-
-
-def summarize(episodes: Iterable[Episode]) -> Statistics:
-    """The statistics of episodes with the same arrays (``selection.alike``), loaded one by one.
+    Returns:
+        By name of an observation, and ``action``.
 
     Raises:
-        ValueError: there are none.
+        ValueError: there are no episodes.
     """
-    infos, parts = list[EpisodeInfo](), dict[str, list[Moments]]()
+    parts = dict[str, list[Moments]]()
     for episode in episodes:
-        infos.append(episode.info)
         for name, array in episode.arrays.items():
             parts.setdefault(name, []).append(Moments.of(array))
-    if not infos:
+    if not parts:
         raise ValueError("there are no episodes")
-    lengths = [info.length for info in infos]
-    return Statistics(
-        len(infos),
-        sum(lengths),
-        sum(info.success is True for info in infos),
-        sum(info.success is False for info in infos),
-        (min(lengths), float(np.median(lengths)), max(lengths)),
-        float(sum(info.duration for info in infos)),
-        {name: Moments.merged(each) for name, each in parts.items()},
-    )
+    return {name: Moments.merged(each) for name, each in parts.items()}

@@ -71,7 +71,6 @@ class Output(Animation):
     """Film and samples."""
 
     video: bool = video_option()
-    parquet: bool = option(False, "samples as parquet instead of CSV")
     rate: SampleRate = option(1000.0, "of samples")
 
 
@@ -101,8 +100,6 @@ class Options:
             raise argparse.ArgumentTypeError("argument --keyboard: not with --force")
         if self.period and (not self.force or self.force.suffix != ".py"):
             raise argparse.ArgumentTypeError("argument --period: belongs to --force with a policy")
-        if self.output.parquet:
-            need("planar", "pyarrow")
         if self.keyboard:
             need("planar", "pygame")
 
@@ -213,8 +210,7 @@ def _write(output: Output, trace: Trace, folder: Path, title: str, printer: Prin
     from galley.planar.finger.pictures import draw_touch, film_touch
 
     trace.write_events(folder / "events.csv")
-    suffix = "parquet" if output.parquet else "csv"
-    trace.write(folder / f"samples.{suffix}", output.rate)
+    trace.write(folder / "samples.csv", output.rate)
     if trace.end == 0.0:
         return  # nothing to be seen
     draw_touch(trace, folder / "touch.png", title)

@@ -86,18 +86,12 @@ class Profile:
             ValueError: as the class, or something is not a pair of numbers.
         """
         try:
-            pairs = list(pairs)
-        except TypeError:
-            raise ValueError(f"profile = {pairs!r}: must be (time, force) pairs") from None
-        for k, pair in enumerate(pairs):
-            try:
-                _, _ = (float(number) for number in pair)
-                good = not isinstance(pair, str)
-            except (TypeError, ValueError, OverflowError):
-                good = False
-            if not good:
-                raise ValueError(f"profile, pair {k}: {pair!r} is no (time, force) pair")
-        times, forces = np.asarray(pairs, dtype=np.float64).reshape(-1, 2).T
+            numbers = np.array(list(pairs), dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            numbers = np.zeros(1)
+        if len(numbers) and numbers.shape[1:] != (2,):
+            raise ValueError(f"profile = {pairs!r}: must be (time, force) pairs")
+        times, forces = numbers.reshape(-1, 2).T
         return cls(times, forces)
 
     def __call__(self, time: float) -> float:

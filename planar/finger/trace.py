@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.columns import write_table
-from galley.domain.files import atomic_file
 from galley.domain.frames import Array, frozen
 from galley.planar.finger.force import Force
 from galley.planar.finger.model import Finger
@@ -108,7 +107,6 @@ class Samples:
 
 _UNITS = {"time": "s", "position": "m", "velocity": "m/s", "closing_speed": "m/s"}
 _UNITS |= {"impulse": "N s", "epoch": "", "kind": ""}  # of what ends so; all else is in N
-_ROW_RATE = 1000.0  # Hz, of exported files
 
 
 @dataclass(frozen=True)
@@ -169,31 +167,18 @@ class Trace:
         count = int(np.ceil(self.end * rate - 1e-9))
         return self.at(np.append(np.arange(count) / rate, self.end))
 
-    def write(self, path: Path | str, rate: float = _ROW_RATE) -> int:
-        """Write samples as ``.csv`` or ``.parquet`` (extra ``planar``), by the suffix of ``path``.
+    def write(self, path: Path | str, rate: float) -> None:
+        """Write samples at ``rate`` (Hz) as CSV.
 
         Columns are the fields of ``Samples``, with units: ``finger_position [m]``. Numbers have all
-        digits. Returns the number of rows.
+        digits.
 
         Raises:
             BadInput: ``path`` can't be written.
-            ValueError: another suffix.
-            ImportError: pyarrow is missing.
         """
-        path = Path(path)
         samples = self.samples(rate)
-        table = {_header(each.name): getattr(samples, each.name) for each in fields(Samples)}
-        if path.suffix == ".csv":
-            write_table(path, table)
-        elif path.suffix == ".parquet":
-            import pyarrow
-            from pyarrow import parquet
-
-            with atomic_file(path) as partial:
-                parquet.write_table(pyarrow.table(table), partial)
-        else:
-            raise ValueError(f"{path}: must end in .csv or .parquet")
-        return len(samples.time)
+        names = (each.name for each in fields(Samples))
+        write_table(path, {_header(name): getattr(samples, name) for name in names})
 
     def write_events(self, path: Path | str) -> None:
         """Write the log of events as CSV.

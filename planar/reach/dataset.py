@@ -49,8 +49,6 @@ _COLUMNS = {
 _NAMES = list(_COLUMNS)
 _OBSTACLES = "JSON, the random obstacles: a list of kind and numbers (m, rad), see shape_of"
 _MOST_RANDOM = 100  # obstacles for a target
-# Of samplers that earlier versions had more of: theirs that is left.
-_ONLY = {"radial": "linear", "branches": "both", "heading": "facing"}
 
 Split = Literal["train", "validation", "all"]
 
@@ -201,9 +199,6 @@ class DatasetSettings:
     def of_record(cls, record: dict[str, Any]) -> DatasetSettings:
         """The inverse of ``record``."""
         own = {key: as_tuples(value) for key, value in record.items()}
-        for name, only in _ONLY.items():
-            if (found := own.pop(name, only)) != only:
-                raise ValueError(f"{name} is {found}, this version of Galley has {only} alone")
         arm = PlanarArm(**{key: own.pop(key) for key in ("l1", "l2", "limits")})
         keys = ("epsilon", "heading_sigma")
         return cls(DonutSampler(arm, **{key: own.pop(key) for key in keys}), **own)

@@ -7,7 +7,7 @@ Base positions are relative to the target, so that rows of many targets go into 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import pi
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
-from galley.planar.reach import (
-    DonutSampler,
-    PlanarArm,
-    Samples,
-    Weighted,
-    uniform_targets,
-)
-from galley.planar.reach.scores import Acceptance
-from galley.planar.reach.weighted import Weight
+from galley.planar.reach import DonutSampler, PlanarArm, Samples
 from galley.viz.figures import figure_file
 
 PLUS, MINUS, INK, FAINT = "#c8553d", "#2a7f9e", "#1d2b36", "#8b98a3"
@@ -40,11 +32,13 @@ class Plane:
 
     Attributes:
         x, y: edges of the cells, (k + 1,) and (l + 1,). densities: (l, k) each, by name.
+        labels: of the x and y axis and of the colours.
     """
 
     x: Array
     y: Array
     densities: Mapping[str, Array]
+    labels: tuple[str, str, str]
 
 
 def poses(samples: Samples) -> Array:
@@ -64,7 +58,8 @@ def base_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int =
         r, found = _density_of_distance(sampler)
         return np.asarray(np.interp(np.hypot(*p.T), r, found, left=0.0, right=0.0))
 
-    return _plane((edges, edges), density, points)
+    labels = ("x − x of H (m)", "y − y of H (m)", "density of the base (per m²)")
+    return _plane((edges, edges), density, points, labels)
 
 
 def joint_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int = 72) -> Plane:
@@ -82,11 +77,16 @@ def joint_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int 
         q = np.column_stack([-r, np.zeros_like(r), -turn, theta])
         return 2.0 * pi * np.exp(sampler.log_density(q, (0.0, 0.0))) * arm.manipulability(theta)
 
-    return _plane(edges, density, {name: rows.q[:, 3:] for name, rows in drawn.items()})
+    points = {name: rows.q[:, 3:] for name, rows in drawn.items()}
+    labels = ("θ1 (rad)", "θ2 (rad)", "density of the joint angles (per rad²)")
+    return _plane(edges, density, points, labels)
 
 
 def _plane(
-    edges: Sequence[Array], density: Callable[[Array], Array], points: Mapping[str, Array]
+    edges: Sequence[Array],
+    density: Callable[[Array], Array],
+    points: Mapping[str, Array],
+    labels: tuple[str, str, str],
 ) -> Plane:
     """A density of points (m, 2), its mean over each cell, beside histograms."""
     x, y = edges
@@ -94,7 +94,7 @@ def _plane(
     grid = np.column_stack([each.ravel() for each in np.meshgrid(*fine)])
     true = density(grid).reshape(len(y) - 1, _FINE, len(x) - 1, _FINE).mean(axis=(1, 3))
     found = {name: _histogram(each, x, y) for name, each in points.items()}
-    return Plane(x, y, {"true density": true} | found)
+    return Plane(x, y, {"true density": true} | found, labels)
 
 
 def _density_of_distance(sampler: DonutSampler) -> tuple[Array, Array]:
@@ -123,51 +123,29 @@ def _centres(edges: Array) -> Array:
     return np.asarray(0.5 * (edges[1:] + edges[:-1]))
 
 
-def draw_densities(
-    path: Path | str,
-    planes: Sequence[Plane],
-    labels: Sequence[tuple[str, str, str]],
-    circles: Mapping[str, tuple[float, float, float]] | None = None,
-) -> None:
-    """One row for each plane, one column for each density; those of one unit are on one scale.
-
-    Args:
-        labels: for each plane, of its x and y axis and of its colours.
-        circles: x, y, radius (m) of one to draw over a density, by its name.
-    """
-    from matplotlib.patches import Circle
-
-    columns = max(len(each.densities) for each in planes)
-    tops: dict[str, float] = {}
-    for plane, (*_, unit) in zip(planes, labels, strict=True):
-        highest = max(float(np.quantile(each, 0.999)) for each in plane.densities.values())
-        tops[unit] = max(tops.get(unit, 0.0), highest)
+def draw_densities(path: Path | str, planes: Sequence[Plane]) -> None:
+    """One row for each plane, on one scale; one column for each density."""
+    columns = len(planes[0].densities)
     with figure_file(path, (1.0 + 4.1 * columns, 0.5 + 4.1 * len(planes))) as figure:
         figure.set_layout_engine("constrained")
         grid = figure.subplots(len(planes), columns, squeeze=False)
-        for row, plane, (x_label, y_label, unit) in zip(grid, planes, labels, strict=True):
-            for axes in row[len(plane.densities) :]:
-                axes.set_visible(False)
-            for axes, (name, density) in zip(row, plane.densities.items(), strict=False):
-                shown = np.where(density > _BLANK * tops[unit], density, np.nan)
-                image = _cells(axes, plane.x, plane.y, shown, tops[unit])
-                if name in (circles or {}):
-                    x, y, radius = (circles or {})[name]
-                    axes.add_patch(Circle((x, y), radius, fc="#dddddd", ec=PLUS, lw=1.6))
-                # A square, also where the limits of one joint are narrower.
-                ends = min(plane.x[0], plane.y[0]), max(plane.x[-1], plane.y[-1])
-                axes.set(xlim=ends, ylim=ends, xlabel=x_label)
+        for row, plane in zip(grid, planes, strict=True):
+            x_label, y_label, unit = plane.labels
+            top = max(float(np.quantile(each, 0.999)) for each in plane.densities.values())
+            # A square, also where the limits of one joint are narrower.
+            ends = min(plane.x[0], plane.y[0]), max(plane.x[-1], plane.y[-1])
+            for axes, (name, density) in zip(row, plane.densities.items(), strict=True):
+                shown = np.where(density > _BLANK * top, density, np.nan)
+                image = axes.pcolormesh(
+                    plane.x, plane.y, shown, cmap="viridis", vmin=0.0, vmax=top, rasterized=True
+                )
+                axes.set(xlim=ends, ylim=ends, xlabel=x_label, aspect="equal")
                 axes.set_title(name, fontsize=11)
             row[0].set_ylabel(y_label)
             figure.colorbar(image, ax=list(row), label=unit, extend="max", shrink=0.9, pad=0.015)
 
 
-def _cells(axes: Any, x: Array, y: Array, values: Array, top: float) -> Any:
-    axes.set_aspect("equal")
-    return axes.pcolormesh(x, y, values, cmap="viridis", vmin=0.0, vmax=top, rasterized=True)
-
-
-# -- the donut and the joints ----------------------------------------------------------------------
+# -- the donut -------------------------------------------------------------------------------------
 
 
 def draw_donut(path: Path | str, samples: Samples, sampler: DonutSampler) -> None:
@@ -217,39 +195,6 @@ def draw_robot(axes: Any, arm: PlanarArm, base: Array, theta: Array, color: str)
     axes.plot(*points.T, color=color, lw=2.2, marker="o", markersize=4, zorder=5)
 
 
-def draw_joints(path: Path | str, samples: Samples, sampler: DonutSampler) -> None:
-    """theta1 against theta2, the elbows apart, with limits and the angles that no base gives."""
-    with figure_file(path, (7.4, 7.2)) as figure:
-        figure.set_layout_engine("constrained")
-        axes = figure.subplots()
-        theta = samples.q[:, 3:]
-        for sign, color, name in ((1, PLUS, "elbow +"), (-1, MINUS, "elbow −")):
-            chosen = theta[samples.elbow == sign]
-            share = 100 * len(chosen) / max(1, len(theta))
-            dots = chosen[:: max(1, len(chosen) // _MOST_DOTS)]
-            axes.scatter(*dots.T, s=4, color=color, alpha=0.35, linewidths=0)
-            axes.scatter([], [], s=25, color=color, label=f"{name}: {share:.1f} % of the rows")
-        (last, first), _ = sampler.arm.triangle(np.array([sampler.r_min, sampler.r_max]))
-        gamma = np.linspace(first, last, 200)
-        _, beta = sampler.arm.triangle(sampler.arm.distance(gamma))
-        for sign in (1, -1):
-            line = {"color": INK, "lw": 1.3, "ls": "--"}
-            label = "base faces the target exactly" if sign > 0 else None
-            axes.plot(-sign * beta, sign * gamma, label=label, **line)
-        for low, high in ((-first, first), (last, pi), (-pi, -last)):
-            axes.axhspan(low, high, color=FAINT, alpha=0.22, lw=0)
-        axes.axhspan(
-            9, 9, color=FAINT, alpha=0.22, lw=0, label="H would be nearer than Ra or beyond Rb"
-        )
-        if sampler.arm.limits is not None:
-            (a, b), (c, d) = sampler.arm.limits
-            axes.plot([a, b, b, a, a], [c, c, d, d, c], color=INK, lw=1.2, label="joint limits")
-        wide = max(pi, np.abs(sampler.arm.limits or 0.0).max())
-        axes.set(xlim=(-wide, wide), ylim=(-wide, wide), aspect="equal")
-        axes.set(xlabel="θ1 (rad)", ylabel="θ2 (rad)", title=f"Joint angles: {len(theta):,} rows")
-        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9.5)
-
-
 def _rings(axes: Any, sampler: DonutSampler) -> None:
     turn = np.linspace(0.0, 2.0 * pi, 181)
     for r, name in ((sampler.r_min, "Ra"), (sampler.r_max, "Rb")):
@@ -267,128 +212,6 @@ def _spread(base: Array, elbow: NDArray[np.int8], sampler: DonutSampler) -> list
     cost = np.abs(np.exp(1j * angle) - np.exp(1j * wanted[:, None])) + np.abs(r - aim[:, None])
     cost += elbow == np.resize([[1], [-1]], (_ROBOTS, 1))
     return [int(row.argmin()) for row in cost] if len(base) else []
-
-
-# -- coverage and keep rate ------------------------------------------------------------------------
-
-
-def coverage(
-    samples: Samples, arm: PlanarArm, bounds: Any, rng: np.random.Generator
-) -> dict[str, Array]:
-    """Points (m, 2), by what they are: of samples, and of as many hands if Q is drawn first.
-
-    Base and joints of these are uniform, the base within bounds.
-    """
-    n = len(samples)
-    low, high = np.array(arm.limits or ((-pi, pi), (-pi, pi))).T
-    base = np.column_stack([uniform_targets(bounds, n, rng), rng.uniform(-pi, pi, n)])
-    return {
-        "Q drawn first: where the hand is": arm.fk(base, rng.uniform(low, high, (n, 2))),
-        "H drawn first: the targets": samples.target,
-        "H drawn first: the bases": samples.q[:, :2],
-    }
-
-
-def draw_coverage(path: Path | str, points: Mapping[str, Array], bounds: Any, reach: float) -> None:
-    """Where the hand goes if Q is drawn first, if H is; and where the bases of these stand."""
-    box = np.asarray(bounds, dtype=np.float64)
-    x, y = (_edges(low, high, reach) for low, high in box)
-    area = float(np.prod(box[:, 1] - box[:, 0]))
-    with figure_file(path, (13.2, 4.6)) as figure:
-        figure.set_layout_engine("constrained")
-        row = figure.subplots(1, 3, sharey=True)
-        for axes, (name, each) in zip(row, points.items(), strict=True):
-            ratio = area * _histogram(each, x, y)
-            image = _cells(axes, x, y, np.where(ratio > 0.0, ratio, np.nan), 1.3)
-            (a, b), (c, d) = box
-            axes.plot([a, b, b, a, a], [c, c, d, d, c], color="#e0a100", lw=1.6, ls="--")
-            axes.set_xlabel("x (m)")
-            axes.set_title(name, fontsize=11)
-        row[0].set_ylabel("y (m)")
-        label = "density over that of a uniform\ndistribution in the bounds (dashed)"
-        figure.colorbar(image, ax=list(row), label=label, extend="max", pad=0.015)
-
-
-def _edges(low: float, high: float, beyond: float) -> Array:
-    """Edges of cells from ``beyond`` below ``low``, to as much above ``high``; both are edges."""
-    step = max((high - low) / 30, 1e-9)
-    more = int(min(np.ceil(beyond / step), 300))
-    return np.asarray(low + step * np.arange(-more, 31 + more))
-
-
-@dataclass(frozen=True)
-class KeepRates:
-    """Shares within the limits, of elbow + and of elbow -.
-
-    Attributes:
-        sigma: (k,) (rad). closed: (k, 2). at: (j,) (rad). sampled: (j, 2). bases: of each sample.
-    """
-
-    sigma: Array
-    closed: Array
-    at: Array
-    sampled: Array
-    bases: int
-
-    @property
-    def error(self) -> Array:
-        """Standard errors (j, 2) of the sampled shares."""
-        return np.sqrt(self.sampled * (1.0 - self.sampled) / self.bases)
-
-
-def keep_rates(
-    sampler: DonutSampler, bases: int, rng: np.random.Generator, count: int = 41
-) -> KeepRates:
-    """At ``count`` sigmas up to pi by the closed form, and at every fourth by sampling."""
-    sigma = np.linspace(0.01, pi, count)
-    at = sigma[::4]
-    closed = [replace(sampler, heading_sigma=float(each)).keep_rates for each in sigma]
-    sampled = []
-    for each in at:
-        elbow = replace(sampler, heading_sigma=float(each)).sample((0.0, 0.0), bases, rng).elbow
-        sampled.append([np.mean(elbow > 0) * len(elbow), np.mean(elbow < 0) * len(elbow)])
-    return KeepRates(sigma, np.array(closed), at, np.array(sampled) / bases, bases)
-
-
-def draw_keep_rates(path: Path | str, rates: KeepRates, limits: Any) -> None:
-    """Lines are closed, points with 95 % intervals are sampled."""
-    with figure_file(path, (7.4, 5.0)) as figure:
-        figure.set_layout_engine("constrained")
-        axes = figure.subplots()
-        for k, (name, color) in enumerate((("elbow +", PLUS), ("elbow −", MINUS))):
-            axes.plot(rates.sigma, 100 * rates.closed[:, k], color=color, label=name)
-            bars = 196 * rates.error[:, k]
-            style: dict[str, Any] = {"color": color, "marker": "o", "ms": 5, "ls": "", "capsize": 3}
-            axes.errorbar(rates.at, 100 * rates.sampled[:, k], yerr=bars, **style)
-        axes.plot(rates.sigma, 100 * rates.closed.mean(axis=1), color=INK, ls="--", label="both")
-        text = f"sampled, {rates.bases:,} bases each"
-        axes.errorbar([], [], yerr=[], color=FAINT, marker="o", ms=5, ls="", label=text)
-        (a, b), (c, d) = limits
-        axes.set_title(f"θ1 in [{a:.2f}, {b:.2f}], θ2 in [{c:.2f}, {d:.2f}] rad", fontsize=11)
-        axes.set(xlabel="σ of the heading's error (rad)", ylabel="within the joint limits (%)")
-        axes.set(xlim=(-0.05, pi + 0.05), ylim=(0, 104))
-        axes.grid(alpha=0.25)
-        figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9.5)
-
-
-# -- scores ----------------------------------------------------------------------------------------
-
-
-def scored_plane(
-    sampler: DonutSampler, scored: Mapping[str, Weight], bases: int, rng: np.random.Generator
-) -> tuple[Plane, dict[str, float]]:
-    """Density of the base under each score by itself, and the share of the rows that it keeps.
-
-    A row is kept with the probability of its score, for H = (0, 0); the first entry has no score.
-    """
-    rows = {"no score": sampler.sample((0.0, 0.0), bases, rng)}
-    shares = {"no score": 1.0}
-    for name, score in scored.items():
-        law = Weighted(sampler, (Acceptance(((1.0, score),)),))
-        rows[name] = law.sample((0.0, 0.0), bases, rng)
-        shares[name] = len(rows[name]) / max(1, len(rows["no score"]))
-    plane = base_plane(sampler, rows, cells=44)
-    return Plane(plane.x, plane.y, {name: plane.densities[name] for name in rows}), shares
 
 
 def _unit(angle: Any) -> NDArray[np.float64]:

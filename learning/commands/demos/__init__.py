@@ -7,7 +7,7 @@ COMMANDS = {
     "collect": "run a kitchen task with many seeds, and keep each run as an episode",
     "view": "show one episode: a film, curves, and what is known of it",
     "stats": "say how episodes ended, how long they are, and the range of each array",
-    "export": "write collected episodes as learners read them: zarr, LeRobot, parquet",
+    "export": "write collected episodes as learners read them: zarr, LeRobot",
 }
 
 EPILOG = """The task is planned and executed anew for every seed. Runs that failed are kept, as

@@ -11,7 +11,7 @@ from galley.domain.errors import BadInput
 from galley.domain.options import REQUIRED, argument, option
 from galley.learning.commands.collecting import Format, counts, export, open_demonstrations
 
-EPILOG = """zarr is diffusion_policy's replay buffer, lerobot is v3.0, parquet two plain tables.
+EPILOG = """zarr is diffusion_policy's replay buffer, lerobot is v3.0.
 
 examples:
   galley demos export demos --format zarr --out train.zarr

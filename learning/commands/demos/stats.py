@@ -10,7 +10,7 @@ from galley.cli.common.progress import Printer
 from galley.domain.options import argument
 from galley.learning.commands.collecting import array_table, counts, open_demonstrations
 
-EPILOG = """DIR is what a collect wrote, an export as parquet, or any replay buffer (zarr).
+EPILOG = """DIR is what a collect wrote, or any replay buffer (zarr).
 
 examples:
   galley demos stats demos

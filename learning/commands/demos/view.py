@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CURVES, FILM = "curves.png", "episode.mp4"
 
-EPILOG = """DIR is what a collect wrote, an export as parquet, or any replay buffer (zarr).
+EPILOG = """DIR is what a collect wrote, or any replay buffer (zarr).
 
 examples:
   galley demos view demos                   the first episode
@@ -46,19 +46,18 @@ def command(options: Options) -> int:
     _print_facts(printer, episode)
     printer.console.print(array_table(found.select([which]), collection))
     images = {n: a for n, a in episode.arrays.items() if a.ndim == 4 and a.dtype == "uint8"}
-    marks = _marks(episode)
     meanings: Mapping[str, str] = {} if collection is None else collection.arrays
     ending = {True: "succeeded", False: "failed", None: "not judged"}[episode.success]
     title = f"{options.folder.name}, episode {which}: {ending}"
     with results_folder(options.out, "episode", CURVES) as folder:
         rest = {name: each for name, each in episode.arrays.items() if name not in images}
-        draw_curves(rest, meanings, episode.times, marks, title, folder / CURVES)
+        draw_curves(rest, meanings, episode.times, title, folder / CURVES)
         printer.stage(f"curves: {folder / CURVES}")
         if not images:
             printer.stage("no film: it has no pictures")
             return 0
         texts = [""] * len(episode)
-        for name, words in marks.items():
+        for name, words in _marks(episode).items():
             texts = [words[int(k)] for k in episode.observations[name][:, 0]]
         how = (folder / FILM, options.height, options.speed)
         if not printer.film(film_pictures, images, episode.times, texts, *how):

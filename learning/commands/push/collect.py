@@ -72,9 +72,8 @@ def command(options: Options) -> int:
     config = options.push_config()
     by_hand = options.demonstrator == MOUSE
     if not by_hand:
-        checked_demonstrator(
-            options.demonstrator, config
-        )  # a bad config is said once, not by each worker
+        # A bad config is said once, not by each worker.
+        checked_demonstrator(options.demonstrator, config)
     if options.after is not None:
         if by_hand:
             raise argparse.ArgumentTypeError("--after does not go with the mouse")
@@ -111,5 +110,5 @@ def _by_hand(run: PushDemonstrator, collection: Collection, options: Options) ->
                     yield rollout
 
         in_window(lambda: islice(finished(), options.episodes))
-        conclude(out, collection, options.collecting, Printer(), "")
+        conclude(out, collection, options.collecting, Printer())
     return 0 if kept == options.episodes else 1

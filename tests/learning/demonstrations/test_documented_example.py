@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import galley
-from galley.learning.demonstrations import read_parquet
+from galley.learning.demonstrations import read_replay_buffer
 
 PAGE = Path(galley.__file__).parent / "docs" / "demonstrations.md"
 
@@ -17,5 +17,5 @@ def test_the_example_runs(capsys, monkeypatch, tmp_path):
     good = [seed for seed in range(12) if names["reach"](seed).success]
     validation = round(0.2 * len(good))
     assert counts == [12, len(good), len(good) - validation, validation]
-    assert {each.seed for each in read_parquet(tmp_path / "reaching_tables")} < set(good)
+    assert {each.seed for each in read_replay_buffer(tmp_path / "reaching.zarr").infos} < set(good)
     assert (tmp_path / "reaching_lerobot" / "meta" / "info.json").is_file()

@@ -1,8 +1,9 @@
-"""The three formats, read by zarr, pyarrow and Pillow, and then by our own readers."""
+"""The two formats, read by zarr, pyarrow and Pillow, and then by our own readers."""
 
 import io
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,13 +15,10 @@ from galley.domain.errors import BadInput
 from galley.learning.demonstrations import (
     Demonstrations,
     Episode,
-    read_parquet,
     read_replay_buffer,
     write_lerobot,
-    write_parquet,
     write_replay_buffer,
 )
-from galley.learning.demonstrations import lerobot as lerobot_format
 from galley.tests.digests import digests
 from galley.tests.learning.demonstrations.made import (
     COLLECTION,
@@ -31,7 +29,7 @@ from galley.tests.learning.demonstrations.made import (
 
 SEEDS = range(6)
 LENGTHS = [len(episode(seed)) for seed in SEEDS]
-WRITERS = {"parquet": write_parquet, "zarr": write_replay_buffer, "lerobot": write_lerobot}
+WRITERS = {"zarr": write_replay_buffer, "lerobot": write_lerobot}
 
 
 def episodes():
@@ -213,9 +211,6 @@ def test_ends_that_do_not_fit_are_refused(ends, message, tmp_path):
         read_replay_buffer(tmp_path / "z")
 
 
-# -- parquet ---------------------------------------------------------------------------------------
-
-
 class Command:
     def __init__(self, file):
         self.file = file
@@ -235,34 +230,6 @@ def test_a_buffer_that_would_run_code_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"can.t be read as an array .Pickle\.decode is disabled"):
         list(read_replay_buffer(tmp_path / "z"))
     assert not (tmp_path / "ran").exists()
-
-
-def test_plain_tables_have_a_row_for_each_step_and_episode(written):
-    steps = pq.read_table(written / "parquet" / "steps.parquet")
-    assert steps["episode"].to_pylist() == np.repeat(SEEDS, LENGTHS).tolist()
-    assert steps["step"].to_pylist() == [k for n in LENGTHS for k in range(n)]
-    for name in ("state", "keypoint", "n_contacts", "touching"):
-        assert steps[f"observation.{name}"].to_pylist() == together(name).tolist()
-    rows = pq.read_table(written / "parquet" / "episodes.parquet").to_pylist()
-    assert [row["length"] for row in rows] == LENGTHS
-    assert [row["success"] for row in rows] == [seed % 3 != 0 for seed in SEEDS]
-    assert [json.loads(row["metadata"])["n"] for row in rows] == list(SEEDS)
-
-
-def test_plain_tables_give_back_everything(written):
-    found = read_parquet(written / "parquet")
-    for seed, each in enumerate(found):
-        assert_same(episode(seed), each)
-        assert found.infos[seed] == each.info
-    assert_same(found[4], episode(4))
-
-
-@pytest.mark.parametrize("file", ["steps.parquet", "episodes.parquet"])
-def test_a_damaged_table_is_named(file, written, tmp_path):
-    write_parquet(episodes(), tmp_path / "p", COLLECTION)
-    _cut(tmp_path / "p" / file)
-    with pytest.raises(BadInput, match=f"{file}: can't be read as a table.*export it again"):
-        list(read_parquet(tmp_path / "p"))
 
 
 # -- LeRobot ---------------------------------------------------------------------------------------
@@ -336,28 +303,11 @@ def test_lerobots_statistics_are_those_of_all_steps(written):
     assert stats["index"]["max"] == [sum(LENGTHS) - 1]
 
 
-def test_large_datasets_of_lerobot_span_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(lerobot_format, "FILE_BYTES", 20_000)
-    monkeypatch.setattr(lerobot_format, "FILES_PER_CHUNK", 2)
-    write_lerobot(episodes(), tmp_path / "out", COLLECTION)
-    meta = tmp_path / "out" / "meta"
-    rows = pq.read_table(meta / "episodes" / "chunk-000" / "file-000.parquet").to_pylist()
-    places = [(row["data/chunk_index"], row["data/file_index"]) for row in rows]
-    assert len(set(places)) > 2
-    assert places == sorted(places)
-    assert max(file for _, file in places) == 1
-    for row, (chunk, file) in zip(rows, places, strict=True):
-        path = tmp_path / "out" / "data" / f"chunk-{chunk:03d}" / f"file-{file:03d}.parquet"
-        found = pq.read_table(path, filters=[("episode_index", "=", row["episode_index"])])
-        assert found["index"].to_pylist() == list(
-            range(row["dataset_from_index"], row["dataset_to_index"])
-        )
-
-
 def test_grey_images_get_three_channels_and_tasks_default_to_the_title(tmp_path):
     grey = np.arange(24, dtype=np.uint8).reshape(2, 4, 3, 1)
     one = Episode({"eye": grey}, np.zeros((2, 1)), [0.0, 0.5])
-    write_lerobot(Demonstrations.of([one]), tmp_path / "out", COLLECTION, robot="planar")
+    planar = replace(COLLECTION, settings={"robot": "planar"})
+    write_lerobot(Demonstrations.of([one]), tmp_path / "out", planar)
     info = json.loads((tmp_path / "out" / "meta" / "info.json").read_text())
     assert (info["fps"], info["robot_type"]) == (2, "planar")
     table = pq.read_table(tmp_path / "out" / "data" / "chunk-000" / "file-000.parquet")

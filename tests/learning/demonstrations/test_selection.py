@@ -28,15 +28,12 @@ EPISODES = st.lists(
 @given(
     EPISODES,
     st.sampled_from([True, False, None]),
-    st.integers(0, 6),
     st.none() | st.integers(0, 6),
-    st.none() | st.sets(st.integers(0, 9)),
 )
-def test_a_filter_keeps_what_meets_every_condition(held, success, shortest, longest, seeds):
-    kept = Demonstrations.of(held).filter(success, shortest, longest, seeds)
+def test_a_filter_keeps_what_meets_every_condition(held, success, longest):
+    kept = Demonstrations.of(held).filter(success, longest)
     wanted = [e for e in held if success is None or e.success == success]
-    wanted = [e for e in wanted if shortest <= len(e) <= (9 if longest is None else longest)]
-    wanted = [e for e in wanted if seeds is None or e.seed in seeds]
+    wanted = [e for e in wanted if len(e) <= (9 if longest is None else longest)]
     assert [id(each) for each in kept] == [id(each) for each in wanted]
 
 
@@ -51,14 +48,6 @@ def test_a_split_loses_nothing_and_repeats(held, fraction, seed):
     assert parts == [sorted(part) for part in parts]
     again = whole.split(fraction, seed)
     assert (again[0].loaders, again[1].loaders) == (first.loaders, second.loaders)
-
-
-def test_seeds_split_differently_and_a_bad_fraction_is_refused():
-    whole = Demonstrations.of(short(1, None, k) for k in range(50))
-    drawn = {tuple(e.seed for e in whole.split(0.2, seed)[1].infos) for seed in range(5)}
-    assert len(drawn) == 5
-    with pytest.raises(ValueError, match=r"fraction must be within 0 and 1, got 1\.5"):
-        whole.split(1.5)
 
 
 @pytest.mark.parametrize(
@@ -79,11 +68,8 @@ def test_episodes_that_differ_are_named_with_the_array(other, message):
 def test_statistics_are_those_of_all_steps_together():
     held = [episode(seed) for seed in range(7)]
     found = summarize(held)
-    lengths = [len(each) for each in held]
-    assert (found.episodes, found.steps, found.successes, found.failures) == (7, sum(lengths), 4, 3)
-    assert found.lengths == (min(lengths), np.median(lengths), max(lengths))
-    assert found.duration == pytest.approx(sum(n - 1 for n in lengths) / 10)
-    for name, moments in found.arrays.items():
+    assert found.keys() == held[0].arrays.keys()
+    for name, moments in found.items():
         values = np.concatenate([each.arrays[name] for each in held]).astype(float)
         axes = (0, 1, 2) if name == "img" else 0
         assert moments.count == len(values)

@@ -12,7 +12,6 @@ from galley.planar.finger import (
     Kind,
     Policy,
     Profile,
-    Simulation,
     Start,
     simulate,
 )
@@ -194,20 +193,3 @@ def test_the_policy_feels_what_the_sensor_reads():
     assert [s.velocity for s in felt] == pytest.approx(before.finger_velocity, abs=1e-6)
     assert [s.sensor for s in felt] == pytest.approx(before.sensor, abs=1e-5)
     assert felt[0]._fields == ("time", "position", "velocity", "sensor")
-
-
-def test_step_by_step_is_the_whole():
-    finger = Finger(object_mass=2.0, gap=0.3)
-    whole, run = simulate(finger, 2.0, 3.0), Simulation(finger)
-    for k in range(30):
-        run.advance(2.0, 0.1 * (k + 1))
-    parts = run.trace()
-    assert parts.order() == whole.order()
-    assert parts.at(3.0).finger_position == pytest.approx(whole.at(3.0).finger_position, abs=1e-8)
-
-
-def test_a_moving_object_is_hit_again():
-    """It slides after the first impact, stops exactly, and the finger comes after it."""
-    finger = Finger(object_mass=0.5, restitution=0.8, gap=0.3)
-    order = simulate(finger, 0.3, 8.0).order(Kind.TOUCH, Kind.SLIP, Kind.STOP)
-    assert order[:5] == (Kind.TOUCH, Kind.SLIP, Kind.STOP, Kind.TOUCH, Kind.SLIP)

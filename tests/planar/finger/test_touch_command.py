@@ -40,10 +40,10 @@ def test_an_example_leaves_figure_film_samples_and_events(tmp_path, capsys):
 def test_a_profile(tmp_path):
     (tmp_path / "f.csv").write_text("time,force\n0,0\n1,3\n1,-1\n")
     out = tmp_path / "out"
-    given = ("--no-video", "--gap", 0, "--until", 2, "--parquet", "--out", out)
+    given = ("--no-video", "--gap", 0, "--until", 2, "--out", out)
     assert touch("--force", tmp_path / "f.csv", *given) == 0
     assert events(out)[:2] == ["slip", "part"]
-    assert (out / "samples.parquet").is_file()
+    assert (out / "samples.csv").is_file()
     assert not (out / "touch.mp4").exists()
 
 
@@ -84,7 +84,7 @@ def test_a_policy_that_fails_keeps_what_was_simulated(tmp_path, capsys):
         ("f.csv", "0,1O\n1,2\n", "f.csv:1: expected a time and a force"),
         ("f.csv", f"0,1\n{'1' * 200_000}x,1\n", "f.csv:2: expected a time and a force"),
         ("f.csv", "\n", "f.csv: is empty, expected a time and a force a line"),
-        ("f.py", "def policy(sense:\n", "f.py:1:11: is no Python: "),
+        ("f.py", "def policy(sense:\n", "f.py:1: is no Python: "),
         ("f.py", "a = 1\nb = 1 / 0\n", "f.py:2: fails while it is read: ZeroDivisionError"),
         ("f.py", "a = 1\n", "f.py: defines no function policy(sense)"),
         ("f.txt", "", "f.txt: must be a profile, .csv, or a policy, .py"),

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import galley
@@ -50,22 +49,12 @@ def test_vertices_may_stand_in_the_file_itself(tmp_path):
     [
         ("mass: 1\nmas: 2\n", 2, "mas: unknown key; did you mean 'mass'"),
         ("mass: 1\ncontact_stiffness: -5\n", 2, "contact_stiffness: must be at least 0, got -5"),
-        ("mass: 0\n", 1, "mass: must be greater than 0, got 0"),
-        ("friction: .inf\n", 1, "friction: must be a finite number"),
         ("substeps: 2.5\n", 1, "whole number"),
-        ("arm:\n  links: [0.1]\n  lenght: 3\n", 3, "arm.lenght: unknown key"),
         ("arm:\n  links: [0.1, -1]\n", 2, "arm.links[1]: must be greater than 0"),
-        ("arm:\n  links: []\n", 2, "arm.links: expected at least 1 entries, got 0"),
         ("shape: Z\n", 1, "'Z': must be one of T, L, rectangle"),
         ("shape: T\nvertices: [[0, 0], [1, 0], [0, 1]]\n", 2, "either shape or vertices"),
-        (
-            "vertices: [[0, 0], [1, 1], [1, 0], [0, 1]]\n",
-            1,
-            "crosses, touches or folds back on itself",
-        ),
         ("mass: 1\nvertices:\n  - [0, 0]\n  - [1, x]\n", 4, "expected a number"),
         ("mass: 1\ngoal_x: 9\n", 2, "beyond the table of 0.512 x 0.512 m"),
-        ("mass: 1\ngoal_y: 0.04\n", 2, "beyond the table"),
     ],
 )
 def test_errors_have_file_and_line(tmp_path, text, line, named):
@@ -89,11 +78,7 @@ def test_a_bad_outline_file_is_named_itself(tmp_path):
     [
         ({"contact_stiffness": -1.0}, "contact_stiffness = -1"),
         ({"dt": 0.0}, "dt = 0"),
-        ({"pusher_radius": np.nan}, "pusher_radius = nan"),
-        ({"substeps": 0}, "substeps = 0"),
-        ({"goal_x": 9.0}, "goal_x = 9: there the body is 8"),
         ({"goal_y": 0.5}, "goal_y = 0.5: "),  # its centroid is on the table, it isn't
-        ({"height": 0.2}, "goal_y = 0.256: .*beyond the table of 0.512 x 0.2 m"),
         ({"shape": "Q"}, "shape = 'Q'"),
         ({"shape": [(0, 0), (1, 0), (0, 1)]}, "shape = "),
     ],
@@ -111,8 +96,3 @@ def test_the_name_of_a_shape_stands_for_it():
 def test_a_goal_may_touch_the_walls():
     box = PushConfig(shape="rectangle", goal_x=0.06, goal_y=0.03, goal_theta=0.0)
     assert box.goal == (0.06, 0.03, 0.0)
-
-
-def test_an_unknown_shape_is_named():
-    with pytest.raises(ValueError, match="shape = 'Q'"):
-        shape("Q")

@@ -102,11 +102,6 @@ def test_a_film_shows_every_episode_and_its_end(name, rollout, tmp_path):
                 assert_allclose(found, each.states[k, :2], rtol=0, atol=0.012)
 
 
-def test_a_film_of_nothing_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="at least one"):
-        film_rollouts([], tmp_path / "push.mp4", "nothing")
-
-
 @pytest.fixture
 def pygame(monkeypatch):
     """Real pygame on SDL's dummy driver, which doesn't wait."""

@@ -24,24 +24,16 @@ def run(cli):
         (["sample", "--limits", 2, 1, -1, 1], "limits of joint 1 are empty: 2 >= 1"),
         (["sample", "--limits", 2, 2.5, 0.1, 0.2, "--heading-sigma", 0.01], "within the limits"),
         (["sample", "--l1", -1], "argument --l1: must be a number greater than 0"),
-        (["sample", "--l2", "nan"], "argument --l2"),
-        (["sample", "--bounds", 1, 0, 0, 1], "bounds must be"),
         (["sample", "--target", 0, 0, "--bounds", 0, 1, 0, 1], "not allowed with"),
-        (["sample", "--validation", 1], "every must be 2 or more, got 1"),
         (["sample", "--box", 1, 2, 3], "got box 1 2 3"),
-        (["sample", "--forbid", "star", 1], "got star 1"),
         (["sample", "--forbid", "circle", "x"], "'x' is not a number"),
         (["sample", "--random", 1.5, 0.1, 0.2], "--random needs a number of obstacles from 1"),
-        (["sample", "--random", 2, 0.3, 0.2], "0 < least <= greatest, got 0.3 and 0.2"),
-        (["sample", "--taget", 0, 0], "did you mean '--target'?"),
-        (["sampel"], "invalid choice: 'sampel'"),
-        ([], "required: COMMAND"),
-        (["plot", "--kind", "pie"], "invalid choice: 'pie'"),
+        (["sample", "--taget", 0, 0], "unrecognized arguments: --taget"),
         (["plot", "--data", "nowhere"], "nowhere: has no rows"),
         (["plot", "--data", "nowhere", "--l1", 2], "--l1 is that of the dataset"),
         (["plot", "--kind", "donut", "--model", "m"], "--model is drawn by --kind density alone"),
         (["plot", "--kind", "density", "--model", "m"], "m: no such file"),
-        (["plot", "--kind", "joints", "--data", "d", "--bases", 9], "--bases has no effect"),
+        (["plot", "--kind", "donut", "--data", "d", "--bases", 9], "--bases has no effect"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(words, named, run, tmp_path, monkeypatch):
@@ -68,9 +60,9 @@ def test_sample_then_plot(run, tmp_path):
     assert status == 0
     assert "6000 rows, 2.000 a base, in 1 file" in out
     assert len(load(data)) == 5400
-    status, out, err = run("plot", "--data", data, "--kind", "donut", "joints", "--out", plots)
+    status, out, err = run("plot", "--data", data, "--kind", "donut", "--out", plots)
     assert (status, err) == (0, "")
-    assert sorted(each.name for each in plots.iterdir()) == ["donut.png", "joints.png"]
+    assert sorted(each.name for each in plots.iterdir()) == ["donut.png"]
 
 
 def test_a_dataset_that_is_too_small_to_draw_is_refused(run, tmp_path):
