@@ -114,7 +114,6 @@ def test_those_of_another_dataclass_are_found_in_groups_too():
     ("command", "extra"),
     [
         ("contact lift", "planar"),
-        ("touch wall --parquet", "planar"),
         ("push train pushes --out policy", "learn"),
         ("demos collect", "learn"),
     ],
