@@ -7,6 +7,7 @@ certifies the path.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -107,6 +108,7 @@ class Finder:
         self.allowed = holding_contact_pairs(context, state)
         self._rrt = RRT(iterations=context.settings.rrt_iterations)
         self._view: View | None = None
+        self._free: Callable[[Array], bool]
         if context.compiled:
             view = free_view(context, state, group, self.allowed)
             self._view = view = view if finer == 1.0 else view.finer(finer)
