@@ -57,7 +57,6 @@ def test_each_kind_of_fault_is_found_and_named(kitchen, robot, request, which, f
     assert kinds(found) & expected, words(found)
 
 
-@pytest.mark.xfail(reason="fails in the slow job since mechanisms went; to be mended first")
 @pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(family=st.sampled_from(FAMILIES), seed=st.integers(0, 2**32 - 1), forces=st.booleans())

@@ -279,9 +279,10 @@ def simplified(mesh: VisualMesh, most: int = MOST_TRIANGLES) -> VisualMesh:
         if share < 1.0 and len(triangles) > _SMALL:
             from fast_simplification import simplify
 
-            points, triangles = simplify(
-                points.astype(np.float32), triangles, target_reduction=1.0 - share
-            )
+            with _one_at_a_time:  # the library keeps its mesh in global variables
+                points, triangles = simplify(
+                    points.astype(np.float32), triangles, target_reduction=1.0 - share
+                )
         if len(triangles):
             parts.append(shaded(points, triangles).painted(mesh.colors[mine].mean(axis=0).tolist()))
     return joined(parts)

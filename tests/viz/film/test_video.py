@@ -61,7 +61,6 @@ def test_a_film_is_what_it_says(log, scene, robot, tmp_path):
     assert np.abs(frames[-1] - frames[-3]).max() < 12  # it rests on the end
 
 
-@pytest.mark.xfail(reason="fails in the slow job since mechanisms went; to be mended first")
 @pytest.mark.slow
 def test_several_workers_draw_the_same_as_one_in_order(log, scene, robot):
     frames = resample(log, robot, frame_times(log, 7.0))

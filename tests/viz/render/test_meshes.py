@@ -1,5 +1,7 @@
 """Meshes of shapes and files: their volumes and placement."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -89,6 +91,18 @@ def test_colours_and_textures_come_from_the_materials(tmp_path):
     assert mesh.pictures.tolist() == [-1, -1, 0]  # a texture is kept where it shows more than one
     np.testing.assert_allclose(mesh.colors, [[0, 1, 0], [0.5, 0, 0], [0.5, 0.5, 0.5]], atol=0.01)
     assert len(mesh.textures) == 1
+
+
+def test_threads_that_simplify_at_once_get_what_one_alone_gets():
+    many = [
+        joined([sphere_mesh(0.1 * (k + 1)).placed(np.eye(4), 1.0 + 0.1 * i) for i in range(6)])
+        for k in range(8)
+    ]
+    alone = [simplified(mesh, 300).points for mesh in many]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(2):
+            together = pool.map(lambda mesh: simplified(mesh, 300).points, many)
+            assert all(map(np.array_equal, alone, together))
 
 
 def test_a_simplified_mesh_keeps_its_shape_and_colours():
