@@ -110,6 +110,8 @@ def _check_version(file: YamlFile, top: Mapping[str, tuple[yaml.Node, yaml.Node]
     if not isinstance(file.root, yaml.MappingNode):
         file.read(SceneFile)
     if "galley_scene" not in top:
+        if closest_match("galley_scene", top):
+            return  # it is misspelt, as the reader will say
         file.fault((), "needs the key 'galley_scene'")
         raise file.bad_input()
     if not re.fullmatch(rf"{VERSION}(\.0*)?", str(top["galley_scene"][1].value)):
