@@ -91,7 +91,8 @@ class SupportCheck:
     _told: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._stride = samples_in(self.log, self.tolerances.support_time)
+        # So often that no fault that lasts a little longer falls between two checks.
+        self._stride = max(1, samples_in(self.log, self.tolerances.support_time) // 4)
         k = np.arange(len(self.log.time))
         before, after = np.maximum(k - _DIFFERENCE, 0), np.minimum(k + _DIFFERENCE, k[-1])
         z = self.log.items[:, :, 2]
@@ -109,9 +110,9 @@ class SupportCheck:
             if not words:
                 self._since.pop(index, None)
                 continue
-            lasts = index in self._since
-            began, words = self._since.setdefault(index, (float(self.log.time[k]), words))
-            if lasts or last:
+            now = float(self.log.time[k])
+            began, words = self._since.setdefault(index, (now, words))
+            if now - began >= self.tolerances.support_time - self.tolerances.time or last:
                 self._told.add(index)
                 self.violations.append(Violation(began, words, "floating"))
 
