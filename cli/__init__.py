@@ -140,6 +140,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")
     ):
         arguments = ["run", *arguments]
+    if not _open_streams():
+        _say("can't go on: standard output is closed; redirect it to a file or to /dev/null")
+        return NOT_ACHIEVED
     status = DONE
     try:
         try:
@@ -183,6 +186,18 @@ def _run(arguments: list[str]) -> int:
         )
         _say(f"interrupted{kept}")
         return INTERRUPTED
+
+
+def _open_streams() -> bool:
+    """Open to null what is closed of stdin, stdout and stderr; returns whether stdout was open.
+
+    Else the next file to be opened would get the descriptor, and whatever is printed there.
+    """
+    was_open = sys.stdout is not None
+    for name in ("stdin", "stdout", "stderr"):  # the lowest free descriptor is taken first
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
+    return was_open
 
 
 def _say(text: str) -> None:

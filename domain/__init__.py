@@ -13,7 +13,7 @@
   ``yaml_nodes``: the nodes with their lines
 - ``options``: fields of a dataclass that are a command's options
 - ``columns``: checked arrays of an npz file; ``meshes``: OBJ and STL, and convex hulls
-- ``files``: bounded reads, atomic writes; ``gc_pause``: pauses the garbage collector
+- ``files``: bounded reads, atomic writes
 - ``kitchen/``: the kitchen's PDDL, scene and textures; ``scenarios/``: the other scenes;
   ``templates/``: what ``galley new`` writes; ``shipped``: paths of all, bare names
 """

@@ -89,10 +89,13 @@ def read_columns(path: Path | str, refusal: str) -> Iterator[Columns]:
             raise ValueError("it is no npz file")
         with np.load(io.BytesIO(packed), allow_pickle=False) as data:
             columns = Columns({name: _column(data, name) for name in data.files})
+    except Exception as error:  # numpy raises more than ten kinds for a damaged file
+        raise BadInput.one(path, f"{refusal} ({error})") from None
+    try:
         yield columns
     except BadInput:
         raise
-    except Exception as error:  # numpy raises more than ten kinds for a damaged file
+    except ValueError as error:
         raise BadInput.one(path, f"{refusal} ({error})") from None
 
 

@@ -167,16 +167,13 @@ def make_plan(
     )
 
 
-def integer_costs(costs: Iterable[float]) -> tuple[list[int], int]:
-    """Scales costs to integers, so that sums and comparisons are exact.
+def integer_costs(costs: Iterable[float]) -> list[int]:
+    """Costs in the largest unit that makes them integers, so that sums and comparisons are exact.
 
     A cost is taken as the decimal it is written as: 0.1 is a tenth.
-
-    Returns:
-        The scaled costs, and the scale.
     """
     from fractions import Fraction  # late: a small task starts faster without it
 
     exact = [Fraction(repr(cost)) for cost in costs]
     scale = lcm(*(each.denominator for each in exact))
-    return [int(each * scale) for each in exact], scale
+    return [int(each * scale) for each in exact]

@@ -16,7 +16,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from galley.domain.gc_pause import paused_gc
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl.model import Domain, Problem
 from galley.planning.grounding.relaxation import Fixpoint, Reachability
@@ -48,37 +47,34 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
         BadInput: the cost of a reachable action needs a value that the problem does not give.
         LimitReached: too many combinations of objects, or a limit is reached.
     """
-    with paused_gc():
-        budget = GroundingBudget(limits or SearchLimits())
-        fixpoint = Fixpoint(domain, problem, budget)
-        budget.what = "the goal"
-        fact_goals = tuple(
-            (each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal
+    budget = GroundingBudget(limits or SearchLimits())
+    fixpoint = Fixpoint(domain, problem, budget)
+    budget.what = "the goal"
+    fact_goals = tuple((each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal)
+    facts = _facts_with_bits(fixpoint, problem.goal)
+    masks = _Masks({fact: 1 << position for position, fact in enumerate(facts)}, fixpoint.init)
+    schema_rank = {each.name: i for i, each in enumerate(domain.actions)}
+    object_rank = {each.name: i for i, each in enumerate(problem.objects)}
+    operators = [
+        masks.operator(fixpoint.instances[each], fixpoint.schemas[each.name].cost(each.args))
+        for each in sorted(
+            fixpoint.instances,
+            key=lambda each: (schema_rank[each.name], *[object_rank[a] for a in each.args]),
         )
-        facts = _facts_with_bits(fixpoint, problem.goal)
-        masks = _Masks({fact: 1 << position for position, fact in enumerate(facts)}, fixpoint.init)
-        schema_rank = {each.name: i for i, each in enumerate(domain.actions)}
-        object_rank = {each.name: i for i, each in enumerate(problem.objects)}
-        operators = [
-            masks.operator(fixpoint.instances[each], fixpoint.schemas[each.name].cost(each.args))
-            for each in sorted(
-                fixpoint.instances,
-                key=lambda each: (schema_rank[each.name], *[object_rank[a] for a in each.args]),
-            )
-        ]
-        goals = tuple((formula, masks.condition(condition)) for formula, condition in fact_goals)
-        return Task(
-            domain,
-            problem,
-            facts,
-            # Each part of a condition may be reachable, but not all together.
-            tuple(each for each in operators if each.condition != NEVER),
-            init=masks.of(problem.init),
-            goal=conjoin(condition for _, condition in goals),
-            goals=goals,
-            fact_goals=fact_goals,
-            fixpoint=fixpoint,
-        )
+    ]
+    goals = tuple((formula, masks.condition(condition)) for formula, condition in fact_goals)
+    return Task(
+        domain,
+        problem,
+        facts,
+        # Each part of a condition may be reachable, but not all together.
+        tuple(each for each in operators if each.condition != NEVER),
+        init=masks.of(problem.init),
+        goal=conjoin(condition for _, condition in goals),
+        goals=goals,
+        fact_goals=fact_goals,
+        fixpoint=fixpoint,
+    )
 
 
 @dataclass(frozen=True)

@@ -267,7 +267,11 @@ def read_trajectories(path: Path | str) -> tuple[tuple[Trajectory, ...], Columns
     """
     with read_columns(path, "holds no trajectories") as columns:
         found = tuple(
-            Trajectory(group, columns.numbers(f"{k}_breaks"), columns.numbers(f"{k}_coefficients"))
+            Trajectory(
+                group,
+                columns.numbers(f"{k}_breaks", (None,)),
+                columns.numbers(f"{k}_coefficients", (None, None, None)),
+            )
             for k, group in enumerate(columns.texts("group", (None,)).tolist())
         )
     return found, columns

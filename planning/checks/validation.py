@@ -15,12 +15,7 @@ from galley.domain.files import read_text
 from galley.domain.pddl.formula import Formula, FunctionTerm
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
 from galley.domain.pddl.syntax import SList, SyntaxFaults, parse_sexprs, read_name
-from galley.planning.checks.semantics import (
-    Binding,
-    Semantics,
-    State,
-    instantiate,
-)
+from galley.planning.checks.semantics import Binding, Semantics, State, instantiate
 from galley.planning.operators import COST_DECIMALS, GroundAction, cost_text
 
 
@@ -167,8 +162,9 @@ def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
         BadInput: every error of the file, with line and column.
     """
     faults = SyntaxFaults(str(path))
-    lines = [_TIME.sub(_blank, line) for line in read_text(path).splitlines()]
-    times = [_TIME.match(line) for line in read_text(path).splitlines()]
+    text = read_text(path).splitlines()  # once: it may be a pipe
+    lines = [_TIME.sub(_blank, line) for line in text]
+    times = [_TIME.match(line) for line in text]
     if not any(re.match(r"[^;]*[()]", line) for line in lines):
         lines = [_bare_action(line) for line in lines]
     steps: list[tuple[float, GroundAction]] = []

@@ -40,7 +40,7 @@ def astar(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
     limits = limits or SearchLimits()
     budget = SearchBudget(limits)
     space = state_space(task)
-    costs, _ = integer_costs(each.cost for each in space.operators)
+    costs = integer_costs(each.cost for each in space.operators)
     found = _search(space, costs, lambda state: 0, budget, most=_BLIND_STATES)
     if found is not None:
         return found

@@ -6,7 +6,6 @@ from importlib import import_module
 
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
-from galley.domain.gc_pause import paused_gc
 from galley.planning.explain.conflicts import explain_before_search
 from galley.planning.limits import SearchLimits
 from galley.planning.operators import Plan
@@ -43,5 +42,4 @@ def search(task: Task, method: str = "bfs", limits: SearchLimits | None = None) 
         return failure
     name = METHODS[method]
     function = getattr(import_module(f"galley.planning.searches.{name}"), name)
-    with paused_gc():
-        return function(task, limits or SearchLimits())  # type: ignore[no-any-return]
+    return function(task, limits or SearchLimits())  # type: ignore[no-any-return]

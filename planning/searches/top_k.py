@@ -183,7 +183,7 @@ class _ExploredRegion:
     """
 
     def __init__(self, space: StateSpace) -> None:
-        costs, _ = integer_costs(each.cost for each in space.operators)
+        costs = integer_costs(each.cost for each in space.operators)
         self.costs = [each * _SCALE + 1 for each in costs]
         self.bound: int | None = -1
         self.expanded = 0

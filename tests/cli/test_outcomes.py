@@ -241,17 +241,20 @@ def test_a_skill_that_does_nothing_is_missed_by_the_next(outcome, problem, tmp_p
 
 
 def test_streams_that_nobody_reads(here):
-    """A reader that leaves changes no status; a full disk is told in a line."""
+    """A reader that leaves changes no status; a full disk, a closed stdout are told in a line."""
     words = (ROOT / "engine.py", "plan", DOMAIN, TASK)
     command = shlex.join([sys.executable, *map(str, words)])
-    for redirected, expected in (
-        (f"(sleep 0.2; {command} 2>&1) | true", 0),
-        (f"{command} >/dev/full", 1),
+    closed = "can't go on: standard output is closed; redirect it to a file or to /dev/null"
+    for redirected, expected, told in (
+        (f"(sleep 0.2; {command} 2>&1) | true", 0, []),
+        (f"{command} 2>&-", 0, []),
+        (f"{command} >/dev/full", 1, ["can't go on: No space left on device"]),
+        (f"{command} >&-", 1, [closed]),
+        (f"{command} >&- 2>&-", 1, []),
     ):
         shell = ["bash", "-o", "pipefail", "-c", redirected]
         done = subprocess.run(shell, capture_output=True, text=True, env=HERE, check=False)
         assert done.returncode == expected, redirected
-        told = ["can't go on: No space left on device"] if expected else []
         assert done.stderr.splitlines() == told, redirected
 
 

@@ -1,5 +1,8 @@
 """Plans as other planners write them, and costs that are printed exactly."""
 
+import os
+import threading
+
 import pytest
 
 from galley.cli import main
@@ -51,6 +54,14 @@ def test_plan_file_faults(tmp_path, text, line, column, what):
     (fault,) = caught.value.errors
     assert (fault.line, fault.column) == (line, column)
     assert what in fault.what
+
+
+def test_a_plan_from_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(FORMS["VAL"],))
+    writer.start()
+    assert read_plan(tmp_path / "pipe") == ACTIONS
+    writer.join()
 
 
 def test_empty_plan_file(tmp_path):
