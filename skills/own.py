@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import inspect
+import json
 import re
 import sys
 import traceback
@@ -20,11 +21,11 @@ from types import ModuleType
 import numpy as np
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
-from galley.domain.failure import Failure
+from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import read_text
 from galley.domain.shipped import shipped_file
 from galley.domain.state import State
-from galley.motion.motion import Motion
+from galley.motion.motion import Guard, Motion, Record
 from galley.motion.sequence import states_along
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
@@ -121,11 +122,13 @@ class OwnSkill(Skill):
         with self._guarded("refine"):
             found = self.own.refine(context, action, upcoming, state, rng)
             if isinstance(found, Failure):
-                return found
+                return _told(found)
             if not isinstance(found, tuple) or not all(isinstance(m, Motion) for m in found):
                 raise TypeError(f"expected a tuple of Motions, or a Failure, got {found!r:.80}")
             if any(motion.action_index != action.index for motion in found):
                 raise ValueError(f"expected Motions with action_index {action.index}")
+            if not all(map(_well_typed, found)):
+                raise TypeError("a Motion's phase, guard, record or allowed pairs are none")
             states_along(context.scene, context.robot, found, state)
             return found
 
@@ -157,13 +160,30 @@ class OwnSkill(Skill):
             found = self.own.impossible(context, action, state)
             if found is not None and not isinstance(found, Failure):
                 raise TypeError(f"expected a Failure or None, got {found!r:.80}")
-            return found
+            return None if found is None else _told(found)
 
     def _guarded(self, method: str) -> contextlib.AbstractContextManager[None]:
         """Reports the method's first line where no other of the file is to blame."""
         code = getattr(inspect.unwrap(getattr(self.own, method)), "__code__", None)
         line = code.co_firstlineno if code and code.co_filename == self.file else self.line
         return user_code(self.file, line, f"{method} of '{self.name}'")
+
+
+def _told(failure: Failure) -> Failure:
+    """The same, if it can be told and written to a report."""
+    texts = (failure.message, *failure.objects, *failure.step)
+    if not isinstance(failure.kind, FailureKind) or not all(isinstance(t, str) for t in texts):
+        raise TypeError(f"expected a Failure of a FailureKind, with texts, got {failure!r:.80}")
+    json.dumps(failure.as_json(), default=lambda value: value.tolist())
+    return failure
+
+
+def _well_typed(motion: Motion) -> bool:
+    """Whether the parts of a Motion that are looked at late are of their types."""
+    names = (name for pair in motion.allowed for name in pair)
+    guard = motion.guard is None or isinstance(motion.guard, Guard)
+    texts = all(isinstance(each, str) for each in (motion.phase, *names))
+    return guard and texts and isinstance(motion.record, Record)
 
 
 def _fault(name: object, skill: object, actions: Collection[str] | None) -> str | None:

@@ -144,9 +144,9 @@ def check_tracking(robot: RobotModel, log: Log, tolerances: Tolerances) -> Track
 
 @dataclass(frozen=True)
 class TorqueUse:
-    """Largest share of an arm joint's limit (None: unknown), the source, and the violations."""
+    """Largest share of an arm joint's limit, the source, and the violations."""
 
-    ratio: float | None
+    ratio: float
     source: str
     violations: tuple[Violation, ...]
 

@@ -22,6 +22,7 @@ SKILL = """\
 import sys
 from dataclasses import replace
 import numpy as np
+from galley.domain.failure import Failure, FailureKind
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import Trajectory
@@ -93,6 +94,8 @@ MOTIONS = "TypeError: expected a tuple of Motions, or a Failure, got "
         ("return (turned(action, state, start=0.5),)", "does not begin where the robot is"),
         ("return (replace(turned(action, state), trajectory=None),)", "AttributeError"),
         ("return (replace(turned(action, state), action_index=4),)", "with action_index 0"),
+        ("return (turned(action, state, guard=5.0),)", "phase, guard, record"),
+        ("return (turned(action, state, allowed=frozenset({(1, 2)})),)", "allowed pairs are none"),
         (
             "return (turned(action, state, attachments=(Attachment('item', 'moon'),)),)",
             "moves 'moon'",
@@ -125,12 +128,17 @@ def test_an_interrupt_from_the_keyboard_stays_one(waving):
     assert done.err.startswith("interrupted")
 
 
+FAILS = "(self, context, action, state):\n        return Failure("
+
+
 @pytest.mark.parametrize(
     ("more", "line", "words"),
     [
         ("(self, context, action, state):\n        return False", 3, "expected a Failure or None"),
         ("(self, context, action, state):\n        sys.exit(0)", 4, "SystemExit: 0"),
         ("(self):\n        return None", 3, "TypeError: "),
+        (f"{FAILS}'blocked', 'no')", 3, "expected a Failure of a FailureKind"),
+        (f"{FAILS}FailureKind.BLOCKED, 'no', (), {{}}, {{'a': {{1}}}})", 3, "tolist"),
     ],
 )
 def test_its_other_methods(waving, tmp_path, more, line, words):

@@ -139,6 +139,15 @@ def away_from_its_command(log, rng):
     return changed(log, command=tell), {"tracking"}
 
 
+def not_a_number(log, rng):
+    name = str(rng.choice(["time", "q", "velocity", "command", "scene_q", "items"]))
+
+    def spoil(values):
+        values.reshape(-1)[rng.integers(values.size)] = rng.choice([np.nan, np.inf, -np.inf])
+
+    return changed(log, **{name: spoil}), {"log"}
+
+
 def sunk_item(log, rng):
     """An item that stands is a centimetre in what it stands on, for a while or one sample."""
     item = int(rng.integers(log.items.shape[1]))
@@ -191,6 +200,15 @@ def bumped_into(log, rng):
     links = ["chassis", "panda_link4", "panda_link6", "panda_hand"]
     step, force = int(rng.integers(len(log.time))), float(rng.uniform(2.1, 100.0))
     return with_contact(log, step, str(rng.choice(links)), "hood", force), {"contact"}
+
+
+def unnormalised(log, rng):
+    k, item = rng.integers(len(log.time)), rng.integers(log.items.shape[1])
+
+    def scale(items):
+        items[k, item, 3:] *= rng.choice([0.99, 1.01, 2.0])
+
+    return changed(log, items=scale), {"log"}
 
 
 def order_of_motions(log, rng):
@@ -248,11 +266,13 @@ FAMILIES = (
     past_a_limit,
     too_fast,
     away_from_its_command,
+    not_a_number,
     sunk_item,
     drifting_grip,
     floating_item,
     moving_at_the_end,
     bumped_into,
+    unnormalised,
     order_of_motions,
     overloaded,
     open_fingers,
