@@ -174,9 +174,13 @@ def test_bad_input_is_told_in_one_line(task, solution, call, says):
     assert str(raised.value) == says
 
 
-def test_an_option_that_is_none_is_refused(task):
-    with pytest.raises(TypeError, match="unexpected keyword argument 'planer'"):
+def test_an_option_that_is_none_is_told_with_the_one_meant(task, solution, run, tmp_path):
+    with pytest.raises(TypeError, match=r"'planer' is none of .*; did you mean 'planner'"):
         galley.solve(task, planer="rrt")
+    with pytest.raises(TypeError, match="'seed' is none of noise, fault, recoveries"):
+        galley.execute(solution, seed=1)
+    with pytest.raises(TypeError, match="'heigth' is none of .*; did you mean 'height'"):
+        run.film(tmp_path / "film.mp4", heigth=480)
 
 
 def test_a_report_is_written_where_it_is_asked_for(run, solution, tmp_path):
