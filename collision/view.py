@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from galley.collision.checker import Contact, Pair, pair
-from galley.collision.kernel.arrays import ROUNDING, KernelArrays
+from galley.collision.kernel.arrays import ROUNDING, KernelArrays, listed
 from galley.collision.moving_bodies import MovingBodies
 from galley.domain.frames import Array
 
@@ -272,20 +272,13 @@ class View:
 def repacked(table: NDArray[np.int64], old: KernelArrays, new: KernelArrays) -> NDArray[np.int64]:
     """The table of new arrays, made of that of old ones, most of which they share: for speed."""
     rows, values = [], []
-    for row, (before, after) in enumerate(zip(_listed(old), _listed(new), strict=True)):
+    for row, (before, after) in enumerate(zip(listed(old), listed(new), strict=True)):
         if after is not before:
             rows.append(row)
             values.append((after.__array_interface__["data"][0], *after.shape, 1)[:3])
     table = table.copy()
     table[rows] = values
     return table
-
-
-def _listed(arrays: KernelArrays) -> list[NDArray[Any]]:
-    """All arrays in the order of the table."""
-    moving, obstacles, tree, checks, scratch = arrays
-    found: list[Any] = [*moving.solids, *moving[1:], *obstacles.solids, *obstacles[1:]]
-    return [*found, *tree, *checks, *scratch]
 
 
 def steepest(pieces: Array) -> Array:

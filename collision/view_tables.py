@@ -22,11 +22,9 @@ from galley.collision.kernel.arrays import (
     Solids,
 )
 from galley.collision.moving_bodies import MovingBodies, SceneJoint
-from galley.collision.solids import row12
 from galley.collision.view import LANES
 from galley.compiled.build import KERNEL, ensure
 from galley.domain.frames import Array
-from galley.robots.collision_model import collision_model
 from galley.robots.model import RobotModel
 
 _STACK = 4096  # rows for stretches of an edge yet to be proven
@@ -172,7 +170,6 @@ def _tree(
 ) -> KinematicTree:
     """The joints, those of a group moving, the others at q (n,)."""
     joints, (low, high, weights, step) = moving_joints(robot, group, joint)
-    frame, X_FL = collision_model(robot).tree.link(robot.tool_link)
     return KinematicTree(
         q=q,
         moving=joints,
@@ -184,7 +181,6 @@ def _tree(
         fixed=moving.fixed,
         prismatic=moving.prismatic,
         active=np.empty(len(q), dtype=np.int64),
-        tool=np.array([*row12(X_FL @ robot.X_LT), frame], dtype=np.float64),
     )
 
 

@@ -32,7 +32,7 @@ PARTS = {  # the longest first
         "collision.kernel.confirm collision.kernel.examine collision.kernel.contacts"
         " collision.kernel.prepare collision.kernel.edges",
     ),
-    PLANNERS: ("motion.kernel.plan motion.kernel.shortcut motion.kernel.checks",),
+    PLANNERS: ("motion.kernel.plan motion.kernel.shortcut",),
     REACH: ("robots.panda.reach_kernel",),
     KINEMATICS: ("robots.panda.ik_kernel",),
     RENDERER: ("viz.render.raster_kernel",),
@@ -91,7 +91,11 @@ def ensure(*parts: str, listener: Progress | None = None) -> float:
             say(f"can't write to {folder_above()}: compiling in memory, in this process only")
             _compile_here(todo, advance)
         elif missing(*todo):
-            _compile_in_folder(folder, todo, say, advance)
+            try:
+                _compile_in_folder(folder, todo, say, advance)
+            except OSError as error:
+                say(f"{error}: compiling in this process")
+                _compile_here(todo, advance)
         _ready.update(todo)
     return time.perf_counter() - began
 
@@ -148,7 +152,11 @@ def _compile_in_folder(
     say: Callable[[str], None],
     advance: Callable[[str, float], None],
 ) -> None:
-    """Compile the missing parts in child processes, under the lock."""
+    """Compile the missing parts in child processes, under the lock.
+
+    Raises:
+        OSError: it can't be locked, or a child failed.
+    """
     with (folder / "lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -159,16 +167,13 @@ def _compile_in_folder(
         if not left:
             return
         say(f"compiling, once per installation, about a minute: {', '.join(left)}")
-        if _run_children([group for part in left for group in PARTS[part]], lock, advance):
-            for part in left:
-                _stamp(folder, part).touch()
-        else:
-            say("a child process failed: compiling in this one")
-            _compile_here(left, advance)
+        _run_children([group for part in left for group in PARTS[part]], lock, advance)
+        for part in left:
+            _stamp(folder, part).touch()
 
 
-def _run_children(groups: list[str], lock: IO[str], advance: Callable[[str, float], None]) -> bool:
-    """Compile groups of modules in two processes; returns whether both succeeded.
+def _run_children(groups: list[str], lock: IO[str], advance: Callable[[str, float], None]) -> None:
+    """Compile groups of modules in two processes.
 
     Each takes the next group from one pipe when it is done with the last, and writes a line to
     another for each entry. If this process is killed, they end at the next line.
@@ -187,7 +192,8 @@ def _run_children(groups: list[str], lock: IO[str], advance: Callable[[str, floa
             work.close()
             for done, _ in enumerate(lines):
                 advance("compiling", done / total)
-        return {child.wait() for child in children} == {0}
+        if any(child.wait() for child in children):
+            raise ChildProcessError("a child process failed")
     finally:
         for child in children:
             child.kill()

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 
@@ -70,10 +69,6 @@ class Kinematics:
 
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
         """All arm configurations (k, n) with the hand at X_WH (4, 4) from a base pose (3,)."""
-        raise NotImplementedError(_MISSING)
-
-    def reachable_bases(self, X_WH: Array, bases: Array, redundant: Array) -> NDArray[np.bool_]:
-        """Which base poses (m, 3) have any such configuration: (m,)."""
         raise NotImplementedError(_MISSING)
 
     def heading_gaps(self, hands: Array, feet: Array, redundant: Array) -> Array:

@@ -11,7 +11,7 @@ are float32, whose rounding (under 10 um in a kitchen) is added to every require
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,6 @@ class KinematicTree(NamedTuple):
     fixed: Floats  # (n, 12) pose in the parent's frame at zero
     prismatic: Ints  # (n,)
     active: Ints  # (.,) joints whose frames move, parents first
-    tool: Doubles  # (13,) pose (12) in its frame of what ``frame_pose`` reports, then the frame
 
 
 class Checks(NamedTuple):
@@ -140,3 +139,10 @@ class KernelArrays(NamedTuple):
     tree: KinematicTree
     checks: Checks
     scratch: Scratch
+
+
+def listed(arrays: KernelArrays) -> list[NDArray[Any]]:
+    """All arrays in the order of the table."""
+    moving, obstacles, tree, checks, scratch = arrays
+    found: list[Any] = [*moving.solids, *moving[1:], *obstacles.solids, *obstacles[1:]]
+    return [*found, *tree, *checks, *scratch]

@@ -30,7 +30,6 @@ from galley.collision.kernel.arrays import (
 )
 from galley.collision.kernel.confirm import confirm_native
 from galley.collision.kernel.examine import examine_native
-from galley.collision.kernel.kinematics import compose, poses
 from galley.collision.kernel.packed import (
     EXAMINE,
     PIECE_PROVEN,
@@ -270,19 +269,6 @@ def _proof(table: Any, piece: Any, largest: float) -> Any:
             stack[size + k, 1] = stack[base + k, 1]
         size += kept
     return -1.0, states
-
-
-@bare_kernel
-def frame_pose(table: Any, q: Any, out: Any) -> None:
-    """Writes the tool's pose (12,) in the world for a configuration (k,)."""
-    _, _, tree, _, scratch = unpack(table)
-    joints, frames = scratch.full, scratch.work[4:]
-    for j in range(len(tree.q)):
-        joints[j] = tree.q[j]
-    for k in range(len(tree.moving)):
-        joints[tree.moving[k]] = q[k]
-    poses(tree.parent, tree.fixed, tree.prismatic, joints, frames)
-    compose(frames[int(tree.tool[12])], tree.tool[:12], out)
 
 
 @entry("i8:2 f8:2 f8")

@@ -30,6 +30,7 @@ from galley.collision.kernel.arrays import (
     Obstacles,
     Scratch,
     Solids,
+    listed,
 )
 from galley.compiled.native import array_in_row, reader
 
@@ -38,7 +39,7 @@ _TYPES = {"i8": types.int64, "f4": types.float32, "f8": types.float64, "u1": typ
 _FIELDS: dict[Any, str] = {
     Moving: "solids i8:1 i8:1 f4:2 f4:2 f4:2 i8:1 f4:2 i8:1 f4:2 f4:1",
     Obstacles: "solids f4:2 f4:2 f4:2 i8:1",
-    KinematicTree: "f8:1 i8:1 f8:1 f8:1 f8:1 f8:1 i8:1 f4:2 i8:1 i8:1 f8:1",
+    KinematicTree: "f8:1 i8:1 f8:1 f8:1 f8:1 f8:1 i8:1 f4:2 i8:1 i8:1",
     Checks: "f4:1 i8:1 i8:1 f4:2 u1:2 i8:2 f4:2 f4:2",
     Scratch: "f4:2 i8:2 f4:2 f8:2 f8:1 f8:2 i8:1 f4:1 f4:1 f8:2 f8:1",
 }
@@ -82,19 +83,13 @@ def pack(arrays: KernelArrays, functions: tuple[int, ...]) -> Ints:
     """
     table = np.zeros((ROWS, 3), dtype=np.int64)
     rows = []
-    for array, dtype in zip(_flat(arrays), _NUMPY, strict=True):
+    for array, dtype in zip(listed(arrays), _NUMPY, strict=True):
         if array.dtype != dtype or not array.flags.c_contiguous:
             raise TypeError(f"expected a contiguous array of {dtype}, got {array.dtype}")
         rows.append((array.__array_interface__["data"][0], *array.shape, 1)[:3])
     table[: len(rows)] = rows
     table[len(rows) :, 0] = functions
     return table
-
-
-def _flat(found: Any) -> list[Any]:
-    if isinstance(found, tuple):
-        return [array for each in found for array in _flat(each)]
-    return [found]
 
 
 class _Lazy(types.Type):  # type: ignore[misc]

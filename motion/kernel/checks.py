@@ -1,11 +1,11 @@
-"""What counts as a free edge, sampled only or proven as well; proofs of whole paths."""
+"""What counts as a free edge, sampled only or proven as well."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from galley.collision.kernel.edges import polyline_free, segment_free, segment_proven
-from galley.compiled.jit import bare_kernel, entry, inlined
+from galley.compiled.jit import bare_kernel, inlined
 from galley.domain.frames import Array
 from galley.motion.kernel.rules import Rules
 
@@ -31,25 +31,6 @@ def edges_free(table: Any, rules: Rules, points: Array, n: int) -> bool:
             if segment_proven(table, points[i], points[i + 1], rules.required)[0] >= 0.0:
                 return False
     return True
-
-
-@entry("i8:2 f8:2 f8")
-@bare_kernel
-def prove_path(table: Any, path: Array, required: float) -> tuple[int, float, int]:
-    """Prove that every state on the path (n, k) keeps ``required`` metres.
-
-    Returns:
-        (first edge that could not be proven, or -1; the share of it, in [0, 1], where that was;
-        states checked). A path of one configuration counts as one edge.
-    """
-    states = 0
-    for i in range(max(1, len(path) - 1)):
-        a, b = path[i], path[min(i + 1, len(path) - 1)]
-        hit, checked = segment_proven(table, a, b, required)
-        states += checked
-        if hit >= 0.0:
-            return i, hit, states
-    return -1, 0.0, states
 
 
 @bare_kernel

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int64, types
 
+from galley.collision.kernel.edges import path_proven
 from galley.compiled.jit import entry, inlined, kernel
 from galley.domain.frames import Array
-from galley.motion.kernel.checks import prove_path, state_proven
+from galley.motion.kernel.checks import state_proven
 from galley.motion.kernel.polyline import copy, first_rows
 from galley.motion.kernel.rrt_connect import connect
 from galley.motion.kernel.rules import BOX, RULES, Box, Rules
@@ -111,7 +112,7 @@ def plan(
         if not rules.proven:
             return PlanResult(FOUND, path, used, first, second, turn + 1, 0, 0)
         for attempt in range(3):
-            edge, _, states = prove_path(current, path, rules.required)
+            edge, _, states = path_proven(current, path, rules.required)
             if edge < 0:
                 return PlanResult(FOUND, path, used, first, second, turn + 1, doubtful, states)
             status = NOT_PROVEN

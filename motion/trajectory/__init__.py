@@ -1,5 +1,5 @@
 """Trajectories.
 
 - ``trajectory``: piecewise polynomials; ``timing``: from a path to one within limits
-- ``archive``, ``store``: on disk; ``export``: for a real arm
+- ``store``: motions on disk; ``export``: for a real arm
 """

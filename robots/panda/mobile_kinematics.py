@@ -7,7 +7,6 @@ from functools import cache, cached_property
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.compiled.build import REACH, ensure
 from galley.domain.frames import Array, frozen, inverse
@@ -68,13 +67,6 @@ class MobilePandaKinematics(Kinematics):
         """Ordered by the value of joint 7, then by branch."""
         found: Array = _compiled().solve_pose(
             as_input(X_WH), as_input(base), *self._constants, as_input(redundant)
-        )
-        return found
-
-    def reachable_bases(self, X_WH: Array, bases: Array, redundant: Array) -> NDArray[np.bool_]:
-        """Stops at the first solution of each base pose."""
-        found: NDArray[np.bool_] = _compiled().any_solution(
-            as_input(X_WH), as_input(bases), *self._constants, as_input(redundant)
         )
         return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
@@ -74,32 +73,6 @@ def solve_pose(
             terms, angle, math.sin(angle), math.cos(angle), table, out, branch, count, size + 1
         )
     return _first(out, count)
-
-
-@entry("f8:2 f8:2 f8:1 f8:2 f8:2 f8:1")
-@kernel
-def any_solution(
-    X_WH: Array, bases: Array, p_BA: Array, X_HF: Array, table: Array, q7: Array
-) -> NDArray[np.bool_]:
-    """Whether the hand gets to X_WH (4, 4) from each base (m, 3), with any value of joint 7.
-
-    Stops at the first value of joint 7 and the first branch that do.
-    """
-    X = np.zeros((3, 4, 4))
-    out, branch = np.empty((BRANCHES, 7)), np.empty(BRANCHES, np.int64)
-    found = np.zeros(bases.shape[0], np.bool_)
-    turns = np.empty((q7.shape[0], 2))
-    for j in range(q7.shape[0]):
-        turns[j, 0], turns[j, 1] = math.sin(q7[j]), math.cos(q7[j])
-    for i in range(bases.shape[0]):
-        _place_arm(bases[i], p_BA, X[0])
-        _flange_in_arm(X_WH, X_HF, X[0], X[1], X[2])
-        terms = pose_terms(X[2])
-        for j in range(q7.shape[0]):
-            if solve(terms, q7[j], turns[j, 0], turns[j, 1], table, out, branch, 0, 1):
-                found[i] = True
-                break
-    return found
 
 
 @kernel

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from galley.compiled.jit import digest
+
 pytestmark = pytest.mark.slow  # each compiles for half a minute
 
 # Compiles what forward and inverse kinematics need, and prints numbers that come of it.
@@ -94,5 +96,12 @@ def test_where_nothing_can_be_written_it_compiles_in_memory_and_says_so(tmp_path
 def test_a_child_that_fails_is_made_up_for(tmp_path):
     broken = "from galley.compiled import build; build._CHILD = 'raise MemoryError(1)'"
     out, said = ended(started(tmp_path, broken + _SCRIPT))
-    assert "a child process failed: compiling in this one" in said
+    assert "a child process failed: compiling in this process" in said
+    assert int(out[0].split()[-1]) > 0
+
+
+def test_something_in_the_lock_s_place_is_made_up_for(tmp_path):
+    (tmp_path / f"galley-{digest()}" / "lock").mkdir(parents=True)
+    out, said = ended(started(tmp_path))
+    assert any("lock" in line and "compiling in this process" in line for line in said)
     assert int(out[0].split()[-1]) > 0

@@ -29,7 +29,6 @@ CALLED = (
     edges.states_free,
     edges.segments_free,
     edges.path_proven,
-    edges.frame_pose,
     prepare.prepare,
     contacts.distances_at,
     contacts.nearby,
@@ -47,7 +46,6 @@ def ask_everything(view, q):
     view.clearances(q[None])
     view.nearby(q[None], 0.1)
     view.curve_unproven([0.0, 1.0], np.stack([q, 0.1 * np.ones_like(q)])[None])
-    edges.frame_pose(view.table, np.array(q), np.empty(12))
 
 
 def test_nothing_is_compiled_for_a_new_scene(kitchen, robot):

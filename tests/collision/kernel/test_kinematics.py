@@ -7,7 +7,6 @@ import pytest
 
 from galley.collision.collision_world import CollisionWorld
 from galley.collision.kernel.arrays import FRAMES
-from galley.collision.kernel.edges import frame_pose
 from galley.collision.kernel.kinematics import FRAME, sine_cosine
 from galley.compiled.jit import bare_kernel
 from galley.compiled.lanes import LANES, load, store
@@ -82,16 +81,3 @@ def test_frames_of_16_configurations_are_those_of_the_tree(robot):
             R = lanes[:, :9, k].reshape(-1, 3, 3)
             np.testing.assert_allclose(R, X[:, :3, :3], atol=1e-5)
     assert worst < 1e-5
-
-
-def test_the_tool_pose_of_a_view_is_that_of_the_tree(robot):
-    q = np.random.default_rng(2).uniform(*within(robot))
-    view = CollisionWorld(robot, {}, q=q).view("arm")
-    arm = np.random.default_rng(3).uniform(*within(robot, "arm"))
-    out = np.empty(12)
-    frame_pose(view.table, arm, out)
-    q[robot.slice("arm")] = arm
-    tree = CollisionWorld(robot, {}).model.tree
-    X = tree.link_pose(robot.tool_link, q) @ robot.X_LT
-    np.testing.assert_allclose(out[:9].reshape(3, 3), X[:3, :3], atol=1e-6)
-    np.testing.assert_allclose(out[9:], X[:3, 3], atol=1e-6)

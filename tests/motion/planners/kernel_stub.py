@@ -186,3 +186,14 @@ with _own_cache():
                 return -1.0, states
             ahead = max(c - required, 1e-6) / travel
             s = min(1.0, s + ahead)
+
+    @bare_kernel
+    def path_proven(table, points, required):
+        states = 0
+        for k in range(max(1, len(points) - 1)):
+            after = points[min(k + 1, len(points) - 1)]
+            hit, checked = segment_proven(table, points[k], after, required)
+            states += checked
+            if hit >= 0.0:
+                return k, hit, states
+        return -1, 0.0, states

@@ -154,12 +154,11 @@ def test_a_sampled_path_jumps_a_thin_wall_and_a_proven_one_goes_round_it():
     start, goal = np.array([0.1, 0.3]), np.array([0.9, 0.4])
     sampled = plan(coarse, 0, start, goal)
     assert least_clearance(sampled.waypoints, THIN) < 0.0
-    prove = stub.planners().checks.prove_path
-    assert prove(coarse.table, sampled.waypoints.copy(), 0.0)[0] >= 0
+    assert stub.path_proven(coarse.table, sampled.waypoints.copy(), 0.0)[0] >= 0
     for seed in range(6):
         path = plan(ask(THIN, step=0.15, finer=0.01), seed, start, goal, required=0.02)
         assert least_clearance(path.waypoints, THIN) >= 0.02 - 1e-9
-        edge, _, states = prove(coarse.table, path.waypoints.copy(), 0.02)
+        edge, _, states = stub.path_proven(coarse.table, path.waypoints.copy(), 0.02)
         assert edge == -1
         assert states >= len(path) - 1
 

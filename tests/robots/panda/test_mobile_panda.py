@@ -55,7 +55,7 @@ def test_pybullet_and_drake_agree_on_every_link(model, bullet, drake, configurat
             assert drake.link_pose(name, q) == pytest.approx(X_WL, abs=1e-9)
     for q in configurations[:100]:
         for name, X_WL in link_poses(q).items():
-            assert bullet.link_pose(name, q) == pytest.approx(X_WL, abs=2e-6)
+            assert bullet.link_pose(name, q) == pytest.approx(X_WL, abs=1e-6)
 
 
 def test_both_engines_have_the_limits_and_the_shapes(model, bullet, drake):

@@ -37,7 +37,7 @@ def test_the_field_is_what_a_solve_at_every_base_pose_finds(R):
     field = reachability_field(ROBOT, X_WH, *square(X_WH[:2, 3], 0.9, 13))
 
     def solves(X_WH, base):
-        return bool(ROBOT.kinematics.reachable_bases(X_WH, base[None], Q7)[0])
+        return len(ROBOT.kinematics.configurations(X_WH, base, Q7)) > 0
 
     wrong, reached = brute(field, X_WH, solves, 400, np.random.default_rng(0))
     assert wrong == 0

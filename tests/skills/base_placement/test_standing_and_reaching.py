@@ -229,11 +229,9 @@ def test_a_base_reaches_where_there_is_a_configuration():
     spec = replace(SPEC, p_BA=(0, 0, 1))  # whole numbers, as a scene file may have them
     for kinematics in (KINEMATICS, MobilePandaKinematics(spec)):
         expected = [len(kinematics.configurations(X_WH, base, q7)) > 0 for base in bases]
-        assert kinematics.reachable_bases(X_WH, bases, q7).tolist() == expected
-        one_by_one = [kinematics.reachable_bases(X_WH, base[None], q7)[0] for base in bases]
-        assert one_by_one == expected
+        reached = kinematics.best_configurations(X_WH, bases, q7)[0].any(axis=1)
+        assert reached.tolist() == expected
         assert 20 < sum(expected) < 380
-    assert KINEMATICS.reachable_bases(X_WH, bases[:0], q7).shape == (0,)
-    assert not KINEMATICS.reachable_bases(X_WH, bases, np.empty(0)).any()
-    expected = KINEMATICS.reachable_bases(X_WH, bases, q7)
-    assert not (expected & ~in_ring(X_WH, bases, ROBOT)).any()  # the ring rules none of them out
+    assert KINEMATICS.best_configurations(X_WH, bases[:0], q7)[0].shape == (0, 7)
+    assert not KINEMATICS.best_configurations(X_WH, bases, np.empty(0))[0].any()
+    assert not (reached & ~in_ring(X_WH, bases, ROBOT)).any()  # the ring rules none of them out
