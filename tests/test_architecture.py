@@ -116,7 +116,7 @@ LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 32065, "beside": 10975, "studies": 2203, "tests": 32281, "bench": 7391}
+LINES = {"kitchen": 32026, "beside": 10975, "studies": 2203, "tests": 32322, "bench": 7392}
 
 
 @cache

@@ -179,7 +179,7 @@ def test_an_option_that_is_none_is_told_with_the_one_meant(task, solution, run, 
         galley.solve(task, planer="rrt")
     with pytest.raises(TypeError, match="'seed' is none of noise, fault, recoveries"):
         galley.execute(solution, seed=1)
-    with pytest.raises(TypeError, match="'heigth' is none of .*; did you mean 'height'"):
+    with pytest.raises(TypeError, match=r"'heigth' is none of .*; did you mean 'height'"):
         run.film(tmp_path / "film.mp4", heigth=480)
 
 
