@@ -46,7 +46,6 @@ class SceneKernel:
         frame, X_FP = collision_model(robot).tree.link(robot.palm)
         self._palm, self._X_FP = frame, X_FP
         self._worlds: Cache[CollisionWorld] = OrderedDict()
-        self._rounded: Cache[tuple[State, object, object]] = OrderedDict()
 
     def world(self, state: State, driven: str | None = None) -> CollisionWorld:
         """The world in ``state``, a held item attached to the hand.
@@ -62,27 +61,11 @@ class SceneKernel:
 
         Made from rounded poses, so that it depends on its key alone.
         """
-        rounded, key = self._canonical_state(state)
-
-        def make() -> CollisionWorld:
-            return self._make(State(state.q, rounded.scene_q, rounded.items), driven)
-
-        return cached(self._worlds, (key, driven), make, _KEPT)
-
-    def _canonical_state(self, state: State) -> tuple[State, object]:
-        """The State with its poses rounded, and a key of everything but the robot's joints.
-
-        Cached by the identity of the arrays, which never change.
-        """
-        arrays = (state.items, state.scene_q)
-
-        def make() -> tuple[State, object, object]:
-            scene_q = frozen(_rounded(state.scene_q))
-            items = tuple(Placement(p.parent, frozen(_rounded(p.X_PI))) for p in state.items)
-            key = (*((p.parent, p.X_PI.tobytes()) for p in items), scene_q.tobytes())
-            return State(state.q, scene_q, items), key, arrays  # arrays: their ids stay unique
-
-        return cached(self._rounded, tuple(map(id, arrays)), make, _KEPT)[:2]
+        scene_q = frozen(_rounded(state.scene_q))
+        items = tuple(Placement(p.parent, frozen(_rounded(p.X_PI))) for p in state.items)
+        key = driven, scene_q.tobytes(), *((p.parent, p.X_PI.tobytes()) for p in items)
+        rounded = State(state.q, scene_q, items)
+        return cached(self._worlds, key, lambda: self._make(rounded, driven), _KEPT)
 
     def constant_pairs(self, group: str) -> frozenset[Pair]:
         """Pairs whose distance can't change while a group moves: no path can avoid them.
