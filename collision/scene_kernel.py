@@ -17,7 +17,7 @@ from galley.collision.moving_bodies import AttachedBody, SceneJoint
 from galley.collision.solids import Solid, of_shape
 from galley.collision.view import View
 from galley.domain.frames import Array, frozen, inverse, transform
-from galley.domain.scene.model import HAND, WORLD, Body, Scene
+from galley.domain.scene.model import HAND, WORLD, Body, Item, Scene
 from galley.domain.state import Placement, State, item_pose
 from galley.robots.collision_model import collision_model
 from galley.robots.model import RobotModel
@@ -38,7 +38,7 @@ class SceneKernel:
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
         self.scene = scene
         self.robot = robot
-        things = (*scene.bodies, *scene.items)
+        things: tuple[Body | Item, ...] = (*scene.bodies, *scene.items)
         self._own = {t.name: [of_shape(s) for s in t.shapes if s.collision] for t in things}
         self.names = tuple(self._own)
         self._fixed = fixed_bodies(self._own)  # all about the world's origin: each State moves them

@@ -7,6 +7,7 @@ still, its margin, and scratch of its own.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +88,7 @@ def with_obstacles(
     n = len(shown)
     bounds = np.full((6, LANES * max(1, -(-n // LANES))), 1e6, dtype=np.float32)
     bounds[:3, :n], bounds[3:, :n] = obstacles.low[shown].T, obstacles.high[shown].T
+    copies: Any = [each.copy() for each in shared.scratch]
     return shared._replace(
         obstacles=obstacles,
         tree=shared.tree._replace(q=q),
@@ -97,7 +99,7 @@ def with_obstacles(
             bounds=bounds,
             allowed=allowed,
         ),
-        scratch=Scratch(*(each.copy() for each in shared.scratch))._replace(
+        scratch=Scratch(*copies)._replace(
             near=np.empty((3, max(n, shared.scratch.near.shape[1])), dtype=np.int64),
             near_bounds=np.zeros(bounds.shape, dtype=np.float32),
         ),
