@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from galley.collision.checker import MARGIN, Contact, Pair
-from galley.collision.kernel.arrays import Obstacles, Solids
+from galley.collision.kernel.arrays import Obstacles
 from galley.collision.moving_bodies import AttachedBody, MovingBodies, SceneJoint, moving_bodies
 from galley.collision.solids import Solid, bounds, check_finite, row12, table
-from galley.collision.view import View, repacked
+from galley.collision.view import View
 from galley.collision.view_tables import group_arrays, resting, with_obstacles
+from galley.compiled.build import KERNEL, ensure
 from galley.domain.frames import Array, as_numbers, as_pose, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
@@ -96,13 +97,11 @@ def fixed_bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> FixedBodie
         solids += own
         owner += [k] * len(own)
     X = np.array([s.X for s in solids]).reshape(-1, 4, 4)
-    return FixedBodies(tuple(obstacles), obstacles_at(table(solids), X, np.array(owner, np.int64)))
-
-
-def obstacles_at(solids: Solids, X: Array, body: NDArray[np.int64]) -> Obstacles:
-    """The kernel's obstacles: solids (m), their poses X (m, 4, 4) and bodies (m,)."""
-    low, high = bounds(solids, X)
-    return Obstacles(solids, row12(X).astype(np.float32), low, high, body)
+    shapes = table(solids)
+    low, high = bounds(shapes, X)
+    body = np.array(owner, dtype=np.int64)
+    arrays = Obstacles(shapes, row12(X).astype(np.float32), low, high, body)
+    return FixedBodies(tuple(obstacles), arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +224,10 @@ class CollisionWorld:
         self, group: str, values: Array, pairs: frozenset[Pair], margin: float | None
     ) -> View:
         """A view's own arrays beside those that views of the group share; values (n,)."""
+        ensure(KERNEL)
+        from galley.collision.kernel.edges import functions
+        from galley.collision.kernel.packed import pack
+
         robot, moving = self.robot, self.moving_bodies
         values = as_numbers(values, "q", (robot.size,))
         margin = self.margin if margin is None else float(as_numbers(margin, "margin", least=0.0))
@@ -238,13 +241,11 @@ class CollisionWorld:
         if self.joint is not None:
             still, q = np.append(still, 0.0), np.append(q, 0.0)
         allowed, checked = self._touching(self.allowed | pairs)
-        shared, table = group_arrays(
-            moving, robot, group, self.joint, still.tobytes(), checked.tobytes()
-        )
+        shared = group_arrays(moving, robot, group, self.joint, still.tobytes(), checked.tobytes())
         fixed = self.fixed_bodies
         arrays = with_obstacles(shared, fixed.arrays, self._shown, allowed, margin, q)
-        own = repacked(table, shared, arrays)
-        return View(group, shared.tree.moving, moving, fixed.names, arrays, own)
+        table = pack(arrays, functions())
+        return View(group, shared.tree.moving, moving, fixed.names, arrays, table)
 
     @cached_property
     def _shown(self) -> NDArray[np.int64]:

@@ -11,20 +11,18 @@ from functools import cached_property
 
 import numpy as np
 
-from galley.collision.backends.urdf import is_movable
 from galley.collision.checker import MARGIN, Pair, pairs
-from galley.collision.collision_world import Cache, CollisionWorld, FixedBodies, cached
-from galley.collision.kernel.arrays import Obstacles
+from galley.collision.collision_world import Cache, CollisionWorld, cached, fixed_bodies
 from galley.collision.moving_bodies import AttachedBody, SceneJoint
-from galley.collision.solids import Solid, bounds, of_shape, row12, table
+from galley.collision.solids import Solid, of_shape
 from galley.collision.view import View
 from galley.domain.frames import Array, frozen, inverse, transform
-from galley.domain.scene.model import HAND, WORLD, Body, Scene
+from galley.domain.scene.model import HAND, WORLD, Body, Item, Scene
 from galley.domain.state import Placement, State, item_pose
 from galley.robots.collision_model import collision_model
 from galley.robots.model import RobotModel
 
-_KEPT = 128  # worlds of the last States used; making one takes 1 ms, 6 times less with furniture
+_KEPT = 128  # worlds of the last States used; making one takes 1 ms
 _DIGITS = 9  # of poses, in metres: States that differ by less share a world
 _GROUND = 0.005  # m, the chassis drives over bodies no higher than this
 
@@ -40,36 +38,14 @@ class SceneKernel:
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
         self.scene = scene
         self.robot = robot
-        furniture = [(b.name, [of_shape(s) for s in b.shapes if s.collision]) for b in scene.bodies]
-        things = [(i.name, [of_shape(s) for s in i.shapes if s.collision]) for i in scene.items]
-        self._own = dict(furniture + things)
+        things: tuple[Body | Item, ...] = (*scene.bodies, *scene.items)
+        self._own = {t.name: [of_shape(s) for s in t.shapes if s.collision] for t in things}
         self.names = tuple(self._own)
-        self._solids = [solid for own in self._own.values() for solid in own]
-        self._owner = np.array(
-            [k for k, own in enumerate(self._own.values()) for _ in own], dtype=np.int64
-        )
-        self._table = table(self._solids)
-        self._X_BS = np.array([s.X for s in self._solids]).reshape(-1, 4, 4)
-        self._place_still()
+        self._fixed = fixed_bodies(self._own)  # all about the world's origin: each State moves them
+        self._X_BS = {name: np.array([s.X for s in own]) for name, own in self._own.items() if own}
         frame, X_FP = collision_model(robot).tree.link(robot.palm)
         self._palm, self._X_FP = frame, X_FP
         self._worlds: Cache[CollisionWorld] = OrderedDict()
-        self._rounded: Cache[tuple[State, object, object]] = OrderedDict()
-        self._furniture: Cache[tuple[Array, Array, Array]] = OrderedDict()
-
-    def _place_still(self) -> None:
-        """Poses and boxes of all solids with the joints at zero; lists those that may move."""
-        scene = self.scene
-        self._X = np.tile(np.eye(4), (len(self._solids), 1, 1))
-        self._low, self._high = np.zeros((2, len(self._solids), 3))
-        self._movable: list[tuple[str, list[int]]] = []
-        for index, name in enumerate(self.names):
-            rows = [k for k, owner in enumerate(self._owner) if owner == index]
-            if name in scene.item_index or is_movable(scene, scene.body(name)):
-                self._movable.append((name, rows))
-                continue
-            X_WB = scene.body_pose(name, np.zeros(len(scene.joints)))
-            self._put((self._X, self._low, self._high), rows, X_WB)
 
     def world(self, state: State, driven: str | None = None) -> CollisionWorld:
         """The world in ``state``, a held item attached to the hand.
@@ -85,27 +61,11 @@ class SceneKernel:
 
         Made from rounded poses, so that it depends on its key alone.
         """
-        rounded, key = self._canonical_state(state)
-
-        def make() -> CollisionWorld:
-            return self._make(State(state.q, rounded.scene_q, rounded.items), driven)
-
-        return cached(self._worlds, (key, driven), make, _KEPT)
-
-    def _canonical_state(self, state: State) -> tuple[State, object]:
-        """The State with its poses rounded, and a key of everything but the robot's joints.
-
-        Cached by the identity of the arrays, which never change.
-        """
-        arrays = (state.items, state.scene_q)
-
-        def make() -> tuple[State, object, object]:
-            scene_q = frozen(_rounded(state.scene_q))
-            items = tuple(Placement(p.parent, frozen(_rounded(p.X_PI))) for p in state.items)
-            key = (*((p.parent, p.X_PI.tobytes()) for p in items), scene_q.tobytes())
-            return State(state.q, scene_q, items), key, arrays  # arrays: their ids stay unique
-
-        return cached(self._rounded, tuple(map(id, arrays)), make, _KEPT)[:2]
+        scene_q = frozen(_rounded(state.scene_q))
+        items = tuple(Placement(p.parent, frozen(_rounded(p.X_PI))) for p in state.items)
+        key = driven, scene_q.tobytes(), *((p.parent, p.X_PI.tobytes()) for p in items)
+        rounded = State(state.q, scene_q, items)
+        return cached(self._worlds, key, lambda: self._make(rounded, driven), _KEPT)
 
     def constant_pairs(self, group: str) -> frozenset[Pair]:
         """Pairs whose distance can't change while a group moves: no path can avoid them.
@@ -166,44 +126,19 @@ class SceneKernel:
         view = self.view(state, "all", allowed, margin, self.scene.joints[int(moving[0])].name)
         return view, np.column_stack([Q, scene_q[:, moving]])
 
-    def _put(self, placed: tuple[Array, Array, Array], rows: list[int], X_WB: Array) -> None:
-        """Write poses and boxes of a body's solids into X (m, 4, 4), low, high (m, 3)."""
-        X, low, high = placed
-        X[rows] = X_WB @ self._X_BS[rows]
-        some = self._table._replace(shape=self._table.shape[rows])
-        low[rows], high[rows] = bounds(some, X[rows])
-
-    def _furnished(self, scene_q: Array) -> tuple[Array, Array, Array]:
-        """Poses and boxes of all solids with the joints at ``scene_q``; items come later."""
-
-        def make() -> tuple[Array, Array, Array]:
-            placed = self._X.copy(), self._low.copy(), self._high.copy()
-            for name, rows in self._movable:
-                if name not in self.scene.item_index:
-                    self._put(placed, rows, self.scene.body_pose(name, scene_q))
-            return placed
-
-        return cached(self._furniture, scene_q.tobytes(), make, _KEPT)
-
     def _make(self, state: State, driven: str | None) -> CollisionWorld:
-        scene = self.scene
-        X, low, high = (array.copy() for array in self._furnished(state.scene_q))
-        for name, rows in self._movable:
-            if name in scene.item_index:
-                X_WI = item_pose(scene, state, scene.item_index[name], np.eye(4))
-                self._put((X, low, high), rows, X_WI)
-        obstacles = Obstacles(
-            self._table,
-            row12(X).astype(np.float32),
-            low.astype(np.float32),
-            high.astype(np.float32),
-            self._owner,
-        )
+        scene, poses = self.scene, dict[str, Array]()
+        for name, X_BS in self._X_BS.items():
+            if name in scene.item_index:  # one in the hand is hidden, wherever that is
+                X_WB = item_pose(scene, state, scene.item_index[name], np.eye(4))
+            else:
+                X_WB = scene.body_pose(name, state.scene_q)
+            poses[name] = X_WB @ X_BS
         attached_bodies, hidden = self._attached_bodies(state, driven)
         joint = None if driven is None else scene_joint(scene, driven, state.scene_q)
         return CollisionWorld(
             self.robot,
-            FixedBodies(self.names, obstacles),
+            self._fixed.moved(poses),
             q=state.q,
             attached_bodies=attached_bodies,
             joint=joint,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from galley.collision.checker import Contact, Pair, pair
-from galley.collision.kernel.arrays import ROUNDING, KernelArrays, listed
+from galley.collision.kernel.arrays import ROUNDING, KernelArrays
 from galley.collision.moving_bodies import MovingBodies
 from galley.domain.frames import Array
 
@@ -28,12 +28,15 @@ class Nearby(NamedTuple):
         distance: (p,) metres, negative where they overlap.
         required: (p,) metres that the two must keep at sampled states.
         gradient: (p, k) how the distance grows with each joint, metres a radian or metre.
+        part, other: (p,) indices of the parts; ``other`` may be ~ the index of a fixed body.
     """
 
     row: NDArray[np.int64]
     distance: Array
     required: Array
     gradient: Array
+    part: NDArray[np.int64]
+    other: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +80,12 @@ class View:
 
     def _with(self, part: str, field: str, values: NDArray[Any]) -> View:
         """The same view with another array for one field."""
+        from galley.collision.kernel.edges import functions
+        from galley.collision.kernel.packed import pack
+
         changed: Any = getattr(self.arrays, part)._replace(**{field: values})
         arrays: Any = self.arrays._replace(**{part: changed})
-        return replace(self, arrays=arrays, table=repacked(self.table, self.arrays, arrays))
+        return replace(self, arrays=arrays, table=pack(arrays, functions()))
 
     def free(self, q: ArrayLike, scene_q: Array | None = None) -> bool:
         """Whether one configuration (k,) keeps the margin, scene joints at ``scene_q`` (nj,)."""
@@ -192,7 +198,7 @@ class View:
         return self._nearby(configurations(states, len(self.moving)), within, False)
 
     def _nearby(self, rows: Array, within: float, least: bool) -> Nearby:
-        from galley.collision.kernel.contacts import DISTANCE, GRADIENT, REQUIRED, ROW, nearby
+        from galley.collision.kernel.contacts import GRADIENT, nearby
         from galley.collision.kernel.separation import WITNESS_SCRATCH
 
         _metres(within)
@@ -208,13 +214,9 @@ class View:
             if count <= size:
                 break
             size = count
-        out = out[:count]
-        return Nearby(
-            out[:, ROW].astype(np.int64),
-            out[:, DISTANCE],
-            out[:, REQUIRED],
-            out[:, GRADIENT:],
-        )
+        row, distance, required, part, other = out[:count, :GRADIENT].T
+        row, part, other = (indices.astype(np.int64) for indices in (row, part, other))
+        return Nearby(row, distance, required, out[:count, GRADIENT:], part, other)
 
     def contacts(
         self, q: ArrayLike, scene_q: Array | None = None, within: float | None = None
@@ -224,31 +226,20 @@ class View:
         Distances are the hulls', and where they overlap minus the depth along a face's normal. The
         robot's own parts count where they are within 2 mm.
         """
-        from galley.collision.kernel.contacts import distances_at
-        from galley.collision.kernel.separation import WITNESS_SCRATCH
-
         if scene_q is not None:
             view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
             return view.contacts(rows[0], within=within)
-        margins = self.arrays.checks.margins
-        margin = float(margins[0]) if within is None else _metres(within)
-        full = np.array(self.arrays.tree.q)
-        full[self.moving] = configuration(q, len(self.moving))
-        P, B = len(self.moving_bodies.names), len(self.bodies)
-        cap = min(max(margin, float(margins[1])) + 1e-3, _FAR)
-        scene = np.empty((P, max(B, 1)))
-        between = np.empty((P, P))
-        every, room = self.moving_bodies.all_joints, np.empty(WITNESS_SCRATCH)
-        distances_at(self.table, every, full, cap, room, scene, between)
+        margin, own_margin = (float(each) for each in self.arrays.checks.margins[:2])
+        limit = margin if within is None else _metres(within)
+        row = configuration(q, len(self.moving))[None]
+        near = self._nearby(row, min(max(limit - margin, 0.0), _FAR), False)
         found: dict[Pair, float] = {}
-        names = self.moving_bodies.names
-        for i, j in zip(*np.nonzero(scene[:, :B] < margin), strict=True):
-            _enter(found, names[i], self.bodies[j], float(scene[i, j]))
-        own = self.moving_bodies.own
-        limits = np.full((P, P), float(margins[1]))
-        limits[own:] = limits[:, own:] = margin  # attached bodies keep the full margin
-        for i, j in zip(*np.nonzero(between < limits), strict=True):
-            _enter(found, names[i], names[j], float(between[i, j]))
+        names, own = self.moving_bodies.names, self.moving_bodies.own
+        for a, b, d in zip(near.part.tolist(), near.other.tolist(), near.distance, strict=True):
+            among_own = a < own and 0 <= b < own  # attached bodies keep the full margin
+            if d < (own_margin if among_own else limit):
+                key = pair(names[a], names[b] if b >= 0 else self.bodies[~b])
+                found[key] = min(float(d), found.get(key, inf))
         contacts = [Contact(a, b, d) for (a, b), d in found.items()]
         return tuple(sorted(contacts, key=lambda c: c.distance))
 
@@ -267,18 +258,6 @@ class View:
     def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:
         """``clearances`` of one configuration (k,)."""
         return float(self.clearances(configuration(q, len(self.moving))[None], cap)[0])
-
-
-def repacked(table: NDArray[np.int64], old: KernelArrays, new: KernelArrays) -> NDArray[np.int64]:
-    """The table of new arrays, made of that of old ones, most of which they share: for speed."""
-    rows, values = [], []
-    for row, (before, after) in enumerate(zip(listed(old), listed(new), strict=True)):
-        if after is not before:
-            rows.append(row)
-            values.append((after.__array_interface__["data"][0], *after.shape, 1)[:3])
-    table = table.copy()
-    table[rows] = values
-    return table
 
 
 def steepest(pieces: Array) -> Array:
@@ -301,12 +280,6 @@ def _metres(within: float) -> float:
     if not within >= -inf:
         raise ValueError(f"within must be a number of metres, got {within}")
     return within
-
-
-def _enter(found: dict[Pair, float], a: str, b: str, distance: float) -> None:
-    key = pair(a, b)
-    if distance < found.get(key, np.inf):
-        found[key] = distance
 
 
 def configuration(q: ArrayLike, k: int) -> Array:

@@ -7,6 +7,7 @@ still, its margin, and scratch of its own.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from galley.collision.kernel.arrays import (
     ROUNDING,
     Checks,
-    Ints,
     KernelArrays,
     KinematicTree,
     Obstacles,
@@ -23,7 +23,6 @@ from galley.collision.kernel.arrays import (
 )
 from galley.collision.moving_bodies import MovingBodies, SceneJoint
 from galley.collision.view import LANES
-from galley.compiled.build import KERNEL, ensure
 from galley.domain.frames import Array
 from galley.robots.model import RobotModel
 
@@ -89,7 +88,7 @@ def with_obstacles(
     n = len(shown)
     bounds = np.full((6, LANES * max(1, -(-n // LANES))), 1e6, dtype=np.float32)
     bounds[:3, :n], bounds[3:, :n] = obstacles.low[shown].T, obstacles.high[shown].T
-    first = shared.scratch
+    copies: Any = [each.copy() for each in shared.scratch]
     return shared._replace(
         obstacles=obstacles,
         tree=shared.tree._replace(q=q),
@@ -100,17 +99,9 @@ def with_obstacles(
             bounds=bounds,
             allowed=allowed,
         ),
-        scratch=first._replace(
-            travel=first.travel.copy(),
-            near=np.empty((3, max(n, first.near.shape[1])), dtype=np.int64),
+        scratch=Scratch(*copies)._replace(
+            near=np.empty((3, max(n, shared.scratch.near.shape[1])), dtype=np.int64),
             near_bounds=np.zeros(bounds.shape, dtype=np.float32),
-            work=first.work.copy(),
-            full=first.full.copy(),
-            stack=np.empty((_STACK, 2)),
-            buffer=first.buffer.copy(),
-            required=first.required.copy(),
-            line=first.line.copy(),
-            answer=first.answer.copy(),
         ),
     )
 
@@ -123,10 +114,8 @@ def group_arrays(
     joint: SceneJoint | None,
     q: bytes,
     checked: bytes,
-) -> tuple[KernelArrays, Ints]:
+) -> KernelArrays:
     """The arrays that no check changes, filled, and the first contents of those that one does.
-
-    And their table.
 
     Args:
         q: float64 values of all joints (n,); those that move must be within their limits.
@@ -146,7 +135,6 @@ def group_arrays(
     )
     counts = np.empty(3, dtype=np.int64)
     apart = np.frombuffer(checked, dtype=np.uint8).copy().reshape(len(moving.names), -1)
-    ensure(KERNEL)
     from galley.collision.kernel.edges import functions
     from galley.collision.kernel.packed import pack
     from galley.collision.kernel.prepare import prepare
@@ -154,7 +142,7 @@ def group_arrays(
     table = pack(arrays, functions())
     prepare(table, moving.all_joints, moving.carries, moving.span, apart, counts)
     joints, rows, pairs = counts  # the lists may be shorter than the arrays
-    arrays = arrays._replace(
+    return arrays._replace(
         tree=tree._replace(active=tree.active[:joints]),
         checks=checks._replace(
             rows=checks.rows[:rows],
@@ -162,7 +150,6 @@ def group_arrays(
             pair_reach=checks.pair_reach[:pairs],
         ),
     )
-    return arrays, pack(arrays, functions())
 
 
 def _tree(

@@ -12,13 +12,12 @@ corners (``time_optimal``).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import inf, isfinite
 
 import numpy as np
 
 from galley.collision.view import View
 from galley.domain.failure import Failure
-from galley.domain.frames import Array
+from galley.domain.frames import Array, as_numbers
 from galley.motion.path import Path, polygon_length
 from galley.motion.trajectory.timing import corners
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
@@ -37,6 +36,13 @@ _PATIENCE = 5  # rounds after which any proven spline is good enough
 _APART = 1e-4  # least distance of two samples in the parameter
 _SAME = 1e-6  # rad or m, ends nearer than this are the same place
 _RISE = 0.25  # share of the motion in which the initial guess accelerates
+_ENOUGH = 0.045  # a spline that takes at most this share longer than any motion must is good enough
+_LENGTH_RATIO = 1.01  # target length in joint space, as a multiple of the path's
+_PIECES, _PIECES_PER_CORNER = 14, 3  # of the spline for a straight path, added for each corner
+_MAX_PIECES = 40
+_SAMPLES = 3  # checked states per piece
+_NEAR = 0.06  # m beyond the required clearance within which bodies enter the program
+_TRUST = 0.5  # rad or m, initial trust region of the control points
 
 
 @dataclass(frozen=True)
@@ -46,37 +52,16 @@ class SmoothOptions:
     Attributes:
         rounds: most programs to solve.
         tolerance: relative improvement below which a round is the last.
-        enough: so is one whose spline takes at most this share longer than any motion must.
-        length_ratio: target length in joint space, as a multiple of the path's.
-        pieces: of the spline for a straight path. pieces_per_corner: added for each corner.
-        max_pieces: most pieces.
-        samples: checked states per piece.
-        near: metres beyond the required clearance within which bodies enter the program.
-        trust: initial trust region of the control points, rad or m.
         weights: of the program's cost.
     """
 
     rounds: int = 12
     tolerance: float = 0.01
-    enough: float = 0.045
-    length_ratio: float = 1.01
-    pieces: int = 14
-    pieces_per_corner: int = 3
-    max_pieces: int = 40
-    samples: int = 3
-    near: float = 0.06
-    trust: float = 0.5
     weights: Weights = field(default_factory=Weights)
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
-        least = {"rounds": 0, "pieces": 4, "pieces_per_corner": 0, "max_pieces": 4, "samples": 1}
-        for name, low in least.items():
-            if not low <= getattr(self, name) < inf:
-                raise ValueError(f"{name} must be at least {low}, got {getattr(self, name)}")
-        for name in ("tolerance", "enough", "length_ratio", "near", "trust"):
-            if not (isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
-                raise ValueError(f"{name} must be greater than 0, got {getattr(self, name)}")
+        as_numbers(self.rounds, "rounds", least=0.0)
+        as_numbers(self.tolerance, "tolerance", least=0.0)
 
 
 def smooth(
@@ -117,8 +102,8 @@ def smooth(
         note = "the path ends where it begins, so the shortest spline would stand still"
         return other if isinstance(other, Failure) else replace(other, note=note)
     clearance = _provable_clearance(view, points) if required is None else required
-    pieces = options.pieces + options.pieces_per_corner * (len(points) - 2)
-    space = spline_space(min(options.max_pieces, pieces))
+    pieces = _PIECES + _PIECES_PER_CORNER * (len(points) - 2)
+    space = spline_space(min(_MAX_PIECES, pieces))
     first = initial_control_points(space, points, group)
     best, rounds, reason = _optimize(view, points, first, group, scale, clearance, options)
     if best is not None and best.duration <= _SLOWER * least_duration(points, group, scale):
@@ -128,7 +113,7 @@ def smooth(
         return other if best is None else OptimizedTrajectory(best, METHOD, "", rounds)
     slow = _SLOWER * other.trajectory.duration
     if best is None or best.duration > slow:  # go on from the faster one
-        finer = spline_space(min(options.max_pieces, 2 * pieces))
+        finer = spline_space(min(_MAX_PIECES, 2 * pieces))
         first = other.trajectory(finer.abscissae * other.trajectory.duration)
         first[:FIXED], first[-FIXED:] = points[0], points[-1]
         again, more, reason = _optimize(view, points, first, group, scale, clearance, options)
@@ -184,18 +169,18 @@ def _optimize(
     ``controls`` (m, k) are the spline's to begin with, ``points`` the path's.
     """
     space = spline_space(len(controls) - DEGREE)
-    u, basis = sampled_basis(space, options.samples)
-    weights, trust = options.weights, options.trust
+    u, basis = sampled_basis(space, _SAMPLES)
+    weights, trust = options.weights, _TRUST
     counted = counted_joints(points.shape[1], weights)
-    target = options.length_ratio * polygon_length(points * counted)
+    target = _LENGTH_RATIO * polygon_length(points * counted)
     # A bound of the duration says nothing of headings.
-    enough = (1.0 + options.enough) * least_duration(points, group, scale)
+    enough = (1.0 + _ENOUGH) * least_duration(points, group, scale)
     enough = 0.0 if weights.astern > 0.0 else enough
     best, lowest, reason, rounds = None, np.inf, "none was allowed", 0
     duration = minimum_duration(space, controls, group, scale)
     while rounds < options.rounds:
         rounds += 1
-        near = view.nearby(basis @ controls, options.near)
+        near = view.nearby(basis @ controls, _NEAR)
         iterate = Iterate(controls, duration, trust)
         solved = solve_program(space, iterate, group, scale, basis, near, weights)
         if solved is None:

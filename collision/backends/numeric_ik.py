@@ -28,19 +28,10 @@ _QDOT = JacobianWrtVariable.kQDot
 
 
 class NumericIK:
-    """Solves for one joint group of a robot, without obstacles. For one thread at a time.
+    """Solves for the group ``arm`` of a robot, without obstacles. For one thread at a time."""
 
-    Args:
-        robot: with a tool frame.
-        group: name of the joints to solve for; the others stay.
-
-    Raises:
-        KeyError: no such group.
-        ValueError: the group does not move the tool.
-    """
-
-    def __init__(self, robot: RobotModel, group: str = "arm") -> None:
-        self.group = robot.group(group)
+    def __init__(self, robot: RobotModel) -> None:
+        self.group = robot.group("arm")
         self._plant = plant = _plant(robot)
         link = plant.GetFrameByName(robot.tool_link)
         self._tool = plant.AddFrame(FixedOffsetFrame("galley_tool", link, _rigid(robot.X_LT)))
@@ -48,10 +39,7 @@ class NumericIK:
         self._context = plant.CreateDefaultContext()
         joints = [plant.GetJointByName(name) for name in robot.joints]
         at = np.array([joint.position_start() for joint in joints])
-        self._order, self._own = np.argsort(at), at[robot.slice(group)]  # in Drake's positions
-        moving = [joint.index() for joint in joints[robot.slice(group)]]
-        if link.body().index() not in plant.GetBodiesKinematicallyAffectedBy(moving):
-            raise ValueError(f"group '{group}' does not move '{robot.tool_link}'")
+        self._order, self._own = np.argsort(at), at[robot.slice("arm")]  # in Drake's positions
         self._rest = np.concatenate([np.clip(0.0, g.lower, g.upper) for g in robot.groups])
 
     def solve(

@@ -253,8 +253,6 @@ class PyBulletWorld:
         self.loaded, self.self_client, self._self_id = self._clients
         self.client = self.loaded.client
         self._active: object = None
-        self._placed: dict[int, bytes] = {}  # where each body but the robot was put
-        self._distances: dict[tuple[int, int, float], tuple[object, dict[Pair, float]]] = {}
         self.furniture_id, self.robot_id = self.loaded.furniture_id, self.loaded.robot_id
         self.item_ids, self._names = self.loaded.item_ids, self.loaded.names
         self.hand_link = self.loaded.link(self.robot_id, robot.palm)
@@ -283,21 +281,12 @@ class PyBulletWorld:
     def set_scene(self, scene_q: Array) -> None:
         """Set drawers and doors to scene_q (nj,)."""
         self._active = None
-        if self._moves(self.furniture_id, scene_q):
-            self.loaded.set_furniture(scene_q)
+        self.loaded.set_furniture(scene_q)
 
     def set_item(self, index: int, X_WI: Array) -> None:
         """Put an item at X_WI (4, 4)."""
         self._active = None
-        if self._moves(self.item_ids[index], X_WI):
-            self.loaded.set_item(index, X_WI)
-
-    def _moves(self, body: int, where: Array) -> bool:
-        """Whether a body is not yet there; from now on it is."""
-        there = np.asarray(where, dtype=np.float64).tobytes()
-        moves = self._placed.get(body) != there
-        self._placed[body] = there
-        return moves
+        self.loaded.set_item(index, X_WI)
 
     def link_pose(self, name: str) -> Array:
         """X_WL (4, 4) of a robot link or an item as it is now, or of a piece of furniture.
@@ -329,10 +318,10 @@ class PyBulletWorld:
         for item in items:
             self._closest(self.robot_id, item, within, found)
         for k, item in enumerate(moving):
-            self._closest_placed(item, self.furniture_id, within, found)
+            self._closest(item, self.furniture_id, within, found)
             for other in items:
                 if other != item and other not in moving[:k]:
-                    self._closest_placed(item, other, within, found)
+                    self._closest(item, other, within, found)
         self._self_contacts(self._q, found)
         return found
 
@@ -347,16 +336,6 @@ class PyBulletWorld:
             return None
         best = min(points, key=lambda point: float(point[8]))
         return np.array(best[5]), np.array(best[7])
-
-    def _closest_placed(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
-        """``_closest`` of two bodies other than the robot: the last answer until one is moved."""
-        where = self._placed.get(a), self._placed.get(b)
-        before = self._distances.get((a, b, within))
-        if before is None or before[0] != where:
-            before = where, {}
-            self._closest(a, b, within, before[1])
-            self._distances[a, b, within] = before
-        found.update(before[1])
 
     def _closest(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
         for point in pb.getClosestPoints(a, b, within, physicsClientId=self.client):

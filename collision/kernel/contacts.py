@@ -1,8 +1,4 @@
-"""Distances between bodies, pair by pair, of their hulls and solids.
-
-``distances_at`` is for one configuration, for explanations and reports. ``nearby`` is for many, for
-optimization, with gradients.
-"""
+"""Distances between bodies, pair by pair, of their hulls and solids, with gradients."""
 
 from __future__ import annotations
 
@@ -20,56 +16,7 @@ from galley.compiled.jit import bare_kernel, entry
 from galley.compiled.lanes import LANES
 
 # Columns of a row that ``nearby`` writes; the gradient comes last.
-ROW, DISTANCE, REQUIRED, GRADIENT = 0, 1, 2, 3
-
-
-@entry("i8:2 i8:1 f8:1 f8 f8:1 f8:2 f8:2")
-@bare_kernel
-def distances_at(
-    table: Any, every: Any, q: Any, cap: float, W: Any, scene: Any, between: Any
-) -> None:
-    """Least distances (m, at most ``cap``) at values q (n,) of all joints; minus overlaps' depths.
-
-    Only what ``Checks`` lists is checked: what moves against what stands still, pairs whose
-    distance may change. The arrays are left as they were.
-
-    Args:
-        W: (WITNESS_SCRATCH,) scratch of ``witness``.
-        scene: (P, B) filled: part against body. between: (P, P) filled: part against part.
-    """
-    moving, obstacles, tree, checks, scratch = unpack(table)
-    for j in range(len(q)):
-        scratch.full[j] = tree.q[j]
-        tree.q[j] = q[j]
-    place_everything(table, every)
-    scene[:] = cap
-    between[:] = cap
-    X, Y = scratch.work[0], scratch.work[1]
-    for k in range(len(checks.rows)):
-        row = checks.rows[k]
-        p = moving.part[row]
-        pose_of(table, row, 0, X)
-        for m in range(_around(table, row, 0, cap)):
-            o = checks.obstacles[scratch.near[0, m]]
-            b = obstacles.body[o]
-            if checks.allowed[p, b] == 0:
-                for i in range(12):
-                    Y[i] = obstacles.pose[o, i]
-                limit = max(scene[p, b], 0.0)
-                d = witness(moving.solids, row, X, obstacles.solids, o, Y, limit, W)[0]
-                scene[p, b] = min(scene[p, b], d)
-    for k in range(len(checks.pairs)):
-        row, other = checks.pairs[k, 0], checks.pairs[k, 1]
-        a, b = moving.part[row], moving.part[other]
-        pose_of(table, row, 0, X)
-        pose_of(table, other, 0, Y)
-        limit = max(between[a, b], 0.0)
-        if _balls_apart(table, row, other, 0) < limit:
-            d = witness(moving.solids, row, X, moving.solids, other, Y, limit, W)[0]
-            between[a, b] = min(between[a, b], d)
-    for j in range(len(q)):
-        tree.q[j] = scratch.full[j]
-    place_everything(table, every)
+ROW, DISTANCE, REQUIRED, PART, OTHER, GRADIENT = range(6)
 
 
 @bare_kernel
@@ -107,8 +54,9 @@ def nearby(
         least: only what stands still, and of that only what is nearer than all found before it:
             the last row of a configuration has the least distance.
         W: (WITNESS_SCRATCH,) scratch of ``witness``.
-        out: (rows, 3 + k) filled: the configuration's row, the distance, what is required of it,
-            and the gradient. The rest is left out when it is full.
+        out: (rows, 5 + k) filled: the configuration's row, the distance, what is required of it,
+            the part, the other part or ~ the body that stands still, and the gradient. The rest is
+            left out when it is full.
 
     Returns:
         How many there are; more than ``out`` has rows if some were left out.
@@ -169,7 +117,7 @@ def _near_obstacles(
                     Y[i] = obstacles.pose[o, i]
                 found = witness(moving.solids, row, X, obstacles.solids, o, Y, near, W)
                 if found[0] < near:
-                    _enter(table, carries, state, margin, found, moving.frame[row], 0, out, count)
+                    _enter(table, carries, state, margin, found, row, ~o, out, count)
                     count += 1
                     if least:
                         near = found[0]
@@ -193,8 +141,7 @@ def _near_parts(
             pose_of(table, other, lane, Y)
             found = witness(moving.solids, row, X, moving.solids, other, Y, near, W)
             if found[0] < near:
-                frame_a, frame_b = moving.frame[row], moving.frame[other]
-                _enter(table, carries, state, required, found, frame_a, frame_b, out, count)
+                _enter(table, carries, state, required, found, row, other, out, count)
                 count += 1
     return count
 
@@ -206,20 +153,28 @@ def _enter(
     state: int,
     required: float,
     found: Any,
-    frame_a: int,
-    frame_b: int,
+    row: int,
+    other: int,
     out: Any,
     count: int,
 ) -> None:
-    """Writes a row for two solids, if there is room. Frame 0 is the world's.
+    """Writes a row for two solids, if there is room.
 
     Args:
         state: which configuration.
         found: what ``witness`` returned.
+        row: of ``Moving``. other: another, or ~ the row of an obstacle.
     """
-    _, _, tree, _, scratch = unpack(table)
+    moving, obstacles, tree, _, scratch = unpack(table)
     if count >= len(out):
         return
+    frame_a, frame_b = moving.frame[row], 0  # the world's
+    out[count, PART] = moving.part[row]
+    if other < 0:
+        out[count, OTHER] = ~obstacles.body[~other]
+    else:
+        out[count, OTHER] = moving.part[other]
+        frame_b = moving.frame[other]
     d, nx, ny, nz, px, py, pz = found
     out[count, ROW] = state
     out[count, DISTANCE] = d

@@ -152,7 +152,6 @@ def solve(
     out: Array,
     branch: Indices,
     count: int,
-    most: int,
 ) -> int:
     """Write every configuration for one pose and one value of joint 7, in order of branch.
 
@@ -161,8 +160,7 @@ def solve(
         q7, sin7, cos7: joint 7, rad, with its sine and cosine.
         table: of the limits, from ``limit_table``.
         out, branch: configurations (c, 7) and their branches (c,), written from row ``count`` on.
-        count: how many rows are taken already.
-        most: stop when so many rows are taken; c >= min(most, count + 8).
+        count: how many rows are taken already; c >= count + 8.
 
     Returns:
         How many rows are taken now.
@@ -300,8 +298,6 @@ def solve(
                 out[count, 6] = _clipped(q7, table[6])
                 branch[count] = 4 * elbow + 2 * wrist + shoulder
                 count += 1
-                if count == most:
-                    return count
     return count
 
 
@@ -329,7 +325,7 @@ def _shoulder_near_limits(
 
 @entry("f8:3 f8:1 f8:2")
 @kernel
-def solve_batch(X: Array, q7: Array, table: Array) -> tuple[Array, Indices]:
+def solve_batch(X: Array, q7: Array, table: Array) -> tuple[Array, Indices, int]:
     """Every configuration of each pose with each value of joint 7: pose, then q7, then branch.
 
     Args:
@@ -338,40 +334,23 @@ def solve_batch(X: Array, q7: Array, table: Array) -> tuple[Array, Indices]:
         table: of the limits, from ``limit_table``.
 
     Returns:
-        Configurations (k, 7); index of the pose, index of q7 and branch of each (3, k).
+        Configurations (c, 7); index of the pose, index of q7 and branch of each (3, c); and how
+        many of these rows were written.
     """
     m = q7.shape[0]
     turns = np.empty((m, 2))
     for j in range(m):
         turns[j, 0], turns[j, 1] = math.sin(q7[j]), math.cos(q7[j])
-    size, count = BRANCHES * m, 0
+    size, count = BRANCHES * m * X.shape[0], 0
     out, where = np.empty((size, 7)), np.empty((3, size), np.int64)
     for i in range(X.shape[0]):
-        if size < count + BRANCHES * m:  # make room for all that this pose may have
-            size = 2 * count + BRANCHES * m
-            out, where = _moved(out, where, count, size)
         terms = pose_terms(X[i])
         for j in range(m):
             before = count
-            count = solve(
-                terms, q7[j], turns[j, 0], turns[j, 1], table, out, where[2], count, size + 1
-            )
+            count = solve(terms, q7[j], turns[j, 0], turns[j, 1], table, out, where[2], count)
             for k in range(before, count):
                 where[0, k], where[1, k] = i, j
-    return _moved(out, where, count, count)
-
-
-@kernel
-def _moved(out: Array, where: Indices, count: int, size: int) -> tuple[Array, Indices]:
-    """Copies (size, 7), (3, size) of the first ``count``. Loops compile faster than slices."""
-    q, index = np.empty((size, 7)), np.empty((3, size), np.int64)
-    for k in range(count):
-        for joint in range(7):
-            q[k, joint] = out[k, joint]
-    for row in range(3):
-        for k in range(count):
-            index[row, k] = where[row, k]
-    return q, index
+    return out, where, count
 
 
 @entry("f8:2")

@@ -115,8 +115,8 @@ def inverse_batch(X: Array, q7: ArrayLike, limits: JointLimits = LIMITS) -> Solu
     table = _table() if limits is LIMITS else limit_table(limits)
     X_AF = as_input(as_pose(X, "X")).reshape(-1, 4, 4)
     angles = as_input(as_numbers(np.reshape(q7, -1), "q7", (-1,)))
-    q, (pose, seven, branch) = _compiled().solve_batch(X_AF, angles, table)
-    return Solutions(q, pose, seven, branch)
+    q, where, count = _compiled().solve_batch(X_AF, angles, table)
+    return Solutions(q[:count].copy(), *where[:, :count].copy())
 
 
 def limit_table(limits: JointLimits) -> Array:

@@ -65,10 +65,10 @@ class MobilePandaKinematics(Kinematics):
 
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
         """Ordered by the value of joint 7, then by branch."""
-        found: Array = _compiled().solve_pose(
+        found, count = _compiled().solve_pose(
             as_input(X_WH), as_input(base), *self._constants, as_input(redundant)
         )
-        return found
+        return np.array(found[:count])
 
     def heading_gaps(self, hands: Array, feet: Array, redundant: Array) -> Array:
         """By turning joint 1, whose axis is the foot's vertical."""

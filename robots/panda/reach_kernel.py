@@ -45,22 +45,15 @@ def _place_arm(base: Array, p_BA: Array, X_WA: Array) -> None:
     X_WA[2, 3] = p_BA[2]
 
 
-@kernel
-def _first(out: Array, count: int) -> Array:
-    """A copy of the first rows (count, 7). A loop compiles faster than a slice."""
-    q = np.empty((count, 7))
-    for k in range(count):
-        for joint in range(7):
-            q[k, joint] = out[k, joint]
-    return q
-
-
 @entry("f8:2 f8:1 f8:1 f8:2 f8:2 f8:1")
 @kernel
 def solve_pose(
     X_WH: Array, base: Array, p_BA: Array, X_HF: Array, table: Array, q7: Array
-) -> Array:
-    """Configurations (k, 7) with the hand at X_WH (4, 4): by value of joint 7, then branch."""
+) -> tuple[Array, int]:
+    """Configurations (c, 7) with the hand at X_WH (4, 4), and how many of the rows were written.
+
+    By value of joint 7, then branch.
+    """
     X = np.zeros((3, 4, 4))
     _place_arm(base, p_BA, X[0])
     _flange_in_arm(X_WH, X_HF, X[0], X[1], X[2])
@@ -69,10 +62,8 @@ def solve_pose(
     out, branch = np.empty((size, 7)), np.empty(size, np.int64)
     count = 0
     for angle in q7:
-        count = solve(
-            terms, angle, math.sin(angle), math.cos(angle), table, out, branch, count, size + 1
-        )
-    return _first(out, count)
+        count = solve(terms, angle, math.sin(angle), math.cos(angle), table, out, branch, count)
+    return out, count
 
 
 @kernel
@@ -123,23 +114,14 @@ def follow_line(
     for i in range(1, n):
         _flange_in_arm(poses[i], X_HF, X[0], X[1], X[2])
         terms = pose_terms(X[2])
-        count = solve(terms, kept, s7, c7, table, out, branch, 0, size + 1)
+        count = solve(terms, kept, s7, c7, table, out, branch, 0)
         best, least = _nearest(out, count, path[i - 1])
         if best < 0 or least > jump:
             count = 0
             for change in drift:
                 angle = min(max(path[i - 1, 6] + change, lower), upper)
-                count = solve(
-                    terms,
-                    angle,
-                    math.sin(angle),
-                    math.cos(angle),
-                    table,
-                    out,
-                    branch,
-                    count,
-                    size + 1,
-                )
+                sine, cosine = math.sin(angle), math.cos(angle)
+                count = solve(terms, angle, sine, cosine, table, out, branch, count)
             best, least = _nearest(out, count, path[i - 1])
             if best < 0 or least > jump:
                 return path, i
@@ -196,9 +178,7 @@ def heading_gaps(
             for j in range(q7.shape[0]):
                 if width == 0.0:
                     break
-                count = solve(
-                    terms, q7[j], turns[j, 0], turns[j, 1], table, out, branch, 0, BRANCHES
-                )
+                count = solve(terms, q7[j], turns[j, 0], turns[j, 1], table, out, branch, 0)
                 for k in range(count):
                     at = _wrapped(out[k, 0] - 0.5 * (first[0] + first[1]) + math.pi)
                     if width == math.pi:
@@ -280,7 +260,7 @@ def best_configurations(
         terms = pose_terms(X[2])
         best = -1.0
         for j in range(q7.shape[0]):
-            count = solve(terms, q7[j], turns[j, 0], turns[j, 1], table, out, branch, 0, BRANCHES)
+            count = solve(terms, q7[j], turns[j, 0], turns[j, 1], table, out, branch, 0)
             for k in range(count):
                 margin = 1.0
                 for joint in range(7):

@@ -68,7 +68,7 @@ NUMBERS = {
     "force": lambda bad: Guard(np.eye(3)[2], bad, 0.1),
     "seek": lambda bad: Guard(np.eye(3)[2], 5.0, 0.1, bad),
     "scene joint": lambda bad: SceneJoint(X_WT, True, 0.0, bad),
-    "pieces": lambda bad: SmoothOptions(pieces=bad),
+    "tolerance": lambda bad: SmoothOptions(tolerance=bad),
     "weights": lambda bad: Weights(slack=bad),
     "scale": lambda bad: spline_through(Path("arm", START[None]), ARM, 1.0, bad),
     "spheres": lambda bad: replace(ROBOT, sphere_excess=(("*", bad),)),

@@ -6,24 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import ruckig
 from hypothesis import given
 from hypothesis import strategies as st
 
 from galley.optimization.smooth import least_duration
 from galley.robots.iiwa import iiwa
+from galley.tests.optimization.curves import fastest
 
 ARM = iiwa().group("arm")
-
-
-def _by_ruckig(way, velocity, acceleration, jerk):
-    asked = ruckig.InputParameter(len(way))
-    asked.current_position, asked.target_position = [0.0] * len(way), list(way)
-    asked.max_velocity, asked.max_acceleration = list(velocity), list(acceleration)
-    asked.max_jerk = list(jerk)
-    found = ruckig.Trajectory(len(way))
-    assert ruckig.Ruckig(len(way)).calculate(asked, found) == ruckig.Result.Working
-    return found.duration
 
 
 @given(
@@ -36,5 +26,5 @@ def test_no_motion_from_rest_to_rest_is_quicker_and_one_joint_alone_is_as_quick(
     velocity, acceleration, jerk = (10.0**power * np.ones(7) for power in limits)
     group = replace(ARM, velocity=velocity, acceleration=acceleration, jerk=jerk)
     found = least_duration(np.array([np.zeros(7), way]), group, scale)
-    expected = _by_ruckig(way, scale * velocity, scale * acceleration, scale * jerk)
+    expected = fastest(0.0 * way, way, scale * velocity, scale * acceleration, scale * jerk)
     assert found == pytest.approx(expected, rel=1e-6)

@@ -15,13 +15,14 @@ from galley.robots.panda.description import arm_group
 from galley.robots.panda.models import mobile_panda
 
 
-def pairs(rows, distances, gradients):
+def pairs(rows, distances, gradients, size=7):
     """Bodies that must keep 5 mm from what stands still."""
     return Nearby(
         np.array(rows, dtype=np.int64),
         np.array(distances),
         np.full(len(rows), 0.005),
-        np.reshape(gradients, (len(rows), 7)),
+        np.reshape(gradients, (len(rows), size)),
+        *np.zeros((2, len(rows)), dtype=np.int64),
     )
 
 
@@ -173,7 +174,7 @@ def row_by_row(points, near, basis, trust, weights, group, heading=None):
             for value in row:
                 program.AddLinearConstraint(value <= p * tau - (p - 1))
                 program.AddLinearConstraint(-value <= p * tau - (p - 1))
-    for row, distance, required, gradient in zip(*near, strict=True):
+    for row, distance, required, gradient in zip(*near[:4], strict=True):
         moved = gradient @ (basis[row] @ P - basis[row] @ points)
         wanted = required + weights.buffer
         program.AddLinearConstraint(distance + moved + slack[row] >= wanted)
@@ -220,7 +221,7 @@ def test_of_a_drive_with_a_heading_too():
         space, np.array([[0.0, 0.0, 0.0], [1.0, 1.5, 1.0], [2.5, 1.5, 3.0]]), group
     )
     basis = space.basis(space.samples(3))
-    near = Nearby(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros((0, 3)))
+    near = pairs([], [], [], 3)
     weights = Weights(astern=2.0)
     heading = astern_cost(basis, points)
     least, cost = row_by_row(points, near, basis, 0.5, weights, group, heading)

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import ruckig
 
 from galley.collision.collision_world import CollisionWorld
-from galley.collision.solids import box, cylinder, sphere
+from galley.collision.solids import box
 from galley.domain.failure import Failure
 from galley.motion.path import Path
 from galley.motion.planners.planning import plan
+from galley.optimization import smooth as module
 from galley.optimization.smooth import SmoothOptions, smooth
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
 from galley.optimization.verdict import check_trajectory
@@ -20,46 +20,14 @@ from galley.robots.iiwa import iiwa
 from galley.robots.panda.description import panda_arm
 from galley.robots.panda.models import mobile_panda
 from galley.tests.collision.kernel.support import SLACK, DrakeOracle, random_world, within
+from galley.tests.optimization.curves import GOAL, SHAPES, START, assert_runs, fastest
 
-START = np.array([-0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
-GOAL = np.array([0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
-SHAPES = {
-    "table": box((0.7, 1.4, 0.1), at=(0.6, 0.0, 0.05)),
-    "post": cylinder(0.05, 0.6, at=(0.5, 0.0, 0.4)),
-    "lamp": sphere(0.12, at=(0.45, 0.0, 0.95)),
-}
+REST = (1e-6, 1e-6)
 
 
 @pytest.fixture(scope="module")
 def post():
     return CollisionWorld(panda_arm(), SHAPES)
-
-
-def fastest(group, a, b):
-    """Ruckig's jerk-limited minimum from rest to rest, nothing in the way."""
-    size = len(a)
-    question, answer = ruckig.InputParameter(size), ruckig.Trajectory(size)
-    question.current_position, question.target_position = list(a), list(b)
-    question.max_velocity = list(group.velocity)
-    question.max_acceleration = list(group.acceleration)
-    question.max_jerk = list(group.jerk)
-    ruckig.Ruckig(size).calculate(question, answer)
-    return answer.duration
-
-
-def assert_runs(trajectory, group, scale, a, b, rest=1e-6):
-    """At a 1 ms step, or 5000 of them, by values alone: limits, ranges, the ends and rest there."""
-    step = max(1e-3, trajectory.duration / 5000)
-    t = np.append(np.arange(0.0, trajectory.duration, step), trajectory.duration)
-    for order, limit in ((1, group.velocity), (2, group.acceleration), (3, group.jerk)):
-        assert (np.abs(trajectory(t, order)) <= 1.001 * scale * limit).all(), order
-    q = trajectory(t)
-    assert (q >= group.lower - 1e-9).all()
-    assert (q <= group.upper + 1e-9).all()
-    np.testing.assert_allclose(q[[0, -1]], [a, b], atol=1e-9)
-    assert np.abs(np.diff(q, axis=0)).max() <= 1.01 * step * group.velocity.max()
-    for order in (1, 2):
-        assert np.abs(trajectory(np.array([0.0, trajectory.duration]), order)).max() < rest
 
 
 def deepest(oracle, robot, q, moving, states, held=()):
@@ -83,13 +51,14 @@ def test_round_a_post_it_is_smooth_free_within_limits_and_nearly_the_fastest(pos
     found = smooth(post.view("arm"), path, group, scale)
     assert found.method == "smooth"
     trajectory = found.trajectory
-    assert_runs(trajectory, group, scale, START, GOAL)
+    assert_runs(trajectory, group, scale, START, GOAL, REST)
     oracle = DrakeOracle(post.robot, SHAPES)
     _, states = trajectory.resampled(0.01)
     assert deepest(oracle, post.robot, np.zeros(9), slice(0, 7), states) > -SLACK
     assert trajectory.length() <= 1.02 * path.length
     # Faster than with a stop at each corner, and no faster than if nothing were there.
-    assert trajectory.duration > fastest(group, START, GOAL)
+    limits = (group.velocity, group.acceleration, group.jerk)
+    assert trajectory.duration > fastest(START, GOAL, *limits)
 
 
 @pytest.mark.parametrize("reach", [0.01, 0.1, 0.4, 1.0])
@@ -106,8 +75,9 @@ def test_where_nothing_is_in_the_way_it_takes_at_most_a_few_percent_more_than_th
             continue
         found = smooth(view, Path("arm", np.array([a, b])), group)
         assert found.method == "smooth"
-        assert_runs(found.trajectory, group, 1.0, a, b)
-        ratio = found.trajectory.duration / fastest(group, a, b)
+        assert_runs(found.trajectory, group, 1.0, a, b, REST)
+        limits = (group.velocity, group.acceleration, group.jerk)
+        ratio = found.trajectory.duration / fastest(a, b, *limits)
         assert 1.0 - 1e-6 <= ratio < 1.08
         assert found.trajectory.length() < 1.01 * np.linalg.norm(b - a)
         tried += 1
@@ -142,7 +112,7 @@ def test_in_clutter_for_any_joint_group_and_any_arm(make, group):
         found = smooth(view, path, own)
         assert isinstance(found, OptimizedTrajectory), found
         by_spline += found.method == "smooth"
-        assert_runs(found.trajectory, own, 1.0, a, b)
+        assert_runs(found.trajectory, own, 1.0, a, b, REST)
         if done < 4:
             _, states = found.trajectory.resampled(0.02)
             allowed = -SLACK if found.method == "smooth" else -0.002 - SLACK
@@ -168,15 +138,16 @@ def test_with_something_in_the_hand_that_keeps_its_distance_too(post):
     assert deepest(oracle, post.robot, np.zeros(9), slice(0, 7), states, ("rod",)) < -0.01
 
 
-def test_no_plate_between_two_samples_is_passed_through():
+def test_no_plate_between_two_samples_is_passed_through(monkeypatch):
     """A fin that a spline through few samples would cut: the proof sends it round."""
     robot = panda_arm()
     fin = box((0.4, 0.002, 0.5), at=(0.55, 0.0, 0.25))
     world = CollisionWorld(robot, {"fin": fin})
     path = plan(world, START, GOAL)
     assert isinstance(path, Path)
-    few = SmoothOptions(samples=1, pieces=6)
-    found = smooth(world.view("arm"), path, robot.group("arm"), options=few)
+    monkeypatch.setattr(module, "_SAMPLES", 1)
+    monkeypatch.setattr(module, "_PIECES", 6)
+    found = smooth(world.view("arm"), path, robot.group("arm"))
     _, states = found.trajectory.resampled(0.004)
     oracle = DrakeOracle(robot, {"fin": fin})
     assert deepest(oracle, robot, np.zeros(9), slice(0, 7), states) > -0.0025
@@ -188,7 +159,7 @@ def test_where_no_round_may_be_had_the_planned_path_is_driven_and_the_note_says_
     found = smooth(post.view("arm"), path, group, options=SmoothOptions(rounds=0))
     assert found.method == "time-optimal"
     assert "no spline passed" in found.note
-    assert_runs(found.trajectory, group, 1.0, START, GOAL)
+    assert_runs(found.trajectory, group, 1.0, START, GOAL, REST)
     assert check_trajectory(post.view("arm"), found.trajectory, group).passed
 
 
@@ -201,15 +172,18 @@ def test_a_path_through_something_is_refused_whatever_is_tried(post):
 
 
 @pytest.mark.parametrize("trust", [0.02, 0.05])
-def test_where_the_path_with_rounded_corners_is_clearly_faster_it_goes_on_from_there(post, trust):
+def test_where_the_path_with_rounded_corners_is_clearly_faster_it_goes_on_from_there(
+    post, trust, monkeypatch
+):
     # Too few rounds and steps too small to get anywhere: splines 6 to 22 % slower.
-    options = SmoothOptions(rounds=2 if trust < 0.05 else 1, trust=trust)
+    options = SmoothOptions(rounds=2 if trust < 0.05 else 1)
+    monkeypatch.setattr(module, "_TRUST", trust)
     path, group = plan(post, START, GOAL, seed=1), post.robot.group("arm")
     found = smooth(post.view("arm"), path, group, options=options)
     peer = time_optimal(post.view("arm"), path, group)
     assert found.trajectory.duration <= 1.05 * peer.trajectory.duration
     assert found.rounds > options.rounds
-    assert_runs(found.trajectory, group, 1.0, START, GOAL)
+    assert_runs(found.trajectory, group, 1.0, START, GOAL, REST)
 
 
 @pytest.mark.parametrize("size", [0.1, 1e-3, 1e-6, 1e-9, 1e-15])
@@ -219,7 +193,7 @@ def test_paths_of_any_size_are_run_to_their_end_even_if_it_is_their_start(post, 
     group = post.robot.group("arm")
     path = Path("arm", START + size * np.outer(way, np.linspace(-1.0, 1.0, 7)))
     trajectory = method(post.view("arm"), path, group).trajectory
-    assert_runs(trajectory, group, 1.0, path.start, path.end, 1e-5)
+    assert_runs(trajectory, group, 1.0, path.start, path.end, (1e-5, 1e-5))
     away = np.abs(trajectory(np.linspace(0.0, trajectory.duration, 501)) - START).max()
     assert size < 1e-3 or away > 0.4 * size  # it goes there, but for rounding the corner
 
@@ -231,11 +205,12 @@ def test_limits_however_far_apart_are_kept(post, method, which, factor):
     group = post.robot.group("arm")
     group = replace(group, **{which: factor * getattr(group, which)})
     trajectory = method(post.view("arm"), plan(post, START, GOAL), group).trajectory
-    assert_runs(trajectory, group, 1.0, START, GOAL)
+    assert_runs(trajectory, group, 1.0, START, GOAL, REST)
 
 
 @pytest.mark.parametrize(("joints", "scale"), [(6, 1.0), (7, 0.0), (7, 1.5), (7, float("nan"))])
-def test_misuse_is_refused(post, joints, scale):
+@pytest.mark.parametrize("method", [smooth, time_optimal])
+def test_misuse_is_refused(post, method, joints, scale):
     path = Path("arm", np.zeros((2, joints)))
     with pytest.raises(ValueError, match=r"joints|scale"):
-        smooth(post.view("arm"), path, post.robot.group("arm"), scale)
+        method(post.view("arm"), path, post.robot.group("arm"), scale)

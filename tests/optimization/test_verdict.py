@@ -14,10 +14,9 @@ from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.smooth import SmoothOptions, smooth
 from galley.optimization.verdict import check_trajectory, planned_clearance
 from galley.robots.panda.description import arm_group, panda_arm
+from galley.tests.optimization.curves import GOAL, START
 
 GROUP = arm_group()
-START = np.array([-0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
-GOAL = np.array([0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
 GOOD = rest_to_rest(Path("arm", np.array([START, START + 0.2, START])), GROUP)
 
 
@@ -106,9 +105,7 @@ def test_nothing_is_proven_for_a_distance_that_makes_no_sense(required):
         smooth(world.view("arm"), path, GROUP, required=required)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"pieces": 3}, {"samples": 0}, {"rounds": -1}, {"trust": 0.0}, {"near": np.nan}]
-)
+@pytest.mark.parametrize("wrong", [{"rounds": -1}, {"tolerance": -0.1}, {"tolerance": np.nan}])
 def test_options_that_make_no_sense_are_refused_by_name(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         SmoothOptions(**wrong)

@@ -94,21 +94,6 @@ def distance_to_ball(client, item, p_WQ, radius):
     return min(point[8] for point in near)
 
 
-def test_names_belong_to_the_links_they_are_found_under(scene, loaded):
-    for body in scene.bodies:
-        k = loaded.link(loaded.furniture_id, body.name)
-        assert loaded.names[loaded.furniture_id, k] == body.name
-    for index, item in enumerate(scene.items):
-        assert loaded.names[loaded.item_ids[index], -1] == item.name
-    joints = [
-        pb.getJointInfo(loaded.furniture_id, k, physicsClientId=loaded.client)[1].decode()
-        for k in loaded.scene_joints
-    ]
-    assert joints == [joint.name for joint in scene.joints]
-    with pytest.raises(StopIteration):
-        loaded.link(loaded.furniture_id, "block")
-
-
 @pytest.fixture
 def apart(kitchen, robot, tmp_path):
     client = pb.connect(pb.DIRECT)

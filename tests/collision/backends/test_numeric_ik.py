@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from galley.collision.backends.numeric_ik import NumericIK
-from galley.domain.frames import frozen, rotation_rpy, rotation_z, transform
+from galley.domain.frames import rotation_rpy, rotation_z, transform
 from galley.robots.iiwa import iiwa
-from galley.robots.model import JointGroup
 from galley.robots.panda.description import panda_arm
 from galley.robots.panda.kinematics import forward
 from galley.robots.panda.models import mobile_panda
@@ -67,7 +66,7 @@ def test_both_elbows_of_a_planar_arm_are_found(planar):
             assert np.abs(found - each).max(axis=1).min() < 1e-5
 
 
-def test_a_base_pose_is_taken_into_account():
+def test_joints_outside_the_arm_keep_their_place():
     robot = mobile_panda()
     q = np.zeros(robot.size)
     q[:3] = 0.4, -0.3, 1.1
@@ -76,40 +75,12 @@ def test_a_base_pose_is_taken_into_account():
         translation=(-0.035, 0.0, 0.769)
     )
     X_FT = transform(rotation_z(-np.pi / 4)) @ transform(translation=robot.p_HT)
-    found = NumericIK(robot).solve(
-        X_WA @ forward(q_arm) @ X_FT, q_arm[None] + 0.05, tolerance=1e-8, q=q
-    )
+    X_WT, seeds = X_WA @ forward(q_arm) @ X_FT, q_arm[None] + 0.05
+    found = NumericIK(robot).solve(X_WT, seeds, tolerance=1e-8, q=q)
     assert len(found) == 1
+    for others in (q + 0.01 * np.eye(robot.size)[1], None):  # elsewhere, and at zero
+        assert not np.isin(found, NumericIK(robot).solve(X_WT, seeds, q=others)).all()
     assert np.abs(forward(found[0]) - forward(q_arm)).max() < 1e-7
-
-
-def test_joints_outside_the_group_keep_their_place(planar):
-    # q3 is not solved for: with it bent by 0.7 rad the tip lies where only two joints can bring it.
-    two, one = _split(planar)
-    q1, q2, q3 = 0.4, 0.9, 0.7
-    total = q1 + q2 + q3
-    tip = sum(
-        length * np.array([np.cos(angle), np.sin(angle)])
-        for length, angle in ((0.5, q1), (0.4, q1 + q2), (0.2, total))
-    )
-    robot = dataclasses.replace(planar, groups=(two, one))
-    X_WT = transform(rotation_z(total), (*tip, 0.0))
-    seeds = np.array([[0.3, 0.7]])
-    assert NumericIK(robot).solve(X_WT, seeds, q=[0, 0, q3])[0] == pytest.approx([q1, q2], abs=1e-6)
-    assert len(NumericIK(robot).solve(X_WT, seeds, q=[0, 0, q3 + 0.01])) == 0
-    assert len(NumericIK(robot).solve(X_WT, seeds)) == 0  # q3 at zero
-
-
-def _split(robot):
-    """The first two joints of the arm as the group ``arm``, the third as the group ``wrist``."""
-    arm = robot.group("arm")
-    arrays = ("lower", "upper", "velocity", "acceleration", "jerk")
-    return (
-        JointGroup(
-            name, arm.joints[at], arm.units[at], *(frozen(getattr(arm, key)[at]) for key in arrays)
-        )
-        for name, at in (("arm", slice(0, 2)), ("wrist", slice(2, 3)))
-    )
 
 
 @pytest.mark.parametrize("at_limit", [0, 3, 6])
@@ -173,7 +144,3 @@ def test_misuse_is_refused():
             ik.solve(X_WT, np.zeros((1, 7)))
     with pytest.raises(ValueError, match="NaNs"):
         ik.solve(np.eye(4), np.zeros((1, 7)), q=np.full(robot.size, np.nan))
-    with pytest.raises(KeyError, match="legs"):
-        NumericIK(robot, "legs")
-    with pytest.raises(ValueError, match="does not move"):
-        NumericIK(robot, "fingers")

@@ -268,18 +268,6 @@ class BulletOracle:
                 found[one, two] = min(found.get((one, two), np.inf), point[8])
         return found
 
-    def overlap(self, made: int, X: Array, cap: float = 0.1) -> float:
-        """Least signed distance of a body that ``make`` made, put at X, from the obstacles."""
-        pb.resetBasePositionAndOrientation(
-            made, X[:3, 3], quaternion(X[:3, :3]), physicsClientId=self.client
-        )
-        points = [
-            point
-            for other in self.others
-            for point in pb.getClosestPoints(made, other, cap, physicsClientId=self.client)
-        ]
-        return min((float(point[8]) for point in points), default=cap)
-
     def _self_pairs(self) -> list[Pair]:
         links = [link for link in self.robot.links if link in self.links]
         return [

@@ -30,7 +30,6 @@ CALLED = (
     edges.segments_free,
     edges.path_proven,
     prepare.prepare,
-    contacts.distances_at,
     contacts.nearby,
     edges.curve_proven,
     planners.plan,

@@ -82,6 +82,9 @@ def test_a_configuration_is_free_if_and_only_if_it_has_no_contacts(world):
         assert said == (not contacts) or abs(contacts[0].distance - 0.005) < 2e-5
         assert [c.distance for c in contacts] == sorted(c.distance for c in contacts)
         assert all(c.a < c.b for c in contacts)
+        # The robot's own links count within 2 mm, however far one asks.
+        for c in world.contacts(q, within=0.05):
+            assert c.distance < 0.00201 or not {c.a, c.b} <= set(world.robot.links)
 
 
 def test_edges_are_judged_by_their_states_at_the_step(world):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from ssik.prebuilt.franka import panda_ik as ssik_panda
 
-from galley.domain.frames import frozen, rotation_about, rotation_z, transform
-from galley.robots.panda.ik import D1, DF, DH, FORE, LIMITS, UPPER
+from galley.domain.frames import frozen, rotation_z
+from galley.domain.meshes import mesh_points
+from galley.robots.panda.ik import D1, FORE, LIMITS, UPPER
 from galley.robots.panda.kinematics import (
     FINGER_HEIGHT,
     FINGER_STROKE,
@@ -29,11 +30,6 @@ def joint(urdf, name):
     return next(element for element in urdf.iter("joint") if element.get("name") == name)
 
 
-def vertices(name):
-    lines = (panda_folder() / "meshes" / "collision" / name).read_text().splitlines()
-    return np.array([line.split()[1:4] for line in lines if line.startswith("v ")], dtype=float)
-
-
 def test_forward_agrees_with_ssik():
     rng = np.random.default_rng(0)
     for q in rng.uniform(LIMITS.lower, LIMITS.upper, (500, 7)):
@@ -46,17 +42,6 @@ def test_batches_and_single_configurations_agree():
     assert link_frames(q).shape == (3, 4, 9, 4, 4)
     assert np.array_equal(link_frames(q)[1, 2], link_frames(q[1, 2]))
     assert np.array_equal(link_frames(q)[..., 8, :, :], forward(q))
-
-
-def test_link_frames_are_the_dh_tables():
-    """The product of the table's transforms, written out as matrices, is the oracle."""
-    q = np.random.default_rng(3).uniform(LIMITS.lower, LIMITS.upper, 7)
-    X = np.eye(4)
-    for k, (a, alpha, d) in enumerate(DH):
-        across = transform(rotation_about((1, 0, 0), alpha), (a, 0.0, 0.0))
-        X = X @ across @ transform(rotation_z(q[k]), (0.0, 0.0, d))
-        assert link_frames(q)[k + 1] == pytest.approx(X, abs=1e-14)
-    assert link_frames(q)[8] == pytest.approx(X @ transform(None, (0.0, 0.0, DF)), abs=1e-14)
 
 
 def test_input_that_is_read_only_or_strided_is_taken():
@@ -92,7 +77,7 @@ def test_hand_and_finger_frames_are_the_urdfs(urdf):
 def test_grasp_centre_is_the_middle_of_the_pads():
     # The pads are the part of the mesh that comes within half a millimetre of the middle plane y =
     # 0.
-    finger = vertices("finger.obj")
+    finger = mesh_points(panda_folder() / "meshes" / "collision" / "finger.obj")
     pad = finger[np.abs(finger[:, 1]) < 5e-4]
     assert finger[:, 1].min() > -5e-4  # nothing of a finger reaches beyond the middle plane
     middle = FINGER_HEIGHT + 0.5 * (pad[:, 2].min() + pad[:, 2].max())

@@ -11,14 +11,12 @@ import pybullet as p
 import pytest
 from pydrake.geometry import Role
 
-from galley.domain.frames import rotation_z, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.catalog import robot_of
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.description import panda_arm
 from galley.robots.panda.ik import LIMITS
-from galley.robots.panda.kinematics import X_FH, forward
-from galley.robots.panda.mobile import base_pose, hand_pose, link0_pose
+from galley.robots.panda.mobile import hand_pose, link0_pose
 from galley.robots.panda.models import mobile_panda
 from galley.tests.collision.kernel.support import DrakeOracle
 from galley.tests.collision.kernel.support import bullet as bullet_oracle
@@ -53,6 +51,7 @@ def test_pybullet_and_drake_agree_on_every_link(model, bullet, drake, configurat
     for q in configurations:
         for name, X_WL in link_poses(q).items():
             assert drake.link_pose(name, q) == pytest.approx(X_WL, abs=1e-9)
+        assert hand_pose(q) == pytest.approx(drake.link_pose("panda_hand", q), abs=1e-9)
     for q in configurations[:100]:
         for name, X_WL in link_poses(q).items():
             assert bullet.link_pose(name, q) == pytest.approx(X_WL, abs=1e-6)
@@ -75,16 +74,6 @@ def test_both_engines_have_the_limits_and_the_shapes(model, bullet, drake):
         assert len(inspector.GetGeometries(frame, Role.kProximity)) == collisions
         looks = len(inspector.GetGeometries(frame, Role.kIllustration))
         assert looks == visuals.count(k) > 0
-
-
-def test_hand_pose_is_base_then_arm(configurations):
-    for q in configurations[:50]:
-        x, y, heading = q[:3]
-        X_WB = transform(rotation_z(heading), [x, y, 0.0])
-        X_BA = transform(translation=[-0.035, 0.0, 0.769])
-        assert hand_pose(q) == pytest.approx(X_WB @ X_BA @ forward(q[3:10]) @ X_FH, abs=1e-14)
-        assert link0_pose(q[:3]) == pytest.approx(X_WB @ X_BA, abs=1e-14)
-        assert base_pose(q[:3]) == pytest.approx(X_WB, abs=1e-14)
 
 
 def test_groups(model):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from galley.domain.meshes import mesh_points
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.panda.mobile import hand_pose, travel_bound
 from galley.robots.panda.models import mobile_panda
@@ -18,17 +19,11 @@ MESHES = {f"panda_link{k}": f"link{k}" for k in range(1, 8)} | {
 }
 
 
-def vertices(mesh: str) -> np.ndarray:
-    path = panda_folder() / "meshes" / "collision" / f"{mesh}.obj"
-    rows = [line.split()[1:4] for line in path.read_text().splitlines() if line.startswith("v ")]
-    return np.array(rows, dtype=float)
-
-
 @pytest.fixture(scope="module")
 def points() -> dict[str, np.ndarray]:
     found = {}
     for link, mesh in MESHES.items():
-        p = vertices(mesh)
+        p = mesh_points(panda_folder() / "meshes" / "collision" / f"{mesh}.obj")
         if link == "panda_rightfinger":  # the same mesh, turned half round
             p = p * [-1, -1, 1]
         found[link] = p

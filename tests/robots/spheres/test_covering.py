@@ -149,14 +149,6 @@ def test_the_same_hull_gets_the_same_spheres_and_more_excess_fewer():
     assert counts[0] > counts[1] > counts[2] >= 1
 
 
-def test_a_hull_with_many_corners_is_covered():
-    x = np.random.default_rng(0).normal(size=(800, 3))
-    body = hull(x / np.linalg.norm(x, axis=1)[:, None] * [0.04, 0.05, 0.1])
-    made = cover(body, 0.01)
-    assert worst_point(body, made, np.random.default_rng(1), 3000) <= 0.0
-    assert made.excess <= 0.01
-
-
 @pytest.mark.parametrize("excess", [0.0, -0.01, 1e-5, float("nan")])
 def test_an_excess_that_covers_nothing_is_refused(excess):
     with pytest.raises(ValueError, match="excess"):
