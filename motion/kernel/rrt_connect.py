@@ -70,8 +70,8 @@ def connect(
     copy(start, roots[0])
     first = empty_tree(k, _ROOM + longest)
     second = empty_tree(k, _ROOM + longest + m)
-    add_roots(first, roots, weights)
-    add_roots(second, goals, weights)
+    add_roots(first, roots)
+    add_roots(second, goals)
     scratch = np.empty((2, k))
     done = 0
     while True:
@@ -179,7 +179,7 @@ def _extend(
     if not edge_free(table, rules, a, q):
         tree.domains[parent] = _DOMAIN * distance(box.low, box.high, weights)
         return -1
-    return add(tree, q, weights, parent)
+    return add(tree, q, parent)
 
 
 @inlined
@@ -207,7 +207,7 @@ def _reach(
         steer(a, target, gap, rules.radius, q)
         if not edge_free(table, rules, a, q):
             return -1
-        at = add(tree, q, weights, at)
+        at = add(tree, q, at)
         if gap <= rules.radius:
             return at
     return -1  # only where a start or a goal lies far outside the box
