@@ -33,7 +33,7 @@ _MOST_TEXELS = 400  # a side of a texture: more would flicker in a film
 _PAD = 12  # pixels around what moved
 _STEP = 64  # windows grow to multiples of this
 _NEAREST = 0.1  # m from the camera, within which projected corners are unreliable
-_LAMP_SIZE = 1024  # pixels a side of the lamp's picture
+_LAMP_SIZE = 800  # pixels a side of the lamp's picture
 _CASTING = 1000  # triangles of each body there
 # Of the room around a scene: in films and pictures only.
 _SPACE = 2.5  # m from where the robot stands to a wall
