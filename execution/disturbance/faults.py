@@ -401,7 +401,7 @@ KINDS = {
 
 
 class InjectedFaults:
-    """Several faults as one ``FaultInjector``.
+    """Several faults, as ``PhysicsExecutor`` calls them.
 
     Attributes:
         faults: in the order in which they were requested.
@@ -411,11 +411,12 @@ class InjectedFaults:
         self.faults = faults
 
     def motion_begins(self, world: PhysicsWorld, motion: Motion) -> None:
+        """Called before each motion."""
         for fault in self.faults:
             fault.motion_begins(world, motion)
 
     def before_step(self, world: PhysicsWorld, motion: Motion, name: str, t: float) -> None:
-        """See ``FaultInjector.before_step``; ``name`` is the motion's line in the log."""
+        """Called before each simulation step; ``name`` is the motion's line in the log."""
         for fault in self.faults:
             fault.before_step(world, motion, name, t)
 
