@@ -51,7 +51,6 @@ class PlanResult(NamedTuple):
         iterations: samples drawn in all.
         start_nodes, goal_nodes: sizes of the trees of the last search.
         searches: that were started.
-        states: checked in the proof of the path; 0 without one.
     """
 
     status: int
@@ -60,7 +59,6 @@ class PlanResult(NamedTuple):
     start_nodes: int
     goal_nodes: int
     searches: int
-    states: int
 
 
 @entry("i8:2 i8:2", BOX, RULES, BUDGET, "f8:1 f8:2 i8")
@@ -86,10 +84,10 @@ def plan(
     ends = goals
     if rules.proven:
         if not state_proven(table, start, rules.required):
-            return PlanResult(START_NOT_PROVEN, nothing, 0, 0, 0, 0, 0)
+            return PlanResult(START_NOT_PROVEN, nothing, 0, 0, 0, 0)
         ends = _proven_rows(table, goals, rules.required)
         if len(ends) == 0:
-            return PlanResult(GOALS_NOT_PROVEN, nothing, 0, 0, 0, 0, 0)
+            return PlanResult(GOALS_NOT_PROVEN, nothing, 0, 0, 0, 0)
     status, used, first, second = NO_PATH, 0, 0, 0
     for turn in range(2):
         state = seeded(seed, turn)
@@ -100,15 +98,14 @@ def plan(
         )
         used += more
         if len(path) == 0:
-            return PlanResult(status, nothing, used, first, second, turn + 1, 0)
+            return PlanResult(status, nothing, used, first, second, turn + 1)
         path = shorten(current, box, trial, path, budget.tries, budget.patience, state)
         if not rules.proven:
-            return PlanResult(FOUND, path, used, first, second, 1, 0)
-        edge, _, states = path_proven(current, path, rules.required)
-        if edge < 0:
-            return PlanResult(FOUND, path, used, first, second, turn + 1, states)
+            return PlanResult(FOUND, path, used, first, second, 1)
+        if path_proven(current, path, rules.required)[0] < 0:
+            return PlanResult(FOUND, path, used, first, second, turn + 1)
         status = NOT_PROVEN
-    return PlanResult(status, nothing, used, first, second, 2, 0)
+    return PlanResult(status, nothing, used, first, second, 2)
 
 
 @inlined

@@ -15,7 +15,7 @@ import numpy as np
 from galley.compiled.jit import inlined, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free
-from galley.motion.kernel.polyline import copy, distance, reverse, steer
+from galley.motion.kernel.polyline import copy, distance, steer
 from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
 from galley.motion.kernel.sampling import sample_box
 from galley.motion.kernel.tree import (
@@ -82,8 +82,7 @@ def connect(
             if side == 0:
                 path = joined_branches(first, leaf, second, meeting)
             else:
-                path = joined_branches(second, leaf, first, meeting)
-                reverse(path)
+                path = joined_branches(first, meeting, second, leaf)
             break
         if done >= iterations:
             path = np.empty((0, k))
