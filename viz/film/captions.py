@@ -266,7 +266,8 @@ class _Pen:
 
     def length(self, text: str, size: int | None = None) -> float:
         """Of a text in pixels."""
-        return font(size or self.size).getlength(text)
+        length: float = font(size or self.size).getlength(text)
+        return length
 
     def text(
         self,
