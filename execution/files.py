@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,31 +22,15 @@ from galley.domain.state import State
 from galley.execution.executor import Executor, Observation
 from galley.motion.effects import effects
 from galley.motion.motion import Motion
-from galley.motion.thresholds import THRESHOLDS, Thresholds
+from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.export import CSV_RATE, write_csv
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose, link0_pose
 
 INDEX = "motions.json"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _LONGEST = 80  # characters of a file's name, without number and ending
 
-UNITS = {
-    name: unit
-    for unit, names in {
-        "N": "force_noise impact_force stop_force overshoot push_excess pull_force push_force"
-        " held_force",
-        "m": "back_off overtravel item_moved slipped base_off",
-        "rad": "item_turned slipped_turn base_turned arm_off",
-        "m or rad": "joint_off",
-        "m/s": "creep at_rest_speed",
-        "m/s or rad/s": "stopped_speed",
-        "s": "impact_window grip_time arrival_time settle_time",
-        "1": "false_contact overshoot_share grip_force recoveries",
-    }.items()
-    for name in names.split()
-}
-"""Units of the thresholds in the index."""
 README = """\
 Motions of a mobile Panda, planned by Galley
 =============================================
@@ -79,14 +63,11 @@ to be, the motions that follow no longer fit: observe, and plan anew.
 class FileExecutor:
     """Writes Motions into files (see ``Executor``) and has another executor run them.
 
-    Files of an earlier run that the folder's index names are replaced.
-
     Args:
         inner: runs and observes the motions.
         scene, robot: of the motions.
         folder: made if missing; its parent exists.
         rate: rows a second of arm and base files, Hz.
-        limits: thresholds that the index passes on.
 
     Raises:
         BadInput: the folder can't be made or written.
@@ -100,19 +81,17 @@ class FileExecutor:
         robot: RobotModel,
         folder: Path | str,
         rate: float = CSV_RATE,
-        limits: Thresholds = THRESHOLDS,
     ) -> None:
         folder = Path(folder)
         if not (np.isfinite(rate) and rate > 0.0):
             raise ValueError(f"rate must be greater than 0, got {rate}")
         self.inner, self.scene, self.robot = inner, scene, robot
-        self.folder, self.rate, self.limits = folder, rate, limits
+        self.folder, self.rate = folder, rate
         self._motions: list[dict[str, Any]] = []
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:
             raise write_fault(folder, error) from None
-        self._clear()
         write_atomically(folder / "README.txt", README)
         self._index(finished=False)
 
@@ -198,10 +177,6 @@ class FileExecutor:
         }
 
     def _index(self, finished: bool) -> None:
-        thresholds = {
-            f.name: {"value": getattr(self.limits, f.name), "unit": UNITS.get(f.name, "")}
-            for f in fields(self.limits)
-        }
         index = {
             "schema_version": SCHEMA_VERSION,
             "finished": finished,
@@ -211,21 +186,10 @@ class FileExecutor:
             "rate_Hz": self.rate,
             "joint_order": list(self.robot.joints),
             "groups": [_plain(asdict(group)) for group in self.robot.groups],
-            "thresholds": thresholds,
+            "thresholds": asdict(THRESHOLDS),
             "motions": self._motions,
         }
         write_atomically(self.folder / INDEX, json.dumps(index, indent=1) + "\n")
-
-    def _clear(self) -> None:
-        """Remove the files of an earlier run."""
-        try:
-            old = json.loads((self.folder / INDEX).read_text())
-            names = [str(each["file"]) for each in old["motions"]]
-        except (OSError, ValueError, KeyError, TypeError):
-            return  # none, or not ours
-        for name in names:
-            if re.fullmatch(r"\d{3,}-[a-z0-9-]*\.csv", name):
-                (self.folder / name).unlink(missing_ok=True)
 
 
 def _slug(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from galley.domain.scene.model import Scene
 from galley.domain.state import Placement, State, item_pose
 from galley.execution.deviations import Deviation, deviations, pose_difference
 from galley.execution.executor import Executor, Observation
-from galley.execution.recovery.plans import Facts, InterruptedPlan, MotionPlan, RecoveryPlan
+from galley.execution.recovery.plans import Facts, InterruptedPlan, MotionPlan
 from galley.motion.effects import outcome
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
@@ -23,30 +23,15 @@ from galley.planning import GroundAction
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
 
+if TYPE_CHECKING:
+    from galley.execution.recovery.replanning import TampReplanner
+
 OBSERVATIONS = 10  # that are averaged: a third of the noise of one
 _REST_PERIOD = 0.25  # s between two observations that tell whether everything is at rest
 _REST_DISTANCE = 0.002  # m that an item at rest may have moved meanwhile, noise included
 _REST_OBSERVATIONS = 8
 _END = "the end"
 REST = 0.5  # s of standing still at the end of a run, so that items come to rest
-
-
-class Replanner(Protocol):
-    """What the monitor asks where the world is not as planned."""
-
-    def replan(
-        self, interrupted: InterruptedPlan, state: State, number: int
-    ) -> RecoveryPlan | Failure:
-        """How to reach the goal from an observed State; recoveries are numbered from 1."""
-        ...
-
-    def finish(self, motions: tuple[Motion, ...], start: State) -> tuple[Motion, ...] | Failure:
-        """Final trajectories, audited, of motions that begin in ``start``."""
-        ...
-
-    def unmet(self, state: State, facts: Facts) -> tuple[str, ...]:
-        """What of the goal does not hold, in words."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -117,7 +102,7 @@ class ExecutionMonitor:
     scene: Scene
     robot: RobotModel
     limits: Thresholds
-    replanner: Replanner
+    replanner: TampReplanner
     listener: Listener
     motions: list[Motion] = field(default_factory=list)
     recoveries: list[Recovery] = field(default_factory=list)

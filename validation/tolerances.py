@@ -11,7 +11,6 @@ class Tolerances:
 
     Attributes:
         time: s, of a sample from its place k * period: rounding.
-        quaternion: of its norm from 1: rounding.
         penetration: m, of a pair that may not touch: Bullet grows meshes by 1 mm on both sides.
         declared_penetration: m, of a pair that may touch: a grip presses, but not right through.
         force: N, between an undeclared pair with a robot link or held item: a graze is less than a
@@ -43,7 +42,6 @@ class Tolerances:
     """
 
     time: float = 1e-6
-    quaternion: float = 1e-6
     penetration: float = 0.002
     declared_penetration: float = 0.005
     force: float = 2.0

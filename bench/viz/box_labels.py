@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
-from galley.viz.render.tags import font
+from galley.viz.render.tags import font_file
 
 Color = tuple[int, int, int]
 _CELL = 256  # pixels a side
@@ -84,12 +84,12 @@ def _word(
     draw = ImageDraw.Draw(picture)
     size = int(1.3 * (bottom - top))
     while size > 6:
-        a, b, c, d = draw.textbbox((0, 0), text, font=font(size))
+        a, b, c, d = draw.textbbox((0, 0), text, font=ImageFont.truetype(font_file(), size))
         if c - a <= right - left and d - b <= 0.86 * (bottom - top):
             break
         size = int(0.95 * size)
     place = (0.5 * (left + right - a - c), 0.5 * (top + bottom - b - d))
-    draw.text(place, text, font=font(size), fill=ink)
+    draw.text(place, text, font=ImageFont.truetype(font_file(), size), fill=ink)
 
 
 def _cubes(draw: ImageDraw.ImageDraw, x: float, y: float, r: float) -> None:

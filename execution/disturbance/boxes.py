@@ -6,7 +6,7 @@ the run. Every shape counts as its bounding box, so the check is conservative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,6 @@ from galley.domain.frames import Array, inverse, rotation_z, transform
 from galley.domain.scene.model import Item, Scene
 
 TOUCHING = 1e-4  # m of overlap that still counts as contact
-LEVEL = 0.005  # m between an item's lowest corners and the top of its support
 
 
 @dataclass(frozen=True)
@@ -28,10 +27,6 @@ class BoxSet:
 
     X: Array
     half: Array
-
-    def joined(self, other: BoxSet) -> BoxSet:
-        """The boxes of both sets."""
-        return BoxSet(np.concatenate([self.X, other.X]), np.concatenate([self.half, other.half]))
 
 
 def furniture_boxes(scene: Scene, scene_q: Array) -> BoxSet:
@@ -46,10 +41,20 @@ def furniture_boxes(scene: Scene, scene_q: Array) -> BoxSet:
     return BoxSet(np.array(poses).reshape(-1, 4, 4), np.array(halves).reshape(-1, 3))
 
 
-def item_boxes(items: Sequence[Item], poses: Sequence[Array]) -> BoxSet:
-    """The bounding boxes of items at their poses X_WI (4, 4)."""
-    sizes = np.array([item.size / 2.0 for item in items]).reshape(-1, 3)
-    return BoxSet(np.array(poses).reshape(-1, 4, 4), sizes)
+def item_box(item: Item, X_WI: Array) -> BoxSet:
+    """The bounding box of an item at its pose (4, 4)."""
+    return BoxSet(X_WI[None], item.size[None] / 2.0)
+
+
+def obstacles(
+    scene: Scene, scene_q: Array, poses: Sequence[Array], without: Collection[int]
+) -> BoxSet:
+    """The furniture, and all items at their poses X_WI (4, 4) but those with these indices."""
+    boxes = [furniture_boxes(scene, scene_q)]
+    for k, (item, X_WI) in enumerate(zip(scene.items, poses, strict=True)):
+        if k not in without:
+            boxes.append(item_box(item, X_WI))
+    return BoxSet(np.concatenate([b.X for b in boxes]), np.concatenate([b.half for b in boxes]))
 
 
 def overlaps(box: BoxSet, others: BoxSet) -> Array:
@@ -79,50 +84,28 @@ def displaced(X_WI: Array, offset: Array, yaw: float = 0.0) -> Array:
     return transform(rotation_z(yaw) @ X_WI[:3, :3], X_WI[:3, 3] + np.array([*offset, 0.0]))
 
 
-def carried_points(item: Item, X_WI: Array, supports: BoxSet) -> Array:
-    """Which of n boxes carry each of the item's lowest corners, and the middle between them.
-
-    Returns:
-        (k + 1, n) truth values, the middle last. Only boxes with a level top carry anything.
-    """
-    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
-    corners = (signs * item.size / 2.0) @ X_WI[:3, :3].T + X_WI[:3, 3]
-    corners = corners[corners[:, 2] < corners[:, 2].min() + LEVEL]
-    points = np.vstack([corners, corners.mean(axis=0)])
-    up: Array = np.abs(supports.X[:, 2, :3])  # vertical component of each box's axes
-    level = up.max(axis=1) > 1.0 - 1e-6
-    tops = supports.X[:, 2, 3] + np.einsum("nj,nj->n", up, supports.half)
-    arms = points[:, None] - supports.X[None, :, :3, 3]
-    local = np.abs(np.einsum("nji,pnj->pni", supports.X[:, :3, :3], arms))
-    upright = np.arange(3) == np.argmax(up, axis=1)[:, None]  # the axis whose height counts
-    above = (local <= supports.half + 1e-9) | upright  # nothing may hang over an edge
-    return np.asarray(above.all(axis=2) & (np.abs(points[:, 2:] - tops) <= LEVEL) & level)
-
-
 def is_free_placement(
-    scene: Scene,
-    scene_q: Array,
-    item: Item,
-    before: Array,
-    now: Array,
-    solids: BoxSet,
-    obstacles: BoxSet,
+    scene: Scene, scene_q: Array, item: Item, before: Array, now: Array, around: BoxSet
 ) -> bool:
     """Whether an item can be moved from ``before`` to ``now``, both X_WI (4, 4).
 
-    As many of its corners stand on ``solids`` as before, and the middle if it did; its centre stays
-    over every region that it was over, and it is no deeper in any of the ``obstacles``.
+    Of every region that its centre is over it reaches out no further than before, and it is no
+    deeper in any of the boxes ``around``.
     """
-    were, are = (np.any(carried_points(item, X, solids), axis=1).tolist() for X in (before, now))
     for region in scene.regions:
         X_BW = inverse(scene.body_pose(region.body, scene_q))
         for low, high in region.boxes[:, :, :2]:
-            was_in, is_in = (
-                bool(((X_BW @ X)[:2, 3] >= low).all() and ((X_BW @ X)[:2, 3] <= high).all())
-                for X in (before, now)
-            )
-            if was_in and not is_in:
+            centre = (X_BW @ before)[:2, 3]
+            if (centre < low).any() or (centre > high).any():
+                continue
+            was, out = (_beyond(item, X_BW @ X, low, high) for X in (before, now))
+            if out > max(was, 0.0) + 1e-9:
                 return False
-    deep, deep_before = (overlaps(item_boxes([item], [X]), obstacles) for X in (now, before))
-    stands = are[-1] >= were[-1] and sum(are[:-1]) >= sum(were[:-1])
-    return bool(stands and (deep <= np.maximum(deep_before, 0.0) + TOUCHING).all())
+    deep, deep_before = (overlaps(item_box(item, X), around) for X in (now, before))
+    return bool((deep <= np.maximum(deep_before, 0.0) + TOUCHING).all())
+
+
+def _beyond(item: Item, X_BI: Array, low: Array, high: Array) -> float:
+    """How far, m, an item at X_BI (4, 4) reaches out of a rectangle in the plane, at most."""
+    half = np.abs(X_BI[:2, :3]) @ item.size / 2.0
+    return float((np.maximum(low - X_BI[:2, 3], X_BI[:2, 3] - high) + half).max())

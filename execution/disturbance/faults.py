@@ -23,7 +23,7 @@ from galley.execution.disturbance.boxes import (
     displaced,
     furniture_boxes,
     is_free_placement,
-    item_boxes,
+    obstacles,
     overlaps,
 )
 from galley.execution.disturbance.noise import stream
@@ -284,11 +284,9 @@ def _push_begins(fault: Fault, motion: Motion) -> float:
 def _has_room(world: PhysicsWorld, index: int, offset: Array) -> bool:
     """Whether an item could stand ``offset`` (2,), m, beside where it does."""
     scene, scene_q, X_WI = world.scene, world.scene_q(), world.item_pose(index)
-    solids = furniture_boxes(scene, scene_q)
-    rest = [k for k in range(len(scene.items)) if k != index]
-    others = item_boxes([scene.items[k] for k in rest], [world.item_pose(k) for k in rest])
-    there, obstacles = displaced(X_WI, offset), solids.joined(others)
-    return is_free_placement(scene, scene_q, scene.items[index], X_WI, there, solids, obstacles)
+    poses = [world.item_pose(k) for k in range(len(scene.items))]
+    around, there = obstacles(scene, scene_q, poses, {index}), displaced(X_WI, offset)
+    return is_free_placement(scene, scene_q, scene.items[index], X_WI, there, around)
 
 
 def _base_fits(world: PhysicsWorld, pose: Array) -> bool:
@@ -403,7 +401,7 @@ KINDS = {
 
 
 class InjectedFaults:
-    """Several faults as one ``FaultInjector``.
+    """Several faults, as ``PhysicsExecutor`` calls them.
 
     Attributes:
         faults: in the order in which they were requested.
@@ -413,11 +411,12 @@ class InjectedFaults:
         self.faults = faults
 
     def motion_begins(self, world: PhysicsWorld, motion: Motion) -> None:
+        """Called before each motion."""
         for fault in self.faults:
             fault.motion_begins(world, motion)
 
     def before_step(self, world: PhysicsWorld, motion: Motion, name: str, t: float) -> None:
-        """See ``FaultInjector.before_step``; ``name`` is the motion's line in the log."""
+        """Called before each simulation step; ``name`` is the motion's line in the log."""
         for fault in self.faults:
             fault.before_step(world, motion, name, t)
 

@@ -17,14 +17,15 @@ from galley.domain.frames import Array, frozen, inverse
 from galley.domain.scene.model import HAND, Body, Item, Scene
 from galley.domain.state import State, item_pose
 from galley.execution.disturbance.boxes import (
-    carried_points,
     displaced,
-    furniture_boxes,
     is_free_placement,
-    item_boxes,
+    item_box,
+    obstacles,
+    overlaps,
 )
 
 _BodyOrItem = TypeVar("_BodyOrItem", Body, Item)
+LEVEL = 0.005  # m between an item and one that stands on it
 DRAWS = 100  # of an item's pose; if none of them is free, the item stays where it was
 _FLAG = "--noise"
 
@@ -92,8 +93,8 @@ class Noise:
         """The scene with perturbed friction, masses and item poses.
 
         Items keep their supports: a pose in which an item would overlap furniture or another item
-        (by bounding boxes), hang over an edge, or leave a region that its centre is over, is drawn
-        again, up to ``DRAWS`` times. Stacked items move together. The same generator gives the
+        (by bounding boxes), or reach out of a region that its centre is over, is drawn again, up to
+        ``DRAWS`` times. Stacked items move together. The same generator gives the
         same directions whatever the amounts, so that runs with more and less noise can be compared.
         """
         friction, mass, pose = rng.spawn(3)
@@ -142,23 +143,18 @@ class Noise:
     def _displaced_poses(self, scene: Scene, rng: np.random.Generator) -> tuple[Array, ...]:
         """X_WI (4, 4) of every item; stacked items move as one."""
         scene_q = np.array([joint.start for joint in scene.joints])
-        solids = furniture_boxes(scene, scene_q)
         before = [item.X_WI for item in scene.items]
         poses = list(before)
         stacks = _stacks(scene)
         for stack, own in zip(stacks, rng.spawn(len(stacks)), strict=True):
-            rest = [k for k in range(len(poses)) if k not in stack]
-            others = item_boxes([scene.items[k] for k in rest], [poses[k] for k in rest])
-            obstacles, first = solids.joined(others), before[stack[0]]
+            around, first = obstacles(scene, scene_q, poses, stack), before[stack[0]]
             for _ in range(DRAWS):
                 x, y, turn = own.uniform(-1.0, 1.0, 3)
                 offset = self.position * np.array([x, y])
                 D = displaced(first, offset, self.turn * turn) @ inverse(first)
                 now = {k: frozen(D @ before[k]) for k in stack}
                 if all(
-                    is_free_placement(
-                        scene, scene_q, scene.items[k], before[k], X_WI, solids, obstacles
-                    )
+                    is_free_placement(scene, scene_q, scene.items[k], before[k], X_WI, around)
                     for k, X_WI in now.items()
                 ):
                     poses = [now.get(k, X_WI) for k, X_WI in enumerate(poses)]
@@ -168,10 +164,17 @@ class Noise:
 
 def _stacks(scene: Scene) -> list[list[int]]:
     """Indices of the items that stand on each other, the lowest of each stack first."""
-    poses = [item.X_WI for item in scene.items]
-    boxes, stacks = item_boxes(scene.items, poses), list[list[int]]()
-    for k in sorted(range(len(poses)), key=lambda k: (float(poses[k][2, 3]), k)):
-        on = set(np.flatnonzero(carried_points(scene.items[k], poses[k], boxes).any(axis=0)))
+    poses, stacks = [item.X_WI for item in scene.items], list[list[int]]()
+    boxes = [item_box(item, X_WI) for item, X_WI in zip(scene.items, poses, strict=True)]
+    reach = [float(np.abs(box.X[0, 2, :3]) @ box.half[0]) for box in boxes]  # m, up and down
+    z = [float(X_WI[2, 3]) for X_WI in poses]
+    for k in sorted(range(len(poses)), key=lambda k: (z[k], k)):
+        on = {
+            j
+            for j in range(len(poses))
+            if z[k] - reach[k] > z[j] + reach[j] - LEVEL
+            and overlaps(boxes[k], boxes[j])[0] > -LEVEL
+        }
         below = [stack for stack in stacks if not on.isdisjoint(stack)] or [[]]
         for other in below[1:]:  # it stands on several
             below[0] += other

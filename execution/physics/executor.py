@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from galley.motion.motion import Motion
 from galley.motion.thresholds import THRESHOLDS, Thresholds
 from galley.robots.model import RobotModel
 
+if TYPE_CHECKING:
+    from galley.execution.disturbance.faults import InjectedFaults
+
 CLOSING_SPEED = 0.05  # m/s of each finger until it presses on something
 GRIP_SUBSTEPS = 4  # for one step while the fingers grip: an item creeps in proportion to the step
 _POSITION_ERROR = 1e-3  # rad or m from its command, below which a joint has arrived
@@ -41,22 +44,6 @@ _RAMP_TIME = 0.05  # s, in which a hand that holds no item comes to the speed at
 _BRAKE_TIME = 0.05  # s to come to a stop after a guard triggered
 _CLOSED = 0.0015  # m of each finger, below which nothing is between them
 _RELEASE_TIME = 0.05  # s after opening, before anything can count as being at rest
-
-
-class FaultInjector(Protocol):
-    """Injects faults into a run (``execution.disturbance.faults``)."""
-
-    def motion_begins(self, world: PhysicsWorld, motion: Motion) -> None:
-        """Called before each motion."""
-        ...
-
-    def before_step(self, world: PhysicsWorld, motion: Motion, name: str, t: float) -> None:
-        """Called before each simulation step, ``t`` seconds into the motion."""
-        ...
-
-    def external_forces(self) -> dict[str, float]:
-        """The largest force (N) on each body, by name, since the last call."""
-        ...
 
 
 class Stepper:
@@ -78,7 +65,7 @@ class Stepper:
         world: PhysicsWorld,
         recorder: Recorder,
         limits: Thresholds,
-        fault: FaultInjector | None,
+        fault: InjectedFaults | None,
     ) -> None:
         self.world, self.recorder, self.limits, self.fault = world, recorder, limits, fault
         self.setpoint = world.q()
@@ -289,7 +276,7 @@ class PhysicsExecutor:
         robot: RobotModel,
         state: State,
         limits: Thresholds = THRESHOLDS,
-        fault: FaultInjector | None = None,
+        fault: InjectedFaults | None = None,
         sensor: Callable[[State], State] | None = None,
         on_sample: Callable[[Sample], None] | None = None,
     ) -> None:

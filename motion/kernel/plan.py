@@ -1,10 +1,8 @@
 """Plans in one compiled call: searches, shortens and, if required, proves.
 
 Sampled edges are quick and nearly always right, so a path is first searched and shortened, then
-proven. An edge that can't be proven is replaced by a search whose edges are proven, in the
-shortened path or else in the raw one. If that fails, the search restarts with other random numbers
-and a finer step. In the last round all edges are proven as they are made. A search that finds no
-path at all is the last.
+proven. If the proof fails, the search restarts with other random numbers and a finer step, and
+each edge is proven as it is made.
 """
 
 from __future__ import annotations
@@ -34,16 +32,14 @@ class Budget(NamedTuple):
         iterations: samples of a search.
         tries: random changes in shortening one path.
         patience: shortening stops after this many changes in a row without a gain.
-        rounds: restarts of all of it, the first start counted, where no path found could be proven.
     """
 
     iterations: int
     tries: int
     patience: int
-    rounds: int
 
 
-BUDGET = types.NamedUniTuple(int64, 4, Budget)
+BUDGET = types.NamedUniTuple(int64, 3, Budget)
 
 
 class PlanResult(NamedTuple):
@@ -53,10 +49,8 @@ class PlanResult(NamedTuple):
         status: FOUND, or why there is no path.
         path: (n, k); without rows unless the status is FOUND.
         iterations: samples drawn in all.
-        start_nodes, goal_nodes: sizes of the trees of the last round's search.
-        rounds: searches started.
-        doubtful: paths with an edge that could not be proven.
-        states: checked in the proof of the path; 0 without one.
+        start_nodes, goal_nodes: sizes of the trees of the last search.
+        searches: that were started.
     """
 
     status: int
@@ -64,9 +58,7 @@ class PlanResult(NamedTuple):
     iterations: int
     start_nodes: int
     goal_nodes: int
-    rounds: int
-    doubtful: int
-    states: int
+    searches: int
 
 
 @entry("i8:2 i8:2", BOX, RULES, BUDGET, "f8:1 f8:2 i8")
@@ -92,42 +84,28 @@ def plan(
     ends = goals
     if rules.proven:
         if not state_proven(table, start, rules.required):
-            return PlanResult(START_NOT_PROVEN, nothing, 0, 0, 0, 0, 0, 0)
+            return PlanResult(START_NOT_PROVEN, nothing, 0, 0, 0, 0)
         ends = _proven_rows(table, goals, rules.required)
         if len(ends) == 0:
-            return PlanResult(GOALS_NOT_PROVEN, nothing, 0, 0, 0, 0, 0, 0)
-    status, used, doubtful, first, second = NO_PATH, 0, 0, 0, 0
-    for turn in range(budget.rounds):
+            return PlanResult(GOALS_NOT_PROVEN, nothing, 0, 0, 0, 0)
+    status, used, first, second = NO_PATH, 0, 0, 0
+    for turn in range(2):
         state = seeded(seed, turn)
         current = table if turn == 0 else finer
-        strict = rules.proven and turn > 0 and turn == budget.rounds - 1
-        trial = Rules(rules.radius, strict, rules.required)
-        raw, more, first, second = connect(
+        trial = Rules(rules.radius, turn > 0, rules.required)
+        path, more, first, second = connect(
             current, box, trial, start, ends, budget.iterations, state
         )
         used += more
-        if len(raw) == 0:  # one long search finds more than two of half its length
-            return PlanResult(status, nothing, used, first, second, turn + 1, doubtful, 0)
-        path = shorten(current, box, trial, raw, budget.tries, budget.patience, state)
+        if len(path) == 0:
+            return PlanResult(status, nothing, used, first, second, turn + 1)
+        path = shorten(current, box, trial, path, budget.tries, budget.patience, state)
         if not rules.proven:
-            return PlanResult(FOUND, path, used, first, second, turn + 1, 0, 0)
-        for attempt in range(3):
-            edge, _, states = path_proven(current, path, rules.required)
-            if edge < 0:
-                return PlanResult(FOUND, path, used, first, second, turn + 1, doubtful, states)
-            status = NOT_PROVEN
-            doubtful += 1
-            if attempt == 2:
-                break
-            broken = path if attempt == 0 else raw
-            path, more = repair(current, box, rules, broken, budget.iterations // 10, state)
-            used += more
-            if len(path) == 0:
-                path = raw
-            else:
-                # It was short but for what was repaired, and each try costs a proof.
-                path = shorten(current, box, rules, path, budget.tries // 4, budget.patience, state)
-    return PlanResult(status, nothing, used, first, second, budget.rounds, doubtful, 0)
+            return PlanResult(FOUND, path, used, first, second, 1)
+        if path_proven(current, path, rules.required)[0] < 0:
+            return PlanResult(FOUND, path, used, first, second, turn + 1)
+        status = NOT_PROVEN
+    return PlanResult(status, nothing, used, first, second, 2)
 
 
 @inlined
@@ -139,56 +117,3 @@ def _proven_rows(table: Any, rows: Array, required: float) -> Array:
             copy(rows[i], kept[m])
             m += 1
     return first_rows(kept, m)
-
-
-@inlined
-def repair(
-    table: Any,
-    box: Box,
-    rules: Rules,
-    path: Array,
-    iterations: int,
-    state: Any,
-) -> tuple[Array, int]:
-    """The path (n, k), each part that can't be proven replanned with proven edges.
-
-    A part goes from one proven vertex to the next. The path's start must be proven.
-
-    Args:
-        iterations: budget of each part's search.
-
-    Returns:
-        (path, iterations used); without rows where a part could not be replanned.
-    """
-    n, k = path.shape
-    nothing = np.empty((0, k))
-    mended = first_rows(path, 1)
-    goal = np.empty((1, k))
-    used = 0
-    i = 0
-    while i < n - 1:
-        j = i + 1
-        while not state_proven(table, path[j], rules.required):
-            j += 1
-            if j == n:
-                return nothing, used
-        copy(path[j], goal[0])
-        part, more, _, _ = connect(table, box, rules, path[i], goal, iterations, state)
-        used += more
-        if len(part) == 0:
-            return nothing, used
-        mended = _concatenated(mended, part)
-        i = j
-    return mended, used
-
-
-@inlined
-def _concatenated(path: Array, part: Array) -> Array:
-    """The path and then the part without its first row."""
-    n, m = len(path), len(part) - 1
-    whole = np.empty((n + m, path.shape[1]))
-    for i in range(n):
-        copy(path[i], whole[i])
-    for i in range(m):
-        copy(part[i + 1], whole[n + i])
-    return whole

@@ -86,12 +86,3 @@ def _copy_changes(path: Array, kept: Array) -> int:
     if m > 1:
         copy(path[n - 1], kept[m - 1])  # the end stays what it was, to the last bit
     return m
-
-
-@inlined
-def reverse(path: Array) -> None:
-    """Turn the path round in place."""
-    n, k = path.shape
-    for i in range(n // 2):
-        for j in range(k):
-            path[i, j], path[n - 1 - i, j] = path[n - 1 - i, j], path[i, j]

@@ -15,7 +15,7 @@ import numpy as np
 from galley.compiled.jit import inlined, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free
-from galley.motion.kernel.polyline import copy, distance, reverse, steer
+from galley.motion.kernel.polyline import copy, distance, steer
 from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
 from galley.motion.kernel.sampling import sample_box
 from galley.motion.kernel.tree import (
@@ -70,8 +70,8 @@ def connect(
     copy(start, roots[0])
     first = empty_tree(k, _ROOM + longest)
     second = empty_tree(k, _ROOM + longest + m)
-    add_roots(first, roots, weights)
-    add_roots(second, goals, weights)
+    add_roots(first, roots)
+    add_roots(second, goals)
     scratch = np.empty((2, k))
     done = 0
     while True:
@@ -82,8 +82,7 @@ def connect(
             if side == 0:
                 path = joined_branches(first, leaf, second, meeting)
             else:
-                path = joined_branches(second, leaf, first, meeting)
-                reverse(path)
+                path = joined_branches(first, meeting, second, leaf)
             break
         if done >= iterations:
             path = np.empty((0, k))
@@ -179,7 +178,7 @@ def _extend(
     if not edge_free(table, rules, a, q):
         tree.domains[parent] = _DOMAIN * distance(box.low, box.high, weights)
         return -1
-    return add(tree, q, weights, parent)
+    return add(tree, q, parent)
 
 
 @inlined
@@ -207,7 +206,7 @@ def _reach(
         steer(a, target, gap, rules.radius, q)
         if not edge_free(table, rules, a, q):
             return -1
-        at = add(tree, q, weights, at)
+        at = add(tree, q, at)
         if gap <= rules.radius:
             return at
     return -1  # only where a start or a goal lies far outside the box

@@ -31,7 +31,6 @@ class SearchOptions:
         iterations: samples of a search.
         shortcuts: random changes that may shorten a path.
         patience: shortening stops after this many changes in a row without a gain.
-        rounds: restarts of all that, the first start included, while no path found can be proven.
         required: metres that a path must be proven to keep; None for sampled paths.
         goal_bias: share of the RRT's samples that are goals.
     """
@@ -40,7 +39,6 @@ class SearchOptions:
     iterations: int = 30_000
     shortcuts: int = 120
     patience: int = 50
-    rounds: int = 4
     required: float | None = None
     goal_bias: float = 0.1
 
@@ -60,7 +58,7 @@ def plan_rrt_connect(
     """A short path by RRT-Connect, from start (k,) to one of ``goals`` (m, k), all of them free.
 
     Args:
-        view: of the joint group; restarts search at half its step.
+        view: of the joint group; a second search is at half its step.
         seed: the same seed gives the same path.
         options: defaults where None.
 
@@ -75,12 +73,7 @@ def plan_rrt_connect(
     q, ends = _plain(start), _rows(goals, len(start))
     if len(ends) == 0:
         return Failure(FailureKind.BLOCKED, "no goal configuration is free")
-    budget = kernel.Budget(
-        int(options.iterations),
-        int(options.shortcuts),
-        int(options.patience),
-        int(options.rounds),
-    )
+    budget = kernel.Budget(int(options.iterations), int(options.shortcuts), int(options.patience))
     tables = view.table, view.fine.table
     found = kernel.plan(*tables, _box(view), _rules(options), budget, q, ends, _seed(seed))
     if found.status == kernel.FOUND:
@@ -102,13 +95,12 @@ def _failure(found: Any, options: SearchOptions) -> Failure:
     numbers = {
         "iterations": found.iterations,
         "tree_sizes": found.start_nodes + found.goal_nodes,
-        "rounds": found.rounds,
+        "searches": found.searches,
     }
-    tried = f"in {found.iterations} iterations, {found.rounds} searches"
+    tried = f"in {found.iterations} iterations, {found.searches} searches"
     if found.status == kernel.NOT_PROVEN:
-        message = f"RRT-Connect found paths, but none proven to {kept}, {tried}"
-        numbers |= {"unproven_paths": found.doubtful, **required}
-        return Failure(FailureKind.BUDGET, message, numbers=numbers)
+        message = f"RRT-Connect found a path, but none proven to {kept}, {tried}"
+        return Failure(FailureKind.BUDGET, message, numbers=numbers | required)
     return Failure(FailureKind.BUDGET, f"RRT-Connect found no path {tried}", numbers=numbers)
 
 

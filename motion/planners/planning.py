@@ -25,6 +25,7 @@ from galley.motion.planners.rrt import RRT, EndRegion, view_space
 Planner = Literal["rrt-connect", "rrt"]
 PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt")
 _STREAM = 7919  # added to the seed for each restart
+_SEARCHES = 4  # of the baseline RRT, until a path is proven
 _FREE_VALUES = 72  # of the redundant joint in closed-form inverse kinematics
 _STARTS = 32  # of numeric inverse kinematics
 _MISSED = 1e-3  # m and entries of R: where a robot's ``ik`` is further off, it is another arm's
@@ -136,7 +137,7 @@ def _rrt(
 ) -> Path | Failure:
     """One tree, then shortcuts, then the proof if required; restarted if the proof fails."""
     planner = RRT(options.radius, options.goal_bias, int(options.iterations))
-    for turn in range(max(1, options.rounds)):
+    for turn in range(_SEARCHES):
         current = view if turn == 0 else view.fine
         stream = seed + turn * _STREAM
         rng = np.random.default_rng(stream)
@@ -151,8 +152,8 @@ def _rrt(
             return found
     return Failure(
         FailureKind.BUDGET,
-        f"RRT found paths, but none proven free, in {options.rounds} searches",
-        numbers={"rounds": float(options.rounds), "required_m": float(options.required or 0.0)},
+        f"RRT found paths, but none proven free, in {_SEARCHES} searches",
+        numbers={"searches": _SEARCHES, "required_m": float(options.required or 0.0)},
     )
 
 

@@ -52,10 +52,6 @@ class Space:
         """Weighted Euclidean distance; a and b broadcast over leading axes."""
         return np.asarray(np.linalg.norm((np.asarray(a) - b) * self.weights, axis=-1))
 
-    def contains(self, q: Array) -> bool:
-        """Whether q (k,) lies in the box, but for rounding."""
-        return bool((q >= self.lower - 1e-9).all() and (q <= self.upper + 1e-9).all())
-
     def finer(self, factor: float) -> Space:
         """The same space with its edges checked at ``factor`` times the resolution."""
         return self if factor == 1.0 else replace(self, resolution=self.resolution * factor)

@@ -126,9 +126,7 @@ class Finder:
             return self.by_region(start, goals), "rrt"
         if view is None:
             return self.rrt(start, goals, None), "rrt"
-        options = SearchOptions(
-            radius=_RADIUS, iterations=settings.iterations, shortcuts=0, rounds=1
-        )
+        options = SearchOptions(radius=_RADIUS, iterations=settings.iterations, shortcuts=0)
         found = search(view, start, goals, self._seed, "rrt-connect", options)
         return found, "rrt-connect"
 

@@ -44,7 +44,6 @@ DEFAULT = "smooth"
 ITERATIONS, PYBULLET_ITERATIONS = 20_000, 4000  # budgets of the two RRTs
 _RADIUS = 0.3  # rad, longest edge of the RRTs
 _REQUIRED = 0.5 * MARGIN  # m, clearance proven along every planned path
-_ROUNDS = 4  # searches, until a path is proven free
 _STREAM = 2  # random stream of the methods; queries have others
 _T = TypeVar("_T")
 
@@ -88,9 +87,7 @@ def run_methods(
     view, group = arm_view(kernel, query.state), kernel.robot.group("arm")
     numbers = np.random.SeedSequence((seed, _STREAM)).generate_state(4)
     start = query.start(kernel.robot)
-    options = SearchOptions(
-        radius=_RADIUS, iterations=iterations, required=_REQUIRED, rounds=_ROUNDS
-    )
+    options = SearchOptions(radius=_RADIUS, iterations=iterations, required=_REQUIRED)
 
     raw, seconds = _timed_call(
         lambda: search(

@@ -54,7 +54,7 @@ _LOOKING = 0.6  # rad, largest angle between the base's heading and its work poi
 _CARRY_EVERY = 3  # every third query holds an item
 _BLOCKED_EVERY = 2  # in every second query the straight line is blocked
 
-_PROOF = SearchOptions(iterations=12_000, shortcuts=0, rounds=2, required=0.5 * MARGIN)
+_PROOF = SearchOptions(iterations=12_000, shortcuts=0, required=0.5 * MARGIN)
 
 
 @dataclass(frozen=True)

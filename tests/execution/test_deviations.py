@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from galley.domain.frames import frozen, transform
 from galley.domain.scene.model import HAND, WORLD
-from galley.domain.state import Placement, State, initial_state
+from galley.domain.state import Placement, initial_state
 from galley.execution.deviations import deviations
 from galley.motion.thresholds import THRESHOLDS
-from galley.tests.effort import examples
 
 BELOW, ABOVE = 0.98, 1.02
 CAN = """\
@@ -142,41 +139,3 @@ def test_amounts_have_the_unit_of_the_joint(scene, robot):
     assert "50.0 mm" in drawer.words
     assert (door.unit, door.amount) == ("rad", pytest.approx(0.3))
     assert "0.3 rad" in door.words
-
-
-# -- of any State ---------------------------------------------------------------------------------
-
-angle = st.floats(-np.pi, np.pi)
-length = st.floats(-1.0, 1.0)
-poses = st.builds(
-    lambda r, p: transform(Rotation.from_rotvec(r).as_matrix(), p),
-    st.tuples(angle, angle, angle).map(np.array),
-    st.tuples(length, length, length),
-)
-
-
-@st.composite
-def states(draw):
-    """States with items anywhere, one of them in the hand or none."""
-    q = np.array([draw(length), draw(length), *(draw(angle) for _ in range(8)), 0.02, 0.02])
-    held = draw(st.sampled_from([None, 0, 1]))
-    items = tuple(
-        Placement(HAND if k == held else draw(st.sampled_from([WORLD, "drawer"])), draw(poses))
-        for k in range(2)
-    )
-    return State(frozen(q), frozen([draw(st.floats(0.0, 0.4)), draw(st.floats(0.0, 1.5))]), items)
-
-
-@settings(
-    max_examples=examples(80),
-    deadline=None,
-    suppress_health_check=[HealthCheck.differing_executors],
-)
-@given(one=states(), two=states())
-def test_the_same_things_differ_whichever_of_two_states_was_to_be(scene, robot, one, two):
-    """What is held the one way is not held the other way; a lying item rises again."""
-    there = deviations(scene, robot, one, two, THRESHOLDS)
-    back = deviations(scene, robot, two, one, THRESHOLDS)
-    turned = {"held": "not-held", "not-held": "held"}
-    assert [(turned.get(d.kind, d.kind), d.name) for d in there] == [(d.kind, d.name) for d in back]
-    np.testing.assert_allclose([d.amount for d in there], [d.amount for d in back], atol=1e-6)

@@ -33,6 +33,7 @@ from galley.tests.execution.physics.by_hand import (
     shifted,
     standing,
 )
+from galley.validation import validate_run
 
 GRASP = down(*BLOCK, TOP + 0.07)
 
@@ -138,3 +139,14 @@ def test_contacts_are_those_of_a_world_set_to_the_logged_state(scene, robot, wor
             other.set_robot(log.q[k])
             other.set_item(0, from_pose7(log.items[k, 0]))
             assert seen.get(k, {}) == pytest.approx(other.near_pairs(TOUCHING), abs=1e-6)
+
+
+def test_nothing_to_do_is_a_log_of_one_sample(scene, world):
+    """A goal that holds already: no motions, yet the log shows where everything is."""
+    start = initial_state(scene)
+    executor = KinematicExecutor(world, start)
+    log = executor.log()
+    assert executor.observe() == start
+    assert len(log.time) == 1
+    assert validate_run(scene, log).passed
+    np.testing.assert_allclose(log.q[-1], start.q)

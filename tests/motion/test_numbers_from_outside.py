@@ -115,11 +115,6 @@ def test_what_is_no_pose_is_refused(place, what):
         POSES[place](NONE[what])
 
 
-@pytest.mark.parametrize("place", sorted(POSES.keys() - {"held", "foot", "turned"}))
-def test_a_pose_is_taken_even_with_the_rounding_of_float32(place):
-    POSES[place](X_WT.astype(np.float32))
-
-
 @pytest.mark.parametrize("solid", [sphere(1e39), box((1e300,) * 3), sphere(0.1, at=(1e39, 0, 0))])
 def test_bodies_beyond_float32_are_refused_by_name_instead_of_overflowing_to_free(solid):
     with pytest.raises(ValueError, match="'giant' has a size or place"):

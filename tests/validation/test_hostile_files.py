@@ -136,29 +136,3 @@ def test_each_value_of_another_type_is_named_by_its_key(run_folder):
             what = mismatch(made, REPORT, "")
             key = "".join(f"[{k}]" if isinstance(k, int) else f".{k}" for k in path)[1:]
             assert what.startswith(f"'{key}' must be ") or good is None, (key, strange, what)
-
-
-@pytest.mark.parametrize("depth", quick_first(1, [900, 100, 100_000]))
-@pytest.mark.parametrize(
-    "strange",
-    [
-        {"schema_version": 99},
-        {"scene": "HERE"},
-        {"execution": None, "plan": "HERE"},
-        {"execution": None, "plan": ["TEXT"]},
-    ],
-    ids=lambda strange: "-".join(strange),
-)
-@pytest.mark.parametrize("more", [(), ("--scene", "kitchen.yaml")], ids=["own", "given"])
-def test_a_report_nested_deeply_is_refused(folder, kitchen_folder, capsys, strange, depth, more):
-    report = json.loads((folder / "report.json").read_text())
-    text = json.dumps({**report, **strange})
-    text = text.replace('"HERE"', "[" * depth + "]" * depth)
-    text = text.replace("TEXT", "(" * depth + ")" * depth)
-    (folder / "report.json").write_text(text)
-    given = [str(kitchen_folder / word) if word.endswith("yaml") else word for word in more]
-    status = main(["check", str(folder), *given])
-    err = capsys.readouterr().err
-    assert "Traceback" not in err
-    assert status == 2
-    assert "report.json" in err

@@ -77,14 +77,3 @@ def test_what_rests_on_another_item_is_supported_and_what_hangs_in_the_air_is_no
     assert validate_run(scene, stacked(0.0)).passed
     assert kinds(validate_run(scene, stacked(0.006))) == {"floating"}
     assert kinds(validate_run(scene, stacked(-0.006))) == {"penetration"}
-
-
-def test_an_item_that_is_said_to_be_held_must_be_at_the_fingers(small_scene):
-    log = still(small_scene)
-
-    def claim(held):
-        held[:] = 0
-
-    found = validate_run(small_scene, changed(log, held=claim))
-    assert kinds(found) == {"floating"}
-    assert "the fingers don't touch it" in words(found)

@@ -8,12 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image as PilImage
 from PIL import ImageDraw
 
@@ -36,13 +33,12 @@ _ORANGE: Color = (250, 150, 40)
 _GREEN: Color = (110, 214, 140)
 _RED: Color = (255, 110, 96)
 _ALERT: Color = (205, 80, 10)
-_OPAQUE = np.uint16(256)
-_OPACITY = 205  # of 256
+_OPACITY = 205  # of 255
 _SMALLER = 0.8  # size of letters above the bar relative to those in it
 _TINY = 0.26  # height of the PDDL's letters relative to the bar
 _LEGIBLE = 9.0  # pixels, of letters
 _CAPITALS = 0.365  # half the height of capitals relative to the letters' size
-_FULL_SCALE = 1.5  # of the gauge, in limits
+_TOO_MUCH = 1.5  # limits of the motors: more force than a grip has
 
 
 @dataclass(frozen=True)
@@ -59,8 +55,8 @@ class Caption:
         alert: on orange at the top left, under the title: ``recovery 1``.
         event: just above the bar: how the last motion ended, ``close fingers: grip, 40 N``.
         expected: whether the event was intended (green), or something went wrong (red).
-        force: N on a finger, in a gauge at the right, above the bar; 0: no gauge.
-        limit: N, of the fingers' motors, marked in the gauge.
+        force: N on a finger, at the right, above the bar; 0: not shown.
+        limit: N, of the fingers' motors, beside it.
         pddl: small, under the action, in pictures of some height: ``(place sugar counter h1)``.
     """
 
@@ -217,84 +213,80 @@ def caption_height(height: int) -> int:
 
 def draw_caption(picture: Image, caption: Caption) -> Image:
     """A copy of a picture (h, w, 3) with its caption."""
-    drawn = picture.copy()
-    pen = _Pen(drawn)
-    c, height = caption, pen.height
-    if c.action or c.phase or c.clock:
-        pen.bar_of(c)
-    top, foot = pen.margin, height - pen.bar - pen.margin // 2
+    drawn, bar = picture.copy(), caption_height(len(picture))
+    strip = 3 * bar
+    for part, write in ((drawn[:strip], _write_head), (drawn[-strip:], _write_foot)):
+        image = PilImage.fromarray(part)
+        write(_Pen(image, bar), caption)
+        part[:] = image
+    return drawn
+
+
+def _write_head(pen: _Pen, c: Caption) -> None:
+    """Title, alert and badge, at the top of a picture."""
+    top = pen.margin
     if c.badge:
         pen.tag(c.badge, top, 0.22, _ORANGE, _BAR, right=True)
     if c.title:
         pen.tag(c.title, top, 0.70 if c.badge else 0.92, _WHITE, _BAR)
-        top += round(1.7 * pen.size) + pen.margin // 2
+        top += pen.line + pen.margin // 2
     if c.alert:
         pen.tag(c.alert, top, 0.5, _WHITE, _ALERT)
+
+
+def _write_foot(pen: _Pen, c: Caption) -> None:
+    """The bar at the bottom; event and force above it."""
+    if c.action or c.phase or c.clock:
+        pen.bar_of(c)
     pen.size = round(_SMALLER * pen.size)
-    foot -= round(1.7 * pen.size)
-    left = pen.gauge(c.force, c.limit, foot) if c.force > 0 else pen.width
+    foot, taken = pen.height - pen.bar - pen.margin // 2 - pen.line, 0.0
+    if c.force > 0:
+        color = _RED if c.limit and c.force > _TOO_MUCH * c.limit else _WHITE
+        limit = f" of {c.limit} N" if c.limit else ""
+        taken = pen.tag(f"fingers {c.force} N{limit}", foot, 0.9, color, _BAR, right=True)
     if c.event:
-        color = _GREEN if c.expected else _RED
-        if pen.length(c.event) + 4 * pen.margin > left:
-            foot -= round(1.7 * pen.size) + pen.margin // 2
-        pen.tag(c.event, foot, 0.9, color, _BAR)
-    return drawn
-
-
-@lru_cache(maxsize=512)
-def _written(text: str, size: int) -> tuple[NDArray[np.uint16], int, int]:
-    """A text as a mask (h, w, 1), 0 to 256, and where its corner is from the start of its line.
-
-    Kept, for drawing text is the slowest step of all.
-    """
-    left, top, right, bottom = (round(side) for side in font(size).getbbox(text, anchor="ls"))
-    mask = PilImage.new("L", (max(right - left, 1), max(bottom - top, 1)))
-    ImageDraw.Draw(mask).text((-left, -top), text, font=font(size), fill=255, anchor="ls")
-    return np.asarray(mask, dtype=np.uint16)[..., None] * 256 // 255, left, top
-
-
-@lru_cache(maxsize=512)
-def _length(text: str, size: int) -> int:
-    length: float = font(size).getlength(text)
-    return round(length)
+        if pen.length(c.event) + 4 * pen.margin > pen.width - taken:
+            foot -= pen.line + pen.margin // 2
+        pen.tag(c.event, foot, 0.9, _GREEN if c.expected else _RED, _BAR)
 
 
 class _Pen:
-    """Draws texts of one size and dark grounds into a picture."""
+    """Draws texts of one size, and dark grounds, into a picture."""
 
-    def __init__(self, picture: Image) -> None:
-        self.picture = picture
-        self.height, self.width = int(picture.shape[0]), int(picture.shape[1])
-        self.bar = caption_height(self.height)
+    def __init__(self, image: PilImage.Image, bar: int) -> None:
+        self.draw = ImageDraw.Draw(image, "RGBA")
+        self.width, self.height = image.size
+        self.bar = bar
         self.size, self.margin = round(0.50 * self.bar), round(0.35 * self.bar)
 
-    def length(self, text: str, size: int | None = None) -> int:
+    @property
+    def line(self) -> int:
+        """Height of a tag, pixels."""
+        return round(1.7 * self.size)
+
+    def length(self, text: str, size: int | None = None) -> float:
         """Of a text in pixels."""
-        return _length(text, size or self.size)
+        length: float = font(size or self.size).getlength(text)
+        return length
 
     def text(
-        self, x: float, middle: float, text: str, color: Color, size: int | None = None
+        self,
+        x: float,
+        middle: float,
+        text: str,
+        color: Color,
+        size: int | None = None,
+        anchor: str = "ls",
     ) -> None:
         """Write a line whose capitals are centred at height ``middle``."""
         size = size or self.size
-        mask, left, top = _written(text, size)
-        left, top = round(x) + left, round(middle + _CAPITALS * size) + top
-        self.block(left, top, mask.shape[1], mask.shape[0], color, mask)
+        at = (round(x), round(middle + _CAPITALS * size))
+        self.draw.text(at, text, fill=color, font=font(size), anchor=anchor)
 
     def ground(self, left: float, top: float, width: float, height: float, color: Color) -> None:
         """A translucent rectangle."""
-        veil = np.uint16(_OPACITY)
-        self.block(round(left), round(top), round(width), round(height), color, veil)
-
-    def block(
-        self, left: int, top: int, width: int, height: int, color: Color, share: Any = _OPAQUE
-    ) -> None:
-        """A rectangle, of which a share of 256 is seen; one for each pixel, or the same for all."""
-        left, top = max(left, 0), max(top, 0)
-        part = self.picture[top : top + height, left : left + width]
-        if np.ndim(share):
-            share = share[: part.shape[0], : part.shape[1]]
-        part[:] = (part * (_OPAQUE - share) + np.array(color, dtype=np.uint16) * share) >> 8
+        corners = (round(left), round(top), round(left + width) - 1, round(top + height) - 1)
+        self.draw.rectangle(corners, fill=(*color, _OPACITY))
 
     def fitted(self, text: str, room: float, size: int | None = None) -> str:
         """The text, truncated with dots to a width of ``room`` pixels."""
@@ -313,13 +305,17 @@ class _Pen:
         ground: Color,
         *,
         right: bool = False,
-    ) -> None:
-        """A text on a coloured ground at one side, at most a share ``room`` of the width wide."""
+    ) -> float:
+        """A text on a coloured ground at one side, at most a share ``room`` of the width wide.
+
+        Returns the width that it takes, pixels.
+        """
         text = self.fitted(text, room * self.width)
-        across, down = self.length(text) + 2 * self.margin, round(1.7 * self.size)
+        across = self.length(text) + 2 * self.margin
         left = self.width - self.margin - across if right else self.margin
-        self.ground(left, top, across, down, ground)
-        self.text(left + self.margin, top + 0.5 * down, text, color)
+        self.ground(left, top, across, self.line, ground)
+        self.text(left + self.margin, top + 0.5 * self.line, text, color)
+        return across + self.margin
 
     def bar_of(self, c: Caption) -> None:
         """Action and phase, mode and clock at the bottom.
@@ -330,7 +326,7 @@ class _Pen:
         self.ground(0, top, self.width, self.bar, _BAR)
         right = self.width - margin - self.length("0" * len(c.clock))
         middle = top + 0.5 * self.bar
-        self.text(self.width - margin - self.length(c.clock), middle, c.clock, _GREY)
+        self.text(self.width - margin, middle, c.clock, _GREY, anchor="rs")
         tiny = round(_TINY * self.bar)
         size = self.size
         if c.pddl and _TINY * self.bar >= _LEGIBLE:
@@ -345,28 +341,3 @@ class _Pen:
         action = self.fitted(c.action, right - 3 * margin - phase, size)
         self.text(margin, middle, action, _WHITE, size)
         self.text(2 * margin + self.length(action, size), middle, c.phase, _ORANGE, size)
-
-    def gauge(self, force: int, limit: int, top: int) -> int:
-        """A force as a gauge with its limit, and in newtons, at the right; its left end.
-
-        Red where it is beyond the gauge's end, as no grip is.
-        """
-        share = force / (_FULL_SCALE * (limit or force))
-        high, most = share > 1.0, f"limit {limit} N" if limit else ""
-        down, long = round(1.7 * self.size), round(2.6 * self.bar)
-        words = ("fingers", f"{force} N", f"above {most}" if high and most else most)
-        name, digits, rest = self.length(words[0]), self.length("888 N"), self.length(words[2])
-        across = name + long + digits + rest + (4 + bool(most)) * self.margin
-        left, middle = self.width - self.margin - across, top + 0.5 * down
-        self.ground(left, top, across, down, _BAR)
-        self.text(left + self.margin, middle, words[0], _GREY)
-        x, y = left + name + 2 * self.margin, round(middle - 0.16 * down)
-        thick, color = round(0.32 * down), _RED if high else _ORANGE
-        self.block(x, y, long, thick, (70, 78, 88))
-        self.block(x, y, round(long * min(share, 1.0)), thick, color)
-        if limit:
-            self.block(x + round(long / _FULL_SCALE), y - 1, 2, thick + 2, _WHITE)
-        x += long + self.margin
-        self.text(x, middle, words[1], _RED if high else _WHITE)
-        self.text(x + digits + self.margin, middle, words[2], _GREY)
-        return left

@@ -71,7 +71,7 @@ def place(
         start = ends[body]
 
 
-@entry("i4:2 f4:2 i4:1 f4:2 f4:2 f4:2 f4:1 i8:3 f4:2 i8:1 f8:2 f4:2 u4:2")
+@entry("i4:2 f4:2 i4:1 f4:2 f4:2 f4:2 f4:1 i8:2 f4:2 i8:1 f8:2 f4:2 u4:2")
 @bare_kernel
 def draw(
     triangles: Any,
@@ -81,7 +81,7 @@ def draw(
     seen: Any,
     lit: Any,
     lens: Any,
-    levels: Any,
+    textures: Any,
     texels: Any,
     window: Any,
     corner: Any,
@@ -97,8 +97,7 @@ def draw(
         uvs: (n, 2) float32, where each point lies in its texture, in shares of it.
         seen, lit: of the points, from ``place``.
         lens: as for ``place``.
-        levels: (textures, l, 3) int64: width, height and first texel of each texture, at full size
-            and halved again and again; width 0 where there are no more.
+        textures: (textures, 3) int64: height, width and first texel of each.
         texels: (m, 3) float32, rows from the top; 0 to 1.
         window: (4,) int64: left, top, right, bottom, pixels, ends excluded.
         corner: (4, 6), room to work in: column, row, 1 / z, light, u / z, v / z of corners.
@@ -135,7 +134,7 @@ def draw(
         light = max(lit[a, 0] + lit[b, 0] + lit[c, 0], np.float32(1e-6))
         share = np.uint32(np.int32(np.float32(255.0) * lamp / light)) << np.uint32(24)
         for k in range(1, count - 1):
-            _fill(corner, k, colors[t], share, pictures[t], levels, texels, window, near, color)
+            _fill(corner, k, colors[t], share, pictures[t], textures, texels, window, near, color)
 
 
 @bare_kernel
@@ -169,7 +168,7 @@ def _fill(
     tint: Any,
     share: Any,
     texture: int,
-    levels: Any,
+    textures: Any,
     texels: Any,
     window: Any,
     near: Any,
@@ -196,9 +195,7 @@ def _fill(
     if texture >= 0:
         u_x, u_y = _slopes(corner, second, 4, area)
         v_x, v_y = _slopes(corner, second, 5, area)
-        level = _level(corner, second, area, levels[texture])
-        width, height = levels[texture, level, 0], levels[texture, level, 1]
-        start = levels[texture, level, 2]
+        height, width, start = textures[texture, 0], textures[texture, 1], textures[texture, 2]
     # Each edge from its upper end: neighbours that share it find the same columns along it.
     s_ab = (bx - ax) / (by - ay) if by != ay else 0.0
     s_bc = (cx - bx) / (cy - by) if cy != by else 0.0
@@ -250,25 +247,6 @@ def _slopes(corner: Any, second: int, column: int, area: float) -> tuple[float, 
     x1, y1 = corner[second, 0] - corner[0, 0], corner[second, 1] - corner[0, 1]
     x2, y2 = corner[second + 1, 0] - corner[0, 0], corner[second + 1, 1] - corner[0, 1]
     return (d1 * y2 - d2 * y1) / area, (d2 * x1 - d1 * x2) / area
-
-
-@bare_kernel
-def _level(corner: Any, second: int, area: float, levels: Any) -> int:
-    """Which halving of a texture has about as many texels as the triangle has samples."""
-    u0, v0 = corner[0, 4] / corner[0, 2], corner[0, 5] / corner[0, 2]
-    u1, v1 = corner[second, 4] / corner[second, 2], corner[second, 5] / corner[second, 2]
-    q = second + 1
-    u2, v2 = corner[q, 4] / corner[q, 2], corner[q, 5] / corner[q, 2]
-    covered = abs((u1 - u0) * (v2 - v0) - (v1 - v0) * (u2 - u0)) / -area
-    level = 0
-    while (
-        level + 1 < len(levels)
-        and levels[level + 1, 0] > 0
-        # Texels of half a pixel: there are four samples to a pixel.
-        and covered * levels[level, 0] * levels[level, 1] > 2.0
-    ):
-        level += 1
-    return level
 
 
 @bare_kernel
@@ -356,11 +334,10 @@ def _shadow_rows(
 ) -> None:
     """Shadow two rows of samples, the first at (u, v, 1) / near; without branches, as ``_span``.
 
-    The rows share what is seen of the lamp, and the offsets of the lamp's own samples are left out:
-    both are less than a shadow's edge.
+    The rows share what is seen of the lamp: less than a shadow's edge.
     """
     last_line, last_column = np.int32(lamp_near.shape[0] - 1), np.int32(lamp_near.shape[1] - 1)
-    one, none = np.float32(1.0), np.int32(0)
+    one, none, half, eighth = np.float32(1.0), np.int32(0), np.float32(0.5), np.float32(0.125)
     r00, r10, r20 = X[0, 0], X[1, 0], X[2, 0]
     c0, c1 = X[0, 1] * v + X[0, 2], X[1, 1] * v + X[1, 2]
     c2 = X[2, 1] * v + X[2, 2]
@@ -369,8 +346,9 @@ def _shadow_rows(
         w = near[k]
         here = u + step * np.float32(np.int32(k))
         z = one / (r20 * here + c2 + p2 * w)
-        column = np.int32(middle_x + focal * (r00 * here + c0 + p0 * w) * z)
         line = np.int32(np.float32(ROWS) * (middle_y + focal * (r10 * here + c1 + p1 * w) * z))
+        offset = eighth * np.float32((3 + 4 * line - (line & 2)) & 7)  # _OFFSETS[line % ROWS]
+        column = np.int32(middle_x + focal * (r00 * here + c0 + p0 * w) * z - offset + half)
         nearest = lamp_near[max(none, min(line, last_line)), max(none, min(column, last_column))]
         taken = np.uint32(_DARKNESS) if nearest > w * z * np.float32(_BIAS) else np.uint32(0)
         color[k] = _darker(color[k], taken)

@@ -29,11 +29,11 @@ _INTENSITY = 0.62  # of the lamp
 _CAMERA_LAMP = ((0.12, 0.18, 1.0), 0.52)  # likewise, in the camera's frame
 _FARTHEST = 1e6  # m
 _INVISIBLE = 2e-5  # m or rad: a fiftieth of a pixel at usual distances
-_LEVELS = 12  # halvings of a texture, at most
+_MOST_TEXELS = 400  # a side of a texture: more would flicker in a film
 _PAD = 12  # pixels around what moved
 _STEP = 64  # windows grow to multiples of this
 _NEAREST = 0.1  # m from the camera, within which projected corners are unreliable
-_LAMP_SIZE = 640  # pixels a side of the lamp's picture
+_LAMP_SIZE = 800  # pixels a side of the lamp's picture
 _CASTING = 1000  # triangles of each body there
 # Of the room around a scene: in films and pictures only.
 _SPACE = 2.5  # m from where the robot stands to a wall
@@ -64,7 +64,7 @@ class _Group:
     triangles: Any
     colors: Any
     pictures: Any
-    levels: Any
+    textures: Any
     texels: Any
     seen: Any
     lit: Any
@@ -152,7 +152,7 @@ class _View:
             group.seen,
             group.lit,
             self.lens,
-            group.levels,
+            group.textures,
             group.texels,
             window,
             self._corner,
@@ -238,9 +238,6 @@ class Renderer:
     def forget(self) -> None:
         """Draw the next picture as if it were the first."""
         self._poses = np.full_like(self._poses, _FARTHEST)
-        self._view.camera = None
-        if self._lamp is not None:
-            self._lamp.camera = None
 
     def _finished(self, view: _View, window: Any, before: Image) -> Image:
         """The picture (h, w, 3) of a view's samples, with shadows, of which a window changed."""
@@ -275,7 +272,9 @@ def _corners(mesh: VisualMesh) -> Array:
 
 def _group(meshes: list[VisualMesh], bodies: slice) -> _Group:
     mesh = joined(meshes)
-    levels, texels = _mipmaps(mesh.textures)
+    textures = [_reduced(texture) for texture in mesh.textures]
+    sizes = np.array([texture.shape[:2] for texture in textures], dtype=np.int64).reshape(-1, 2)
+    firsts = np.cumsum([0, *sizes.prod(axis=1)])[:-1]
     return _Group(
         bodies,
         np.ascontiguousarray(mesh.points, dtype=np.float32),
@@ -285,30 +284,21 @@ def _group(meshes: list[VisualMesh], bodies: slice) -> _Group:
         np.ascontiguousarray(mesh.triangles, dtype=np.int32),
         np.ascontiguousarray(255.0 * mesh.colors, dtype=np.float32),
         np.ascontiguousarray(mesh.pictures, dtype=np.int32),
-        levels,
-        texels,
+        np.column_stack([sizes, firsts]),
+        np.concatenate([np.zeros((0, 3), np.float32), *(t.reshape(-1, 3) for t in textures)]),
         np.zeros((len(mesh.points), 6), dtype=np.float32),
         np.zeros((len(mesh.points), 2), dtype=np.float32),
     )
 
 
-def _mipmaps(textures: tuple[Pixels, ...]) -> tuple[Any, Any]:
-    """Mipmaps of all textures, as the kernel's tables."""
-    levels = np.zeros((max(len(textures), 1), _LEVELS, 3), dtype=np.int64)
-    texels = [np.zeros((1, 3), dtype=np.float32)]
-    count = 1
-    for k, texture in enumerate(textures):
-        picture = texture.astype(np.float32) / 255.0
-        for level in range(_LEVELS):
-            height, width = picture.shape[:2]
-            levels[k, level] = width, height, count
-            texels.append(picture.reshape(-1, 3))
-            count += width * height
-            if min(width, height) < 2:
-                break
-            even = picture[: height // 2 * 2, : width // 2 * 2]
-            picture = even.reshape(height // 2, 2, width // 2, 2, 3).mean(axis=(1, 3))
-    return levels, np.ascontiguousarray(np.concatenate(texels))
+def _reduced(texture: Pixels) -> Any:
+    """A texture (h, w, 3), 0 to 1, halved until it has no more texels than are seen."""
+    picture = texture.astype(np.float32) / 255.0
+    while max(picture.shape) > _MOST_TEXELS:
+        height, width = picture.shape[0] // 2, picture.shape[1] // 2
+        even = picture[: 2 * height, : 2 * width]
+        picture = even.reshape(height, 2, width, 2, 3).mean(axis=(1, 3))
+    return picture
 
 
 def window_around(points: Array, camera: Camera, width: int, height: int) -> NDArray[np.int64]:

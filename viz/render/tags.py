@@ -36,7 +36,7 @@ def font_file() -> str:
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """The font at ``size`` pixels; Pillow's default if it is missing."""
     try:
-        return ImageFont.truetype(font_file(), size)
+        return ImageFont.truetype(font_file(), size, layout_engine=ImageFont.Layout.BASIC)
     except OSError:
         return ImageFont.load_default(size)
 

@@ -2,7 +2,6 @@
 
 - ``recording``: ``replay_html``, a log as one page that needs nothing else, and ``Replay``, the
   page as a value that a notebook shows
-- ``contacts``: the log's contacts as arrows
 - ``bodies``: robot and scene as Meshcat's objects, with simplified meshes
 - ``live``: planning and execution while they happen
 """

@@ -21,7 +21,6 @@ from galley.viz.film.camera import LinkPoses
 from galley.viz.film.captions import action_captions, split_recovery
 from galley.viz.film.frames import Frames, frame_times, resample, slerp
 from galley.viz.replay.bodies import ROOT, Bodies, columns, open_meshcat, rigid
-from galley.viz.replay.contacts import LARGEST, contact_arrows, draw_arrow
 
 METRES, RADIANS = 1e-3, 2e-3
 """How far a body may be from where it was, between two kept poses."""
@@ -46,7 +45,7 @@ _AT_ONCE = (
 def replay_html(
     log: Log, scene: Scene, robot: RobotModel, *, fps: int = 15, title: str = ""
 ) -> str:
-    """The page of a run: robot, scene, the hand's path, and contacts as arrows while they last.
+    """The page of a run: robot, scene and the hand's path.
 
     It opens from a file, without network. In the page, ``window.galley`` has ``seek(t)``,
     ``play()``, ``pause()``, ``time()`` and ``duration``, in seconds of the log from its first
@@ -80,9 +79,6 @@ def replay_html(
         meshcat.SetTransform(path, rigid(X_WB[0, k]))
         for frame in kept if len(kept) > 1 else ():
             animation.SetTransform(frame, path, rigid(X_WB[frame, k]))
-    arrows = contact_arrows(log, scene, robot, frames, bodies, X_WB)
-    for k, arrow in enumerate(arrows):
-        draw_arrow(meshcat, animation, f"{arrow.path}/contact-{k}", arrow)
     # The last frame of all, so that every recording lasts as long as its log.
     meshcat.SetTransform(f"{ROOT}/clock", rigid(np.eye(4)))
     for frame in (0, len(frames.time) - 1):
@@ -95,7 +91,7 @@ def replay_html(
         "title": title or f"{log.mode}, {log.duration:.1f} s",
         "duration": float(frames.time[-1] - frames.time[0]),
         "moments": _moments(log, scene),
-        "legend": _legend(len(hand) > 1, bool(arrows), log.mode == "physics"),
+        "legend": [("#f2731a", "path of the hand")] if len(hand) > 1 else [],
     }
     return page(meshcat.StaticHtml(), data)
 
@@ -120,15 +116,6 @@ def _moments(log: Log, scene: Scene) -> list[dict[str, Any]]:
             said = {"action": action, "phase": phase, "alert": alert}
             moments.append({"time": float(log.time[k] - log.time[0]), **said})
     return moments
-
-
-def _legend(path: bool, arrows: bool, forces: bool) -> list[tuple[str, str]]:
-    """Colours and what they mean."""
-    lines = [("#f2731a", "path of the hand")] if path else []
-    if arrows:
-        scale = f", this long: {LARGEST:.0f} N" if forces else ""
-        lines.append(("#d81b60", f"contact{scale}"))
-    return lines
 
 
 def keyframes(poses: Array, metres: float, radians: float) -> list[int]:

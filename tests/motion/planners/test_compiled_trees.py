@@ -47,13 +47,13 @@ def test_the_nearest_node_is_that_of_a_full_search_while_the_tree_grows(k):
     tree = P.tree.empty_tree(k, 5)
     for n in range(700):
         tree = P.tree.with_room(tree, 1)
-        assert P.tree.add(tree, nodes[n], weights, n - 1) == n
-        if n not in (0, 1, 14, 15, 16, 17, 100, 699):
+        assert P.tree.add(tree, nodes[n], n - 1) == n
+        if n not in (0, 1, 100, 699):
             continue
         for _ in range(20):
             q = rng.uniform(-3, 3, k)
             off = np.linalg.norm((nodes[: n + 1] - q) * weights, axis=1)
-            assert off[P.tree.nearest(tree, q, weights)] <= off.min() + 1e-5
+            assert off[P.tree.nearest(tree, q, weights)] <= off.min() + 1e-12
     path = np.empty((700, k))
     P.tree.write_branch(tree, 699, path, 0, 1)
     np.testing.assert_array_equal(path, nodes)

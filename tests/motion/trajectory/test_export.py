@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from galley.motion.path import Path
 from galley.motion.trajectory.export import ros_message, write_csv, write_ros
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory
-from galley.tests.motion.trajectory.readers import read_csv, read_ros
+from galley.tests.motion.trajectory.readers import read_ros
 
 
 @pytest.fixture
@@ -52,16 +51,6 @@ def test_units_are_those_of_the_joints(robot, tmp_path):
     header = (tmp_path / "b.csv").read_text().splitlines()[0].split(",")
     assert header[2].endswith("velocity [m/s]")
     assert header[9].endswith("acceleration [rad/s^2]")
-
-
-def test_names_with_commas_stay_one_field(arm, trajectory, tmp_path):
-    odd = replace(arm, joints=('a,"b"', *arm.joints[1:]))
-    write_csv(tmp_path / "t.csv", trajectory, odd)
-    with open(tmp_path / "t.csv", newline="") as stream:
-        header = next(csv.reader(stream))
-    assert header[1] == 'a,"b" position [rad]'
-    assert len(header) == 22
-    assert read_csv(tmp_path / "t.csv")[0][0] == 'a,"b"'
 
 
 def test_a_ros_message_has_its_fields_and_no_others(trajectory, arm, tmp_path):

@@ -52,13 +52,6 @@ def test_saved_motions_come_back_bit_for_bit_with_what_moves_along(motions, tmp_
     assert load_motions(file) == ()
 
 
-def test_runs_written_with_a_version_number_are_still_read(motions, tmp_path):
-    save_trajectories(tmp_path / "new.npz", motions)
-    older = {"store_version": np.array(2)}
-    file = rewritten(tmp_path / "new.npz", tmp_path / "old.npz", older)
-    assert_same(load_motions(file), motions)
-
-
 def test_a_trajectory_alone_has_the_form_of_many(motions, tmp_path):
     motions[1].trajectory.save(tmp_path / "one.npz")
     ((alone,), _) = read_trajectories(tmp_path / "one.npz")

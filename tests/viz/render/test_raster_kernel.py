@@ -39,7 +39,7 @@ def drawn(mesh, camera, window=WHOLE):
         seen,
         lit,
         lens,
-        np.zeros((1, 12, 3), dtype=np.int64),
+        np.zeros((1, 3), dtype=np.int64),
         np.zeros((1, 3), dtype=np.float32),
         np.array(window),
         np.zeros((4, 6)),
