@@ -9,7 +9,7 @@
 """
 
 from galley.planar.reach.arm import PlanarArm
-from galley.planar.reach.context import Body, Context, random_shapes
+from galley.planar.reach.context import Body, Context
 from galley.planar.reach.donut import DonutSampler, Samples, uniform_targets
 from galley.planar.reach.shapes import box, circle, polygon, shape_of
 from galley.planar.reach.weighted import Weighted
@@ -24,7 +24,6 @@ __all__ = [
     "box",
     "circle",
     "polygon",
-    "random_shapes",
     "shape_of",
     "uniform_targets",
 ]

@@ -7,13 +7,11 @@ from math import inf, isfinite, pi
 
 import numpy as np
 import shapely
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from galley.domain.frames import Array, wrap
 from galley.planar.reach.arm import PlanarArm
-from galley.planar.reach.shapes import Figure, Shape, shape_of
-
-_TRIES = 200  # of a random obstacle that must not cover the target
+from galley.planar.reach.shapes import Shape
 
 
 @dataclass(frozen=True)
@@ -125,55 +123,3 @@ class Context:
         for each in self.obstacles:
             seen *= each.distance(camera, target) > 0.0
         return np.asarray(seen)
-
-
-def random_shapes(
-    target: ArrayLike, count: int, room: tuple[float, float, float], rng: np.random.Generator
-) -> tuple[Figure, ...]:
-    """``count`` random shapes about a target (2,) for contexts that are sampled with the data.
-
-    Each is a circle, a box or a polygon with three to seven corners, equally likely, centred
-    uniformly in a disc. None is nearer to the target than its own least size.
-
-    Args:
-        room: radius of the disc, least and greatest radius of a shape (m); the corners of boxes and
-            polygons lie within its circle.
-
-    Raises:
-        ValueError: sizes that are not 0 < least <= greatest, or that leave no place.
-    """
-    reach, least, greatest = room
-    if not 0.0 < least <= greatest:
-        raise ValueError(f"sizes must be 0 < least <= greatest, got {least:g} and {greatest:g}")
-    target = np.asarray(target, dtype=np.float64)
-    found: list[Figure] = []
-    for _ in range(_TRIES * count):
-        if len(found) == count:
-            break
-        r, phi = reach * np.sqrt(rng.random()), rng.uniform(-pi, pi)
-        center = target + r * np.array([np.cos(phi), np.sin(phi)])
-        figure = _random_shape(center, rng.uniform(least, greatest), rng)
-        if shape_of(*figure).distance(target, target) >= least:
-            found.append(figure)
-    if len(found) < count:
-        raise ValueError(f"no place for {count} shapes of {least:g} m or more within {reach:g} m")
-    return tuple(found)
-
-
-def _random_shape(center: Array, size: float, rng: np.random.Generator) -> Figure:
-    """One within the circle of radius ``size`` (m)."""
-    kind = ("circle", "box", "polygon")[rng.integers(3)]
-    if kind == "circle":
-        numbers = np.array([*center, size])
-    elif kind == "box":
-        slope = rng.uniform(0.2, 0.3) * pi  # of the diagonal
-        sides = 2.0 * size * np.cos(slope), 2.0 * size * np.sin(slope)
-        numbers = np.array([*center, *sides, rng.uniform(-pi, pi)])
-    else:
-        n = int(rng.integers(3, 8))
-        # One corner in each sector, in their order: the polygon can't cross itself.
-        angles = 2.0 * pi * (np.arange(n) + rng.uniform(0.1, 0.9, n)) / n
-        radii = size * rng.uniform(0.5, 1.0, n)
-        rays = np.column_stack([np.cos(angles), np.sin(angles)])
-        numbers = (center + radii[:, None] * rays).ravel()
-    return kind, tuple(numbers.tolist())

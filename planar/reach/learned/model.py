@@ -25,7 +25,7 @@ from galley.planar.reach.learned.chart import Chart
 from galley.planar.reach.learned.flow import SplineFlow
 from galley.planar.reach.learned.task import Task
 
-FORMAT = 2  # of a checkpoint
+FORMAT = 3  # of a checkpoint
 _ROWS = 2**14  # at a time; one shape, so that it is compiled once
 
 

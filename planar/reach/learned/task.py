@@ -52,7 +52,7 @@ class Task:
 
     def samples(self) -> Samples:
         """All rows of the dataset, without reading or writing a file."""
-        parts = [vars(self.data.sample(k)[0]).values() for k in range(self.data.shards)]
+        parts = [vars(self.data.sample(k)).values() for k in range(self.data.shards)]
         return Samples(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
     def targets(self, n: int, rng: np.random.Generator) -> Array:

@@ -16,8 +16,6 @@ from galley.planar.reach import (
     box,
     circle,
     polygon,
-    random_shapes,
-    shape_of,
 )
 from galley.planar.reach.scores import (
     Acceptance,
@@ -133,16 +131,6 @@ def test_forbidden_regions_and_the_whole_context_at_once():
     assert (unseen & ~touching & ~forbidden).any()
     np.testing.assert_array_equal(free == 1.0, ~(forbidden | touching | unseen))
     assert 0.1 < free.mean() < 0.9
-
-
-def test_random_contexts_leave_the_target_alone():
-    for seed in range(4):
-        shapes = random_shapes(H, 6, (1.5, 0.05, 0.3), np.random.default_rng(seed))
-        assert len(shapes) == 6
-        assert all(shape_of(*each).distance(H, H) >= 0.05 for each in shapes)
-        assert shapes == random_shapes(H, 6, (1.5, 0.05, 0.3), np.random.default_rng(seed))
-    with pytest.raises(ValueError, match="no place"):
-        random_shapes(H, 1, (0.01, 0.05, 0.3), np.random.default_rng(0))
 
 
 def test_scores_by_hand():

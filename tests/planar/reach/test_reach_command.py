@@ -27,7 +27,6 @@ def run(cli):
         (["sample", "--target", 0, 0, "--bounds", 0, 1, 0, 1], "not allowed with"),
         (["sample", "--box", 1, 2, 3], "got box 1 2 3"),
         (["sample", "--forbid", "circle", "x"], "'x' is not a number"),
-        (["sample", "--random", 1.5, 0.1, 0.2], "--random needs a number of obstacles from 1"),
         (["sample", "--taget", 0, 0], "unrecognized arguments: --taget"),
         (["plot", "--data", "nowhere"], "nowhere: has no rows"),
         (["plot", "--data", "nowhere", "--l1", 2], "--l1 is that of the dataset"),
@@ -87,7 +86,7 @@ def test_shapes_of_the_command_line_are_those_of_the_settings(run, tmp_path):
     words = (
         "--circle", 1, 0, 0.2, "--box", 0, 1, 0.3, 0.2, "--box", 1, 1, 0.1, 0.2, 0.5,
         "--polygon", 0, 0, 1, 0, 0, 1, "--forbid", "circle", 2, 2, 0.5, "--margin", 0.01,
-        "--random", 1, 0.1, 0.2, "--bases-per-target", 50, "--bases", 100, "--jobs", 1,
+        "--bases", 100, "--jobs", 1,
     )  # fmt: skip
     assert run("sample", *words, "--out", tmp_path / "data")[0] == 0
     found = read_settings(tmp_path / "data")
@@ -98,7 +97,7 @@ def test_shapes_of_the_command_line_are_those_of_the_settings(run, tmp_path):
         ("polygon", (0.0, 0.0, 1.0, 0.0, 0.0, 1.0)),
     )
     assert found.forbidden == (("circle", (2.0, 2.0, 0.5)),)
-    assert (found.margin, found.random, found.bases_per_target) == (0.01, (1, 0.1, 0.2), 50)
+    assert found.margin == 0.01
 
 
 @pytest.mark.slow
