@@ -147,13 +147,12 @@ def _one(result: QueryResult) -> PlainTable:
     table = _table(attempt.method for attempt, _ in result.rows)
     rows = [None if m is None else figures(a, m) for a, m in result.rows]
     for name, (title, scale, digits) in _NAMES.items():
-        values = [None if row is None else scale * row[name] for row in rows]
-        cells = [_figure(value, digits) for value in values]
-        if name == "min_clearance_m":
-            far = [row is not None and row[name] >= CLEARANCE_CAP for row in rows]
-            cells = [f">{c}" if beyond else c for c, beyond in zip(cells, far, strict=True)]
+        cells = []
+        for row in rows:
+            far = row and name == "min_clearance_m" and row[name] >= CLEARANCE_CAP
+            cells.append(">" * bool(far) + _figure(row and scale * row[name], digits))
         table.add_row(title, *cells)
-    verdicts = [None if m is None else m.verdict.free for _, m in result.rows]
+    verdicts = (m and m.verdict.free for _, m in result.rows)
     table.add_row("collision", *(_VERDICTS[verdict] for verdict in verdicts))
     return table
 
@@ -163,19 +162,15 @@ def _remarks(result: QueryResult) -> Iterable[str]:
     from galley.studies.comparison.methods import TITLES
 
     for attempt, measured in result.rows:
-        title = TITLES[attempt.method]
-        if measured is None:
-            yield f"{title}: {attempt.reason}"
-            continue
-        yield from (f"{title}: {line}" for line in _attempt_remarks(attempt, measured))
+        said = [attempt.reason] if measured is None else _said(attempt, measured)
+        yield from (f"{TITLES[attempt.method]}: {line}" for line in said)
 
 
-def _attempt_remarks(attempt: Attempt, measured: Measurements) -> Iterable[str]:
+def _said(attempt: Attempt, measured: Measurements) -> Iterable[str]:
     verdict = measured.verdict
-    if attempt.by != attempt.method:
-        yield f"made by {attempt.by}" + (f": {attempt.note}" if attempt.note else "")
-    elif attempt.note:
-        yield attempt.note
+    by = "" if attempt.by == attempt.method else f"made by {attempt.by}"
+    if by or attempt.note:
+        yield ": ".join(part for part in (by, attempt.note) if part)
     for hit in verdict.hits:
         engine = "PyBullet" if hit.engine == "pybullet" else "the kernel"
         yield (
