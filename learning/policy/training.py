@@ -27,6 +27,7 @@ from galley.learning.checkpoints import (
     random_weights,
     read_checkpoint,
     reproducible,
+    whole,
     write_checkpoint,
 )
 from galley.learning.policy.data import with_symmetric
@@ -177,13 +178,9 @@ class Trainer:
         """
         settings, arrays = read_checkpoint(path, FORMAT, COMMAND)
         self._check(path, settings)
-        try:
+        with whole(path, "training"):
             self.state = filled_by_name(self.state, arrays)
             self.losses = [(int(step), float(a), float(b)) for step, a, b in settings["losses"]]
-        except KeyError as error:
-            raise BadInput.one(path, f"is a damaged training: it has no {error}") from None
-        except (TypeError, ValueError) as error:
-            raise BadInput.one(path, f"is a damaged training: {error}") from None
 
     def check_made(self, path: Path | str) -> None:
         """Check that a checkpoint is what this training makes.

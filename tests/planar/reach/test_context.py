@@ -209,7 +209,7 @@ def _bins(q):
 )
 def test_keep_rates_by_quadrature_and_by_rejection_agree(weights, limits, points):
     weighted = Weighted(DonutSampler(PlanarArm(1.0, 0.8, limits), 0.05, 0.4), weights, points)
-    rate, error = weighted.keep_rate(H)
+    rate = weighted.keep_rate(H)
     n = int(2500 / weighted.sampler.keep_rate())
     rows = weighted.sampler.sample(H, n, np.random.default_rng(6))
     # Rows of one base are dependent: they count together.
@@ -218,15 +218,12 @@ def test_keep_rates_by_quadrature_and_by_rejection_agree(weights, limits, points
     by_chance = kept.sum() / count.sum()
     deviation = np.linalg.norm(kept - by_chance * count) / count.sum()
     assert 0.0 < deviation < 0.02
-    assert abs(rate - by_chance) < 4 * deviation + 4 * error
-    assert error < 0.004
+    assert abs(rate - by_chance) < 4 * deviation
 
 
 def test_where_nothing_is_free_nothing_has_a_density():
     weighted = Weighted(DonutSampler(ARM, 0.05, 0.1), (Context(ARM, (circle(H, 0.1),)),), 64)
-    rate, error = weighted.keep_rate(H)
-    assert rate == 0.0
-    assert 0.0 < error <= 1 / 64  # none of 64 bases: no certainty
+    assert weighted.keep_rate(H) == 0.0
     assert len(weighted.sample(H, 100, np.random.default_rng(0))) == 0
     rows = weighted.sampler.sample(H, 10, np.random.default_rng(0))
     assert (weighted.log_density(rows.q, H) == -np.inf).all()
@@ -241,7 +238,6 @@ def test_where_nothing_is_free_nothing_has_a_density():
         (lambda: Acceptance(((-1.0, manipulability),)), "-1"),
         (lambda: Acceptance(TERMS, 9.0), "9"),
         (lambda: limit_margin(PlanarArm(1, 1)), "None"),
-        (lambda: Weighted(DonutSampler(ARM, 0.1, 0.1), (), 3), "3"),
     ],
 )
 def test_bad_input_names_the_value(make, named):
