@@ -12,7 +12,7 @@ import numpy as np
 
 from galley.learning.policy.policy import Driver, load_policy
 from galley.planar.pushing.demonstrators import Demonstrator, demonstrator
-from galley.planar.pushing.rollout import Rollout, roll_out
+from galley.planar.pushing.rollout import roll_out
 from galley.planar.pushing.simulation import Simulation
 from galley.sweeps import LostJob, sweep
 from galley.sweeps.intervals import wilson
@@ -93,15 +93,11 @@ class PolicyRunner:
 
     def __call__(self, seed: int) -> Outcome:
         """The outcome of a seed."""
-        run = self.rollout(seed)
+        run = roll_out(self._sim, self._who, seed)
         seconds = getattr(self._who, "seconds", None) or [0.0]
         middle = float(np.median(seconds)), float(np.percentile(seconds, 95))
         end, most = float(run.coverage[-1]), float(run.coverage.max())
         return Outcome(seed, run.success, len(run.targets), end, most, middle)
-
-    def rollout(self, seed: int) -> Rollout:
-        """The whole episode of a seed."""
-        return roll_out(self._sim, self._who, seed)
 
     @cached_property
     def _policy(self) -> Any:

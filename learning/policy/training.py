@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite, isnan
 from pathlib import Path
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -52,14 +51,12 @@ class Progress:
         step, steps: done, and in all.
         training: mean over the portion. validation: of the moving average, on held-out episodes;
             NaN without any.
-        left: s, about.
     """
 
     step: int
     steps: int
     training: float
     validation: float
-    left: float
 
     def line(self) -> str:
         """For a terminal."""
@@ -142,7 +139,7 @@ class Trainer:
         Raises:
             ValueError: the loss diverged.
         """
-        steps, began, first = self.training.steps, perf_counter(), self.step
+        steps = self.training.steps
         chunk = -(-steps // _EVALUATIONS)
         while self.step < steps:
             done = self.step
@@ -157,8 +154,7 @@ class Trainer:
             if not isfinite(loss := float(mean)):
                 raise ValueError(f"the loss diverged at step {done + count}; a lower --rate helps")
             self.losses.append((done + count, loss, value))
-            left = (perf_counter() - began) / (self.step - first) * (steps - self.step)
-            yield Progress(self.step, steps, loss, value, left)
+            yield Progress(self.step, steps, loss, value)
 
     def save(self, path: Path | str) -> None:
         """Write all that the next step depends on.

@@ -25,14 +25,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, create_model
 
 from galley.domain.shipped import shipped_file
-from galley.domain.yaml_models import (
-    FileModel,
-    Pair,
-    Positive,
-    Word,
-    YamlFile,
-    parameter_fields,
-)
+from galley.domain.yaml_models import FileModel, Pair, Positive, Word, YamlFile, parameter_fields
 from galley.planar.geometry.polygon import Polygon
 from galley.planar.pushing.config import ArmConfig, PushConfig
 from galley.planar.pushing.shapes import SHAPES, shape

@@ -11,7 +11,7 @@
 from galley.planar.reach.arm import PlanarArm
 from galley.planar.reach.context import Body, Context
 from galley.planar.reach.donut import DonutSampler, Samples, uniform_targets
-from galley.planar.reach.shapes import box, circle, polygon, shape_of
+from galley.planar.reach.shapes import shape_of
 from galley.planar.reach.weighted import Weighted
 
 __all__ = [
@@ -21,9 +21,6 @@ __all__ = [
     "PlanarArm",
     "Samples",
     "Weighted",
-    "box",
-    "circle",
-    "polygon",
     "shape_of",
     "uniform_targets",
 ]

@@ -226,16 +226,6 @@ class DonutSampler:
         away = [np.sin(0.5 * (-elbow * beta - edge)) for edge in limits]
         return [g for each in away for g in gamma[:-1][each[1:] * each[:-1] <= 0.0].tolist()]
 
-    def positive_share(self) -> float:
-        """P(elbow +) among the rows.
-
-        Raises:
-            ValueError: nothing is within the limits.
-        """
-        if self.keep_rate() <= 0.0:
-            raise ValueError(f"nothing in the ring is within the limits {self.arm.limits}")
-        return 0.5 * self.keep_rates[0] / self.keep_rate()
-
     def _fill(
         self, q: Array, target: Array, r: Array, phi: Array, delta: Array
     ) -> NDArray[np.bool_]:

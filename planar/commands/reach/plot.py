@@ -93,9 +93,7 @@ def _data(options: Options, bases: int) -> tuple[DonutSampler, Samples]:
         made = options.sampler.made()
         rng = np.random.default_rng(options.seed)
         return made, made.sample((0.0, 0.0), bases, rng)
-    given = options.sampler.first_given()
-    if given is not None:
-        raise argparse.ArgumentTypeError(f"{given} is that of the dataset where --data is given")
+    options.sampler.check_unused()
     need("planar", "pyarrow")
     from galley.planar.reach.dataset import load, read_settings
 

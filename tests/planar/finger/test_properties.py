@@ -5,16 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from galley.planar.finger import (
-    Drag,
-    Epoch,
-    Finger,
-    Kind,
-    Policy,
-    Profile,
-    Start,
-    simulate,
-)
+from galley.planar.finger import Drag, Epoch, Finger, Kind, Policy, Profile, Start, simulate
 from galley.tests.effort import examples
 
 GAUSS_X, GAUSS_W = np.polynomial.legendre.leggauss(6)

@@ -7,16 +7,7 @@ import pytest
 from matplotlib.path import Path
 from scipy.stats import chi2
 
-from galley.planar.reach import (
-    Body,
-    Context,
-    DonutSampler,
-    PlanarArm,
-    Weighted,
-    box,
-    circle,
-    polygon,
-)
+from galley.planar.reach import Body, Context, DonutSampler, PlanarArm, Weighted, shape_of
 from galley.planar.reach.scores import (
     Acceptance,
     clearance,
@@ -28,9 +19,9 @@ from galley.planar.reach.scores import (
 H = np.array([0.3, -0.2])
 LIMITS = ((-2.0, 2.0), (-2.5, 1.0))
 ARM = PlanarArm(1.0, 0.8, LIMITS)
-DENT = polygon([[1.2, -0.2], [0.5, 0.5], [1.0, 0.4], [0.9, 1.1], [1.4, 0.9]])
-SHAPES = (circle((-0.6, 0.1), 0.15), box((0.2, -1.0), (0.5, 0.2), 0.4), DENT)
-CONTEXT = Context(ARM, SHAPES, forbidden=(circle((1.5, -0.9), 0.4),), view=1.5)
+DENT = shape_of("polygon", (1.2, -0.2, 0.5, 0.5, 1.0, 0.4, 0.9, 1.1, 1.4, 0.9))
+SHAPES = (shape_of("circle", (-0.6, 0.1, 0.15)), shape_of("box", (0.2, -1.0, 0.5, 0.2, 0.4)), DENT)
+CONTEXT = Context(ARM, SHAPES, forbidden=(shape_of("circle", (1.5, -0.9, 0.4)),), view=1.5)
 ZERO = np.zeros((1, 2))
 
 
@@ -97,7 +88,9 @@ def _apart(p, edge):
 
 
 def test_an_obstacle_within_the_base_is_a_collision():
-    context = Context(ARM, (circle((0.0, 0.06), 0.005),), body=Body(1.0, 0.5, 0.01, 0.01))
+    context = Context(
+        ARM, (shape_of("circle", (0.0, 0.06, 0.005)),), body=Body(1.0, 0.5, 0.01, 0.01)
+    )
     q = np.array([[0.0, 0.0, 0.0, -1.0, 0.5]])
     assert context.clearance(q, ARM.fk(q[:, :3], q[:, 3:])) <= 0.0
 
@@ -113,7 +106,7 @@ def test_visibility_by_hand():
     ):
         found = Context(ARM).visibility(q, np.array([target]), np.pi / 2)
         assert found == pytest.approx(expected, abs=1e-4)
-    hidden = Context(ARM, (circle((0.7, 0.05), 0.06),))
+    hidden = Context(ARM, (shape_of("circle", (0.7, 0.05, 0.06)),))
     assert hidden.visibility(q, np.array([[1.15, 0.0]]), np.pi / 2) == 0.0
     with pytest.raises(ValueError, match="7"):
         Context(ARM, view=7.0)
@@ -137,7 +130,7 @@ def test_scores_by_hand():
     q = np.array([[0.6, 0.8, 0.1, 1.0, -0.75]])
     assert manipulability(q, ZERO) == pytest.approx(np.sin(0.75))
     assert limit_margin(ARM)(q, ZERO) == pytest.approx(min(2 * 1.0 / 4.0, 2 * 1.75 / 3.5))
-    near = Context(ARM, (circle((0.6, 1.5), 0.1),))
+    near = Context(ARM, (shape_of("circle", (0.6, 1.5, 0.1)),))
     gap = near.clearance(q, ZERO)
     assert clearance(near, 2.0)(q, ZERO) == pytest.approx(np.clip(gap / 2.0, 0, 1))
     terms = ((2.0, manipulability), (1.0, limit_margin(ARM)))
@@ -222,7 +215,9 @@ def test_keep_rates_by_quadrature_and_by_rejection_agree(weights, limits, points
 
 
 def test_where_nothing_is_free_nothing_has_a_density():
-    weighted = Weighted(DonutSampler(ARM, 0.05, 0.1), (Context(ARM, (circle(H, 0.1),)),), 64)
+    weighted = Weighted(
+        DonutSampler(ARM, 0.05, 0.1), (Context(ARM, (shape_of("circle", (*H, 0.1)),)),), 64
+    )
     assert weighted.keep_rate(H) == 0.0
     assert len(weighted.sample(H, 100, np.random.default_rng(0))) == 0
     rows = weighted.sampler.sample(H, 10, np.random.default_rng(0))
@@ -232,8 +227,8 @@ def test_where_nothing_is_free_nothing_has_a_density():
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: circle((0, 0), -1.0), "-1"),
-        (lambda: box((0, 0), (1, 0)), r"\(1, 0\)"),
+        (lambda: shape_of("circle", (0, 0, -1.0)), "-1"),
+        (lambda: shape_of("box", (0, 0, 1, 0)), "1 and 0"),
         (lambda: Body(length=-1.0), "-1"),
         (lambda: Acceptance(((-1.0, manipulability),)), "-1"),
         (lambda: Acceptance(TERMS, 9.0), "9"),

@@ -263,7 +263,7 @@ def test_damaged_checkpoints_are_bad_input(model, tmp_path):
         with pytest.raises(BadInput) as caught:
             load_checkpoint(path)
         assert "\n" not in str(caught.value)
-    path.write_bytes(whole.replace(b'\\"format\\": 2', b'\\"format\\": 9'))
+    path.write_bytes(whole.replace(b'\\"format\\": 3', b'\\"format\\": 9'))
     with pytest.raises(BadInput, match="format 9, expected 3"):
         load_checkpoint(path)
 

@@ -11,11 +11,7 @@ from galley.planar.reach import DonutSampler, PlanarArm, pictures
 
 FREE = DonutSampler(PlanarArm(1.0, 0.8), 0.05, 0.3)
 LIMITED = replace(FREE, arm=PlanarArm(1.0, 0.8, ((-1.2, 2.0), (-2.4, 2.4))))
-SAMPLERS = {
-    "free": FREE,
-    "limits": LIMITED,
-    "any heading": replace(LIMITED, heading_sigma=9.0),
-}
+SAMPLERS = {"free": FREE, "limits": LIMITED, "any heading": replace(LIMITED, heading_sigma=9.0)}
 
 
 def mass(plane, name="true density"):

@@ -29,7 +29,7 @@ def run(cli):
         (["sample", "--forbid", "circle", "x"], "'x' is not a number"),
         (["sample", "--taget", 0, 0], "unrecognized arguments: --taget"),
         (["plot", "--data", "nowhere"], "nowhere: has no rows"),
-        (["plot", "--data", "nowhere", "--l1", 2], "--l1 is that of the dataset"),
+        (["plot", "--data", "nowhere", "--l1", 2], "--data: arm and sampler are those of"),
         (["plot", "--kind", "donut", "--model", "m"], "--model is drawn by --kind density alone"),
         (["plot", "--kind", "density", "--model", "m"], "m: no such file"),
         (["plot", "--kind", "donut", "--data", "d", "--bases", 9], "--bases has no effect"),
