@@ -52,22 +52,17 @@ class Evaluation:
         """Episodes that succeeded."""
         return sum(each.success for each in self.outcomes)
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's interval of the success rate, at 95 %; lost episodes count as failures."""
-        return wilson(self.successes, len(self.outcomes) + len(self.lost))
-
     def record(self) -> dict[str, Any]:
-        """The figures, as data of JSON."""
-        low, high = self.interval
+        """The figures, as data of JSON; ``interval`` is Wilson's, at 95 %. Lost episodes failed."""
+        episodes = len(self.outcomes) + len(self.lost)
         good = [each.steps for each in self.outcomes if each.success]
         ends = [each.coverage for each in self.outcomes] or [0.0]
         largest = [each.largest for each in self.outcomes] or [0.0]
         latency = [each.latency for each in self.outcomes if each.latency[0] > 0.0] or [(0.0, 0.0)]
         return {
-            "episodes": len(self.outcomes) + len(self.lost),
+            "episodes": episodes,
             "successes": self.successes,
-            "interval": [low, high],
+            "interval": list(wilson(self.successes, episodes)),
             "steps": float(np.mean(good)) if good else None,
             "coverage": float(np.mean(ends)),
             "largest_coverage": float(np.mean(largest)),
