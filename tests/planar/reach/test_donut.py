@@ -1,7 +1,5 @@
 """Densities against quadrature, histograms of samples and closed forms."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -53,7 +51,7 @@ def chi_square(observed, share):
 
 
 @pytest.mark.parametrize("limits", [None, LIMITS, WRAPPED])
-@pytest.mark.parametrize("sigma", [0.4, 3.0, 10.0])
+@pytest.mark.parametrize("sigma", [0.4, 3.0, 1e300])
 def test_density_integrates_to_one_and_matches_samples(limits, sigma):
     sampler = DonutSampler(PlanarArm(1.0, 0.8, limits), 0.05, sigma)
     q, volume = nodes(sampler, 160, 160)
@@ -84,22 +82,6 @@ def test_whole_turns_are_not_counted_twice(limits):
     assert mass == pytest.approx(1.0, abs=4e-3)
     rows = sampler.sample(H, 2000, np.random.default_rng(0))
     assert np.isfinite(sampler.log_density(rows.q, H)).all()
-
-
-def test_theta2_has_the_density_of_the_change_of_variables():
-    """p(|theta2|) = w / (r (Rb - Ra)), with w = L1 L2 sin|theta2|."""
-    sampler = DonutSampler(ARM, 0.05, 0.3)
-    low, high = sampler.r_min, sampler.r_max
-
-    def p(g):
-        return 0.8 * np.sin(g) / (np.sqrt(1.64 + 1.6 * np.cos(g)) * (high - low))
-
-    edges = np.linspace(*(np.arccos((r * r - 1.64) / 1.6) for r in (high, low)), 9)
-    share = np.array([quad(p, a, b)[0] for a, b in pairwise(edges)])
-    assert share.sum() == pytest.approx(1.0)
-    rows = sampler.sample(H, 20_000, np.random.default_rng(2))
-    counts = np.histogram(np.abs(rows.q[rows.elbow > 0, 4]), edges)[0]
-    assert chi_square(counts, share) > 1e-4
 
 
 def test_weighted_by_area_bases_are_uniform_in_the_ring():
@@ -157,20 +139,6 @@ def test_wrapped_normal(sigma):
         cells = 0.5 * (p[1:] + p[:-1]) * np.diff(d)
         mass = error.mass(np.array([a]), np.array([b]))[0]
         assert mass == pytest.approx(cells[inside].sum(), abs=2e-3)
-
-
-@pytest.mark.parametrize("sigma", [50.0, 1e12, 1e300])
-def test_a_huge_sigma_keeps_the_digits_of_headings(sigma):
-    sampler = DonutSampler(ARM, 0.05, sigma)
-    rows = sampler.sample(H, 2000, np.random.default_rng(0))
-    assert np.isfinite(sampler.log_density(rows.q, H)).all()
-    np.testing.assert_allclose(ARM.fk(rows.q[:, :3], rows.q[:, 3:]), rows.target, atol=1e-12)
-    assert (
-        chi_square(
-            np.histogram(rows.q[::2, 2], np.linspace(-np.pi, np.pi, 9))[0], np.full(8, 1 / 8)
-        )
-        > 1e-4
-    )
 
 
 def test_nothing_off_the_support():

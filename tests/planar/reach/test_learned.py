@@ -192,12 +192,6 @@ def test_an_elbow_that_the_limits_forbid_is_never_drawn():
     assert (rows.elbow == 1).all()
 
 
-def test_the_same_seed_draws_the_same(model):
-    first, again, other = (model.sample((0.0, 0.0), 50, seed=s).q for s in (1, 1, 2))
-    assert (first == again).all()
-    assert not (first == other).any()
-
-
 # The circle.
 
 

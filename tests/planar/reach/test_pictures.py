@@ -44,13 +44,6 @@ def test_true_densities_are_those_of_the_samples(name):
         assert abs(z.mean()) < 0.25
 
 
-def test_poses_are_relative_to_the_target():
-    rows = FREE.sample((3.0, 4.0), 500, np.random.default_rng(0))
-    base = pictures.poses(rows)
-    np.testing.assert_array_equal(base[:, :2] + (3.0, 4.0), rows.q[:, :2])
-    np.testing.assert_array_equal(base[:, 2], rows.q[:, 2])
-
-
 @pytest.mark.slow
 def test_every_picture_is_written(tmp_path):
     from PIL import Image
