@@ -9,13 +9,12 @@
 """
 
 from galley.planar.reach.arm import PlanarArm
-from galley.planar.reach.context import Body, Context
+from galley.planar.reach.context import Context
 from galley.planar.reach.donut import DonutSampler, Samples, uniform_targets
 from galley.planar.reach.shapes import shape_of
 from galley.planar.reach.weighted import Weighted
 
 __all__ = [
-    "Body",
     "Context",
     "DonutSampler",
     "PlanarArm",

@@ -19,16 +19,17 @@ from galley.studies.comparison.queries import ArmQuery
 
 SCHEMA_VERSION = 3
 _DIGITS = 7  # significant digits in the file
-FIGURES = (
-    "joint_length_rad",
-    "hand_length_m",
-    "duration_s",
-    "velocity_ratio",
-    "acceleration_ratio",
-    "jerk_ratio",
-    "min_clearance_m",
-    "solve_ms",
-)
+FIGURES = {
+    "joint_length_rad": ("joint length, rad", 1.0, 2),
+    "hand_length_m": ("hand path, m", 1.0, 2),
+    "duration_s": ("duration, s", 1.0, 2),
+    "velocity_ratio": ("velocity / limit", 1.0, 2),
+    "acceleration_ratio": ("accel. / limit", 1.0, 2),
+    "jerk_ratio": ("jerk / limit", 1.0, 2),
+    "min_clearance_m": ("clearance, mm", 1e3, 0),
+    "solve_ms": ("solve time, ms", 1.0, 1),
+}
+"""For each figure its title in a table, a factor, and decimals."""
 
 
 @dataclass(frozen=True)

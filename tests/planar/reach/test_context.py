@@ -7,7 +7,7 @@ import pytest
 from matplotlib.path import Path
 from scipy.stats import chi2
 
-from galley.planar.reach import Body, Context, DonutSampler, PlanarArm, Weighted, shape_of
+from galley.planar.reach import Context, DonutSampler, PlanarArm, Weighted, shape_of
 from galley.planar.reach.scores import (
     Acceptance,
     clearance,
@@ -58,23 +58,22 @@ def test_distances_of_segments_against_many_points(shape):
 def test_clearance_of_the_robot_against_points_of_its_outline():
     sampler = DonutSampler(ARM, 0.05, 0.5)
     rows = sampler.sample(H, 6, np.random.default_rng(3))
-    body = Body(0.4, 0.2, 0.06, 0.03)
     for shape in SHAPES:
-        found = Context(ARM, (shape,), body=body).clearance(rows.q, rows.target)
+        found = Context(ARM, (shape,)).clearance(rows.q, rows.target)
         edge = outline(shape)
         for row, gap in zip(rows.q, found, strict=True):
             x, y, psi, theta1, _ = row
             u = np.array([np.cos(psi), np.sin(psi)])
             v = np.array([-u[1], u[0]])
             grid = [
-                0.2 * i * u + 0.1 * j * v
+                0.15 * i * u + 0.1 * j * v
                 for i in np.linspace(-1, 1, 31)
                 for j in np.linspace(-1, 1, 11)
             ]
             base = row[:2] + np.array(grid)
             elbow = np.array([x + np.cos(psi + theta1), y + np.sin(psi + theta1)])
             links = np.concatenate([np.linspace([x, y], elbow, 120), np.linspace(elbow, H, 120)])
-            parts = ((base, 0.0), (row[:2] + 0.2 * u + np.zeros((1, 2)), 0.06), (links, 0.03))
+            parts = ((base, 0.0), (row[:2] + 0.15 * u + np.zeros((1, 2)), 0.05), (links, 0.02))
             gaps = [
                 (0.0 if within(shape, p).any() else _apart(p, edge)) - radius for p, radius in parts
             ]
@@ -88,9 +87,7 @@ def _apart(p, edge):
 
 
 def test_an_obstacle_within_the_base_is_a_collision():
-    context = Context(
-        ARM, (shape_of("circle", (0.0, 0.06, 0.005)),), body=Body(1.0, 0.5, 0.01, 0.01)
-    )
+    context = Context(ARM, (shape_of("circle", (-0.1, 0.05, 0.005)),))
     q = np.array([[0.0, 0.0, 0.0, -1.0, 0.5]])
     assert context.clearance(q, ARM.fk(q[:, :3], q[:, 3:])) <= 0.0
 
@@ -229,7 +226,6 @@ def test_where_nothing_is_free_nothing_has_a_density():
     [
         (lambda: shape_of("circle", (0, 0, -1.0)), "-1"),
         (lambda: shape_of("box", (0, 0, 1, 0)), "1 and 0"),
-        (lambda: Body(length=-1.0), "-1"),
         (lambda: Acceptance(((-1.0, manipulability),)), "-1"),
         (lambda: Acceptance(TERMS, 9.0), "9"),
         (lambda: limit_margin(PlanarArm(1, 1)), "None"),
