@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.frames import Array
 from galley.planar.reach.arm import PlanarArm, turn
-from galley.planar.reach.heading import HeadingError
+from galley.planar.reach.heading import UNIFORM, HeadingError
 
 _CHUNK = 8192  # bases at a time: the temporaries of one chunk stay in the processor's cache
 _OFF = 1e-6  # part of L1 + L2 that the hand may be away from the target
@@ -105,7 +105,7 @@ class DonutSampler:
     @property
     def heading(self) -> HeadingError:
         """The law of the heading's error."""
-        return HeadingError(self.heading_sigma)
+        return HeadingError(min(self.heading_sigma, UNIFORM))
 
     def sample(self, target: ArrayLike, n: int, rng: np.random.Generator) -> Samples:
         """Rows from ``n`` candidate bases, in their order, elbow + before -.

@@ -6,7 +6,6 @@ from scipy.integrate import quad
 from scipy.stats import chi2, norm
 
 from galley.planar.reach import DonutSampler, PlanarArm, Weighted, uniform_targets
-from galley.planar.reach.heading import HeadingError
 from galley.planar.reach.scores import area
 
 H = np.array([0.3, -0.2])
@@ -124,9 +123,9 @@ def test_keep_rates_against_adaptive_quadrature(sigma, limits):
     assert sampler.keep_rate() == pytest.approx(0.5 * (plus + minus))
 
 
-@pytest.mark.parametrize("sigma", [0.01, 0.4, 3.0, 30.0, np.inf])
+@pytest.mark.parametrize("sigma", [0.01, 0.4, 3.0, 30.0])
 def test_wrapped_normal(sigma):
-    error = HeadingError(sigma)
+    error = DonutSampler(ARM, 0.05, sigma).heading
     d = np.linspace(-np.pi, np.pi, 40_001)
     p = np.exp(error.log_density(d))
     assert np.trapezoid(p, d) == pytest.approx(1.0, abs=1e-8)
