@@ -289,19 +289,15 @@ def _portion(
     return state, total / count
 
 
-def train(
-    trainer: Trainer, each: Callable[[Progress], None], resume: Path | str | None = None
-) -> Policy:
+def train(trainer: Trainer, each: Callable[[Progress], None], resume: Path) -> Policy:
     """Train to the end, with a file from which a stopped training goes on.
 
     Args:
-        each: called after every portion. resume: the file, made anew and removed at the end.
+        each: called after every portion. resume: the file, written after every portion.
     """
-    resume = None if resume is None else Path(resume)
-    if resume is not None and resume.exists():
+    if resume.exists():
         trainer.resume(resume)
     for now in trainer.run():
-        if resume is not None:
-            trainer.save(resume)
+        trainer.save(resume)
         each(now)
     return trainer.policy

@@ -15,7 +15,7 @@ from galley.domain.frames import Array
 from galley.planar.film import film
 from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig
-from galley.planar.pushing.picture import FLOOR, Painter, Picture, View, view_of
+from galley.planar.pushing.picture import FLOOR, Painter, Picture, view_of
 from galley.planar.pushing.rollout import SUCCESS, Rollout
 from galley.planar.pushing.simulation import Simulation
 from galley.viz.render.tags import Color, font
@@ -70,13 +70,9 @@ class Stage:
         high[1] += _BAND * (high[1] - low[1])
         height += height % 2
         width = round(height * (high[0] - low[0]) / (high[1] - low[1]) / 2.0) * 2
-        self._painter = Painter(self.sim, view_of(low, high, width, height))
+        self.view = view_of(low, high, width, height)
+        self._painter = Painter(self.sim, self.view)
         self._captioned: tuple[tuple[str, ...], Picture] = (), self._painter.background[:0]
-
-    @property
-    def view(self) -> View:
-        """What of the plane is seen."""
-        return self._painter.view
 
     def draw(self, moment: Moment, title: str) -> Picture:
         """The picture (h, w, 3) of a moment."""
