@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -62,6 +63,21 @@ def read_checkpoint(
     if found != number:
         raise BadInput.one(path, f"is a checkpoint of format {found}, expected {number}")
     return settings, arrays
+
+
+@contextmanager
+def whole(path: Path | str, what: str = "checkpoint") -> Iterator[None]:
+    """Say of the file what is missing or wrong in what it holds.
+
+    Raises:
+        BadInput: in place of what unfit data raise.
+    """
+    try:
+        yield
+    except KeyError as error:
+        raise BadInput.one(path, f"is a damaged {what}: it has no {error}") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise BadInput.one(path, f"is a damaged {what}: {error}") from None
 
 
 def reproducible(function: Callable[P, T]) -> Callable[P, T]:

@@ -27,11 +27,7 @@ def versions() -> dict[str, str]:
     """Of what writes the files."""
     import pyarrow
 
-    return {
-        "galley": galley.__version__,
-        "numpy": np.__version__,
-        "pyarrow": pyarrow.__version__,
-    }
+    return {"galley": galley.__version__, "numpy": np.__version__, "pyarrow": pyarrow.__version__}
 
 
 def write_record(folder: Path | str, record: Mapping[str, Any]) -> None:

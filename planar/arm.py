@@ -69,16 +69,6 @@ class PlanarChain:
             axis=-1,
         )
 
-    def jacobian(self, base: ArrayLike, theta: ArrayLike) -> Array:
-        """The tip's velocity in the world per joint velocity (..., 2, N).
-
-        Column i is the lever from joint i to the tip, turned by 90 degrees. The column of psi would
-        equal that of theta_1; those of x and y would be the unit vectors.
-        """
-        points = self.points(base, theta)
-        lever = points[..., -1:, :] - points[..., :-1, :]
-        return np.stack([-lever[..., 1], lever[..., 0]], axis=-2)
-
     def in_limits(self, theta: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Angles (..., N) taken into the limits by whole turns, and which rows could be (...,).
 

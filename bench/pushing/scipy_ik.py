@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import shapely
 from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
 from galley.domain.frames import Array
-from galley.planar.geometry.segments import segments_apart
 from galley.planar.pushing.arm import PushArm
 
 
@@ -15,7 +15,8 @@ def residuals(theta: Array, target: Array, arm: PushArm) -> Array:
     """(2 + pairs,) m, of angles (N,): the tip's error, then that of each pair of links."""
     p = arm.points(theta)
     first, second = np.triu_indices(len(arm.config.links), 2)
-    d = segments_apart(p[first], p[first + 1], p[second], p[second + 1])
+    links = shapely.linestrings(np.stack([p[:-1], p[1:]], axis=1))
+    d = shapely.distance(links[first], links[second])
     short = np.maximum(arm.config.threshold - d, 0.0)
     return np.concatenate([p[-1] - target, np.sqrt(arm.config.weight * short)])
 

@@ -6,20 +6,19 @@ demonstrations.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from galley import engine
-from galley.domain.errors import BadInput
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, continuous
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.execution.disturbance.noise import Noise
-from galley.execution.executor import LOG_PERIOD
+from galley.learning.collection.recording import Recording
 from galley.learning.demonstrations import Collection, Episode, NoEpisode
 from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
@@ -28,45 +27,13 @@ from galley.sweeps import digest
 from galley.tamp.task import TampTask
 from galley.viz.film.captions import split_recovery
 from galley.viz.film.frames import split_line
-from galley.viz.film.pictures import CAMERAS, pictures
+from galley.viz.film.pictures import pictures
 
 SYMBOLIC_ACTION = "symbolic_action"
 """Observation with the index of the symbolic action, and key of the metadata with their texts."""
 
-SIZES = (96, 480)  # pixels a side, of pictures
 _ITEM = "item_"
 _GROUPS = {"base": "base", "joints": "arm", "gripper": "fingers"}  # observation: robot's group
-_LOG_RATE = round(1.0 / LOG_PERIOD)  # Hz
-
-
-@dataclass(frozen=True)
-class Recording:
-    """What is kept of a run.
-
-    Attributes:
-        rate: steps a second, of which a log's 120 samples are a multiple.
-        cameras: of ``CAMERAS``. size: of their pictures, pixels a side.
-
-    Raises:
-        BadInput: no such camera, size or rate.
-    """
-
-    rate: int = 20
-    cameras: tuple[str, ...] = ()
-    size: int = SIZES[0]
-
-    def __post_init__(self) -> None:
-        if self.rate < 1 or _LOG_RATE % self.rate:
-            rates = ", ".join(str(r) for r in range(1, _LOG_RATE + 1) if _LOG_RATE % r == 0)
-            what = f"{self.rate} does not divide the {_LOG_RATE} samples a second: {rates} do"
-            raise BadInput.one("rate", what)
-        for name in self.cameras:
-            if name not in CAMERAS or self.cameras.count(name) > 1:
-                what = f"'{name}' is not one of {', '.join(CAMERAS)}, each of them once"
-                raise BadInput.one("cameras", what)
-        if not SIZES[0] <= self.size <= SIZES[1]:
-            what = f"{self.size}: a picture has {SIZES[0]} to {SIZES[1]} pixels a side"
-            raise BadInput.one("size", what)
 
 
 @dataclass(frozen=True)
@@ -83,7 +50,7 @@ class Demonstrator:
     executor: str = "physics"
     noise: Noise | None = None
     optimize: str = "smooth"
-    recording: Recording = Recording()
+    recording: Recording = field(default_factory=Recording)
 
     def __call__(self, seed: int) -> Episode:
         """The episode of a seed. One that failed on the way is an episode too.

@@ -17,6 +17,7 @@ import numpy as np
 
 from galley.domain.errors import BadInput
 from galley.domain.frames import Array
+from galley.learning.collection.recording import check_size
 from galley.learning.demonstrations import Collection, Episode, NoEpisode
 from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig, config_of_record, config_record
@@ -26,7 +27,6 @@ from galley.planar.pushing.rollout import Rollout, held, roll_out
 from galley.planar.pushing.simulation import Simulation, State
 from galley.sweeps import digest
 
-SIZES = (96, 480)  # pixels a side, of pictures
 _LATEST = 120  # control steps at most that a policy acts before the demonstrator
 _TASK = "push the body onto the goal"
 _TABLE = "table"  # key of the settings: the config
@@ -62,9 +62,8 @@ class PushDemonstrator:
     after: Path | str | None = None
 
     def __post_init__(self) -> None:
-        if self.pixels is not None and not SIZES[0] <= self.pixels <= SIZES[1]:
-            what = f"{self.pixels}: a picture has {SIZES[0]} to {SIZES[1]} pixels a side"
-            raise BadInput.one("--pixels", what)
+        if self.pixels is not None:
+            check_size("--pixels", self.pixels)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without what is cached: compiled code isn't pickled."""

@@ -132,7 +132,7 @@ def collect_command(
     Returns:
         The exit status: 0 if there is an episode of each seed.
     """
-    from galley.learning.demonstrations import collect
+    from galley.learning.demonstrations import NoEpisode, collect
 
     def show(done: int, total: int, successes: int) -> None:
         printer.fraction("collecting", done / total, f"{done}/{total}, {successes} succeeded")
@@ -143,19 +143,10 @@ def collect_command(
             workers = options.workers
             lost = collect(run, seeds, collection, out, workers.jobs, workers.engine, progress=show)
         conclude(out, collection, options, printer)
-    for why, those in _by_reason({seed: each.why for seed, each in lost.items()}):
-        print(f"no episode of seed{'s' * (len(those) > 1)} {those}: {why}", file=sys.stderr)
+    for seed, each in lost.items():
+        why = each.why.removeprefix(f"{NoEpisode.__name__}: ")
+        print(f"no episode of seed {seed}: {why}", file=sys.stderr)
     return 1 if lost else 0
-
-
-def _by_reason(lost: dict[int, str]) -> list[tuple[str, str]]:
-    """Reasons with their seeds, as text."""
-    from galley.learning.demonstrations import NoEpisode
-
-    seeds: dict[str, list[str]] = {}
-    for seed, why in lost.items():
-        seeds.setdefault(why.removeprefix(f"{NoEpisode.__name__}: "), []).append(str(seed))
-    return [(why, ", ".join(those)) for why, those in seeds.items()]
 
 
 def counts(demonstrations: Demonstrations) -> str:

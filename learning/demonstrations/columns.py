@@ -7,7 +7,6 @@ bytes, with the shape in the metadata of its field: lists of bytes are slow, and
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +36,12 @@ def lists(array: NDArray[Any]) -> Any:
     return column
 
 
-def table_of(episode: Episode, extra: Mapping[str, NDArray[Any]] | None = None) -> Any:
-    """A pyarrow table of the episode's steps: ``extra``, time, action, observation.<name>, ..."""
+def table_of(episode: Episode) -> Any:
+    """A pyarrow table of the episode's steps: time, action, observation.<name>, ..."""
     import pyarrow
 
     fields, columns = [], []
-    arrays = {**(extra or {}), TIME: episode.times, ACTION: episode.actions}
+    arrays = {TIME: episode.times, ACTION: episode.actions}
     arrays |= {OBSERVATION + name: array for name, array in episode.observations.items()}
     for name, array in arrays.items():
         shape, about = array.shape[1:], None

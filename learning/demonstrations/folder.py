@@ -19,12 +19,7 @@ from galley.domain.errors import BadInput
 from galley.domain.files import write_atomically, write_fault
 from galley.learning import shards
 from galley.learning.demonstrations.card import CARD, Collection, card, read_record
-from galley.learning.demonstrations.columns import (
-    COMPRESSION,
-    episode_of,
-    table_of,
-    unreadable,
-)
+from galley.learning.demonstrations.columns import COMPRESSION, episode_of, table_of, unreadable
 from galley.learning.demonstrations.episode import Episode, EpisodeInfo
 from galley.learning.demonstrations.selection import Demonstrations
 from galley.sweeps import LostJob, sweep

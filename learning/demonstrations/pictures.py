@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image as PilImage
 
 from galley.domain.frames import Array
+from galley.planar.film import film
 from galley.viz.figures import figure_file
 from galley.viz.film.captions import Caption, draw_caption
-from galley.viz.film.video import encoder
 from galley.viz.render.view import Image
 
 _COLUMNS = 2
@@ -20,7 +21,7 @@ _MOST_LINES = 24  # of a panel; of an array with more, evenly spread ones
 
 
 def film_pictures(
-    pictures: Mapping[str, Iterable[Image]],
+    pictures: Mapping[str, NDArray[np.uint8]],
     times: Array,
     texts: Sequence[str],
     path: Path | str,
@@ -31,8 +32,8 @@ def film_pictures(
     """Film the pictures of all cameras side by side.
 
     Args:
-        pictures: by name of the camera, T of them, each (h, w, 1 or 3).
-        times: (T,) s. texts: (T) what to say in each picture, or empty.
+        pictures: by name of the camera, (T, h, w, 1 or 3).
+        times: (T,) s. texts: (T) what to say in each picture.
         path: of the film, ``.mp4`` or ``.gif``.
         height: of the film, pixels; pictures are enlarged to it.
         speed: seconds of the episode per second of film.
@@ -43,13 +44,13 @@ def film_pictures(
     """
     height = height // 2 * 2
     step = float(np.median(np.diff(times))) if len(times) > 1 else 1.0
-    with encoder(path, speed / step) as append:
-        for k, (t, *row) in enumerate(zip(times, *pictures.values(), strict=True)):
-            row = [_enlarged(*each, height) for each in zip(pictures, row, strict=True)]
-            words = texts[k] if texts else ""
-            append(draw_caption(np.concatenate(row, axis=1), Caption(words, clock=f"{t:.1f} s")))
-            if progress is not None:
-                progress(k + 1, len(times))
+
+    def draw(k: int) -> Image:
+        row = [_enlarged(name, each[k], height) for name, each in pictures.items()]
+        caption = Caption(texts[k], clock=f"{times[k]:.1f} s")
+        return draw_caption(np.concatenate(row, axis=1), caption)
+
+    film(path, speed / step, range(len(times)), draw, progress)
 
 
 def _enlarged(name: str, picture: Image, height: int) -> Image:

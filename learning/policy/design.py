@@ -44,11 +44,7 @@ class Design:
     sampling_steps: int = option(10, "of DDIM", "N")
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("method", METHODS),
-            ("observation", OBSERVATIONS),
-            ("frame", FRAMES),
-        ):
+        for name, known in (("method", METHODS), ("observation", OBSERVATIONS), ("frame", FRAMES)):
             if (value := getattr(self, name)) not in known:
                 raise ValueError(f"{name} = {value!r}: must be one of {', '.join(known)}")
         ahead = self.prediction_horizon - self.observation_horizon + 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from galley.learning.policy.policy import Driver, load_policy
 from galley.planar.pushing.demonstrators import Demonstrator, demonstrator
-from galley.planar.pushing.rollout import Rollout, roll_out
+from galley.planar.pushing.rollout import roll_out
 from galley.planar.pushing.simulation import Simulation
 from galley.sweeps import LostJob, sweep
 from galley.sweeps.intervals import wilson
@@ -52,22 +52,17 @@ class Evaluation:
         """Episodes that succeeded."""
         return sum(each.success for each in self.outcomes)
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's interval of the success rate, at 95 %; lost episodes count as failures."""
-        return wilson(self.successes, len(self.outcomes) + len(self.lost))
-
     def record(self) -> dict[str, Any]:
-        """The figures, as data of JSON."""
-        low, high = self.interval
+        """The figures, as data of JSON; ``interval`` is Wilson's, at 95 %. Lost episodes failed."""
+        episodes = len(self.outcomes) + len(self.lost)
         good = [each.steps for each in self.outcomes if each.success]
         ends = [each.coverage for each in self.outcomes] or [0.0]
         largest = [each.largest for each in self.outcomes] or [0.0]
         latency = [each.latency for each in self.outcomes if each.latency[0] > 0.0] or [(0.0, 0.0)]
         return {
-            "episodes": len(self.outcomes) + len(self.lost),
+            "episodes": episodes,
             "successes": self.successes,
-            "interval": [low, high],
+            "interval": list(wilson(self.successes, episodes)),
             "steps": float(np.mean(good)) if good else None,
             "coverage": float(np.mean(ends)),
             "largest_coverage": float(np.mean(largest)),
@@ -93,15 +88,11 @@ class PolicyRunner:
 
     def __call__(self, seed: int) -> Outcome:
         """The outcome of a seed."""
-        run = self.rollout(seed)
+        run = roll_out(self._sim, self._who, seed)
         seconds = getattr(self._who, "seconds", None) or [0.0]
         middle = float(np.median(seconds)), float(np.percentile(seconds, 95))
         end, most = float(run.coverage[-1]), float(run.coverage.max())
         return Outcome(seed, run.success, len(run.targets), end, most, middle)
-
-    def rollout(self, seed: int) -> Rollout:
-        """The whole episode of a seed."""
-        return roll_out(self._sim, self._who, seed)
 
     @cached_property
     def _policy(self) -> Any:

@@ -22,6 +22,7 @@ from galley.learning.checkpoints import (
     named_arrays,
     read_checkpoint,
     reproducible,
+    whole,
     write_checkpoint,
 )
 from galley.learning.policy.design import Design
@@ -192,7 +193,7 @@ def load_policy(path: Path | str) -> Policy:
     settings, arrays = read_checkpoint(path, FORMAT, COMMAND)
     if settings.get("kind") != "policy":
         raise BadInput.one(path, f"is not a policy of {COMMAND}")
-    try:
+    with whole(path):
         config, design = config_of_record(settings["table"]), Design(**settings["design"])
         network = empty_network(config, design)
         inputs = int(network.read.layers[0].weight.shape[1]) - EMBEDDED
@@ -204,7 +205,3 @@ def load_policy(path: Path | str) -> Policy:
                 raise ValueError(f"scale.{name} is not {wanted} finite numbers")
         full = filled_by_name(network, arrays)
         return Policy(config, design, Scale(**parts), full, dict(settings["history"]))
-    except KeyError as error:
-        raise BadInput.one(path, f"is a damaged checkpoint: it has no {error}") from None
-    except (TypeError, ValueError, AttributeError) as error:
-        raise BadInput.one(path, f"is a damaged checkpoint: {error}") from None

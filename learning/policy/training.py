@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite, isnan
 from pathlib import Path
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -27,6 +26,7 @@ from galley.learning.checkpoints import (
     random_weights,
     read_checkpoint,
     reproducible,
+    whole,
     write_checkpoint,
 )
 from galley.learning.policy.data import with_symmetric
@@ -51,14 +51,12 @@ class Progress:
         step, steps: done, and in all.
         training: mean over the portion. validation: of the moving average, on held-out episodes;
             NaN without any.
-        left: s, about.
     """
 
     step: int
     steps: int
     training: float
     validation: float
-    left: float
 
     def line(self) -> str:
         """For a terminal."""
@@ -141,7 +139,7 @@ class Trainer:
         Raises:
             ValueError: the loss diverged.
         """
-        steps, began, first = self.training.steps, perf_counter(), self.step
+        steps = self.training.steps
         chunk = -(-steps // _EVALUATIONS)
         while self.step < steps:
             done = self.step
@@ -156,8 +154,7 @@ class Trainer:
             if not isfinite(loss := float(mean)):
                 raise ValueError(f"the loss diverged at step {done + count}; a lower --rate helps")
             self.losses.append((done + count, loss, value))
-            left = (perf_counter() - began) / (self.step - first) * (steps - self.step)
-            yield Progress(self.step, steps, loss, value, left)
+            yield Progress(self.step, steps, loss, value)
 
     def save(self, path: Path | str) -> None:
         """Write all that the next step depends on.
@@ -177,13 +174,9 @@ class Trainer:
         """
         settings, arrays = read_checkpoint(path, FORMAT, COMMAND)
         self._check(path, settings)
-        try:
+        with whole(path, "training"):
             self.state = filled_by_name(self.state, arrays)
             self.losses = [(int(step), float(a), float(b)) for step, a, b in settings["losses"]]
-        except KeyError as error:
-            raise BadInput.one(path, f"is a damaged training: it has no {error}") from None
-        except (TypeError, ValueError) as error:
-            raise BadInput.one(path, f"is a damaged training: {error}") from None
 
     def check_made(self, path: Path | str) -> None:
         """Check that a checkpoint is what this training makes.
@@ -296,19 +289,15 @@ def _portion(
     return state, total / count
 
 
-def train(
-    trainer: Trainer, each: Callable[[Progress], None], resume: Path | str | None = None
-) -> Policy:
+def train(trainer: Trainer, each: Callable[[Progress], None], resume: Path) -> Policy:
     """Train to the end, with a file from which a stopped training goes on.
 
     Args:
-        each: called after every portion. resume: the file, made anew and removed at the end.
+        each: called after every portion. resume: the file, written after every portion.
     """
-    resume = None if resume is None else Path(resume)
-    if resume is not None and resume.exists():
+    if resume.exists():
         trainer.resume(resume)
     for now in trainer.run():
-        if resume is not None:
-            trainer.save(resume)
+        trainer.save(resume)
         each(now)
     return trainer.policy

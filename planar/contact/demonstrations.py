@@ -86,23 +86,22 @@ def _block_on_ground(friction: float, motion: Any = None) -> World:
     return World(bodies, {(1, 0): law}, (0.0, -GRAVITY))
 
 
-def incline(friction: float = 0.1, duration: float = 4.0) -> Setup:
+def incline(friction: float = 0.1) -> Setup:
     """A block on a plane that is tilted, slowly, to half as much again as the angle of slip."""
-    angle = 1.5 * float(np.arctan(friction))
+    angle, duration = 1.5 * float(np.arctan(friction)), 4.0  # rad, s
     motion = Waypoints([(0.0, (0.0, 0.0, 0.0)), (duration, (0.0, 0.0, -angle))])
     world = _block_on_ground(friction, motion)
     steps = round(duration / _H)
     return Setup(world, np.zeros((steps, 1, 3)), _H, (1, 0))
 
 
-def sliding(friction: float, angles: NumPyArray, duration: float = 1.0) -> NumPyArray:
+def sliding(friction: float, angles: NumPyArray) -> NumPyArray:
     """Mean accelerations (k,), m/s^2, of a block down slopes of ``angles`` (k,), rad.
 
     They are of the second half of the run, when the block has settled. The closed form is
     g (sin - mu cos), or 0 up to the angle of slip, arctan mu.
     """
-    world = _block_on_ground(friction)
-    steps = round(duration / _H)
+    world, steps = _block_on_ground(friction), round(1.0 / _H)
     gravity = GRAVITY * np.stack([np.sin(angles), -np.cos(angles)], axis=1)
 
     def speeds(one: Any) -> Any:

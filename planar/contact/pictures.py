@@ -82,7 +82,7 @@ def _no_noise(axis: Any, values: Array) -> None:
         axis.set_ylim(middle - 1.0, middle + 1.0)
 
 
-class _Stage:
+class Stage:
     """Draws the moments of a run; the view of the world holds all that moves, in the whole run."""
 
     def __init__(self, run: PlanarRun, height: int, title: str, badge: str = "") -> None:
@@ -214,17 +214,12 @@ def film_planar(
         RuntimeError: the encoder failed.
         BadInput: ``path`` can't be written.
     """
-    stage = _Stage(run, height, title, "" if speed == 1.0 else f"  ({speed:g}x speed)")
+    stage = Stage(run, height, title, "" if speed == 1.0 else f"  ({speed:g}x speed)")
     end, hold = float(run.time[-1]), round(fps)
     moving = max(2, round(end / speed * fps) + 1)
     times = np.minimum(np.arange(moving + hold) * speed / fps, end)
     moments = np.abs(run.time[None] - times[:, None]).argmin(axis=1)
     film(path, fps, moments.tolist(), stage.draw, progress)
-
-
-def still(run: PlanarRun, k: int, height: int, title: str) -> Image:
-    """The picture (height, width, 3) of a film at time k."""
-    return _Stage(run, height, title).draw(k)
 
 
 def _round_up(value: float) -> float:

@@ -102,12 +102,6 @@ class Setup:
     cost: tuple[int, int]
     scheme: str = "bdf2"
 
-    @property
-    def cost_name(self) -> str:
-        """Such as ``final y of disc``."""
-        body, coordinate = self.cost
-        return f"final {list(COORDINATES)[coordinate]} of {self.world.bodies[body].name}"
-
     def run(self, differentiate: bool = True) -> tuple[Trajectory, NumPyArray | None]:
         """The trajectory, and the gradient (n, m, 3) of the cost by the controls, if wanted.
 
@@ -152,7 +146,8 @@ def planar_run(
     """
     failure = trajectory.failure()
     steps = len(setup.controls) if failure is None else failure.step
-    world = setup.world
+    world, (body, which) = setup.world, setup.cost
+    coordinate, unit = list(COORDINATES.items())[which]
     kept: Any = jax.tree.map(lambda each: np.asarray(each)[: steps + 1], trajectory)
     with jax.enable_x64(True):  # as its shapes' numbers are
         pairs = np.repeat(np.array(world.pairs).reshape(-1, 2), _points_of_pairs(world), axis=0)
@@ -165,8 +160,8 @@ def planar_run(
         velocity=kept.velocity,
         controls=setup.controls[:steps],
         gradient=gradient if failure is None else None,
-        cost=setup.cost_name,
-        cost_unit=list(COORDINATES.values())[setup.cost[1]],
+        cost=f"final {coordinate} of {world.bodies[body].name}",
+        cost_unit=unit,
         pairs=pairs,
         virtual=kept.contacts.virtual,
         points=kept.contacts.position,

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,19 +27,6 @@ class Constant:
     def __call__(self, time: float) -> float:
         """The force (N) at a time (s)."""
         return self.value
-
-
-@dataclass(frozen=True)
-class Ramp:
-    """A force that is ``value`` (N) at ``start`` (s) and changes by ``slope`` (N/s)."""
-
-    start: float
-    value: float
-    slope: float
-
-    def __call__(self, time: float) -> float:
-        """The force (N) at a time (s)."""
-        return self.value + self.slope * (time - self.start)
 
 
 @dataclass(frozen=True)
@@ -113,7 +101,12 @@ class Profile:
                 yield Constant(value), end
             else:
                 slope = (self.forces[k] - self.forces[k - 1]) / (self.times[k] - self.times[k - 1])
-                yield Ramp(start, value, float(slope)), end
+                yield partial(_ramp, start, value, float(slope)), end
+
+
+def _ramp(start: float, value: float, slope: float, time: float) -> float:
+    """The force (N) at a time (s) that is ``value`` at ``start`` and changes by ``slope`` (N/s)."""
+    return value + slope * (time - start)
 
 
 class Sense(NamedTuple):

@@ -45,14 +45,6 @@ from galley.domain.parameters import (
 DragLaw = Callable[[float], float]
 """Drag force (N) at a velocity (m/s); it has the sign of the velocity, and is 0 at rest."""
 
-_PROBES = (
-    1e-3,
-    0.1,
-    1.0,
-    10.0,
-    1e-6,
-    1e-9,
-)  # m/s, at which a drag law given as a function is tried
 # Rounding must not tear apart what touches: forces are 0 up to this share of what they are the
 # difference of, plus this many newtons.
 _ROUNDING = 1e-13
@@ -90,7 +82,7 @@ class Finger:
         gap: m from the fingertip to the object at the start.
         contact_time: s, dt: how long an impact lasts in the sensor's reading, J / dt.
         finger_drag, object_drag: a ``Drag``, or any function of velocity (m/s) that returns a force
-            (N) of the same sign.
+            (N) of the same sign, which goes to 0 with the speed.
 
     Raises:
         ValueError: a parameter is out of its bounds; the message names it and its value.
@@ -188,24 +180,8 @@ class Finger:
 
 
 def _check_law(name: str, law: DragLaw) -> None:
-    """Refuse a function that fails, or pushes at rest, along with the motion or like dry friction.
-
-    Dry friction, which doesn't go to 0 with the speed, would have no solution at rest.
-    """
+    """Refuse what is no function of velocity, or pushes at rest, where nothing would hold it."""
     if not callable(law):
         raise ValueError(f"{name} = {law!r}: must be a Drag or a function of velocity")
-    forces = {}
-    for velocity in (0.0, *_PROBES, *(-v for v in _PROBES)):
-        try:
-            force = forces[velocity] = float(law(velocity))
-        except Exception as error:
-            raise ValueError(f"{name} at {velocity:g} m/s failed: {error!r}") from None
-        good = force == 0.0 if velocity == 0.0 else force * velocity >= 0.0
-        if not good or not math.isfinite(force):
-            must = "0" if velocity == 0.0 else "finite and against the motion"
-            raise ValueError(f"{name} at {velocity:g} m/s is {force} N: must be {must}")
-    for way in (1.0, -1.0):
-        slow, slower = (way * v for v in _PROBES[-2:])
-        if abs(forces[slower]) > 0.1 * abs(forces[slow]):  # at a thousandth of the speed
-            what = f"{name} at {slower:g} m/s is {forces[slower]:g} N"
-            raise ValueError(f"{what}: must go to 0 with the speed")
+    if (force := law(0.0)) != 0.0:
+        raise ValueError(f"{name} at 0 m/s is {force} N: must be 0")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -127,23 +126,6 @@ def _label_events(axis: Any, trace: Trace) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Moment:
-    """What a picture of finger and object shows.
-
-    Attributes:
-        x_f, x_o: m, of fingertip and object's face. applied, felt: N. clock: s.
-        note: such as the epoch.
-    """
-
-    x_f: float
-    x_o: float
-    applied: float
-    felt: float
-    clock: float
-    note: str = ""
-
-
 class Stage:
     """Draws finger and object as bodies, and the forces on the finger as arrows.
 
@@ -220,28 +202,35 @@ class Stage:
         self._line = axes.axvline(0.0, color="black")
         self._canvas.move(self._line)
 
-    def draw(self, moment: Moment) -> Image:
-        """The picture of a moment (height, width, 3)."""
+    def draw(
+        self, x_f: float, x_o: float, applied: float, felt: float, clock: float, note: str = ""
+    ) -> Image:
+        """A picture (height, width, 3).
+
+        Args:
+            x_f, x_o: m, of fingertip and object's face. applied, felt: N. clock: s.
+            note: such as the epoch.
+        """
         moved = self._axes.get_xlim() != (self.low, self.high)
         self._axes.set_xlim(self.low, self.high)
-        self._object.set_x(moment.x_o)
-        self._finger.set_x(moment.x_f - self._length)
-        self._pad.set_x(moment.x_f - self._pad.get_width())
+        self._object.set_x(x_o)
+        self._finger.set_x(x_f - self._length)
+        self._pad.set_x(x_f - self._pad.get_width())
         # The pad at the tip is the sensor: it reddens with what it feels.
-        share = min(moment.felt / self._full, 1.0)
+        share = min(felt / self._full, 1.0)
         self._pad.set_facecolor(
             tuple((1.0 - share) * np.full(3, 0.88) + share * np.array([0.84, 0.08, 0.08]))
         )
-        forces = np.clip([moment.applied, -moment.felt], -1.2 * self._full, 1.2 * self._full)
+        forces = np.clip([applied, -felt], -1.2 * self._full, 1.2 * self._full)
         lengths = forces / self._full * _LONG * (self.high - self.low)
-        push = moment.x_f - self._length - max(lengths[0], 0.0)  # it ends at the finger
-        self._arrows.set_offsets([(push, 0.36), (moment.x_f, 0.06)])
+        push = x_f - self._length - max(lengths[0], 0.0)  # it ends at the finger
+        self._arrows.set_offsets([(push, 0.36), (x_f, 0.06)])
         self._arrows.set_UVC(lengths, np.zeros(2))
-        self._applied.set_text(f"applied {moment.applied:6.2f} N")
-        self._felt.set_text(f"felt {moment.felt:6.2f} N")
-        self._note.set_text(f"{moment.clock:.2f} s\n{moment.note}")
+        self._applied.set_text(f"applied {applied:6.2f} N")
+        self._felt.set_text(f"felt {felt:6.2f} N")
+        self._note.set_text(f"{clock:.2f} s\n{note}")
         if self._line is not None:
-            self._line.set_xdata([moment.clock] * 2)
+            self._line.set_xdata([clock] * 2)
         return self._canvas.pixels(anew=moved)
 
 
@@ -278,6 +267,6 @@ def film_touch(
     def draw(k: int) -> Image:
         note = EPOCH_NAMES[Epoch(samples.epoch[k])]
         x_f, x_o, applied, felt, clock = (float(each[k]) for each in columns)
-        return stage.draw(Moment(x_f, x_o, applied, felt, clock, note))
+        return stage.draw(x_f, x_o, applied, felt, clock, note)
 
     film(path, fps, range(count), draw, progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from galley.planar.finger.model import Finger
-from galley.planar.finger.pictures import EPOCH_NAMES, Moment, Stage
+from galley.planar.finger.pictures import EPOCH_NAMES, Stage
 from galley.planar.finger.simulation import Fault, Simulation
 from galley.planar.finger.trace import Trace
 from galley.planar.window import Window
@@ -44,7 +44,7 @@ def drive(finger: Finger, force: float = 2.0, longest: float = 600.0) -> Trace:
             _follow(stage, run.x_f, run.x_o)
             note = EPOCH_NAMES[run.epoch]
             felt = run.sense().sensor
-            picture = stage.draw(Moment(run.x_f, run.x_o, applied, felt, run.time, note))
+            picture = stage.draw(run.x_f, run.x_o, applied, felt, run.time, note)
             window.show(picture, 1.0 / step)
     return run.trace(fault)
 

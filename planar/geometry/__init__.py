@@ -1,7 +1,6 @@
 """Geometry of the plane.
 
 - ``polygon``: mass, convex parts and signed distance of simple polygons, also for compiled code
-- ``segments``: distances of points and line segments
 - ``support``: friction of a body that lies on a plane, also for compiled code
 
 Importing this package loads nothing; Numba is loaded by the first distance.

@@ -22,17 +22,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import AfterValidator, Field, ValidationInfo, create_model
+from pydantic import AfterValidator, Field, create_model
 
 from galley.domain.shipped import shipped_file
-from galley.domain.yaml_models import (
-    FileModel,
-    Pair,
-    Positive,
-    Word,
-    YamlFile,
-    parameter_fields,
-)
+from galley.domain.yaml_models import FileModel, Pair, Positive, Word, YamlFile, parameter_fields
 from galley.planar.geometry.polygon import Polygon
 from galley.planar.pushing.config import ArmConfig, PushConfig
 from galley.planar.pushing.shapes import SHAPES, shape
@@ -52,12 +45,6 @@ def _shape(name: str) -> str:
     return name
 
 
-def _only(vertices: Any, info: ValidationInfo) -> Any:
-    if info.data.get("shape") is not None:
-        raise ValueError("say either shape or vertices")
-    return vertices
-
-
 _Vertices = Annotated[tuple[Pair, ...], AfterValidator(_outline)]
 _Arm: Any = create_model(
     "_Arm",
@@ -69,7 +56,6 @@ _Config: Any = create_model(
     "_Config",
     __base__=FileModel,
     shape=(Annotated[Word, AfterValidator(_shape)], None),
-    vertices=(Annotated[_Vertices, AfterValidator(_only)], None),
     arm=(_Arm, None),
     **parameter_fields(PushConfig),
 )
@@ -89,9 +75,7 @@ def load_config(path: str | Path) -> PushConfig:
     values = file.read(_Config).given()
     if "arm" in values:
         values["arm"] = ArmConfig(**values["arm"].given())
-    if "vertices" in values:
-        values["shape"] = Polygon(np.array(values.pop("vertices")))
-    elif "shape" in values:
+    if "shape" in values:
         values["shape"] = outline(values["shape"], file.path.parent)
     try:
         return PushConfig(**values)

@@ -138,10 +138,7 @@ class _Table:
         return np.concatenate(points, axis=1).reshape(len(x), -1)
 
     def start(
-        self,
-        rng: np.random.Generator | Sequence[np.random.Generator],
-        n: int,
-        options: Info | None,
+        self, rng: np.random.Generator | Sequence[np.random.Generator], n: int, options: Info | None
     ) -> State:
         """Random tables, or those of ``options["state"]``, (5,) or (n, 5)."""
         options = options or {}

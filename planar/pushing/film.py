@@ -12,12 +12,12 @@ from PIL import Image as PilImage
 from PIL import ImageDraw
 
 from galley.domain.frames import Array
+from galley.planar.film import film
 from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig
-from galley.planar.pushing.picture import FLOOR, Painter, Picture, View, view_of
+from galley.planar.pushing.picture import FLOOR, Painter, Picture, view_of
 from galley.planar.pushing.rollout import SUCCESS, Rollout
 from galley.planar.pushing.simulation import Simulation
-from galley.viz.film.video import encoder
 from galley.viz.render.tags import Color, font
 
 _INK: Color = (40, 46, 54)
@@ -70,13 +70,9 @@ class Stage:
         high[1] += _BAND * (high[1] - low[1])
         height += height % 2
         width = round(height * (high[0] - low[0]) / (high[1] - low[1]) / 2.0) * 2
-        self._painter = Painter(self.sim, view_of(low, high, width, height))
+        self.view = view_of(low, high, width, height)
+        self._painter = Painter(self.sim, self.view)
         self._captioned: tuple[tuple[str, ...], Picture] = (), self._painter.background[:0]
-
-    @property
-    def view(self) -> View:
-        """What of the plane is seen."""
-        return self._painter.view
 
     def draw(self, moment: Moment, title: str) -> Picture:
         """The picture (h, w, 3) of a moment."""
@@ -161,23 +157,22 @@ def film_rollouts(
     points = np.concatenate([arm.points(each.angles).reshape(-1, 2) for each in rollouts])
     stage = Stage(rollouts[0].config, height, points)
     badge = "" if speed == 1.0 else f", {speed:g}x speed"
-    frames: list[tuple[Rollout, float]] = []
-    predicted = dict(zip(map(id, rollouts), stages or [], strict=stages is not None))
-    for each in rollouts:
+    frames: list[tuple[int, float]] = []  # an episode and its clock
+    moments: list[int] = []
+    for which, each in enumerate(rollouts):
         end = len(each.targets) * stage.step
-        count = round(end / speed * fps) + 1 + round(_HOLD * fps)
-        frames += [(each, min(k * speed / fps, end)) for k in range(count)]
-    with encoder(path, fps) as append:
-        picture: Picture | None = None
-        for k, (each, clock) in enumerate(frames):
-            if picture is None or (each, clock) != frames[k - 1]:
-                picture = stage.draw(
-                    moment_of(stage, each, clock, predicted.get(id(each))),
-                    f"{title}, seed {each.seed}{badge}",
-                )
-            append(picture)
-            if progress is not None:
-                progress(k + 1, len(frames))
+        count = round(end / speed * fps) + 1
+        frames += [(which, min(k * speed / fps, end)) for k in range(count)]
+        moments += range(len(frames) - count, len(frames))
+        moments += [len(frames) - 1] * round(_HOLD * fps)
+
+    def draw(k: int) -> Picture:
+        which, clock = frames[k]
+        each, predicted = rollouts[which], stages[which] if stages else None
+        text = f"{title}, seed {each.seed}{badge}"
+        return stage.draw(moment_of(stage, each, clock, predicted), text)
+
+    film(path, fps, moments, draw, progress)
 
 
 def moment_of(

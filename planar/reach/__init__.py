@@ -9,22 +9,17 @@
 """
 
 from galley.planar.reach.arm import PlanarArm
-from galley.planar.reach.context import Body, Context, random_shapes
+from galley.planar.reach.context import Context
 from galley.planar.reach.donut import DonutSampler, Samples, uniform_targets
-from galley.planar.reach.shapes import box, circle, polygon, shape_of
+from galley.planar.reach.shapes import shape_of
 from galley.planar.reach.weighted import Weighted
 
 __all__ = [
-    "Body",
     "Context",
     "DonutSampler",
     "PlanarArm",
     "Samples",
     "Weighted",
-    "box",
-    "circle",
-    "polygon",
-    "random_shapes",
     "shape_of",
     "uniform_targets",
 ]

@@ -57,20 +57,6 @@ class PlanarArm:
         """The hand in the world (..., 2) for base poses (..., 3) and joint angles (..., 2)."""
         return self.chain.fk(base, theta)
 
-    def ik(self, base: ArrayLike, target: ArrayLike) -> Array:
-        """Joint angles (k, 2) that put the hand at ``target`` (2,) from ``base`` (3,).
-
-        Elbow + (sin theta2 > 0) comes first. Stretched or folded there is one; out of reach or out
-        of limits there is none. See ``ik_batch``.
-        """
-        base, target = np.asarray(base, dtype=np.float64), np.asarray(target, dtype=np.float64)
-        if base.shape != (3,) or target.shape != (2,):
-            raise ValueError(
-                f"base must be (3,) and target (2,), got {base.shape} and {target.shape}"
-            )
-        theta, valid = self.ik_batch(base[None], target[None])
-        return np.asarray(theta[0][valid[0]])
-
     def ik_batch(self, bases: ArrayLike, targets: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
         """Joint angles theta (m, 2, 2) and which of them are solutions, valid (m, 2).
 

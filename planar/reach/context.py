@@ -2,56 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf, isfinite, pi
 
 import numpy as np
 import shapely
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from galley.domain.frames import Array, wrap
 from galley.planar.reach.arm import PlanarArm
-from galley.planar.reach.shapes import Figure, Shape, shape_of
+from galley.planar.reach.shapes import Shape
 
-_TRIES = 200  # of a random obstacle that must not cover the target
-
-
-@dataclass(frozen=True)
-class Body:
-    """The robot's outline (m).
-
-    Attributes:
-        length, width: of the base, a rectangle about (x, y) with its length along the heading.
-        front: radius of a circle about the middle of the rectangle's front side, which is also
-            where the camera is.
-        link: half the width of a link, a segment with round ends.
-
-    Raises:
-        ValueError: a size that is negative.
-    """
-
-    length: float = 0.3
-    width: float = 0.2
-    front: float = 0.05
-    link: float = 0.02
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not (isfinite(value) and value >= 0.0):
-                raise ValueError(f"{name} must not be negative, got {value:g}")
-
-    def camera(self, base: Array) -> Array:
-        """The middle of the front side (m, 2) for base poses (m, 3)."""
-        ahead = np.column_stack([np.cos(base[:, 2]), np.sin(base[:, 2])])
-        return np.asarray(base[:, :2] + 0.5 * self.length * ahead)
-
-    def corners(self, base: Array) -> Array:
-        """The rectangle's corners (m, 4, 2), anticlockwise, front left first."""
-        c, s = np.cos(base[:, 2]), np.sin(base[:, 2])
-        ahead = 0.5 * self.length * np.column_stack([c, s])
-        left = 0.5 * self.width * np.column_stack([-s, c])
-        turns = ((1, 1), (-1, 1), (-1, -1), (1, -1))
-        return np.stack([base[:, :2] + i * ahead + j * left for i, j in turns], axis=1)
+# The robot's outline, m: its base is a rectangle about (x, y) with its length along the heading; a
+# disc stands about the middle of the front side, where the camera is too; links have round ends.
+_LENGTH, _WIDTH = 0.3, 0.2
+_FRONT = 0.05  # radius of the disc
+_LINK = 0.02  # half the width of a link
 
 
 @dataclass(frozen=True)
@@ -73,7 +39,6 @@ class Context:
     forbidden: tuple[Shape, ...] = ()
     view: float | None = None
     margin: float = 0.0
-    body: Body = field(default_factory=Body)
 
     def __post_init__(self) -> None:
         if self.view is not None and not 0.0 < self.view <= 2.0 * pi:
@@ -105,10 +70,9 @@ class Context:
             return gap
         base = q[:, :3]
         links = shapely.linestrings(self.arm.chain.points(base, q[:, 3:]))
-        front = shapely.points(self.body.camera(base))
-        rectangle = shapely.polygons(self.body.corners(base))
+        front, rectangle = shapely.points(_camera(base)), shapely.polygons(_corners(base))
         for each in self.obstacles:
-            parts = [each.apart(links) - self.body.link, each.apart(front) - self.body.front]
+            parts = [each.apart(links) - _LINK, each.apart(front) - _FRONT]
             gap = np.minimum.reduce([gap, *parts, each.apart(rectangle)])
         return gap
 
@@ -118,7 +82,7 @@ class Context:
         Linear in the bearing between. An obstacle hides the target where it touches the line of
         sight; a target in an obstacle is hidden. ``view`` (rad) is the whole angle; (m,).
         """
-        camera = self.body.camera(q[:, :3])
+        camera = _camera(q[:, :3])
         sight = target - camera
         bearing = wrap(np.arctan2(sight[:, 1], sight[:, 0]) - q[:, 2])
         seen = np.maximum(0.0, 1.0 - np.abs(bearing) / (0.5 * view))
@@ -127,53 +91,16 @@ class Context:
         return np.asarray(seen)
 
 
-def random_shapes(
-    target: ArrayLike, count: int, room: tuple[float, float, float], rng: np.random.Generator
-) -> tuple[Figure, ...]:
-    """``count`` random shapes about a target (2,) for contexts that are sampled with the data.
-
-    Each is a circle, a box or a polygon with three to seven corners, equally likely, centred
-    uniformly in a disc. None is nearer to the target than its own least size.
-
-    Args:
-        room: radius of the disc, least and greatest radius of a shape (m); the corners of boxes and
-            polygons lie within its circle.
-
-    Raises:
-        ValueError: sizes that are not 0 < least <= greatest, or that leave no place.
-    """
-    reach, least, greatest = room
-    if not 0.0 < least <= greatest:
-        raise ValueError(f"sizes must be 0 < least <= greatest, got {least:g} and {greatest:g}")
-    target = np.asarray(target, dtype=np.float64)
-    found: list[Figure] = []
-    for _ in range(_TRIES * count):
-        if len(found) == count:
-            break
-        r, phi = reach * np.sqrt(rng.random()), rng.uniform(-pi, pi)
-        center = target + r * np.array([np.cos(phi), np.sin(phi)])
-        figure = _random_shape(center, rng.uniform(least, greatest), rng)
-        if shape_of(*figure).distance(target, target) >= least:
-            found.append(figure)
-    if len(found) < count:
-        raise ValueError(f"no place for {count} shapes of {least:g} m or more within {reach:g} m")
-    return tuple(found)
+def _camera(base: Array) -> Array:
+    """The middle of the front side (m, 2) for base poses (m, 3)."""
+    ahead = np.column_stack([np.cos(base[:, 2]), np.sin(base[:, 2])])
+    return np.asarray(base[:, :2] + 0.5 * _LENGTH * ahead)
 
 
-def _random_shape(center: Array, size: float, rng: np.random.Generator) -> Figure:
-    """One within the circle of radius ``size`` (m)."""
-    kind = ("circle", "box", "polygon")[rng.integers(3)]
-    if kind == "circle":
-        numbers = np.array([*center, size])
-    elif kind == "box":
-        slope = rng.uniform(0.2, 0.3) * pi  # of the diagonal
-        sides = 2.0 * size * np.cos(slope), 2.0 * size * np.sin(slope)
-        numbers = np.array([*center, *sides, rng.uniform(-pi, pi)])
-    else:
-        n = int(rng.integers(3, 8))
-        # One corner in each sector, in their order: the polygon can't cross itself.
-        angles = 2.0 * pi * (np.arange(n) + rng.uniform(0.1, 0.9, n)) / n
-        radii = size * rng.uniform(0.5, 1.0, n)
-        rays = np.column_stack([np.cos(angles), np.sin(angles)])
-        numbers = (center + radii[:, None] * rays).ravel()
-    return kind, tuple(numbers.tolist())
+def _corners(base: Array) -> Array:
+    """The rectangle's corners (m, 4, 2), anticlockwise, front left first."""
+    c, s = np.cos(base[:, 2]), np.sin(base[:, 2])
+    ahead = 0.5 * _LENGTH * np.column_stack([c, s])
+    left = 0.5 * _WIDTH * np.column_stack([-s, c])
+    turns = ((1, 1), (-1, 1), (-1, -1), (1, -1))
+    return np.stack([base[:, :2] + i * ahead + j * left for i, j in turns], axis=1)

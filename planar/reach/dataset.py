@@ -4,15 +4,15 @@ A folder holds ``dataset.json`` and ``shard-00000.parquet``, ... A shard has the
 candidate bases, from stream k of the seed: its bytes do not depend on who writes it, or when.
 Shards appear whole, so those that are there are finished: a killed dataset resumes from them.
 
-Training and validation are split by target, since rows of one base, and bases among the same random
-obstacles, are dependent: validation has one target in ``every`` (10 by default), training the rest.
+Training and validation are split by base, since the rows of one base are dependent: validation has
+one base in ``every`` (10 by default), training the rest.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,18 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.errors import BadInput
-from galley.domain.frames import Array
 from galley.learning import shards
 from galley.planar.reach import scores
 from galley.planar.reach.arm import PlanarArm
-from galley.planar.reach.context import Context, random_shapes
+from galley.planar.reach.context import Context
 from galley.planar.reach.donut import DonutSampler, Samples, uniform_targets
 from galley.planar.reach.shapes import Figure, shape_of
 from galley.planar.reach.weighted import Weight, Weighted
 from galley.sweeps import LostJob, sweep
 from galley.sweeps.journal import as_tuples
 
-FORMAT = 2
+FORMAT = 3
 _WHAT = "rows of galley reach"
 _COLUMNS = {
     "x": "m, base, world frame",
@@ -47,8 +46,6 @@ _COLUMNS = {
     "base": "number of the candidate base, unique in the dataset",
 }
 _NAMES = list(_COLUMNS)
-_OBSTACLES = "JSON, the random obstacles: a list of kind and numbers (m, rad), see shape_of"
-_MOST_RANDOM = 100  # obstacles for a target
 
 Split = Literal["train", "validation", "all"]
 
@@ -61,16 +58,13 @@ class DatasetSettings:
         sampler: of bases and joint angles. bases: number of candidate bases.
         target: (x, y) of all rows (m); None: one for each base, uniform over ``bounds``.
         bounds: ((x_lo, x_hi), (y_lo, y_hi)) (m), or None.
-        bases_per_target: so many bases in turn have the same target and random obstacles.
         obstacles: shapes that the robot must stay more than ``margin`` (m) away from.
         forbidden: shapes in which the base's centre may not be.
-        random: number, least and greatest radius (m) of obstacles that are drawn anew for each
-            target, see ``random_shapes``; about it up to the ring's outer rim. None: none.
         view: the camera's field of view (rad) in which the target must be seen, or None.
         scores: (name, weight) of manipulability, margin (to joint limits), clearance, visibility,
             area; rows are kept with probability (weighted sum) / (sum of the weights), or with
             ``threshold`` where the weighted sum is at least that.
-        seed: from 0. every: one target in so many is for validation. shard_bases: bases per shard.
+        seed: from 0. every: one base in so many is for validation. shard_bases: bases per shard.
 
     Raises:
         ValueError: a number too small, not exactly one of target and bounds, bad bounds.
@@ -80,11 +74,9 @@ class DatasetSettings:
     bases: int
     target: tuple[float, float] | None = None
     bounds: tuple[tuple[float, float], tuple[float, float]] | None = None
-    bases_per_target: int = 1
     obstacles: tuple[Figure, ...] = ()
     forbidden: tuple[Figure, ...] = ()
     margin: float = 0.0
-    random: tuple[int, float, float] | None = None
     view: float | None = None
     scores: tuple[tuple[str, float], ...] = ()
     threshold: float | None = None
@@ -93,10 +85,7 @@ class DatasetSettings:
     shard_bases: int = 50_000
 
     def __post_init__(self) -> None:
-        numbers = {"bases": 1, "bases_per_target": 1, "seed": 0, "every": 2, "shard_bases": 1}
-        if self.random is not None and not 1 <= self.random[0] <= _MOST_RANDOM:
-            what = f"random obstacles must be 1 to {_MOST_RANDOM}, got {self.random[0]}"
-            raise ValueError(what)
+        numbers = {"bases": 1, "seed": 0, "every": 2, "shard_bases": 1}
         for name, least in numbers.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
@@ -108,22 +97,17 @@ class DatasetSettings:
             uniform_targets(self.bounds, 0, np.random.default_rng(0))  # refuses bad ones
         if self.threshold is not None and not self.scores:
             raise ValueError(f"threshold {self.threshold:g} needs scores")
-        # Refuses bad shapes, views, scores.
-        _ = self.law(self._random_shapes(np.zeros(2), np.random.default_rng(0)))
+        self.law()  # refuses bad shapes, views, scores
 
     @property
     def shards(self) -> int:
         """Number of files."""
         return math.ceil(self.bases / self.shard_bases)
 
-    def law(self, drawn: Iterable[Figure] = ()) -> DonutSampler | Weighted:
-        """The rows' distribution, with its ``log_density``: the sampler, or what filters leave.
-
-        Args:
-            drawn: the random obstacles of these rows, from their column ``obstacles``.
-        """
+    def law(self) -> DonutSampler | Weighted:
+        """The rows' distribution, with its ``log_density``: the sampler, or what filters leave."""
         arm, weights = self.sampler.arm, list[Weight]()
-        obstacles = tuple(shape_of(*each) for each in (*self.obstacles, *drawn))
+        obstacles = tuple(shape_of(*each) for each in self.obstacles)
         forbidden = tuple(shape_of(*each) for each in self.forbidden)
         context = Context(arm, obstacles, forbidden, self.view, self.margin)
         if obstacles or forbidden or self.view is not None:
@@ -144,47 +128,23 @@ class DatasetSettings:
         return Weighted(self.sampler, tuple(weights)) if weights else self.sampler
 
     def held_out(self, base: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which bases (m,) are for validation: one in ``every`` targets and their obstacles."""
-        each = self.bases_per_target
-        shard, place = np.divmod(base.astype(np.int64), self.shard_bases)
-        target = shard * math.ceil(self.shard_bases / each) + place // each
-        return np.asarray(target % self.every == self.every - 1)
+        """Which bases (m,) are for validation: one in ``every``."""
+        return np.asarray(base % self.every == self.every - 1)
 
     @property
     def filtered(self) -> bool:
         """Whether rows are dropped for other reasons than joint limits."""
-        return self.random is not None or isinstance(self.law(), Weighted)
+        return isinstance(self.law(), Weighted)
 
-    def sample(self, shard: int) -> tuple[Samples, list[str]]:
-        """The rows of a shard, and the random obstacles of each, as JSON; none without ``random``.
-
-        ``source`` is the number of the base in the whole dataset.
-        """
+    def sample(self, shard: int) -> Samples:
+        """The rows of a shard; ``source`` is the number of the base in the whole dataset."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(shard,)))
         first = shard * self.shard_bases
         n = min(self.shard_bases, self.bases - first)
-        each = self.bases_per_target
-        targets = np.array([self.target] * math.ceil(n / each), dtype=np.float64)
-        if self.bounds:
-            targets = uniform_targets(self.bounds, math.ceil(n / each), rng)
-        if self.random is None:
-            target = targets[0] if self.target else np.repeat(targets, each, axis=0)[:n]
-            rows = self.law().sample(target, n, rng)
-            return replace(rows, source=rows.source + first), []
-        parts, texts = list[Samples](), list[str]()
-        for begin, target in zip(range(0, n, each), targets, strict=True):
-            drawn = self._random_shapes(target, rng)
-            rows = self.law(drawn).sample(target, min(each, n - begin), rng)
-            parts.append(replace(rows, source=rows.source + first + begin))
-            texts += [json.dumps(drawn)] * len(rows)
-        columns = zip(*(vars(part).values() for part in parts), strict=True)
-        return Samples(*map(np.concatenate, columns)), texts
-
-    def _random_shapes(self, target: Array, rng: np.random.Generator) -> tuple[Figure, ...]:
-        if self.random is None:
-            return ()
-        count, least, greatest = self.random
-        return random_shapes(target, count, (self.sampler.r_max, least, greatest), rng)
+        target = self.target if self.bounds is None else uniform_targets(self.bounds, n, rng)
+        assert target is not None
+        rows = self.law().sample(target, n, rng)
+        return replace(rows, source=rows.source + first)
 
     def record(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -308,15 +268,12 @@ def _write_shard(settings: DatasetSettings, folder: str, k: int) -> int:
     """Sample shard ``k`` and write its file; returns the number of rows."""
     import pyarrow
 
-    rows, obstacles = settings.sample(k)
+    rows = settings.sample(k)
     values = [*rows.q.T, *rows.target.T, rows.elbow, rows.source]
     columns = dict(zip(_NAMES, map(pyarrow.array, values), strict=True))
     repeated = ["elbow"]
-    if settings.target is not None or settings.bases_per_target > 1:
+    if settings.target is not None:
         repeated += ["target_x", "target_y"]
-    if settings.random is not None:
-        columns["obstacles"] = pyarrow.array(obstacles, pyarrow.string())
-        repeated.append("obstacles")
     # Random digits don't compress: zstd takes a fifth off the size, and doubles the time.
     shards.write_file(
         _shard(Path(folder), k),
@@ -355,8 +312,7 @@ def _info(settings: DatasetSettings) -> dict[str, Any]:
         "density": f"{law}.log_density: per dx dy dpsi, for each elbow, normalised over what is "
         "kept; targets are uniform only without filters",
         "keep_rate": settings.sampler.keep_rate(),
-        "validation": f"target % {settings.every} == {settings.every - 1}; numbered from 0, each "
-        f"has {settings.bases_per_target} bases, the last of a shard what is left",
+        "validation": f"base % {settings.every} == {settings.every - 1}",
         "random_stream": "numpy.random.SeedSequence(seed).spawn(shards)[shard], PCG64",
-        "columns": _COLUMNS | ({} if settings.random is None else {"obstacles": _OBSTACLES}),
+        "columns": _COLUMNS,
     }

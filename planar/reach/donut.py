@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.frames import Array
 from galley.planar.reach.arm import PlanarArm, turn
-from galley.planar.reach.heading import HeadingError
+from galley.planar.reach.heading import UNIFORM, HeadingError
 
 _CHUNK = 8192  # bases at a time: the temporaries of one chunk stay in the processor's cache
 _OFF = 1e-6  # part of L1 + L2 that the hand may be away from the target
@@ -105,7 +105,7 @@ class DonutSampler:
     @property
     def heading(self) -> HeadingError:
         """The law of the heading's error."""
-        return HeadingError(self.heading_sigma)
+        return HeadingError(min(self.heading_sigma, UNIFORM))
 
     def sample(self, target: ArrayLike, n: int, rng: np.random.Generator) -> Samples:
         """Rows from ``n`` candidate bases, in their order, elbow + before -.
@@ -225,16 +225,6 @@ class DonutSampler:
         limits = self.arm.limits[0] if self.arm.limits is not None else ()
         away = [np.sin(0.5 * (-elbow * beta - edge)) for edge in limits]
         return [g for each in away for g in gamma[:-1][each[1:] * each[:-1] <= 0.0].tolist()]
-
-    def positive_share(self) -> float:
-        """P(elbow +) among the rows.
-
-        Raises:
-            ValueError: nothing is within the limits.
-        """
-        if self.keep_rate() <= 0.0:
-            raise ValueError(f"nothing in the ring is within the limits {self.arm.limits}")
-        return 0.5 * self.keep_rates[0] / self.keep_rate()
 
     def _fill(
         self, q: Array, target: Array, r: Array, phi: Array, delta: Array

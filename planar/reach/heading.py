@@ -1,4 +1,4 @@
-"""The error of the base's heading: a wrapped normal, uniform where sigma is large."""
+"""The error of the base's heading: a wrapped normal."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from scipy.special import ndtr, ndtri
 
 from galley.domain.frames import Array, wrap
 
-# Beyond this many sigma nothing is left: 2 Phi(-9) = 2e-19. As the first Fourier coefficient is
-# exp(-sigma^2 / 2), a wrapped normal of sigma >= 9 rad is uniform to 3e-18.
-_TAIL = 9.0
+_TAIL = 9.0  # sigma, beyond which nothing is left: 2 Phi(-9) = 2e-19
+# rad. As the first Fourier coefficient is exp(-sigma^2 / 2), a wrapped normal of this sigma is
+# uniform to 3e-18: there is no use in a larger one.
+UNIFORM = 9.0
 
 
 @dataclass(frozen=True)
@@ -21,27 +22,16 @@ class HeadingError:
 
     sigma: float
 
-    @property
-    def uniform(self) -> bool:
-        """Whether it can't be told from a uniform angle."""
-        return self.sigma >= _TAIL
-
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """delta (n,), not wrapped."""
-        if self.uniform:
-            return rng.uniform(-pi, pi, n)
         return self.sigma * rng.standard_normal(n)
 
     def quantile(self, u: Array) -> Array:
         """The error, not wrapped, below which the share u in (0, 1) is."""
-        if self.uniform:
-            return np.asarray(pi * (2.0 * u - 1.0))
         return np.asarray(self.sigma * ndtri(u))
 
     def log_density(self, delta: Array) -> Array:
         """log WN(delta; sigma) (nats per rad): a sum over whole turns."""
-        if self.uniform:
-            return np.full(np.shape(delta), -log(2.0 * pi))
         delta, sigma = wrap(delta), self.sigma
         # Relative to the largest term, that of no turn: (d + t)^2 - d^2 = t (2 d + t).
         others = np.zeros(np.shape(delta))
@@ -57,8 +47,6 @@ class HeadingError:
         Each turn's share is a difference of normal distribution functions.
         """
         width = np.clip(high - low, 0.0, 2.0 * pi)
-        if self.uniform:
-            return np.asarray(width / (2.0 * pi))
         start, total = wrap(low), np.zeros(np.shape(width))
         for k in range(-self._turns(), self._turns() + 1):
             a = (start + 2.0 * pi * k) / self.sigma

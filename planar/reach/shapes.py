@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import cos, isfinite, sin
+from math import cos, sin
 from typing import Any
 
 import numpy as np
 import shapely
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from galley.domain.frames import Array, as_numbers
 from galley.planar.geometry.polygon import Polygon as Outline
@@ -40,41 +40,6 @@ class Shape:
         return np.asarray(shapely.distance(self.core, geometries) - self.radius)
 
 
-def circle(center: ArrayLike, radius: float) -> Shape:
-    """A disc about ``center`` (2,) of ``radius`` (m).
-
-    Raises:
-        ValueError: a radius that is not positive, or a centre that is not finite.
-    """
-    if not (isfinite(radius) and radius > 0.0):
-        raise ValueError(f"radius must be positive, got {radius:g}")
-    return Shape(shapely.Point(as_numbers(center, "center", (2,))), radius)
-
-
-def polygon(corners: ArrayLike) -> Shape:
-    """A simple polygon, convex or not, with ``corners`` (n, 2), in either order.
-
-    Raises:
-        ValueError: fewer than three corners, some that are not finite, or edges that
-            cross or touch.
-    """
-    return Shape(shapely.Polygon(Outline(as_numbers(corners, "corners", (-1, 2))).vertices))
-
-
-def box(center: ArrayLike, size: ArrayLike, angle: float = 0.0) -> Shape:
-    """A rectangle of ``size`` (2,) (m), turned by ``angle`` (rad) about its ``center`` (2,).
-
-    Raises:
-        ValueError: a size that is not positive.
-    """
-    sides = as_numbers(size, "size", (2,))
-    if not (sides > 0.0).all():
-        raise ValueError(f"size must be positive, got {size!r}")
-    corners = 0.5 * sides * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-    R = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
-    return polygon(corners @ R.T + as_numbers(center, "center", (2,)))
-
-
 Figure = tuple[str, tuple[float, ...]]
 """A shape as plain data: its kind and its numbers, see ``shape_of``."""
 
@@ -82,17 +47,29 @@ Figure = tuple[str, tuple[float, ...]]
 def shape_of(kind: str, numbers: Sequence[float]) -> Shape:
     """A circle x, y, radius; a box x, y, width, height and perhaps angle; a polygon's corners.
 
+    Lengths are in metres, the angle in rad; a polygon is simple, its corners in either order.
+
     Raises:
         ValueError: another kind, too many or too few numbers, or numbers that make no shape.
     """
     n = len(numbers)
     if kind == "circle" and n == 3:
-        return circle(numbers[:2], numbers[2])
+        x, y, radius = as_numbers(numbers, "circle", (3,))
+        if radius <= 0.0:
+            raise ValueError(f"radius must be positive, got {radius:g}")
+        return Shape(shapely.Point(x, y), radius)
     if kind == "box" and n in (4, 5):
-        return box(numbers[:2], numbers[2:4], *numbers[4:])
-    if kind == "polygon" and n >= 6 and n % 2 == 0:
-        return polygon(np.reshape(numbers, (-1, 2)))
-    raise ValueError(
-        "shapes are circle X Y RADIUS, box X Y WIDTH HEIGHT [ANGLE] and polygon X Y X Y X Y ..., "
-        f"got {kind} {' '.join(f'{each:g}' for each in numbers)}"
-    )
+        x, y, width, height, angle = as_numbers([*numbers, 0.0][:5], "box", (5,))
+        if min(width, height) <= 0.0:
+            raise ValueError(f"width and height must be positive, got {width:g} and {height:g}")
+        R = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
+        half = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * (0.5 * width, 0.5 * height)
+        corners = half @ R.T + (x, y)
+    elif kind == "polygon" and n >= 6 and n % 2 == 0:
+        corners = as_numbers(np.reshape(numbers, (-1, 2)), "corners", (-1, 2))
+    else:
+        raise ValueError(
+            "shapes are circle X Y RADIUS, box X Y WIDTH HEIGHT [ANGLE] and polygon X Y X Y X Y "
+            f"..., got {kind} {' '.join(f'{each:g}' for each in numbers)}"
+        )
+    return Shape(shapely.Polygon(Outline(corners).vertices))

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from galley.domain.frames import Array
 from galley.planar.reach.donut import DonutSampler, Samples
 
-_PARTS = 16
-_MOST = 18  # log2 of the points of a part: 4 million in all
+_MOST = 22  # log2 of the quadrature's points: 4 million
 
 # Probability (m,) of keeping rows q (m, 5) for targets (m, 2).
 Weight = Callable[[Array, Array], Array]
@@ -33,18 +32,11 @@ class Weighted:
     Attributes:
         points: bases (r, phi, delta) of the quadrature for Z, each with both elbows, that joint
             limits leave; as many more are drawn.
-
-    Raises:
-        ValueError: fewer points than one for each of the quadrature's 16 parts.
     """
 
     sampler: DonutSampler
     weights: tuple[Weight, ...]
     points: int = 32_768
-
-    def __post_init__(self) -> None:
-        if self.points < _PARTS:
-            raise ValueError(f"points must be at least {_PARTS}, got {self.points}")
 
     def weight(self, q: Array, target: Array) -> Array:
         """w (m,) of rows q (m, 5) for targets (m, 2).
@@ -68,51 +60,38 @@ class Weighted:
     def log_density(self, q: ArrayLike, target: ArrayLike) -> Array:
         """log of p w / Z (m,), as ``DonutSampler.log_density``; Z by quadrature.
 
-        There is one quadrature for each distinct target, so many targets take long. The error of
-        Z, see ``keep_rate``, is that of the density.
+        There is one quadrature for each distinct target, so many targets take long.
         """
         q = np.asarray(q, dtype=np.float64)
         base = self.sampler.log_density(q, target)
         targets = np.broadcast_to(np.asarray(target, dtype=np.float64), (len(q), 2))
         distinct, which = np.unique(targets, axis=0, return_inverse=True)
-        rates = [self.keep_rate(each)[0] for each in distinct]
+        rates = [self.keep_rate(each) for each in distinct]
         logs = np.array([log(rate) if rate > 0.0 else inf for rate in rates])
         with np.errstate(divide="ignore"):
             return np.asarray(base + np.log(self.weight(q, targets)) - logs[which.reshape(-1)])
 
-    def keep_rate(self, target: ArrayLike) -> tuple[float, float]:
-        """Z and its standard error, by quadrature over (r, phi, delta, elbow).
+    def keep_rate(self, target: ArrayLike) -> float:
+        """Z by quadrature over (r, phi, delta, elbow).
 
         Z is a ratio of two sums over scrambled Sobol points in the quantiles of r, phi and delta:
-        what the weights leave, over what the joint limits leave. Some independent scramblings give
-        the error, which is never less than one base: what is rarer is not seen. The scramblings
-        are always the same ones, so Z is too.
+        what the weights leave, over what the joint limits leave. The points are always the same
+        ones, so Z is too.
 
         Raises:
             ValueError: the limits leave so little that none of the points is within.
         """
-        share = self.sampler.keep_rate()
-        if share <= 0.0:
-            return 0.0, 0.0
-        power = min(_MOST, max(0, ceil(log2(self.points / _PARTS / share) - 1e-9)))
-        sums = [self._sums(np.asarray(target, dtype=np.float64), power, k) for k in range(_PARTS)]
-        kept, every, bases = np.array(sums).T
-        if not bases.any():
-            raise ValueError(f"too few bases are within the limits ({share:.1e} of all) to tell Z")
-        rate = float(kept.sum() / every.sum())
-        spread = np.linalg.norm(kept - rate * every) / every.sum()
-        error = float(spread * np.sqrt(_PARTS / (_PARTS - 1)))
-        return rate, max(error, 1.0 / float(bases.sum()))
-
-    def _sums(self, target: Array, power: int, seed: int) -> tuple[float, float, int]:
-        """Over 2^power points: the sum of w, rows, and bases within the limits."""
         from scipy.stats import qmc  # takes a second
 
-        u, v, w = qmc.Sobol(3, seed=seed).random_base2(power).T
-        sampler = self.sampler
+        sampler, target = self.sampler, np.asarray(target, dtype=np.float64)
+        share = sampler.keep_rate()
+        if share <= 0.0:
+            return 0.0
+        power = min(_MOST, ceil(log2(max(1.0, self.points / share)) - 1e-9))
+        u, v, w = qmc.Sobol(3, seed=0).random_base2(power).T
         delta = sampler.heading.quantile(np.clip(w, 1e-300, 1.0 - 2.0**-53))
         r = sampler.r_min + u * (sampler.r_max - sampler.r_min)
         q, valid = sampler.candidates(target, r, pi * (2.0 * v - 1.0), delta)
-        rows = q[valid]
-        kept = self.weight(rows, np.broadcast_to(target, (len(rows), 2)))
-        return float(kept.sum()), float(len(rows)), int(valid.any(axis=1).sum())
+        if not valid.any():
+            raise ValueError(f"too few bases are within the limits ({share:.1e} of all) to tell Z")
+        return float(self.weight(q[valid], np.broadcast_to(target, (valid.sum(), 2))).mean())

@@ -121,19 +121,6 @@ class _Listener(Printer):
         self.console.print(_STOPS)
 
 
-_NAMES = {
-    "joint_length_rad": ("joint length, rad", 1.0, 2),
-    "hand_length_m": ("hand path, m", 1.0, 2),
-    "duration_s": ("duration, s", 1.0, 2),
-    "velocity_ratio": ("velocity / limit", 1.0, 2),
-    "acceleration_ratio": ("accel. / limit", 1.0, 2),
-    "jerk_ratio": ("jerk / limit", 1.0, 2),
-    "min_clearance_m": ("clearance, mm", 1e3, 0),
-    "solve_ms": ("solve time, ms", 1.0, 1),
-}
-"""For each of FIGURES its title in the table, a factor, and decimals."""
-
-
 def _table(methods: Iterable[str]) -> PlainTable:
     """A table with one column per method."""
     names = [f">{_COLUMNS.get(method, method)}" for method in methods]
@@ -142,18 +129,17 @@ def _table(methods: Iterable[str]) -> PlainTable:
 
 def _one(result: QueryResult) -> PlainTable:
     from galley.studies.comparison.measures import CLEARANCE_CAP
-    from galley.studies.comparison.summary import figures
+    from galley.studies.comparison.summary import FIGURES, figures
 
     table = _table(attempt.method for attempt, _ in result.rows)
     rows = [None if m is None else figures(a, m) for a, m in result.rows]
-    for name, (title, scale, digits) in _NAMES.items():
-        values = [None if row is None else scale * row[name] for row in rows]
-        cells = [_figure(value, digits) for value in values]
-        if name == "min_clearance_m":
-            far = [row is not None and row[name] >= CLEARANCE_CAP for row in rows]
-            cells = [f">{c}" if beyond else c for c, beyond in zip(cells, far, strict=True)]
+    for name, (title, scale, digits) in FIGURES.items():
+        cells = []
+        for row in rows:
+            far = row and name == "min_clearance_m" and row[name] >= CLEARANCE_CAP
+            cells.append(">" * bool(far) + _figure(row and scale * row[name], digits))
         table.add_row(title, *cells)
-    verdicts = [None if m is None else m.verdict.free for _, m in result.rows]
+    verdicts = (m and m.verdict.free for _, m in result.rows)
     table.add_row("collision", *(_VERDICTS[verdict] for verdict in verdicts))
     return table
 
@@ -163,19 +149,15 @@ def _remarks(result: QueryResult) -> Iterable[str]:
     from galley.studies.comparison.methods import TITLES
 
     for attempt, measured in result.rows:
-        title = TITLES[attempt.method]
-        if measured is None:
-            yield f"{title}: {attempt.reason}"
-            continue
-        yield from (f"{title}: {line}" for line in _attempt_remarks(attempt, measured))
+        said = [attempt.reason] if measured is None else _said(attempt, measured)
+        yield from (f"{TITLES[attempt.method]}: {line}" for line in said)
 
 
-def _attempt_remarks(attempt: Attempt, measured: Measurements) -> Iterable[str]:
+def _said(attempt: Attempt, measured: Measurements) -> Iterable[str]:
     verdict = measured.verdict
-    if attempt.by != attempt.method:
-        yield f"made by {attempt.by}" + (f": {attempt.note}" if attempt.note else "")
-    elif attempt.note:
-        yield attempt.note
+    by = "" if attempt.by == attempt.method else f"made by {attempt.by}"
+    if by or attempt.note:
+        yield ": ".join(part for part in (by, attempt.note) if part)
     for hit in verdict.hits:
         engine = "PyBullet" if hit.engine == "pybullet" else "the kernel"
         yield (
@@ -189,7 +171,7 @@ def _attempt_remarks(attempt: Attempt, measured: Measurements) -> Iterable[str]:
 
 
 def _many(summaries: list[dict[str, Any]]) -> PlainTable:
-    from galley.studies.comparison.summary import tail
+    from galley.studies.comparison.summary import FIGURES, tail
 
     table = _table(s["method"] for s in summaries)
     for title, key in (
@@ -201,7 +183,7 @@ def _many(summaries: list[dict[str, Any]]) -> PlainTable:
     ):
         shares = ((s[key], s["queries"]) for s in summaries)
         table.add_row(title, *(f"{n} ({100 * n / queries:.0f}%)" for n, queries in shares))
-    for name, (title, scale, digits) in _NAMES.items():
+    for name, (title, scale, digits) in FIGURES.items():
         for label, key in ((title, "median"), (f"{int(tail(name)[1:]):>10} %", tail(name))):
             values = [scale * s[name][key] if name in s else None for s in summaries]
             table.add_row(label, *(_figure(value, digits) for value in values))

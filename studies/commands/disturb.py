@@ -11,13 +11,7 @@ from rich.text import Text
 
 from galley.cli.common.arguments import Multiple
 from galley.cli.common.progress import Printer
-from galley.cli.common.shared import (
-    Seeds,
-    Sweep,
-    TaskFiles,
-    optimize_option,
-    out_option,
-)
+from galley.cli.common.shared import Seeds, Sweep, TaskFiles, optimize_option, out_option
 from galley.cli.common.study import NamedJob, Study, results_folder
 from galley.cli.common.tables import PlainTable
 from galley.domain.options import group, option
@@ -156,7 +150,12 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
         missing = len(self.jobs) - len(trials)
         title = f"{Path(trials[0].options.problem).stem}: {len(trials)} runs under physics"
         title += f", {missing} missing" if missing else ""
-        draw_success_rates(self.folder / FIGURE, title, self._by_noise(), self._by_fault())
+        rows = {
+            f"{kind} x {amount:g}" if amount else UNDISTURBED: count
+            for (kind, amount), count in self._noise().items()
+        }
+        rows |= {f"fault {name}": count for name, count in self._faults().items()}
+        draw_success_rates(self.folder / FIGURE, title, rows)
         names = f"{SUMMARY}, {LINES}, {FIGURE}"
         self.printer.console.print(f"results: {self.folder}: {names}")
 
@@ -167,15 +166,13 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
             groups.setdefault((job.series, job.amount), []).append(result)
         return {key: count_successes(results) for key, results in groups.items()}
 
-    def _by_noise(self) -> dict[str, dict[float, SuccessCount]]:
+    def _noise(self) -> dict[tuple[str, float], SuccessCount]:
         """Successes by kind and amount; amount 0 is shared by all kinds."""
-        counts, by_kind = self._counts(), {}
-        for kind in self.kinds:
-            row = {a: counts.get((kind if a else UNDISTURBED, a)) for a in self.amounts}
-            by_kind[kind] = {a: count for a, count in row.items() if count is not None}
-        return {kind: row for kind, row in by_kind.items() if row}
+        counts = self._counts()
+        keys = {(k, a): (k if a else UNDISTURBED, a) for k in self.kinds for a in self.amounts}
+        return {shown: counts[key] for shown, key in keys.items() if key in counts}
 
-    def _by_fault(self) -> dict[str, SuccessCount]:
+    def _faults(self) -> dict[str, SuccessCount]:
         counts = self._counts()
         return {fault: counts[fault, 0.0] for fault in self.faults if (fault, 0.0) in counts}
 
@@ -183,9 +180,9 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
         """One row per kind of noise with one column per amount; then one row per fault."""
         amounts = [f">x {amount:g}" if amount else ">none" for amount in self.amounts]
         table = PlainTable("succeeded of those run", *amounts, "~remarks", gap=3)
-        noise, faults = self._by_noise(), self._by_fault()
+        noise, faults = self._noise(), self._faults()
         for kind in self.kinds:
-            table.add_row(kind, *(_cell(noise.get(kind, {}).get(a)) for a in self.amounts))
+            table.add_row(kind, *(_cell(noise.get((kind, a))) for a in self.amounts))
         for fault in self.faults:
             count = faults.get(fault, SuccessCount(0, 0))
             recovered = [f"{count.recovered} by recovering"] if count.recovered else []
@@ -203,14 +200,10 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
             "finished": self.finished,
             "runs": len(self.jobs),
             "moderate": asdict(MODERATE),
-            "noise": [
-                _count_record(kind, amount, count)
-                for kind, counts in self._by_noise().items()
-                for amount, count in counts.items()
-            ],
+            "noise": [_count_record(*key, count) for key, count in self._noise().items()],
             "faults": [
                 {**_count_record(name, None, count), "not_struck": count.not_struck}
-                for name, count in self._by_fault().items()
+                for name, count in self._faults().items()
             ],
             "trials": [self.record(job, result) for job, result in self.results()],
         }

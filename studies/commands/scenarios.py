@@ -249,15 +249,9 @@ def _reasons(results: list[tuple[ScenarioJob, ScenarioResult | LostJob]]) -> lis
 
 def _sentences(result: ScenarioResult | LostJob) -> list[tuple[str, str]]:
     if isinstance(result, LostJob):
-        return [(text, "red") for text in (result.why, *_where(result))]
+        return [(result.why, "red")]
     message = [(result.message, "")] if result.message else []
     return [(why, "red") for why in result.wrong] + message
-
-
-def _where(lost: LostJob) -> list[str]:
-    """The innermost frame of a lost job's traceback."""
-    frames = [line.strip() for line in lost.trace.splitlines() if line.startswith("  File ")]
-    return frames[-1:]
 
 
 def _listed(scenarios: tuple[Scenario, ...]) -> PlainTable:

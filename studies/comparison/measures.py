@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.checker import held_pairs
 from galley.collision.scene_kernel import SceneKernel
+from galley.collision.view import View
 from galley.domain.frames import Array
 from galley.motion.path import polygon_length
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
@@ -127,7 +128,7 @@ def measure(
         duration=trajectory.duration,
         peaks=limit_ratios(trajectory, group),
         clearance=float(clearance.min()),
-        verdict=find_collisions(kernel, world, query, trajectory, times, Q),
+        verdict=find_collisions(kernel, world, query, trajectory, times[rows], Q[rows]),
         curve=Curve(times, Q, trajectory(times, 1), hand, times[rows], clearance),
     )
 
@@ -149,16 +150,12 @@ def find_collisions(
 
     Args:
         world: any PyBullet world of the same scene; its state is changed.
-        times, Q: a dense sampling (n,) in s, (n, 7) in rad; see ``spaced_rows``.
+        times, Q: samples of it (n,) in s, (n, 7) in rad; see ``spaced_rows``.
     """
-    rows = spaced_rows(Q, STEP)
     view = arm_view(kernel, query.state, 0.0)
     proven = view.curve_unproven(trajectory.breaks, trajectory.coefficients, 0.0) is None
-    hits = (
-        None if proven else _kernel_hit(kernel, query, times[rows], Q[rows]),
-        _bullet_hit(world, query, times[rows], Q[rows]),
-    )
-    return CollisionVerdict(proven, tuple(hit for hit in hits if hit is not None), len(rows))
+    hits = None if proven else _kernel_hit(view, times, Q), _bullet_hit(world, query, times, Q)
+    return CollisionVerdict(proven, tuple(hit for hit in hits if hit is not None), len(Q))
 
 
 def spaced_rows(Q: Array, step: float) -> NDArray[np.int64]:
@@ -174,8 +171,7 @@ def spaced_rows(Q: Array, step: float) -> NDArray[np.int64]:
     return np.unique(np.minimum(rows, len(Q) - 1)).astype(np.int64)
 
 
-def _kernel_hit(kernel: SceneKernel, query: ArmQuery, times: Array, Q: Array) -> Hit | None:
-    view = arm_view(kernel, query.state, 0.0)
+def _kernel_hit(view: View, times: Array, Q: Array) -> Hit | None:
     for k in np.nonzero(~view.free_many(Q))[0]:
         deep = [c for c in view.contacts(Q[k], within=0.0) if c.distance < 0.0]
         if deep:  # else the robot is within its margin to itself, without a collision

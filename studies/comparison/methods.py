@@ -41,6 +41,8 @@ TITLES = {
     "time-optimal": "time-optimal",
 }
 DEFAULT = "smooth"
+FILES = {"rrt": "rrt", "shortest": "qp", DEFAULT: "opt"}
+"""The methods whose trajectories are kept and filmed, and their names in files."""
 ITERATIONS, PYBULLET_ITERATIONS = 20_000, 4000  # budgets of the two RRTs
 _RADIUS = 0.3  # rad, longest edge of the RRTs
 _REQUIRED = 0.5 * MARGIN  # m, clearance proven along every planned path

@@ -23,30 +23,22 @@ from galley.motion.path import Path as JointPath
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.mobile import link0_pose
 from galley.studies.comparison.measures import CLEARANCE_CAP, Measurements
-from galley.studies.comparison.methods import TITLES, Attempt
+from galley.studies.comparison.methods import DEFAULT, FILES, TITLES, Attempt
 from galley.studies.comparison.summary import QueryResult
 from galley.viz.figures import figure_file
 from galley.viz.film.side_by_side import Take, film_side_by_side
 from galley.viz.film.video import FilmOptions, film, viewpoint
 from galley.viz.render.view import Occluders, furniture_boxes
 
-# Okabe and Ito's palette for colour-blind readers.
-COLORS = {
-    "rrt": "#D55E00",
-    "rrt-pybullet": "#56B4E9",
-    "shortcut": "#E69F00",
-    "shortest": "#CC79A7",
-    "smooth": "#0072B2",
-    "time-optimal": "#009E73",
-}
-# Line widths in points differ, so that coinciding lines all show.
-_WIDTHS = {
-    "rrt": 1.2,
-    "rrt-pybullet": 1.2,
-    "shortcut": 3.2,
-    "shortest": 5.0,
-    "smooth": 1.6,
-    "time-optimal": 2.4,
+# Of each method the colour, of Okabe and Ito's palette for colour-blind readers, and the width of
+# its lines in points: they differ, so that coinciding lines all show.
+STYLES = {
+    "rrt": ("#D55E00", 1.2),
+    "rrt-pybullet": ("#56B4E9", 1.2),
+    "shortcut": ("#E69F00", 3.2),
+    "shortest": ("#CC79A7", 5.0),
+    "smooth": ("#0072B2", 1.6),
+    "time-optimal": ("#009E73", 2.4),
 }
 _VIEWS = (("from above", 0, 1, 2), ("from the side", 0, 2, 1), ("from the front", 1, 2, 0))
 _AXES = "xyz"
@@ -66,7 +58,7 @@ def draw_query(path: Path | str, result: QueryResult, scene: Scene, robot: Robot
     Raises:
         BadInput: ``path`` can't be written.
     """
-    every = (result.row(method) for method in _WIDTHS)
+    every = (result.row(method) for method in STYLES)
     rows = [(attempt, measured) for attempt, measured in every if measured is not None]
     if not rows:
         return
@@ -105,13 +97,13 @@ def _label(attempt: Attempt, measured: Measurements) -> str:
 
 def _style(attempt: Attempt) -> dict[str, Any]:
     """Style of a method's lines; wide lines are drawn under narrow ones."""
-    width = _WIDTHS[attempt.method]
-    return {"color": COLORS[attempt.method], "linewidth": width, "zorder": 3.0 - 0.01 * width}
+    color, width = STYLES[attempt.method]
+    return {"color": color, "linewidth": width, "zorder": 3.0 - 0.01 * width}
 
 
 def _cross(axes: Any, attempt: Attempt, x: float, y: float) -> None:
     """Mark the first collision of a trajectory."""
-    axes.plot(x, y, "X", color=COLORS[attempt.method], markersize=13, mec="black", zorder=4)
+    axes.plot(x, y, "X", color=STYLES[attempt.method][0], markersize=13, mec="black", zorder=4)
 
 
 def _joint(left: Any, right: Any, j: int, rows: Sequence[_Row], group: JointGroup) -> None:
@@ -190,25 +182,31 @@ def outlines(boxes: Occluders, a: int, b: int) -> list[tuple[Array, Array]]:
 
 
 def film_query(
-    folder: Path | str,
+    folder: Path,
     world: PyBulletWorld,
     result: QueryResult,
-    pair: tuple[Attempt, Attempt],
     *,
     fps: float,
     height: int,
     speed: float,
     progress: Callable[[int, int], None],
 ) -> None:
-    """Film from one viewpoint: a pair as ``rrt``, ``opt`` and ``side_by_side``, and ``qp.mp4``."""
-    folder = Path(folder)
-    scene, robot, qp = world.scene, world.robot, result.solution("shortest")
-    takes = []
-    for attempt, name in zip(pair, ("rrt", "opt"), strict=True):
-        title, note, warning = _captions(result, attempt)
-        color, log = _rgb(COLORS[attempt.method]), executed_log(world, result, attempt)
-        takes.append(Take(log, folder / f"{name}.mp4", title, note, color, warning))
-    camera = viewpoint(takes[0].log, scene, robot)
+    """Film from one viewpoint: ``rrt``, ``opt``, both in ``side_by_side``, and ``qp.mp4``."""
+    scene, robot = world.scene, world.robot
+    takes = {}
+    for method, name in FILES.items():
+        attempt, measured = result.row(method)
+        if measured is not None:
+            takes[method] = Take(
+                executed_log(world, result, attempt),
+                folder / f"{name}.mp4",
+                method_title(attempt),
+                f"path {measured.joint_length:.2f} rad",
+                _rgb(STYLES[method][0]),
+                "" if measured.verdict.free else "COLLIDES",
+            )
+    pair = takes["rrt"], takes[DEFAULT]
+    camera = viewpoint(pair[0].log, scene, robot)
     height = height // 2 * 2
     options = FilmOptions(
         fps=fps,
@@ -218,33 +216,10 @@ def film_query(
         hold=1.5,
         camera=camera,
     )
-    film_side_by_side(
-        (takes[0], takes[1]),
-        scene,
-        robot,
-        folder / "side_by_side.mp4",
-        camera,
-        options,
-        progress,
-    )
-    if qp is not None:
-        title, note, warning = _captions(result, qp)
-        film(
-            executed_log(world, result, qp),
-            scene,
-            robot,
-            folder / "qp.mp4",
-            replace(options, title=", ".join(p for p in (f"{title}: {note}", warning) if p)),
-            progress,
-        )
-
-
-def _captions(result: QueryResult, attempt: Attempt) -> tuple[str, str, str]:
-    """Title, note and warning in the film of an attempt."""
-    _, measured = result.row(attempt.method)
-    assert measured is not None
-    warning = "" if measured.verdict.free else "COLLIDES"
-    return method_title(attempt), f"path {measured.joint_length:.2f} rad", warning
+    film_side_by_side(pair, scene, robot, folder / "side_by_side.mp4", camera, options, progress)
+    if (qp := takes.get("shortest")) is not None:
+        title = ", ".join(p for p in (f"{qp.title}: {qp.note}", qp.warning) if p)
+        film(qp.log, scene, robot, qp.path, replace(options, title=title), progress)
 
 
 def executed_log(world: PyBulletWorld, result: QueryResult, attempt: Attempt) -> Log:

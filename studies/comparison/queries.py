@@ -18,14 +18,7 @@ from galley.collision.checker import MARGIN, held_pairs
 from galley.collision.scene_kernel import SceneKernel
 from galley.collision.view import View
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import (
-    Array,
-    frozen,
-    inverse,
-    rotation_from_quaternion,
-    transform,
-    wrap,
-)
+from galley.domain.frames import Array, frozen, inverse, rotation_from_quaternion, transform, wrap
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.model import HAND, Binding, Grasp, Scene
 from galley.domain.state import Placement, State, initial_state

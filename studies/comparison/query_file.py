@@ -79,12 +79,16 @@ class QueryFile:
     Attributes:
         file: knows the lines and collects faults.
         query: what it says.
-        scene: the scene file, or None for the default.
     """
 
     file: YamlFile
     query: _Query
-    scene: Path | None
+
+    @property
+    def scene(self) -> Path | None:
+        """The scene file, or None for the default."""
+        name = self.query.scene
+        return None if name is None else shipped_file(name, self.file.path.parent)
 
 
 def read_query(path: Path | str) -> QueryFile:
@@ -94,9 +98,7 @@ def read_query(path: Path | str) -> QueryFile:
         BadInput: all faults of form, with line and key.
     """
     file = YamlFile(path)
-    query = file.read(_Query)
-    scene = None if query.scene is None else shipped_file(query.scene, Path(path).parent)
-    return QueryFile(file, query, scene)
+    return QueryFile(file, file.read(_Query))
 
 
 def resolve_query(read: QueryFile, kernel: SceneKernel) -> ArmQuery | Failure:

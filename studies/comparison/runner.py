@@ -18,25 +18,18 @@ from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, TIMING, e
 from galley.domain.failure import Failure
 from galley.domain.files import atomic_file, write_atomically
 from galley.domain.listener import Listener
-from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.results.report import versions
 from galley.results.run_folder import check_destination, run_folder
 from galley.robots.catalog import robot_of
 from galley.studies.comparison.measures import measure
-from galley.studies.comparison.methods import Attempt, run_methods
-from galley.studies.comparison.queries import (
-    DISTANCE,
-    ArmQuery,
-    random_queries,
-    turnaround_query,
-)
+from galley.studies.comparison.methods import DEFAULT, FILES, Attempt, run_methods
+from galley.studies.comparison.queries import DISTANCE, ArmQuery, random_queries, turnaround_query
 from galley.studies.comparison.query_file import read_query, resolve_query
 from galley.studies.comparison.summary import (
     SCHEMA_VERSION,
     QueryResult,
-    best_attempt,
     default_method_fault,
     result_record,
     result_to_show,
@@ -80,11 +73,8 @@ class ComparisonResult:
     """
 
     folder: Path = Path()
-    results: list[QueryResult] = field(default_factory=list)
+    results: list[QueryResult] = field(default_factory=list, repr=False)
     faults: list[str] = field(default_factory=list)
-
-    def __repr__(self) -> str:
-        return f"ComparisonResult({len(self.results)} queries, {len(self.faults)} faults)"
 
 
 def run(
@@ -127,7 +117,7 @@ def run(
             outcome.faults.append(str(first))
         if isinstance(first, Failure):
             return first
-        work = _Comparison(options, scene, kernel, world, listener, outcome)
+        work = _Comparison(options, kernel, world, listener, outcome)
         if not write:
             work.solve(first, queries)
             return outcome
@@ -141,7 +131,6 @@ class _Comparison:
     """A comparison in progress: each stage writes its results into the folder."""
 
     options: ComparisonOptions
-    scene: Scene
     kernel: SceneKernel
     world: PyBulletWorld
     listener: Listener
@@ -149,7 +138,9 @@ class _Comparison:
 
     def run(self, first: ArmQuery, others: Iterator[ArmQuery | Failure]) -> None:
         """Run all stages; each writes its files before the next begins."""
-        results = self.outcome.results
+        from galley.studies.comparison.pictures import draw_query
+
+        folder, results = self.outcome.folder, self.outcome.results
         try:
             self.solve(first, others)
         finally:
@@ -157,15 +148,14 @@ class _Comparison:
                 self._write()
         self.listener.results(tuple(results), summarize(results))
         shown = result_to_show(results)
-        self._save_waypoints(shown)
-        self._figure(shown)
+        for method, name in FILES.items():
+            attempt = shown.solution(method)
+            if attempt is not None:
+                save_waypoints(folder / f"trajectory_{name}.npy", attempt)
+        self.listener.stage("drawing compare.png")
+        draw_query(folder / "compare.png", shown, self.world.scene, self.world.robot)
         if self.options.video:
             self._film(shown)
-
-    @property
-    def folder(self) -> Path:
-        """For the files."""
-        return self.outcome.folder
 
     def solve(self, first: ArmQuery, others: Iterator[ArmQuery | Failure]) -> None:
         """Run all methods on all queries, into ``outcome``."""
@@ -188,10 +178,10 @@ class _Comparison:
                 self.listener.fraction("comparing", tried / options.count)
 
     def _write(self) -> None:
-        options, results = self.options, self.outcome.results
+        options, results, world = self.options, self.outcome.results, self.world
         record: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
-            "scene": self.scene.source,
+            "scene": world.scene.source,
             "seed": options.seed,
             "query": options.query,
             "queries_asked": options.count if options.query == RANDOM else 1,
@@ -199,44 +189,26 @@ class _Comparison:
             "shown": result_to_show(results).query.name,
             "not_as_expected": self.outcome.faults,
             "summary": summarize(results),
-            "queries": [result_record(r, self.scene, self.world.robot) for r in results],
+            "queries": [result_record(each, world.scene, world.robot) for each in results],
             "versions": versions(),
         }
         if options.query == SEED:
             record["distance_m"] = options.distance
-        write_atomically(self.folder / MARKER, json.dumps(record, indent=1) + "\n")
+        write_atomically(self.outcome.folder / MARKER, json.dumps(record, indent=1) + "\n")
 
-    def _save_waypoints(self, result: QueryResult) -> None:
-        """``trajectory_rrt.npy``, ``_qp`` and ``_opt``: waypoints (n, 7), rad."""
-        for name, attempt in (
-            ("rrt", result.solution("rrt")),
-            ("qp", result.solution("shortest")),
-            ("opt", best_attempt(result)),
-        ):
-            if attempt is not None:
-                save_waypoints(self.folder / f"trajectory_{name}.npy", attempt)
-
-    def _figure(self, shown: QueryResult) -> None:
-        from galley.studies.comparison.pictures import draw_query
-
-        self.listener.stage("drawing compare.png")
-        draw_query(self.folder / "compare.png", shown, self.scene, self.world.robot)
-
-    def _film(self, result: QueryResult) -> None:
+    def _film(self, shown: QueryResult) -> None:
         from galley.studies.comparison.pictures import film_query
 
-        rrt, best = result.solution("rrt"), best_attempt(result)
-        if rrt is None or best is None:
-            self.listener.stage("no film: the RRT has no path to compare with")
+        if not all(shown.solution(method) for method in ("rrt", DEFAULT)):
+            self.listener.stage("no film: the RRT or smooth has no path to compare")
             return
         self.listener.stage(
-            f"filming {result.query.name}: rrt.mp4, opt.mp4, side_by_side.mp4 and qp.mp4"
+            f"filming {shown.query.name}: rrt.mp4, opt.mp4, side_by_side.mp4 and qp.mp4"
         )
         film_query(
-            self.folder,
+            self.outcome.folder,
             self.world,
-            result,
-            (rrt, best),
+            shown,
             fps=self.options.fps,
             height=self.options.height,
             speed=self.options.speed,

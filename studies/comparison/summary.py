@@ -13,23 +13,23 @@ import numpy as np
 
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.studies.comparison.measures import CollisionVerdict, Measurements
+from galley.studies.comparison.measures import Measurements
 from galley.studies.comparison.methods import DEFAULT, METHODS, Attempt
 from galley.studies.comparison.queries import ArmQuery
 
 SCHEMA_VERSION = 3
 _DIGITS = 7  # significant digits in the file
-_SUBSTITUTES = ("time-optimal", "shortcut")  # shown if the default method fails
-FIGURES = (
-    "joint_length_rad",
-    "hand_length_m",
-    "duration_s",
-    "velocity_ratio",
-    "acceleration_ratio",
-    "jerk_ratio",
-    "min_clearance_m",
-    "solve_ms",
-)
+FIGURES = {
+    "joint_length_rad": ("joint length, rad", 1.0, 2),
+    "hand_length_m": ("hand path, m", 1.0, 2),
+    "duration_s": ("duration, s", 1.0, 2),
+    "velocity_ratio": ("velocity / limit", 1.0, 2),
+    "acceleration_ratio": ("accel. / limit", 1.0, 2),
+    "jerk_ratio": ("jerk / limit", 1.0, 2),
+    "min_clearance_m": ("clearance, mm", 1e3, 0),
+    "solve_ms": ("solve time, ms", 1.0, 1),
+}
+"""For each figure its title in a table, a factor, and decimals."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,9 @@ def _summary(method: str, results: Sequence[QueryResult]) -> dict[str, Any]:
         "duration_over_shortcut": float(np.median(ratios)) if ratios else None,
     }
     for name in FIGURES if table else ():
-        values = [row[name] for row in table]
-        spread = (
-            ("median", np.median(values)),
-            (tail(name), np.percentile(values, int(tail(name)[1:]))),
-        )
-        record[name] = {key: _short(float(value)) for key, value in spread}
+        values, end = [row[name] for row in table], tail(name)
+        bad = np.percentile(values, int(end[1:]))
+        record[name] = {"median": _short(float(np.median(values))), end: _short(float(bad))}
     return record
 
 
@@ -117,15 +114,9 @@ def tail(name: str) -> str:
     return "p05" if name == "min_clearance_m" else "p95"
 
 
-def best_attempt(result: QueryResult) -> Attempt | None:
-    """The default method's attempt, or a substitute's if it has no trajectory."""
-    attempts = (result.solution(method) for method in (DEFAULT, *_SUBSTITUTES))
-    return next((attempt for attempt in attempts if attempt is not None), None)
-
-
 def result_to_show(results: Sequence[QueryResult]) -> QueryResult:
-    """The result to draw and film: the first with an RRT path and another, else the first."""
-    both = (r for r in results if r.solution("rrt") is not None and best_attempt(r) is not None)
+    """The result to draw and film: the first with the RRT and the default method, or the first."""
+    both = (r for r in results if all(r.solution(method) for method in ("rrt", DEFAULT)))
     return next(both, results[0])
 
 
@@ -165,12 +156,9 @@ def _row(attempt: Attempt, measured: Measurements | None) -> dict[str, Any]:
     record |= {name: _short(value) for name, value in figures(attempt, measured).items()}
     if attempt.waypoints is not None:
         record["waypoints"] = len(attempt.waypoints)
-    record["within_limits"] = measured.within_limits
-    return record | _verdict(measured.verdict) | {"good": is_success(measured)}
-
-
-def _verdict(verdict: CollisionVerdict) -> dict[str, Any]:
-    return {
+    verdict = measured.verdict
+    return record | {
+        "within_limits": measured.within_limits,
         "free": verdict.free,
         "proven": verdict.proven,
         "pybullet_states": verdict.states,
@@ -183,6 +171,7 @@ def _verdict(verdict: CollisionVerdict) -> dict[str, Any]:
             }
             for hit in verdict.hits
         ],
+        "good": is_success(measured),
     }
 
 

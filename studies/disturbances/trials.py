@@ -160,9 +160,9 @@ class SuccessCount:
         """Success rate in [0, 1]; 0 without runs."""
         return self.success / self.runs if self.runs else 0.0
 
-    def interval(self, z: float = 1.96) -> tuple[float, float]:
-        """Wilson's score interval (1927) of the rate; 95 % confidence by default."""
-        return wilson(self.success, self.runs, z)
+    def interval(self) -> tuple[float, float]:
+        """Wilson's score interval (1927) of the rate, 95 % confidence."""
+        return wilson(self.success, self.runs)
 
     def __str__(self) -> str:
         return f"{self.success}/{self.runs}"

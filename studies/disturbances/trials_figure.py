@@ -5,34 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from galley.studies.disturbances.trials import UNDISTURBED, SuccessCount
+from galley.studies.disturbances.trials import SuccessCount
 from galley.viz.figures import figure_file
 
 _RECOVERED, _DIRECT = "#5b8f86", "#9db4bc"  # succeeded with a recovery, or without
 
 
-def draw_success_rates(
-    path: Path | str,
-    title: str,
-    noise: Mapping[str, Mapping[float, SuccessCount]],
-    faults: Mapping[str, SuccessCount],
-) -> None:
+def draw_success_rates(path: Path | str, title: str, rows: Mapping[str, SuccessCount]) -> None:
     """Draw the success rates as a PNG file: a bar each, Wilson's 95 % interval, and the count.
 
     Args:
-        title: of the figure.
-        noise: successes by kind and amount.
-        faults: successes by fault.
+        title: of the figure. rows: successes by what is written beside their bar.
 
     Raises:
         BadInput: ``path`` can't be written.
     """
-    rows = {
-        f"{kind} x {amount:g}" if amount else UNDISTURBED: count
-        for kind, counts in noise.items()
-        for amount, count in counts.items()
-    }
-    rows |= {f"fault {name}": count for name, count in faults.items()}
     with figure_file(path, (11.0, 1.5 + 0.36 * len(rows))) as figure:
         axes = figure.add_subplot()
         for y, count in enumerate(rows.values()):

@@ -7,15 +7,7 @@ outcome         Scenario, seed          -> ScenarioResult      one run of the en
 ```
 """
 
-from galley.studies.scenarios.scenario import (
-    Scenario,
-    check_scenario,
-    find_scenarios,
-)
+from galley.studies.scenarios.scenario import Scenario, check_scenario, find_scenarios
 
 # The other modules are imported by name: they load the whole pipeline.
-__all__ = [
-    "Scenario",
-    "check_scenario",
-    "find_scenarios",
-]
+__all__ = ["Scenario", "check_scenario", "find_scenarios"]

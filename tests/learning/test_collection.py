@@ -9,11 +9,7 @@ import galley
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.shipped import SCENARIOS
-from galley.learning.collection.kitchen import (
-    Demonstrator,
-    Recording,
-    episode_of,
-)
+from galley.learning.collection.kitchen import Demonstrator, Recording, episode_of
 from galley.learning.demonstrations import NoEpisode, collect, read_folder
 from galley.tests.digests import digests
 from galley.viz.film.pictures import pictures

@@ -1,4 +1,4 @@
-"""``galley push collect``, ``replay``, ``video`` and ``stats``."""
+"""``galley push collect``, ``replay`` and ``video``."""
 
 import pickle
 import shutil
@@ -106,12 +106,10 @@ def test_the_replay_buffer_has_the_names_of_the_public_one(folder):
     assert len(buffer) == 2
 
 
-def test_video_and_stats_of_a_folder(folder, tmp_path, capsys):
+def test_a_stored_episode_is_filmed(folder, tmp_path):
     out = tmp_path / "film"
     assert push("video", folder, "--episode", 1, "--height", 120, "--out", out) == 0
     assert {each.name for each in out.iterdir()} == {"push.mp4", "episodes.csv"}
-    assert push("stats", folder) == 0
-    assert "2 episodes, 2 succeeded" in capsys.readouterr().out
 
 
 def test_the_mouse_keeps_what_has_ended(tmp_path, monkeypatch):

@@ -24,16 +24,6 @@ def test_points_are_sums_of_complex_numbers(n):
     np.testing.assert_allclose(chain.fk(base, theta), chain.points(base, theta)[:, -1], atol=1e-14)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_jacobian_is_the_derivative(n):
-    chain = PlanarChain(tuple(RNG.uniform(0.2, 1.0, n)))
-    base, theta, h = RNG.normal(size=(4, 3)), RNG.normal(size=(4, n)), 1e-6
-    for i in range(n):
-        step = h * np.eye(n)[i]
-        slope = (chain.fk(base, theta + step) - chain.fk(base, theta - step)) / (2 * h)
-        np.testing.assert_allclose(chain.jacobian(base, theta)[..., i], slope, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("limits", "angle", "expected"),
     [

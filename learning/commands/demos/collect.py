@@ -6,10 +6,11 @@ import argparse
 from dataclasses import dataclass
 from typing import Literal
 
-from galley.cli.common.arguments import Count, need, plural
+from galley.cli.common.arguments import need, plural
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Seeds, TaskFiles, optimize_option
 from galley.domain.options import group, option
+from galley.learning.collection.recording import Recording
 from galley.learning.commands.collecting import FILES_EPILOG, Collecting, collect_command
 
 EPILOG = f"""Where there is no plan, there is no episode, and the seed is named.
@@ -19,19 +20,6 @@ examples:
   galley demos collect --seeds 100 --execute kinematic --out demos   no physics: fast
   galley demos collect --seeds 20 --noise moderate --out noisy       with physics and noise
   galley demos collect --seeds 10 --cameras front hand --size 128 --out seen"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kept:
-    """What is kept of a run."""
-
-    rate: Count = option(20, "steps a second; must divide 120", "HZ")
-    cameras: tuple[str, ...] = option(
-        (),
-        "pictures: front, the room; top, from above; hand, beside the palm (default: none)",
-        "NAME",
-    )
-    size: Count = option(96, "width and height of the pictures, 96 to 480", "PIXELS")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +33,7 @@ class Options:
         None, "random errors of the simulated world, as for galley run (default: none)", "HOW"
     )
     optimize: str = optimize_option()
-    kept: Kept = group(Kept(), "what is kept")
+    kept: Recording = group(Recording(), "what is kept")
     collecting: Collecting = group(Collecting())
 
 
@@ -57,16 +45,15 @@ def command(options: Options) -> int:
     from galley import engine
     from galley.compiled.build import RENDERER, ensure
     from galley.execution.disturbance.noise import parse_noise
-    from galley.learning.collection.kitchen import Demonstrator, Recording
+    from galley.learning.collection.kitchen import Demonstrator
 
-    recording = Recording(options.kept.rate, options.kept.cameras, options.kept.size)
     noise = None if options.noise is None else parse_noise(options.noise)
     printer = Printer()
     task = engine.load(**options.task.paths())
-    run = Demonstrator(task, options.execute, noise, options.optimize, recording)
+    run = Demonstrator(task, options.execute, noise, options.optimize, options.kept)
     collection = options.collecting.licensed(run.collection)
     # Once, not in each worker.
-    parts = (*engine.COMPILED, RENDERER) if recording.cameras else engine.COMPILED
+    parts = (*engine.COMPILED, RENDERER) if options.kept.cameras else engine.COMPILED
     ensure(*parts, listener=printer)
     printer.stage(f"{task.problem.name}, {plural(options.seeds.seeds, 'seed')}, {options.execute}")
     return collect_command(run, options.seeds.all, collection, options.collecting, printer)

@@ -10,7 +10,6 @@ COMMANDS = {
     "collect": "collect episodes as demonstrations that learners read",
     "replay": "do the actions of collected episodes again, and compare the states",
     "video": "film collected episodes, as mp4 or GIF",
-    "stats": "what a folder of demonstrations holds",
     "train": "learn a policy from demonstrations",
     "eval": "measure how often a policy succeeds",
 }

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Count, plural
 from galley.domain.options import group
-from galley.learning.commands.push.options import (
-    Film,
-    Pusher,
-    episodes_option,
-    episodes_table,
-)
+from galley.learning.commands.push.options import Film, Pusher, episodes_option, episodes_table
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer

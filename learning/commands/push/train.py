@@ -74,7 +74,7 @@ def command(options: Options) -> int:
     draw_losses(out.with_suffix(".png"), policy.history["losses"], options.design.method)
     resume.unlink(missing_ok=True)
     step, loss, value = trainer.losses[-1]
-    printer.stage(f"{out}: {Progress(step, step, loss, value, 0.0).line()}")
+    printer.stage(f"{out}: {Progress(step, step, loss, value).line()}")
     return 0
 
 

@@ -38,7 +38,7 @@ class Options:
     """
 
     kind: tuple[str, ...] = option(
-        ("all",), f"{', '.join(KINDS)}, or all", "KIND", choices=(*KINDS, "all")
+        KINDS, f"{', '.join(KINDS)} (default: each of these)", "KIND", choices=KINDS
     )
     data: Path | None = option(None, "a dataset of galley reach sample", "DIR")
     model: Path | None = option(None, "a model of galley reach train", "FILE")
@@ -47,13 +47,8 @@ class Options:
     seed: Seed = seed_option()
     out: Path | None = out_option()
 
-    @property
-    def kinds(self) -> list[str]:
-        """The pictures to draw."""
-        return list(KINDS if "all" in self.kind else dict.fromkeys(self.kind))
-
     def __post_init__(self) -> None:
-        if self.model is not None and "density" not in self.kinds:
+        if self.model is not None and "density" not in self.kind:
             raise argparse.ArgumentTypeError("--model is drawn by --kind density alone")
         if self.bases is not None and self.data is not None and self.model is None:
             raise argparse.ArgumentTypeError("--bases has no effect on rows of --data")
@@ -76,7 +71,7 @@ def command(options: Options) -> int:
     except OSError as error:
         raise write_fault(folder, error) from None
     printer = Printer()
-    for kind in options.kinds:
+    for kind in dict.fromkeys(options.kind):
         path = folder / f"{kind}.png"
         if kind == "donut":
             pictures.draw_donut(path, samples, sampler)
@@ -93,14 +88,12 @@ def _data(options: Options, bases: int) -> tuple[DonutSampler, Samples]:
         made = options.sampler.made()
         rng = np.random.default_rng(options.seed)
         return made, made.sample((0.0, 0.0), bases, rng)
-    given = options.sampler.first_given()
-    if given is not None:
-        raise argparse.ArgumentTypeError(f"{given} is that of the dataset where --data is given")
+    options.sampler.check_unused()
     need("planar", "pyarrow")
     from galley.planar.reach.dataset import load, read_settings
 
     settings = read_settings(options.data)
-    if settings.filtered and "density" in options.kinds:
+    if settings.filtered and "density" in options.kind:
         what = f"the rows of {options.data} were filtered: draw --kind donut"
         raise argparse.ArgumentTypeError(what)
     rows = load(options.data, "validation")

@@ -32,17 +32,7 @@ dataset of other options is refused.
 examples:
   galley reach sample --out data                         targets everywhere in the workspace
   galley reach sample --limits -2 2 -2.5 2.5 --out data  joint limits: theta1, then theta2
-  galley reach sample --circle 0.5 0 0.2 --score manipulability=1 --out preferred
-  galley reach sample --random 3 0.1 0.3 --bases-per-target 100 --out contexts"""
-
-
-def _random(values: tuple[float, float, float] | None) -> tuple[int, float, float] | None:
-    """Number and sizes of random obstacles."""
-    if values is None:
-        return None
-    if values[0] < 1 or values[0] % 1:
-        raise ValueError(f"--random needs a number of obstacles from 1, got {values[0]:g}")
-    return int(values[0]), values[1], values[2]
+  galley reach sample --circle 0.5 0 0.2 --score manipulability=1 --out preferred"""
 
 
 def _score(text: str) -> tuple[str, float]:
@@ -72,12 +62,6 @@ class Filters:
         "where the base's centre may not be: circle, box or polygon with its numbers; may be "
         "repeated",
         ("SHAPE", "NUMBER"),
-    )
-    random: tuple[float, float, float] | None = option(
-        None,
-        "N obstacles of random shape, place and radius, anew for each target; the column "
-        "'obstacles' has them",
-        ("N", "LEAST", "GREATEST"),
     )
     margin: Multiple = option(0.0, "to be kept from obstacles", "M")
     view: Positive | None = option(None, "the camera's field of view with the target", "RAD")
@@ -110,13 +94,10 @@ class Options:
         either="targets",
     )
     bases: Count = option(100_000, "candidate bases, up to two rows each")
-    bases_per_target: Count = option(1, "candidate bases in turn with one target and its obstacles")
     sampler: Sampler = sampler_group()
     filters: Filters = group(Filters(), "filters of rows")
-    every: Count = option(
-        10, "one target in N, and its bases, is for validation", flag="--validation"
-    )
-    shard: Count | None = option(None, "bases in a file (default 50000, with --random 2000)")
+    every: Count = option(10, "one base in N is for validation", flag="--validation")
+    shard_bases: Count = option(50_000, "bases in a file", flag="--shard")
     seed: Seed = seed_option()
     sweep: Sweep = group(Sweep())
     out: Path | None = out_option()
@@ -138,8 +119,6 @@ def command(options: Options) -> int:
             "forbidden": tuple(
                 (kind, tuple(map(number, numbers))) for kind, *numbers in filters.forbid
             ),
-            "random": _random(filters.random),
-            "shard_bases": options.shard or (2_000 if filters.random else 50_000),
         }
         settings = dataset.DatasetSettings(**given(options, dataset.DatasetSettings) | own)
     printer = Printer()

@@ -46,9 +46,10 @@ class Options:
 
 def command(options: Options) -> int:
     """Train; exit status 0 once the checkpoint is written."""
-    given = options.sampler.first_given() or (options.bases and "--bases")
-    if options.data is not None and given:
-        raise argparse.ArgumentTypeError(f"{given} does not go with --data, which says it")
+    if options.data is not None:
+        options.sampler.check_unused()
+        if options.bases is not None:
+            raise argparse.ArgumentTypeError("argument --data: has its own number of --bases")
     need("planar", *NEEDED)
     check_writable(options.out)
     from galley.planar.reach.dataset import DatasetSettings, load, read_settings

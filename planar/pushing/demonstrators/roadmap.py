@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, rotation_z
 from galley.planar.geometry.polygon import signed_distance
-from galley.planar.geometry.segments import segments_apart
 from galley.planar.pushing.simulation import Simulation
 
 _CONTACTS = 96  # about; along the whole outline
@@ -62,7 +62,7 @@ class Roadmap:
         self._low = np.full(2, self._radius)
         self._high = np.array([config.width, config.height]) - self._radius
         corners = sim.body.vertices
-        self._edges = corners, np.roll(corners, -1, axis=0)
+        self._outline = shapely.LinearRing(corners)
         far = self._radius + self._clearance
         self._need = self._radius + _TOLERANCE * self._clearance
         points, normals = _along(corners, _CONTACTS)
@@ -77,8 +77,7 @@ class Roadmap:
     def _seen(self, a: Array, b: Array, need: float) -> Array:
         """Lengths (...,) of the segments a to b; inf where one comes nearer than ``need``."""
         a, b = np.broadcast_arrays(a, b)
-        start, end = self._edges
-        gap = segments_apart(a[..., None, :], b[..., None, :], start, end).min(axis=-1)
+        gap = shapely.distance(shapely.linestrings(np.stack([a, b], axis=-2)), self._outline)
         return np.where(gap >= need, np.linalg.norm(b - a, axis=-1), np.inf)
 
     def paths(self, body: Array, pusher: Array) -> Paths:

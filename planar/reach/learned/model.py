@@ -11,12 +11,12 @@ import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from galley.domain.errors import BadInput
 from galley.domain.frames import Array
 from galley.learning.checkpoints import (
     filled_by_name,
     named_arrays,
     read_checkpoint,
+    whole,
     write_checkpoint,
 )
 from galley.planar.reach import Samples
@@ -25,7 +25,7 @@ from galley.planar.reach.learned.chart import Chart
 from galley.planar.reach.learned.flow import SplineFlow
 from galley.planar.reach.learned.task import Task
 
-FORMAT = 2  # of a checkpoint
+FORMAT = 3  # of a checkpoint
 _ROWS = 2**14  # at a time; one shape, so that it is compiled once
 
 
@@ -170,23 +170,15 @@ def load_checkpoint(path: Path | str) -> LearnedModel:
         BadInput: the file is missing, damaged, of another kind or format.
     """
     settings, tensors = read_checkpoint(path, FORMAT, "galley reach train")
-    try:
-        return _assembled(settings, tensors)
-    except KeyError as error:
-        raise BadInput.one(path, f"is a damaged checkpoint: it has no {error}") from None
-    except (TypeError, ValueError, AttributeError) as error:
-        raise BadInput.one(path, f"is a damaged checkpoint: {error}") from None
-
-
-def _assembled(settings: dict[str, Any], tensors: dict[str, Any]) -> LearnedModel:
-    circle = settings["circle"]
-    radii = None if circle is None else (float(circle[0]), float(circle[1]))
-    task = Task(DatasetSettings.of_record(settings["data"]), radii)
-    shape = Shape(**settings["shape"])
-    scale = np.asarray(tensors["scale"], dtype=np.float64)
-    flow = filled_by_name(empty_flow(task, shape), tensors)
-    chart = Chart(task.sampler.arm, task.ring, float(settings["spread"]))
-    return LearnedModel(task, chart, shape, scale, flow, dict(settings["history"]))
+    with whole(path):
+        circle = settings["circle"]
+        radii = None if circle is None else (float(circle[0]), float(circle[1]))
+        task = Task(DatasetSettings.of_record(settings["data"]), radii)
+        shape = Shape(**settings["shape"])
+        scale = np.asarray(tensors["scale"], dtype=np.float64)
+        flow = filled_by_name(empty_flow(task, shape), tensors)
+        chart = Chart(task.sampler.arm, task.ring, float(settings["spread"]))
+        return LearnedModel(task, chart, shape, scale, flow, dict(settings["history"]))
 
 
 def empty_flow(task: Task, shape: Shape) -> SplineFlow:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import pi
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
-from galley.planar.geometry.segments import to_segments
 from galley.planar.reach import DonutSampler, Samples, uniform_targets
 from galley.planar.reach.arm import turn
 from galley.planar.reach.dataset import DatasetSettings
@@ -52,7 +52,7 @@ class Task:
 
     def samples(self) -> Samples:
         """All rows of the dataset, without reading or writing a file."""
-        parts = [vars(self.data.sample(k)[0]).values() for k in range(self.data.shards)]
+        parts = [vars(self.data.sample(k)).values() for k in range(self.data.shards)]
         return Samples(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
     def targets(self, n: int, rng: np.random.Generator) -> Array:
@@ -73,9 +73,8 @@ class Task:
 
     def free(self, q: Array, circle: Array) -> NDArray[np.bool_]:
         """Whether no link of rows q (m, 5) touches its circle (m, 3): (m,)."""
-        points = self.sampler.arm.chain.points(q[:, :3], q[:, 3:])
-        apart = to_segments(circle[:, None, :2], points[:, :-1], points[:, 1:])
-        return np.asarray((apart > circle[:, 2:]).all(axis=1))
+        links = shapely.linestrings(self.sampler.arm.chain.points(q[:, :3], q[:, 3:]))
+        return np.asarray(shapely.distance(links, shapely.points(circle[:, :2])) > circle[:, 2])
 
     def free_rows(self, samples: Samples, circle: Array | None) -> tuple[Samples, Array | None]:
         """The rows that are free of their circles (m, 3), and these circles."""

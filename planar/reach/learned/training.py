@@ -18,12 +18,7 @@ from galley.learning.checkpoints import random_weights, reproducible
 from galley.planar.reach import Samples
 from galley.planar.reach.learned.chart import Chart
 from galley.planar.reach.learned.flow import SplineFlow
-from galley.planar.reach.learned.model import (
-    LearnedModel,
-    Shape,
-    empty_flow,
-    features,
-)
+from galley.planar.reach.learned.model import LearnedModel, Shape, empty_flow, features
 from galley.planar.reach.learned.task import Task, heading_errors
 
 Flow = TypeVar("Flow", bound=eqx.Module)

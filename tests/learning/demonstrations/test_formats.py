@@ -20,12 +20,7 @@ from galley.learning.demonstrations import (
     write_replay_buffer,
 )
 from galley.tests.digests import digests
-from galley.tests.learning.demonstrations.made import (
-    COLLECTION,
-    assert_same,
-    episode,
-    full_disk,
-)
+from galley.tests.learning.demonstrations.made import COLLECTION, assert_same, episode, full_disk
 
 SEEDS = range(6)
 LENGTHS = [len(episode(seed)) for seed in SEEDS]

@@ -25,11 +25,7 @@ EPISODES = st.lists(
 )
 
 
-@given(
-    EPISODES,
-    st.sampled_from([True, False, None]),
-    st.none() | st.integers(0, 6),
-)
+@given(EPISODES, st.sampled_from([True, False, None]), st.none() | st.integers(0, 6))
 def test_a_filter_keeps_what_meets_every_condition(held, success, longest):
     kept = Demonstrations.of(held).filter(success, longest)
     wanted = [e for e in held if success is None or e.success == success]

@@ -224,12 +224,6 @@ def untrained(design, seed=0):
     return Policy(config, design, Scale(np.zeros(inputs), np.ones(inputs), low, -low), network)
 
 
-@pytest.mark.parametrize("observation", ["state", "keypoints"])
-def test_the_network_has_at_most_a_million_weights(observation):
-    network = empty_network(PushConfig(), Design(observation=observation))
-    assert sum(leaf.size for _, leaf in named_arrays(network)) <= 1_000_000
-
-
 @pytest.mark.parametrize("method", ["diffusion", "cloning"])
 def test_actions_are_on_the_table_and_follow_from_the_seed(method):
     policy = untrained(Design(method=method, **SMALL))
@@ -304,12 +298,10 @@ def test_bad_checkpoints_are_refused_in_one_line(tmp_path):
     path = tmp_path / "p.safetensors"
     save_policy(path, untrained(Design(**SMALL)))
     whole = path.read_bytes()
-    path.write_bytes(whole[:-100])
-    with pytest.raises(BadInput, match="is not a checkpoint of galley push train"):
-        load_policy(path)
-    path.write_bytes(save({"a": np.zeros(3)}))  # somebody else's
-    with pytest.raises(BadInput, match="is not a checkpoint of galley push train"):
-        load_policy(path)
+    for other in (whole[:-100], save({"a": np.zeros(3)})):  # cut, somebody else's
+        path.write_bytes(other)
+        with pytest.raises(BadInput, match="is not a checkpoint of galley push train"):
+            load_policy(path)
     path.write_bytes(whole.replace(b'\\"width\\": 32', b'\\"width\\": 16'))
     with pytest.raises(BadInput, match=r"damaged checkpoint: read.*of shape"):
         load_policy(path)

@@ -42,13 +42,6 @@ def test_a_lift_of_a_face_refuses_what_looks_for_one_nearest_point(capsys):
         assert f"--contacts: {points}: the hexagon lies on a face" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_bodies_that_never_touch_are_mentioned(tmp_path, capsys):
-    (tmp_path / "s.yaml").write_text(SCENE.replace("[0, 0.21, 0]", "[0, 9.0, 0]"))
-    assert contact("run", tmp_path / "s.yaml", "--no-video", "--out", tmp_path / "out") == 0
-    assert "no two bodies touched" in capsys.readouterr().err
-
-
 def test_a_scene_of_ones_own_leaves_film_plot_and_states(tmp_path):
     imageio = pytest.importorskip("imageio.v2")
     (tmp_path / "s.yaml").write_text(SCENE)
@@ -178,12 +171,12 @@ def moment(force):
 
 
 def test_a_picture_shows_the_force_at_its_place():
-    from galley.planar.contact.pictures import still
+    from galley.planar.contact.pictures import Stage
 
     red = (198, 40, 40)
 
     def places(force):
-        picture = np.asarray(still(moment(force), 1, 400, "")).astype(int)[120:]
+        picture = np.asarray(Stage(moment(force), 400, "").draw(1)).astype(int)[120:]
         return np.argwhere(np.abs(picture - red).max(axis=2) < 12)
 
     up, aside = places([0.0, 10.0]), places([10.0, 0.0])

@@ -8,16 +8,7 @@ from math import acos, cos, pi, sin, sqrt, tan
 import numpy as np
 import pytest
 
-from galley.planar.contact import (
-    Body2D,
-    Box,
-    Circle,
-    Contact,
-    HalfPlane,
-    Support,
-    World,
-    simulate,
-)
+from galley.planar.contact import Body2D, Box, Circle, Contact, HalfPlane, Support, World, simulate
 from galley.planar.geometry.polygon import Polygon
 from galley.planar.geometry.support import support_friction
 

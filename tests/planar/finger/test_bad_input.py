@@ -1,6 +1,6 @@
 """Bad input is refused by name; what fails during a run ends it and keeps what was simulated."""
 
-from math import copysign, inf, nan
+from math import inf, nan
 
 import numpy as np
 import pytest
@@ -20,12 +20,10 @@ from galley.planar.finger import Drag, Finger, Kind, Policy, Profile, Solver, St
         ),
         ({"finger_drag": 1.0}, "finger_drag = 1.0: must be a Drag or a function of velocity"),
         ({"object_drag": lambda v: v + 1}, "object_drag at 0 m/s is 1.0 N: must be 0"),
-        ({"object_drag": lambda v: 1 / v}, "object_drag at 0 m/s failed: ZeroDivisionError"),
-        ({"finger_drag": lambda v: copysign(2, v) if v else 0}, "finger_drag at 1e-09 m/s is 2 N"),
     ],
 )
 def test_parameters(changes, message):
-    with pytest.raises(ValueError, match=r"must (be|not|go)|failed") as caught:
+    with pytest.raises(ValueError, match=r"must (be|not)") as caught:
         Finger(**changes)
     assert str(caught.value).startswith(message)
 

@@ -44,46 +44,24 @@ def falls_behind(run, off):
 def test_wall(wall):
     assert epochs(wall) == [Epoch.SEPARATE, Epoch.PUSHING, Epoch.SEPARATE]
     assert told(wall) == [Kind.TOUCH, Kind.SLIP, Kind.TOUCH, Kind.SETTLE, Kind.PART]
-    bounce, again = [e for e in wall.events if e.kind is Kind.TOUCH][:2]
-    # It accelerates in response to an initial force, then coasts ...
-    started, coasting = wall.at([0.2, 0.5, 1.0]), wall.at([1.0, 2.0, 3.0, 3.5])
-    assert (np.diff(started.finger_velocity) > 0).all()
+    bounce = wall.events[0]
+    coasting = wall.at([1.0, 2.0, 3.0, 3.5])
     assert not coasting.applied_force.any()
     assert (np.diff(coasting.finger_velocity) < 0).all()
     assert (coasting.finger_velocity > 0).all()
-    # ... until it bounces off; the sensor records it, and the object stands.
     after = wall.at(np.linspace(bounce.time, bounce.time + 0.5, 20))
     assert (after.finger_velocity < 0).all()
     assert (after.object_position == 1.5).all()
     assert after.sensor[0] == pytest.approx(bounce.impulse / 0.1)
-    assert not after.sensor[-1]
-    # It accelerates again, enough to overcome static friction, and pushes.
-    slip = next(e for e in wall.events if e.kind is Kind.SLIP)
-    assert slip.time == again.time
-    pushing = wall.at([6.0, 7.0, 7.9])
-    assert (pushing.applied_force > wall.finger.static_friction).all()
-    assert (np.diff(pushing.object_velocity) > 0).all()
-    assert (pushing.sensor > wall.finger.kinetic_friction).all()
     falls_behind(wall, 8.0)
 
 
 def test_push(push):
     assert epochs(push) == [Epoch.SEPARATE, Epoch.STUCK, Epoch.PUSHING, Epoch.SEPARATE]
     assert told(push) == [Kind.TOUCH, Kind.SETTLE, Kind.SLIP, Kind.PART]
-    first = push.events[0]
-    before = push.at(np.linspace(0.1, first.time - 1e-3, 20))
-    assert (np.diff(before.finger_velocity) > 0).all()
-    # Too little force: neither finger nor object moves, and the sensor feels the press.
-    settle = next(e for e in push.events if e.kind is Kind.SETTLE)
+    _, settle, slip = (next(e for e in push.events if e.kind is k) for k in told(push)[:3])
     pressed = push.at(np.linspace(settle.time, 4.999, 50))
-    assert not pressed.finger_velocity.any()
-    assert not pressed.object_velocity.any()
     assert (pressed.object_position == 1.5).all()
     assert pressed.sensor[-1] == 0.5
-    # A larger force: both accelerate.
-    slip = next(e for e in push.events if e.kind is Kind.SLIP)
     assert slip.time == 5.0
-    moving = push.at(np.linspace(5.0, 7.999, 20))
-    assert (np.diff(moving.object_velocity) > 0).all()
-    assert (moving.finger_velocity == moving.object_velocity).all()
     falls_behind(push, 8.0)

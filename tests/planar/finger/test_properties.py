@@ -1,20 +1,11 @@
-"""What holds for any finger: momentum, energy, no overlap, exact rest. And a brute-force oracle."""
+"""What holds for any finger: momentum, energy, no overlap, exact rest."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from galley.planar.finger import (
-    Drag,
-    Epoch,
-    Finger,
-    Kind,
-    Policy,
-    Profile,
-    Start,
-    simulate,
-)
+from galley.planar.finger import Drag, Epoch, Finger, Kind, Policy, Profile, Start, simulate
 from galley.tests.effort import examples
 
 GAUSS_X, GAUSS_W = np.polynomial.legendre.leggauss(6)
@@ -125,54 +116,6 @@ def test_a_policy_that_replays_a_profile(finger, levels):
     one, other = ours.samples(), theirs.samples()
     assert one.finger_position == pytest.approx(other.finger_position, abs=1e-8)
     assert one.sensor[:-1] == pytest.approx(other.sensor[:-1], abs=1e-5)
-
-
-def euler(finger, force, t_end, h):
-    """Small explicit steps with the rules of contact at each: an independent, crude simulation."""
-    x_f, v_f, x_o, v_o = 0.0, 0.0, finger.gap, 0.0
-    for k in range(round(t_end / h)):
-        push = force(k * h) - finger.finger_drag(v_f)
-        resist = finger.kinetic_friction + finger.object_drag(v_o)
-        together = x_f >= x_o and v_f >= v_o
-        if together and v_f > v_o + 1e-3:
-            hit = finger.finger_mass * (1 + finger.restitution) * v_f / finger.contact_time
-            if v_o == 0.0 and hit + max(push, 0.0) <= finger.static_friction:
-                v_f = -finger.restitution * v_f
-            else:
-                total = finger.finger_mass + finger.object_mass
-                mean = (finger.finger_mass * v_f + finger.object_mass * v_o) / total
-                parting = finger.restitution * (v_f - v_o)
-                v_f = mean - finger.object_mass / total * parting
-                v_o = mean + finger.finger_mass / total * parting
-        elif together and v_o == 0.0 and push <= finger.static_friction:
-            v_f = min(push, 0.0) * h
-        elif together and push / finger.finger_mass >= -resist / finger.object_mass:
-            a = (push - resist) / (finger.finger_mass + finger.object_mass)
-            v_f = v_o = max(v_o + a * h, 0.0)
-        else:
-            v_f += push / finger.finger_mass * h
-            v_o = max(v_o - resist / finger.object_mass * h, 0.0) if v_o else 0.0
-        x_f, x_o = x_f + v_f * h, x_o + v_o * h
-    return x_f, v_f, x_o, v_o
-
-
-@pytest.mark.parametrize("restitution", [0.0, 0.4])
-def test_against_small_explicit_steps(restitution):
-    finger = Finger(1.0, 3.0, restitution, 2.5, 1.5, 0.4)
-    profile = Profile.of([(0, 0.4), (2.5, 0.4), (3, 6), (4, 6), (4, -0.5), (6, -0.5)])
-    run = simulate(finger, profile, 5.0)
-    assert {Kind.TOUCH, Kind.SLIP, Kind.PART, Kind.STOP} <= set(run.order())
-    end = run.at(5.0)
-    found = [
-        each[0]
-        for each in (
-            end.finger_position,
-            end.finger_velocity,
-            end.object_position,
-            end.object_velocity,
-        )
-    ]
-    assert found == pytest.approx(euler(finger, profile, 5.0, 1e-4), abs=5e-3)
 
 
 def test_the_policy_feels_what_the_sensor_reads():

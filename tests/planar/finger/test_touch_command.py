@@ -9,7 +9,7 @@ import pytest
 
 from galley.cli import main
 from galley.planar.finger import Drag, Finger, Kind, simulate
-from galley.planar.finger.pictures import Moment, Stage, film_touch
+from galley.planar.finger.pictures import Stage, film_touch
 
 POLICY = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
 POLICY += "@dataclass\nclass Memory:\n    seen: bool = False\n"
@@ -125,14 +125,14 @@ def columns(picture, color):
 
 def test_bodies_and_arrows_stand_where_they_should():
     stage = Stage(Finger(), 1000, 400, -2.0, 8.0, 10.0)  # 100 pixels a metre
-    picture = stage.draw(Moment(1.0, 3.0, 5.0, 0.0, 0.0))
+    picture = stage.draw(1.0, 3.0, 5.0, 0.0, 0.0)
     assert columns(picture, (120, 174, 214))[1] == pytest.approx(300 - 7, abs=4)
     assert columns(picture, (205, 170, 125))[0] == pytest.approx(500, abs=4)
     low = np.asarray(picture)[120:]  # without the texts
     assert columns(low, (27, 108, 168))[0] == pytest.approx(300 - 130 - 80, abs=4)
     with pytest.raises(IndexError):
         columns(low, (198, 40, 40))  # nothing is felt
-    felt = stage.draw(Moment(3.0, 3.0, 0.0, 10.0, 0.0))[120:]
+    felt = stage.draw(3.0, 3.0, 0.0, 10.0, 0.0)[120:]
     assert columns(felt, (198, 40, 40)) == pytest.approx([500 - 160, 500], abs=6)
 
 

@@ -5,8 +5,6 @@ import csv
 import numpy as np
 import pytest
 
-from galley.domain.errors import BadInput
-from galley.planar.finger import Finger, simulate
 from galley.planar.finger.examples import EXAMPLES
 
 COLUMNS = (
@@ -66,14 +64,3 @@ def test_the_log_of_events(run, tmp_path):
         rows = list(csv.DictReader(stream))
     assert [row["kind"] for row in rows] == list(run.order())
     assert [float(row["impulse [N s]"]) for row in rows] == [e.impulse for e in run.events]
-
-
-def test_files_that_can_not_be_written(run, tmp_path):
-    with pytest.raises(BadInput, match="its folder does not exist"):
-        run.write(tmp_path / "no" / "a.csv", 50.0)
-
-
-def test_the_same_run_twice_is_the_same():
-    one, other = (simulate(Finger(object_mass=3.0, gap=0.2), 1.5, 3.0) for _ in range(2))
-    assert one.events == other.events
-    assert (one.samples().sensor == other.samples().sensor).all()

@@ -169,10 +169,7 @@ def test_a_demonstrator_is_watched_in_real_time(pygame, monkeypatch):
     monkeypatch.setattr(
         pygame.display,
         "flip",
-        lambda: (
-            pictures.append(pygame.surfarray.array3d(pygame.display.get_surface())),
-            show(),
-        ),
+        lambda: (pictures.append(pygame.surfarray.array3d(pygame.display.get_surface())), show()),
     )
     config = PushConfig()
     found = list(watch(config, Circling(), seed=3, episodes=2, steps=6))

@@ -114,19 +114,20 @@ def test_the_force_on_an_edge_is_the_springs_and_the_dampers():
     assert found[2] == pytest.approx(rx * expected[1] - ry * expected[0])  # torque of both
 
 
-def test_the_force_at_a_corner_points_away_from_the_pusher():
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (np.full(2, -0.05 - 0.015 / np.sqrt(2.0)), np.full(2, 5.0 / np.sqrt(2.0))),  # at a corner
+        ((0.03, 0.0), (-40.0, 0.0)),  # inside: out by the near side
+        ((-0.03, 0.0), (40.0, 0.0)),
+        ((0.0, 0.03), (0.0, -40.0)),
+        ((0.0, -0.03), (0.0, 40.0)),
+    ],
+)
+def test_the_spring_pushes_along_the_outlines_normal(place, expected):
     sim = Simulation(PushConfig(shape=SQUARE, contact_stiffness=1000.0))
-    far = 0.015 / np.sqrt(2.0)
-    found = force(sim, (0.2, 0.2, 0.0), (0.15 - far, 0.15 - far))
-    assert_allclose(found[:2], 1000.0 * 0.005 * np.ones(2) / np.sqrt(2.0))
-    assert found[2] == pytest.approx(0.0, abs=1e-12)
-
-
-def test_a_pusher_inside_is_pushed_out_by_the_near_side():
-    sim = Simulation(PushConfig(shape=SQUARE, contact_stiffness=1000.0))
-    for side in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)):
-        found = force(sim, (0.2, 0.2, 0.0), np.array([0.2, 0.2]) + 0.03 * np.array(side))
-        assert_allclose(found[:2], -1000.0 * (0.02 + 0.02) * np.array(side), atol=1e-12)
+    found = force(sim, (0.2, 0.2, 0.0), np.add(place, 0.2))
+    assert_allclose(found, [*expected, 0.0], atol=1e-12)
 
 
 def test_the_pusher_never_pulls_and_friction_is_bounded():

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from matplotlib.path import Path
 
 from galley.cli import main
 from galley.domain.errors import BadInput
@@ -166,8 +165,8 @@ def test_another_version_is_refused_by_name(tmp_path):
     ("text", "named"),
     [
         ("{", "is not JSON"),
-        ('{"format": 99}', "in format 2"),
-        ('{"format": 2, "settings": {"l1": 1}}', "doesn't hold rows"),
+        ('{"format": 99}', "in format 3"),
+        ('{"format": 3, "settings": {"l1": 1}}', "doesn't hold rows"),
         (None, "has no rows"),
     ],
 )
@@ -187,7 +186,6 @@ def test_a_folder_that_is_no_dataset(text, named, tmp_path):
         ({"bounds": ((1.0, -1.0), (0.0, 1.0))}, "bounds must be"),
         ({"bounds": None, "target": (np.nan, 0.0)}, "target must be finite"),
         ({"obstacles": (("star", (0.0, 0.0, 1.0)),)}, "shapes are circle"),
-        ({"random": (2, 0.3, 0.1)}, "got 0.3 and 0.1"),
         ({"view": 9.0}, "view must be in"),
         ({"scores": (("speed", 1.0),)}, "got 'speed'"),
         ({"threshold": 0.5}, "threshold 0.5 needs scores"),
@@ -203,7 +201,9 @@ def test_filters_leave_the_rows_and_the_density_that_they_say(tmp_path):
         SETTINGS,
         bounds=None,
         target=(1.0, 2.0),
-        obstacles=(("circle", (1.6, 2.0, 0.2)),),
+        obstacles=(("circle", (1.6, 2.0, 0.2)), ("box", (0.4, 1.0, 0.3, 0.2, 0.5))),
+        forbidden=(("polygon", (-1.0, 2.0, 0.0, 2.0, 0.0, 3.0)),),
+        margin=0.01,
         scores=(("manipulability", 2.0), ("margin", 1.0)),
         threshold=2.0,
     )
@@ -211,9 +211,15 @@ def test_filters_leave_the_rows_and_the_density_that_they_say(tmp_path):
     assert read_settings(tmp_path) == settings
     rows = load(tmp_path, "all")
     assert 100 < len(rows) < 2500
-    away = np.linalg.norm(SAMPLER.arm.chain.points(rows.q[:, :3], rows.q[:, 3:])
-                          - (1.6, 2.0), axis=2)  # fmt: skip
-    assert away.min() > 0.2
+    points = SAMPLER.arm.chain.points(rows.q[:, :3], rows.q[:, 3:])
+    line = np.linspace(0.0, 1.0, 60)[:, None, None]
+    links = np.concatenate([(1 - line) * points[:, k] + line * points[:, k + 1] for k in (0, 1)])
+    assert np.hypot(*(links - (1.6, 2.0)).T).min() > 0.2 + 0.01 + 0.02  # and half a link's width
+    c, s = np.cos(0.5), np.sin(0.5)
+    along = (links - (0.4, 1.0)) @ np.array([[c, -s], [s, c]])
+    assert (np.abs(along) > (0.15, 0.1)).any(axis=2).all()
+    x, y = rows.q[:, :2].T
+    assert not ((x > y - 3.0) & (x < 0.0) & (y > 2.0)).any()
     low, high = np.array(LIMITS).T
     theta = rows.q[:, 3:]
     margin = (2 * np.minimum(theta - low, high - theta) / (high - low)).min(axis=1)
@@ -226,72 +232,10 @@ def test_filters_leave_the_rows_and_the_density_that_they_say(tmp_path):
     assert np.exp(-ratio[0]) == pytest.approx(kept, abs=0.03)
 
 
-CLUTTERED = replace(
-    SETTINGS,
-    bases=900,
-    bases_per_target=300,
-    obstacles=(("box", (0.4, 1.0, 0.3, 0.2, 0.5)),),
-    forbidden=(("polygon", (-2.0, 2.0, 0.0, 2.0, 0.0, 4.0)),),
-    random=(2, 0.1, 0.3),
-    margin=0.01,
-    shard_bases=600,
-)
-
-
-def test_random_obstacles_are_drawn_for_each_target_and_are_in_its_rows(tmp_path):
-    for name, workers in (("one", 1), ("two", 2)):
-        (tmp_path / name).mkdir()
-        assert write_dataset(CLUTTERED, tmp_path / name, workers=workers) == []
-    assert digests(tmp_path / "one") == digests(tmp_path / "two")
-    assert read_settings(tmp_path / "one") == CLUTTERED
-    rows = load(tmp_path / "one", "all")
-    files = sorted((tmp_path / "one").glob("shard*"))
-    columns = [pq.read_table(each)["obstacles"].to_pylist() for each in files]
-    obstacles = [json.loads(text) for each in columns for text in each]
-    texts = [str(each) for each in obstacles]
-    assert len(obstacles) == len(rows)
-    targets = np.unique(rows.source // 300)
-    assert len(targets) == len(set(texts)) == len(np.unique(rows.target, axis=0)) == 3
-    arm = SAMPLER.arm.chain.points(rows.q[:, :3], rows.q[:, 3:])
-    line = np.linspace(0.0, 1.0, 60)[:, None]
-    for points, drawn in zip(arm[::7], obstacles[::7], strict=True):
-        assert len(drawn) == 2
-        links = np.concatenate([(1 - line) * points[k] + line * points[k + 1] for k in (0, 1)])
-        for kind, numbers in (*CLUTTERED.obstacles, *drawn):
-            if kind == "circle":
-                apart = np.hypot(*(links - numbers[:2]).T) - numbers[2]
-                assert apart.min() > 0.01 + 0.02  # the margin, and half a link's width
-            elif kind == "polygon":
-                assert not Path(np.reshape(numbers, (-1, 2))).contains_points(links).any()
-            else:
-                c, s = np.cos(numbers[4]), np.sin(numbers[4])
-                along = (links - numbers[:2]) @ np.array([[c, -s], [s, c]])
-                assert (np.abs(along) > np.array(numbers[2:4]) / 2).any(axis=1).all()
-    assert not ((rows.q[:, 0] < 0) & (rows.q[:, 1] > 2) & (rows.q[:, 1] < rows.q[:, 0] + 4)).any()
-    # For each target's own law the share that is kept is the one that its density says.
-    for k in targets:
-        here = rows.source // 300 == k
-        law = replace(CLUTTERED.law(obstacles[int(np.argmax(here))]), points=4096)
-        logs = law.log_density(rows.q[here][:5], rows.target[here][:5])
-        kept = np.exp(SAMPLER.log_density(rows.q[here][:5], rows.target[here][:5]) - logs)
-        assert kept == pytest.approx(here.sum() / (600 * SAMPLER.keep_rate()), abs=0.12)
-
-
-def test_a_target_is_for_training_or_for_validation(tmp_path):
-    """Though its bases are no divisor of a shard's."""
-    write_dataset(replace(SETTINGS, bases_per_target=60), tmp_path, workers=1)
-    train, validation = (
-        {tuple(each) for each in load(tmp_path, split).target} for split in ("train", "validation")
-    )
-    assert not train & validation
-    assert len(validation) == 10
-    assert len(train) == 12 + 12 + 12 + 7 - 10
-
-
 def test_a_view_leaves_rows_that_face_the_target(tmp_path):
     settings = replace(SETTINGS, view=1.0)
     write_dataset(settings, tmp_path, workers=1)
-    rows, everything = load(tmp_path, "all"), replace(settings, view=None).sample(0)[0]
+    rows, everything = load(tmp_path, "all"), replace(settings, view=None).sample(0)
     assert 0 < len(rows) < settings.bases * 2 * SAMPLER.keep_rate()
     ahead = np.column_stack([np.cos(rows.q[:, 2]), np.sin(rows.q[:, 2])])
     camera = rows.q[:, :2] + 0.15 * ahead  # the middle of the front side

@@ -18,8 +18,14 @@ from galley.planar.reach.learned import load_checkpoint
         (["eval", "nofile"], "nofile: no such file"),
         (["eval", "text"], "text: is not a checkpoint of galley reach train"),
         (["train", "--out", "no/where"], "no/where: its folder does not exist"),
-        (["train", "--out", "m", "--data", "d", "--l1", "2"], "--l1 does not go with --data"),
-        (["train", "--out", "m", "--data", "d", "--bases", "2"], "--bases does not go with --data"),
+        (
+            ["train", "--out", "m", "--data", "d", "--l1", "2"],
+            "--data: arm and sampler are those of",
+        ),
+        (
+            ["train", "--out", "m", "--data", "d", "--bases", "2"],
+            "--data: has its own number of --bases",
+        ),
         (["train", "--out", "m", "--data", "d"], "d: has no rows"),
         (["train", "--out", "m", "--circle", "0.4", "0.1"], "smaller first, got 0.4 and 0.1"),
         (["train", "--out", "m", "--bases", "2"], "too few rows"),

@@ -11,11 +11,7 @@ from galley.planar.reach import DonutSampler, PlanarArm, pictures
 
 FREE = DonutSampler(PlanarArm(1.0, 0.8), 0.05, 0.3)
 LIMITED = replace(FREE, arm=PlanarArm(1.0, 0.8, ((-1.2, 2.0), (-2.4, 2.4))))
-SAMPLERS = {
-    "free": FREE,
-    "limits": LIMITED,
-    "any heading": replace(LIMITED, heading_sigma=9.0),
-}
+SAMPLERS = {"free": FREE, "limits": LIMITED, "any heading": replace(LIMITED, heading_sigma=9.0)}
 
 
 def mass(plane, name="true density"):
@@ -46,13 +42,6 @@ def test_true_densities_are_those_of_the_samples(name):
         # Two rows of a base share its cell, which doubles the variance of the base's counts.
         assert np.median(np.abs(z)) < 2.0
         assert abs(z.mean()) < 0.25
-
-
-def test_poses_are_relative_to_the_target():
-    rows = FREE.sample((3.0, 4.0), 500, np.random.default_rng(0))
-    base = pictures.poses(rows)
-    np.testing.assert_array_equal(base[:, :2] + (3.0, 4.0), rows.q[:, :2])
-    np.testing.assert_array_equal(base[:, 2], rows.q[:, 2])
 
 
 @pytest.mark.slow

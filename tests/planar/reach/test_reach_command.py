@@ -27,10 +27,9 @@ def run(cli):
         (["sample", "--target", 0, 0, "--bounds", 0, 1, 0, 1], "not allowed with"),
         (["sample", "--box", 1, 2, 3], "got box 1 2 3"),
         (["sample", "--forbid", "circle", "x"], "'x' is not a number"),
-        (["sample", "--random", 1.5, 0.1, 0.2], "--random needs a number of obstacles from 1"),
         (["sample", "--taget", 0, 0], "unrecognized arguments: --taget"),
         (["plot", "--data", "nowhere"], "nowhere: has no rows"),
-        (["plot", "--data", "nowhere", "--l1", 2], "--l1 is that of the dataset"),
+        (["plot", "--data", "nowhere", "--l1", 2], "--data: arm and sampler are those of"),
         (["plot", "--kind", "donut", "--model", "m"], "--model is drawn by --kind density alone"),
         (["plot", "--kind", "density", "--model", "m"], "m: no such file"),
         (["plot", "--kind", "donut", "--data", "d", "--bases", 9], "--bases has no effect"),
@@ -87,7 +86,7 @@ def test_shapes_of_the_command_line_are_those_of_the_settings(run, tmp_path):
     words = (
         "--circle", 1, 0, 0.2, "--box", 0, 1, 0.3, 0.2, "--box", 1, 1, 0.1, 0.2, 0.5,
         "--polygon", 0, 0, 1, 0, 0, 1, "--forbid", "circle", 2, 2, 0.5, "--margin", 0.01,
-        "--random", 1, 0.1, 0.2, "--bases-per-target", 50, "--bases", 100, "--jobs", 1,
+        "--bases", 100, "--jobs", 1,
     )  # fmt: skip
     assert run("sample", *words, "--out", tmp_path / "data")[0] == 0
     found = read_settings(tmp_path / "data")
@@ -98,12 +97,12 @@ def test_shapes_of_the_command_line_are_those_of_the_settings(run, tmp_path):
         ("polygon", (0.0, 0.0, 1.0, 0.0, 0.0, 1.0)),
     )
     assert found.forbidden == (("circle", (2.0, 2.0, 0.5)),)
-    assert (found.margin, found.random, found.bases_per_target) == (0.01, (1, 0.1, 0.2), 50)
+    assert found.margin == 0.01
 
 
 @pytest.mark.slow
 def test_every_kind_of_picture_is_drawn(run, tmp_path):
-    status, _, err = run("plot", "--kind", "all", "--bases", 300, "--out", tmp_path)
+    status, _, err = run("plot", "--bases", 300, "--out", tmp_path)
     assert (status, err) == (0, "")
     assert {each.stem for each in tmp_path.iterdir()} == set(KINDS)
     assert all(each.stat().st_size > 10_000 for each in tmp_path.iterdir())

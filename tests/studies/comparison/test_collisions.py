@@ -22,7 +22,8 @@ def judged(kernel, world, query, points):
     trajectory = rest_to_rest(Path("arm", np.array(points)), kernel.robot.group("arm"))
     times = sample_times(trajectory.duration)
     Q = trajectory(times)
-    return find_collisions(kernel, world, query, trajectory, times, Q), trajectory
+    rows = spaced_rows(Q, STEP)
+    return find_collisions(kernel, world, query, trajectory, times[rows], Q[rows]), trajectory
 
 
 def test_both_engines_find_a_collision_at_the_same_time(kernel, shared_world, at_the_range):

@@ -6,9 +6,7 @@ import pytest
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
-from galley.studies.comparison.measures import (
-    measure,
-)
+from galley.studies.comparison.measures import measure
 from galley.studies.comparison.methods import Attempt
 from galley.studies.comparison.queries import hand_poses
 

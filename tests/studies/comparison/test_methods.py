@@ -9,7 +9,6 @@ from galley.studies.comparison.methods import METHODS, Attempt, run_methods
 from galley.studies.comparison.queries import ArmQuery, hand_poses, random_queries
 from galley.studies.comparison.summary import (
     QueryResult,
-    best_attempt,
     default_method_fault,
     is_success,
     summarize,
@@ -76,7 +75,6 @@ def test_a_goal_that_is_cut_off_is_a_row_of_reasons(kernel, shared_world, query)
 
 def test_the_default_method_is_as_expected(solved):
     assert default_method_fault(solved) == ""
-    assert best_attempt(solved).method == "smooth"
     assert solved.solution("rrt").method == "rrt"
 
 
@@ -85,7 +83,6 @@ def test_a_default_method_that_collides_or_is_missing_is_a_fault(solved):
     others = tuple(row for row in solved.rows if row[0].method != "smooth")
     gone = QueryResult(solved.query, (*others, (Attempt("smooth", reason="no luck"), None)))
     assert default_method_fault(gone) == "seed: smooth has no trajectory: no luck"
-    assert best_attempt(gone).method == "time-optimal"
     fast = replace(measured, peaks=(1.0, 1.2, 0.5))
     assert "factor of 1.2000" in default_method_fault(
         QueryResult(solved.query, (*others, (smooth, fast)))

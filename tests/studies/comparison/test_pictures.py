@@ -8,10 +8,7 @@ from PIL import Image
 
 from galley.domain.frames import rotation_z, transform
 from galley.studies.comparison.measures import CollisionVerdict, Hit
-from galley.studies.comparison.pictures import (
-    COLORS,
-    draw_query,
-)
+from galley.studies.comparison.pictures import STYLES, draw_query
 from galley.viz.render.view import Occluders
 
 X_WB = transform(rotation_z(0.5), [0.4, -0.2, 0.3])
@@ -21,7 +18,7 @@ BOXES = Occluders(np.linalg.inv(X_WB)[None], np.array([[0.3, 0.2, 0.1]]))
 def shown(path, method):
     """How many of a figure's pixels have a method's colour."""
     pixels = np.asarray(Image.open(path).convert("RGB")).astype(int)
-    color = [int(COLORS[method][k : k + 2], 16) for k in (1, 3, 5)]
+    color = [int(STYLES[method][0][k : k + 2], 16) for k in (1, 3, 5)]
     return int((np.abs(pixels - color).max(axis=2) < 12).sum())
 
 

@@ -65,22 +65,11 @@ def test_a_file_beside_the_scenario_comes_before_the_kitchens(written, tmp_path)
 @pytest.mark.parametrize(
     ("old", "new", "line", "what"),
     [
-        (
-            "galley_scenario: 1",
-            "galley_scenario: 2",
-            1,
-            "galley_scenario: this version of",
-        ),
+        ("galley_scenario: 1", "galley_scenario: 2", 1, "galley_scenario: this version of"),
         ("scene: kitchen.yaml", "scene: kitchn.yaml", 5, "scene: no such file: "),
         ("domain: kitchen.pddl", "domian: kitchen.pddl", 6, "domian: unknown key"),
         ("  status: success", "  status: sucess", 9, "expect.status: unknown value 'sucess'"),
         ("  status: success", "  status: success\n  names: [sugar]", 10, "belongs to a failure"),
-        (
-            "  status: success",
-            "  status: refused\n  kind: budget",
-            10,
-            "'budget' is not a way to end as refused",
-        ),
         ("name: errand", "name: errand\nskills: mine.py", 3, "skills: no such file: "),
     ],
 )

@@ -1,0 +1,56 @@
+"""What is kept of a kitchen's run as an episode; imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from galley.domain.errors import BadInput
+from galley.domain.options import option
+
+SIZES = (96, 480)  # pixels a side, of pictures
+LOG_RATE = 120  # Hz, of a run's log
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is kept of a run.
+
+    Attributes:
+        rate: steps a second, of which a log's 120 samples are a multiple.
+        cameras: of ``viz.film.pictures.CAMERAS``. size: of their pictures, pixels a side.
+
+    Raises:
+        BadInput: no such camera, size or rate.
+    """
+
+    rate: int = option(20, "steps a second; must divide 120", "HZ")
+    cameras: tuple[str, ...] = option(
+        (),
+        "pictures: front, the room; top, from above; hand, beside the palm (default: none)",
+        "NAME",
+    )
+    size: int = option(SIZES[0], "width and height of the pictures, 96 to 480", "PIXELS")
+
+    def __post_init__(self) -> None:
+        if self.rate < 1 or LOG_RATE % self.rate:
+            rates = ", ".join(str(r) for r in range(1, LOG_RATE + 1) if LOG_RATE % r == 0)
+            what = f"{self.rate} does not divide the {LOG_RATE} samples a second: {rates} do"
+            raise BadInput.one("rate", what)
+        for name in self.cameras:
+            from galley.viz.film.pictures import CAMERAS
+
+            if name not in CAMERAS or self.cameras.count(name) > 1:
+                what = f"'{name}' is not one of {', '.join(CAMERAS)}, each of them once"
+                raise BadInput.one("cameras", what)
+        check_size("size", self.size)
+
+
+def check_size(name: str, size: int) -> None:
+    """Refuse pictures (pixels a side) that aren't made.
+
+    Raises:
+        BadInput: the message begins with ``name``.
+    """
+    if not SIZES[0] <= size <= SIZES[1]:
+        what = f"{size}: a picture has {SIZES[0]} to {SIZES[1]} pixels a side"
+        raise BadInput.one(name, what)
