@@ -54,26 +54,6 @@ def in_ring(X_WH: Array, bases: Array, robot: RobotModel) -> NDArray[np.bool_]:
     return np.asarray(_square_distance(p_WC, bases, reach.p_BS) <= reach.to_C**2 - height**2)
 
 
-def beyond_arm(X_WH: Array, bases: Array, robot: RobotModel) -> float:
-    """How far (m) the hand pose X_WH (4, 4) is beyond the stretched arm, from the nearest of bases.
-
-    0 if it may be in reach.
-    """
-    reach, p_WC = robot.kinematics.reach, _C(robot, X_WH)
-    height = float(p_WC[2]) - reach.p_BS[2]
-    nearest = float(_square_distance(p_WC, bases, reach.p_BS).min())
-    return max(0.0, float(np.sqrt(nearest + height**2)) - reach.to_C)
-
-
-def nearest_bases(X_WH: Array, stance: Stance, robot: RobotModel) -> Array:
-    """For headings 5 degrees apart, the base pose (n, 3) whose shoulder is nearest to X_WH."""
-    x, y, _ = _C(robot, X_WH)
-    headings = np.linspace(stance.lower[2], stance.upper[2], 73)
-    bases = bases_below(x, y, headings, robot.kinematics.reach.p_BS)
-    bases[:, :2] = np.clip(bases[:, :2], *_places(stance, robot))
-    return bases
-
-
 def sample_headings(stance: Stance, n: int, rng: np.random.Generator) -> Array:
     """Headings (n,) of the stance set, uniform, in [-pi, pi); its range may pass pi."""
     low = float(stance.lower[2])

@@ -27,7 +27,7 @@ from galley.skills.manipulation.grasps import (
     item_in_hand,
     leaning_grasps,
 )
-from galley.skills.manipulation.hand import ConvexPart, hand_bounds, obstacles, overlapping
+from galley.skills.manipulation.hand import hand_bounds, obstacles, overlapping
 from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
@@ -125,8 +125,7 @@ def leaning_with_room(
 ) -> Iterator[Grasp]:
     """The leaning grasps at which the hand alone is free, and during the approach.
 
-    Checked a few at a time, once for each arrangement of what is near the item: the answer is the
-    same whatever has been moved elsewhere.
+    In random order, checked a few at a time.
     """
     scene, robot = context.scene, context.robot
     found = leaning_grasps(scene, state, index, robot.gripper)
@@ -135,33 +134,16 @@ def leaning_with_room(
     X_WT = item_pose(scene, state, index, np.eye(4)) @ np.array([g.X_IT for g in found])
     ways = np.array([back * X_WT[:, :3, 2] for back in (0.0, RETREAT / 2.0, RETREAT)])
     about = hand_bounds(robot, (X_WT[:, :3, 3] - ways).reshape(-1, 3))
-    near = tuple(
-        (k, X_WI.tobytes())
-        for k, item in enumerate(scene.items)
-        if state.items[k].parent != HAND
-        and _overlaps(item, X_WI := item_pose(scene, state, k, np.eye(4)), about)
-    )
-    key = (index, state.scene_q.tobytes(), near)
-    hit = context.grasp_room.setdefault(key, np.full(len(found), np.nan))
-    order, others = rng.permutation(len(found)), list[ConvexPart]()
+    order, others = rng.permutation(len(found)), obstacles(context, state, (), about)
+    hit = np.zeros(len(found), dtype=bool)
     for begin in range(0, len(found), 2 * _FEW):
         lot = order[begin : begin + 2 * _FEW]
-        new = lot[np.isnan(hit[lot])]
-        if len(new):
-            others = others or obstacles(context, state, (), about)
-            hit[new] = 0.0
-            for way, width in product(ways, {found[k].width for k in new}):
-                rows = np.array([k for k in new if found[k].width == width and not hit[k]], int)
-                X = X_WT[rows]
-                X[:, :3, 3] -= way[rows]
-                hit[rows] = overlapping(robot, others, scene.items[index].name, X, width / 2.0)
+        for way, width in product(ways, {found[k].width for k in lot}):
+            rows = np.array([k for k in lot if found[k].width == width and not hit[k]], int)
+            X = X_WT[rows]
+            X[:, :3, 3] -= way[rows]
+            hit[rows] = overlapping(robot, others, scene.items[index].name, X, width / 2.0)
         yield from (found[k] for k in lot if not hit[k])
-
-
-def _overlaps(item: Item, X_WI: Array, box: Array) -> bool:
-    """Whether the bounding box of an item at X_WI meets a box of two corners (2, 3)."""
-    points = corners(item) @ X_WI[:3, :3].T + X_WI[:3, 3]
-    return bool((points.min(axis=0) <= box[1]).all() and (points.max(axis=0) >= box[0]).all())
 
 
 def place_manipulations(

@@ -99,11 +99,6 @@ class PlanningContext:
         tries = self.tries
         return tries["refinements"] + tries["diagnoses"] + tries["pairs"] / _PAIRS
 
-    @cached_property
-    def grasp_room(self) -> dict[object, Array]:
-        """Cache of ``contacts``: which grasps leave the hand room, by item and State."""
-        return {}
-
     def rng(self, *key: int) -> np.random.Generator:
         """The random stream of a key such as (action, attempt): the same for the same seed."""
         recovery = (_RECOVERY, self.recovery) if self.recovery else ()

@@ -44,23 +44,16 @@ class Tally:
     Attributes:
         tried: number of candidates.
         reasons: how often each reason occurred.
-        short: least distance (m) beyond the stretched arm, of those that are out of its reach.
     """
 
     tried: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
-    short: float = np.inf
     _hits: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
 
     def hit(self, what: Callable[[], tuple[str, ...]]) -> None:
         """Count a collision; ``what`` returns the names of what is hit and is called if needed."""
         self.reasons["in collision"] += 1
         self._hits.append(what)
-
-    def out_of_reach(self, short: float = 0.0) -> None:
-        """Count a candidate ``short`` metres beyond the arm, or that no configuration reaches."""
-        self.reasons[OUT_OF_REACH] += 1
-        self.short = min(self.short, short)
 
     def bodies(self) -> Counter[str]:
         """How often each body or item was hit, in a sample of at most 100 candidates."""
@@ -70,9 +63,6 @@ class Tally:
     def failure(self, what: str) -> Failure:
         """A ``budget`` Failure with the reasons; it proves nothing."""
         reasons = [f"{reason} {n}x" for reason, n in self.reasons.most_common()]
-        if 0.0 < self.short < np.inf:
-            far = f", by {self.short:.2f} m at least"
-            reasons = [r + far if r.startswith(OUT_OF_REACH) else r for r in reasons]
         message = f"no way found to {what} in {self.tried} tries"
         if not self.tried:
             message = f"no room found to {what}"

@@ -12,9 +12,10 @@ from galley.domain.scene.model import Stance
 from galley.domain.state import State
 from galley.robots.model import RobotModel
 from galley.skills.base_placement.placement import facing, score_bases
-from galley.skills.base_placement.stances import beyond_arm, in_ring, nearest_bases, sample_stances
+from galley.skills.base_placement.stances import in_ring, sample_stances
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import (
+    OUT_OF_REACH,
     Segment,
     Tally,
     follow_lines,
@@ -83,7 +84,7 @@ def solve_manipulation(
         each = (follow_lines(context, parts, base, q, tally) for q in options[:_SOLUTIONS])
         segments = next((found for found in each if found is not None), None)
     else:
-        tally.out_of_reach(beyond_arm(manipulation.contact, base[None], context.robot))
+        tally.reasons[OUT_OF_REACH] += 1
     context.listener.tried(base, manipulation.contact, segments is not None)
     return None if segments is None else ManipulationSolution(manipulation, base, segments)
 
@@ -142,7 +143,7 @@ class _FreeBases:
         rng: np.random.Generator,
         forward: bool,
     ) -> None:
-        self._robot, self.stance, self._rng = context.robot, stance, rng
+        self._robot, self._stance, self._rng = context.robot, stance, rng
         self._forward, self._arm, self._q = forward, arm_q, state.q
         self._checker = context.checker(state, holding_contact_pairs(context, state))
         self._bases, self._drawn = np.empty((0, 3)), 0
@@ -167,10 +168,10 @@ class _FreeBases:
         return np.asarray(self._bases[in_ring(X_WH, self._bases, self._robot)])
 
     def _draw(self, X_WH: Array) -> None:
-        bases = sample_stances(X_WH, self.stance, self._robot, _DRAWN, self._rng)
+        bases = sample_stances(X_WH, self._stance, self._robot, _DRAWN, self._rng)
         self._drawn += _DRAWN
         if self._forward:
-            bases = facing(bases, self._q[self._robot.slice("base")], self.stance)
+            bases = facing(bases, self._q[self._robot.slice("base")], self._stance)
         free = self._checker.free_many(self._robot.with_groups(self._q, base=bases, arm=self._arm))
         self._bases = np.vstack([self._bases, bases[free]])
         self._all = np.vstack([self._all, bases])
@@ -196,11 +197,8 @@ def _candidate_bases(
     options = score_bases(robot, manipulation.contact, free, start, redundant)
     if not len(options):
         tally.tried += 1
-        if bases.blocked(manipulation.contact):
-            tally.reasons["no room for the base"] += 1
-        else:
-            nearest = nearest_bases(manipulation.contact, bases.stance, robot)
-            tally.out_of_reach(beyond_arm(manipulation.contact, nearest, robot))
+        blocked = bases.blocked(manipulation.contact)
+        tally.reasons["no room for the base" if blocked else OUT_OF_REACH] += 1
     return [
         (
             each.base,

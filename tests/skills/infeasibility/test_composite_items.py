@@ -165,7 +165,7 @@ def test_what_fits_in_turned_is_not_refused_by_its_bounding_box(block):
             assert next(draws, None) is not None
 
 
-def test_out_of_reach_is_told_with_how_far_and_no_room_only_where_there_is_none(block):
+def test_out_of_reach_is_told_and_no_room_only_where_there_is_none(block):
     context, state, index, _ = block(GRASPED["L"])
     near = context.scene.stance("cabinet")
     for low, high, words in (
@@ -180,6 +180,4 @@ def test_out_of_reach_is_told_with_how_far_and_no_room_only_where_there_is_none(
         )
         assert next(solved, None) is None
         assert list(tally.reasons) == [words]
-        if words.startswith("out"):  # by hand: the base 2.2 m away, the arm and hand 1.0 m long
-            assert 0.8 < tally.short < 1.6
-            assert f"{words} 20x, by {tally.short:.2f} m at least" in str(tally.failure("pick"))
+        assert f"{words} 20x" in str(tally.failure("pick"))
