@@ -137,9 +137,9 @@ def _one(result: QueryResult) -> PlainTable:
         cells = []
         for row in rows:
             far = row and name == "min_clearance_m" and row[name] >= CLEARANCE_CAP
-            cells.append(">" * bool(far) + _figure(row and scale * row[name], digits))
+            cells.append(">" * bool(far) + _figure(scale * row[name] if row else None, digits))
         table.add_row(title, *cells)
-    verdicts = (m and m.verdict.free for _, m in result.rows)
+    verdicts = (None if m is None else m.verdict.free for _, m in result.rows)
     table.add_row("collision", *(_VERDICTS[verdict] for verdict in verdicts))
     return table
 
