@@ -28,7 +28,7 @@ from galley.skills.manipulation.fans import TOUCHING, Fan
 from galley.skills.manipulation.grasps import grasp_fans
 from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
 
-CELLS = 8_000  # examined before the proof is given up; of a composite, in each family
+CELLS = 8_000  # of a family, examined before the proof is given up
 _BATCH = 256  # cells examined together
 _FINEST = 0.0005  # m that the hand moves within the smallest cells
 _LEAN = np.pi / 3  # rad, largest lean of a hand that grasps a handle
@@ -196,7 +196,7 @@ class _Proof:
         low = np.array([0.0, fan.lean[0], -fan.half[0], -fan.half[1]])
         high = np.array([fan.turn, fan.lean[1], *fan.half])
         rows = np.array([[low + high, high - low]]) / 2.0  # middles and half sizes (n, 2, 4)
-        before = self.cells if self.composite else 0  # it has a family for each pair of surfaces
+        before = self.cells
         while len(rows):
             batch, rows = rows[-_BATCH:], rows[:-_BATCH]
             self.cells += len(batch)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import cycle, islice, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.collision.checker import MARGIN, Pair, pairs
 from galley.domain.frames import Array, inverse, transform
@@ -48,9 +50,12 @@ LIFT = 0.05  # m, straight up from a support
 _FORCE_RATE = 1000.0  # Hz, of readings of the force: the Panda's
 _TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
 _BESIDE = MARGIN - 0.0005  # m, two items nearer than this leave no margin between them
-_OVER = 0.02  # m, an item is lifted this far above the items beside it
+_OVER = 0.02  # m, an item is lifted this far above what is beside it
+_ROUNDING = 0.0005  # m, of what stands exactly the margin away
 _ALIKE = math.cos(math.radians(2.0))  # two grasps that are turned by less are one
 _SAME_PLACE = 0.002  # m, likewise
+_UNCHECKED = 6  # grasps and placements tried before the hand's room is looked at
+_MOST_VAIN = 48  # placements in a row without room for the hand, after which the search ends
 _FEW = 16  # leaning grasps checked in one turn
 
 
@@ -66,21 +71,22 @@ def pick_manipulations(
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
     under, near = supporting_furniture(context, state, index), touching_items(context, state, index)
-    lift = np.array([0.0, 0.0, max(LIFT, height_over(context, state, index, near))])
+    high = max(LIFT, height_over(context, state, index, under))
+    lifts = cycle((high,) if near else dict.fromkeys((LIFT, high)))
     grip = pairs(fingers, (item.name,))
     touch = grip | pairs((item.name,), (*under, *near))
     held = (Attachment("item", item.name),)
     for grasp in _grasps_in_turns(context, state, index, rng):
         X_WH = X_WI @ hand_in_item(grasp, context.robot.p_HT)
         inside = Placement(HAND, item_in_hand(grasp, context.robot.p_HT))
-        lifted, up = state.with_item(index, inside), straight(X_WH, shifted(X_WH, lift))
+        up = straight(X_WH, shifted(X_WH, np.array([0.0, 0.0, next(lifts)])))
         most = widest_opening(item, grasp.X_IT, grasp.width, context.robot.gripper) / 2.0
         yield Manipulation(
             f"pick {item.name} ({grasp.name})",
             (
                 _approach(X_WH, state, grip),
                 Stroke("close fingers", grasp.width / 2.0, touch, (), _grip(context, X_WH)),
-                Line("lift", up, lifted, touch, held, CARRY_SPEED),
+                Line("lift", up, state.with_item(index, inside), touch, held, CARRY_SPEED),
             ),
             min(most, next(openings)(grasp.width / 2.0)),
         )
@@ -98,19 +104,27 @@ def _grasps_in_turns(
     def untried(grasp: Grasp) -> bool:
         return not any(k == index and _same_grasp(X_IT, grasp.X_IT) for k, X_IT in context.missed)
 
-    every = grasps_at(context.scene, state, index, context.robot.gripper)
+    gripper = context.robot.gripper
+    every = grasps_at(context.scene, state, index, gripper)
     standard = list(filter(untried, every))
-    leaning = filter(untried, leaning_with_room(context, state, index, rng))
-    checked = list[Grasp]()
+    unchecked = [standard[k] for k in rng.permutation(len(standard))[:_UNCHECKED]]
+    yield from unchecked
+    first, checked = list[Grasp](), list[Grasp]()
+    for grasp in with_room(context, state, index, standard, rng):
+        first.append(grasp)
+        if not any(grasp is each for each in unchecked):
+            yield grasp
+    leaning = list(filter(untried, leaning_grasps(context.scene, state, index, gripper)))
+    further = with_room(context, state, index, leaning, rng)
     while True:
-        yield from (standard[k] for k in rng.permutation(len(standard)))
-        more = list(islice(leaning, _FEW))
+        more = list(islice(further, _FEW))
         checked += more
-        if not standard and not checked:
+        if not first and not checked:
             if not every:
                 return
-            standard = list(every)
+            first = list(every)
         yield from more or (checked[k] for k in rng.permutation(len(checked)))
+        yield from (first[k] for k in rng.permutation(len(first)))
 
 
 def _same_grasp(X_IA: Array, X_IB: Array) -> bool:
@@ -120,30 +134,38 @@ def _same_grasp(X_IA: Array, X_IB: Array) -> bool:
     return not turned and float(np.linalg.norm(X_IA[:3, 3] - X_IB[:3, 3])) < _SAME_PLACE
 
 
-def leaning_with_room(
-    context: PlanningContext, state: State, index: int, rng: np.random.Generator
+def with_room(
+    context: PlanningContext,
+    state: State,
+    index: int,
+    grasps: Sequence[Grasp],
+    rng: np.random.Generator,
 ) -> Iterator[Grasp]:
-    """The leaning grasps at which the hand alone is free, and during the approach.
+    """The grasps of an item at which the hand alone is free, and before it, in random order.
 
-    In random order, checked a few at a time.
+    They are checked a few at a time, and once for each arrangement of what is around them.
     """
-    scene, robot = context.scene, context.robot
-    found = leaning_grasps(scene, state, index, robot.gripper)
-    if not found:
+    if not grasps:
         return
-    X_WT = item_pose(scene, state, index, np.eye(4)) @ np.array([g.X_IT for g in found])
-    ways = np.array([back * X_WT[:, :3, 2] for back in (0.0, RETREAT / 2.0, RETREAT)])
-    about = hand_bounds(robot, (X_WT[:, :3, 3] - ways).reshape(-1, 3))
-    order, others = rng.permutation(len(found)), obstacles(context, state, (), about)
-    hit = np.zeros(len(found), dtype=bool)
-    for begin in range(0, len(found), 2 * _FEW):
-        lot = order[begin : begin + 2 * _FEW]
-        for way, width in product(ways, {found[k].width for k in lot}):
-            rows = np.array([k for k in lot if found[k].width == width and not hit[k]], int)
+    robot, name = context.robot, context.scene.items[index].name
+    X_WT = item_pose(context.scene, state, index, np.eye(4)) @ np.array([g.X_IT for g in grasps])
+    ways = np.array([back * X_WT[:, :3, 2] for back in (0.0, RETREAT / 2.0)])
+    others = obstacles(
+        context, state, (), hand_bounds(robot, (X_WT[:, :3, 3] - ways).reshape(-1, 3))
+    )
+    key = (index, X_WT.tobytes(), *(part.solid.vertices.tobytes() for part in others))
+    hit = context.hand_room.setdefault(key, np.full(len(grasps), np.nan))
+    order = rng.permutation(len(grasps))
+    for begin in range(0, len(grasps), _FEW):
+        lot = order[begin : begin + _FEW]
+        new = lot[np.isnan(hit[lot])]
+        hit[new] = 0.0
+        for way, width in product(ways, {grasps[k].width for k in new}):
+            rows = np.array([k for k in new if grasps[k].width == width and not hit[k]], int)
             X = X_WT[rows]
             X[:, :3, 3] -= way[rows]
-            hit[rows] = overlapping(robot, others, scene.items[index].name, X, width / 2.0)
-        yield from (found[k] for k in lot if not hit[k])
+            hit[rows] = overlapping(robot, others, name, X, width / 2.0)
+        yield from (grasps[k] for k in lot if not hit[k])
 
 
 def place_manipulations(
@@ -175,7 +197,12 @@ def place_manipulations(
     landing = _landing(item)
     X_IT = inverse(X_HI) @ transform(None, context.robot.p_HT)
     most = widest_opening(item, X_IT, 2.0 * width, context.robot.gripper) / 2.0
-    for X_BI in placements_in(scene, state, item, region, later, spot, rng):
+    base = state.q[context.robot.slice("base")]
+    room = partial(_hand_room, context, state, region, X_IT, width)
+    poses = placements_in(scene, state, item, region, later, spot, rng)
+    if later and region.kind == "surface":  # into a drawer the hand comes from above
+        poses = _farthest_first(poses, inverse(X_WB)[:2] @ [*base[:2], 0.0, 1.0])
+    for X_BI in _checked_later(poses, room):
         X_WI = X_WB @ X_BI
         X_WH = X_WI @ inverse(X_HI)
         up = shifted(X_WH, np.array([0.0, 0.0, LIFT]))
@@ -197,6 +224,41 @@ def place_manipulations(
             ),
             width,
         )
+
+
+def _farthest_first(poses: Iterator[Array], p: Array) -> Iterator[Array]:
+    """Of a few poses at a time those first that are farthest from a point p (2,), in the plane.
+
+    What is put down behind leaves later items the way that it came.
+    """
+    while some := list(islice(poses, _FEW)):
+        yield from sorted(some, key=lambda X: -math.dist(X[:2, 3], p))
+
+
+def _checked_later(
+    poses: Iterator[Array], room: Callable[[Array], NDArray[np.bool_]]
+) -> Iterator[Array]:
+    """Of poses those with room, but for the first few: only where tries are in vain it is scarce.
+
+    Ends after many in a row without.
+    """
+    yield from islice(poses, _UNCHECKED)
+    vain = 0
+    while vain < _MOST_VAIN and (some := list(islice(poses, _FEW))):
+        free = room(np.array(some))
+        vain = 0 if free.any() else vain + len(some)
+        yield from (X for X, good in zip(some, free, strict=True) if good)
+
+
+def _hand_room(
+    context: PlanningContext, state: State, region: Region, X_IT: Array, width: float, X_BI: Array
+) -> NDArray[np.bool_]:
+    """Whether the hand that holds an item at X_IT has room at placements X_BI (n, 4, 4): (n,)."""
+    assert state.held is not None
+    X_WT = context.scene.body_pose(region.body, state.scene_q) @ X_BI @ X_IT
+    others = obstacles(context, state, (), hand_bounds(context.robot, X_WT[:, :3, 3]))
+    touched = context.scene.items[state.held].name
+    return ~overlapping(context.robot, others, touched, X_WT, width)
 
 
 def handle_manipulations(
@@ -310,17 +372,18 @@ def _near(context: PlanningContext, state: State, index: int, within: float) -> 
     return {n for p, distance in near if name in p and distance < within for n in p} - {name}
 
 
-def height_over(context: PlanningContext, state: State, index: int, near: Sequence[str]) -> float:
-    """How far (m) to lift an item until its underside is above the items ``near`` it."""
-    scene = context.scene
+def height_over(context: PlanningContext, state: State, index: int, under: Sequence[str]) -> float:
+    """How far (m) to lift an item until it is above all that leaves it no margin to the sides.
 
-    def heights(k: int) -> Array:
-        X_WI = item_pose(scene, state, k, np.eye(4))
-        return np.asarray(corners(scene.items[k]) @ X_WI[2, :3] + X_WI[2, 3])
-
-    bottom = float(heights(index).min())
-    tops = [float(heights(scene.item_index[n]).max()) - bottom + _OVER for n in near]
-    return max(tops, default=0.0)
+    Args:
+        under: what it stands on.
+    """
+    item, X_WI = context.scene.items[index], item_pose(context.scene, state, index, np.eye(4))
+    points = corners(item) @ X_WI[:3, :3].T + X_WI[:3, 3]
+    low, high = points.min(axis=0), points.max(axis=0)
+    about = np.array([low - MARGIN - _ROUNDING, high + MARGIN + _ROUNDING])
+    beside = obstacles(context, state, (item.name, *under), about)
+    return max((float(part.solid.box[1][2] - low[2]) + _OVER for part in beside), default=0.0)
 
 
 def held_item_contacts(context: PlanningContext, state: State, item: Item) -> frozenset[Pair]:

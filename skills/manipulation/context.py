@@ -99,6 +99,11 @@ class PlanningContext:
         tries = self.tries
         return tries["refinements"] + tries["diagnoses"] + tries["pairs"] / _PAIRS
 
+    @cached_property
+    def hand_room(self) -> dict[object, Array]:
+        """Cache of ``contacts``: which grasps leave the hand no room, by item and surroundings."""
+        return {}
+
     def rng(self, *key: int) -> np.random.Generator:
         """The random stream of a key such as (action, attempt): the same for the same seed."""
         recovery = (_RECOVERY, self.recovery) if self.recovery else ()

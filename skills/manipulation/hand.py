@@ -171,9 +171,16 @@ def overlapping(
         touched: name of the body or item that the fingers may touch.
     """
     hit = np.zeros(len(X_WT), dtype=bool)
-    for other, part in product(others, hand_parts(robot, opening)):
-        if other.name != touched or part.name not in robot.fingers:
-            hit[~hit] = overlaps(part, X_WT[~hit], other) > 0.0
+    if not others:
+        return hit
+    low, high = np.array([other.solid.box for other in others]).transpose(1, 0, 2)
+    for part in hand_parts(robot, opening):
+        at = (X_WT[:, :3, :3] @ part.centre + X_WT[:, :3, 3])[:, None]
+        near = ((at - np.clip(at, low, high)) ** 2).sum(axis=2) < part.radius**2
+        for k in np.flatnonzero(near.any(axis=0)):
+            if others[k].name != touched or part.name not in robot.fingers:
+                rows = np.flatnonzero(near[:, k] & ~hit)
+                hit[rows] = overlaps(part, X_WT[rows], others[k]) > 0.0
     return hit
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.collision.checker import MARGIN, Checker, Contact
 from galley.domain.failure import Failure, FailureKind
@@ -241,6 +242,10 @@ def follow_lines(
     if paths is None:
         tally.reasons["the arm can't keep the line"] += 1
         return None
+    trimmed = _trimmed(context, parts, paths, base, tally)
+    if trimmed is None:
+        return None
+    parts, paths = trimmed
     if not _sampled(context, parts, paths, base, tally):
         return None
     lines = [part for part in parts if not part.stroke]
@@ -273,6 +278,55 @@ def _followed(
     return found
 
 
+def _trimmed(
+    context: PlanningContext,
+    parts: tuple[ManipulationPart, ...],
+    paths: list[Array],
+    base: Array,
+    tally: Tally,
+) -> tuple[tuple[ManipulationPart, ...], list[Array]] | None:
+    """The parts and paths, the first and the last line cut to where they keep the full margin.
+
+    There free motions connect. Where there is little room the hand comes and leaves by a shorter
+    way. None if they keep it nowhere, which is counted.
+    """
+    first, last = parts[0], parts[-1]
+    begin = _with_margin(context, first.line, paths[0], slice(None, -1), first.opening, base, tally)
+    end = _with_margin(context, last.line, paths[-1], slice(1, None), last.closing, base, tally)
+    if begin is None or end is None:
+        return None
+    cut = [replace(first, line=_between(first.line, begin[0], None))]
+    cut += parts[1:-1]
+    cut += [replace(last, line=_between(last.line, None, end[-1] + 2))]
+    return tuple(cut), [paths[0][begin[0] :], *paths[1:-1], paths[-1][: end[-1] + 2]]
+
+
+def _between(line: Line, begin: int | None, end: int | None) -> Line:
+    """A part of a line."""
+    scene_q = None if line.scene_q is None else line.scene_q[begin:end]
+    return replace(line, poses=line.poses[begin:end], scene_q=scene_q)
+
+
+def _with_margin(
+    context: PlanningContext,
+    line: Line,
+    arms: Array,
+    some: slice,
+    opening: float,
+    base: Array,
+    tally: Tally,
+) -> NDArray[np.int64] | None:
+    """At which of some poses of a line the margin of free motions is kept; None: nowhere."""
+    checker = context.checker(line.state, holding_contact_pairs(context, line.state), MARGIN)
+    Q = assemble(context.robot, base, arms[some], opening)
+    scene_q = None if line.scene_q is None else line.scene_q[some]
+    free = checker.free_many(Q, scene_q)
+    if free.any():
+        return np.flatnonzero(free)
+    _count_hit(context, checker, Q, scene_q, 0, tally)
+    return None
+
+
 def _sampled(
     context: PlanningContext,
     parts: tuple[ManipulationPart, ...],
@@ -281,9 +335,7 @@ def _sampled(
     tally: Tally,
 ) -> bool:
     """Whether sampled states along lines and strokes are free; the first hit is counted."""
-    first, last, robot = parts[0], parts[-1], context.robot
-    if not _margin_kept(context, first.line, 0, paths[0][0], first.opening, base, tally):
-        return False
+    robot = context.robot
     rest, arms = iter(paths), paths[0]
     for part in parts:
         line = part.line
@@ -296,23 +348,7 @@ def _sampled(
         checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
         if not _all_free(context, checker, Q, line.scene_q, tally):
             return False
-    return _margin_kept(context, last.line, -1, paths[-1][-1], last.closing, base, tally)
-
-
-def _margin_kept(
-    context: PlanningContext,
-    line: Line,
-    index: int,
-    arm: Array,
-    opening: float,
-    base: Array,
-    tally: Tally,
-) -> bool:
-    """Whether pose ``index`` of a line, one of its ends, keeps the margin of free motions."""
-    checker = context.checker(line.state, holding_contact_pairs(context, line.state), MARGIN)
-    scene_q = None if line.scene_q is None else line.scene_q[index][None]
-    Q = assemble(context.robot, base, arm[None], opening)
-    return _all_free(context, checker, Q, scene_q, tally)
+    return True
 
 
 def proven_line(

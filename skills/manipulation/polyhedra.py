@@ -9,6 +9,7 @@ within them, smaller by at most 1 % of the radius.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Polyhedron:
         R = X[:3, :3].T
         return Polyhedron(self.vertices @ R + X[:3, 3], self.normals @ R, self.edges @ R)
 
-    @property
+    @cached_property
     def box(self) -> tuple[Array, Array]:
         """Lowest and highest corner (3,) of its bounding box."""
         return self.vertices.min(axis=0), self.vertices.max(axis=0)

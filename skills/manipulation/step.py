@@ -169,7 +169,7 @@ HERE = 16  # manipulations tried from the current stance before others are sampl
 PATHS = 4  # solved manipulations for which free motions are planned
 RETRIES = 3  # of a step of a compound action
 _AHEAD = 60  # tries of a look ahead
-_REJECTIONS = 8  # solutions rejected by ``accepts``; after that any is accepted, and the next step
+_REJECTIONS = 12  # solutions rejected by ``accepts``; after that any is accepted, and the next step
 # fails and says why
 
 Contacts = Callable[[State, np.random.Generator], Iterator[Manipulation]]

@@ -17,8 +17,13 @@ from galley.robots.panda.kinematics import p_HT
 from galley.robots.panda.models import mobile_panda
 from galley.skills import PlanningContext
 from galley.skills.infeasibility.refusals import does_not_fit
-from galley.skills.manipulation.contacts import leaning_with_room
-from galley.skills.manipulation.grasps import grasps_of, hand_in_item, item_in_hand
+from galley.skills.manipulation.contacts import with_room
+from galley.skills.manipulation.grasps import (
+    grasps_of,
+    hand_in_item,
+    item_in_hand,
+    leaning_grasps,
+)
 from galley.skills.manipulation.manipulation import (
     along_joint,
     handle_grasps,
@@ -180,7 +185,7 @@ def test_a_certificate_is_never_given_where_a_placement_exists(kitchen, sides):
         assert next(placements(sugar, region, (), (), None, rng), None) is not None
 
 
-def test_leaning_grasps_are_those_that_leave_the_hand_room_beside_the_neighbours():
+def test_grasps_with_room_are_those_that_leave_the_hand_room_beside_the_neighbours():
     scene = load_scene(KITCHEN.parent / "scenarios" / "five_cans_scene.yaml")
     context = PlanningContext(scene, mobile_panda(scene.robot.base), None)
     soup, corn = scene.item_index["soup_can"], scene.item_index["left_can"]
@@ -190,7 +195,8 @@ def test_leaning_grasps_are_those_that_leave_the_hand_room_beside_the_neighbours
         X = state.items[corn].X_PI.copy()
         X[1, 3] += away
         there = state.with_item(corn, Placement("world", X))
-        ways = leaning_with_room(context, there, soup, np.random.default_rng(0))
+        grasps = leaning_grasps(scene, there, soup, PANDA_GRIPPER)
+        ways = with_room(context, there, soup, grasps, np.random.default_rng(0))
         return [grasp.name for grasp in islice(ways, 2)]
 
     assert found(0.0) != found(1.5), "there is more room beside one neighbour less"

@@ -146,7 +146,7 @@ def test_lines_and_manipulations_that_can_not_be_followed_are_refused_by_value(k
 def test_things_go_mostly_where_an_open_drawer_sticks_out(kitchen, context):
     """0.257 m of 0.510 m are open to above, and four fifths or so of the poses lie there."""
     index = kitchen.item_index["potted_meat_can"]
-    held = Placement(HAND, frozen(transform(None, (0.0, 0.0, 0.12))))
+    held = Placement(HAND, frozen(transform(np.diag([1.0, -1.0, -1.0]), (0.0, 0.0, 0.12))))
     scene_q = initial_state(kitchen).scene_q.copy()
     scene_q[kitchen.joint_index["indigo_drawer_top_joint"]] = 0.30
     state = initial_state(kitchen).with_item(index, held).with_scene(scene_q)

@@ -1,0 +1,77 @@
+"""Where there is little room: short lines under a roof, a long lift between walls, deep places."""
+
+import numpy as np
+import pytest
+
+from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import MARGIN, pair
+from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import shipped_file
+from galley.domain.state import initial_state, item_pose
+from galley.motion.effects import after
+from galley.robots.panda.models import mobile_panda
+from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
+from galley.skills.manipulation.contacts import LIFT, pick_manipulations, place_manipulations
+from galley.skills.manipulation.context import without
+from galley.skills.placing.placements import LaterItem
+
+
+@pytest.fixture
+def context(request):
+    scene = load_scene(shipped_file(f"{request.param}_scene.yaml"))
+    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
+        yield PlanningContext(scene, world.robot, world, Settings())
+
+
+def carried_out(context, name, objects, state):
+    action = BoundAction(0, name, tuple(map(context.scene.binding, objects)))
+    motions = SKILLS[name].refine(context, action, (), state, np.random.default_rng(0))
+    assert isinstance(motions, tuple), str(motions)
+    return motions
+
+
+@pytest.mark.parametrize("context", ["low_niche"], indirect=True)
+def test_under_a_low_roof_an_item_is_lifted_less(context):
+    scene = context.scene
+    index = scene.item_index["soup_can"]
+    state = without(initial_state(scene), set(range(len(scene.items))) - {index})
+    motions = carried_out(context, "pick", ("soup", "niche", "h1"), state)
+    (lift,) = (each for each in motions if each.phase == "lift")
+    heights = []
+    for motion in motions:
+        state = after(scene, context.robot, motion, state)
+        X_WH = context.robot.kinematics.hand_pose(state.q)
+        heights.append(item_pose(scene, state, index, X_WH)[2, 3])
+    risen = heights[motions.index(lift)] - heights[0]
+    assert MARGIN < risen < LIFT - 0.005
+    context.world.set_state(state)
+    close = context.world.near_pairs(0.9 * MARGIN, (index,))
+    assert {p for p in close if "soup_can" in p} <= {
+        pair("soup_can", finger) for finger in context.robot.fingers
+    }
+
+
+@pytest.mark.parametrize("context", ["in_a_bin"], indirect=True)
+def test_between_walls_an_item_is_lifted_over_them(context):
+    scene = context.scene
+    state, index = initial_state(scene), scene.item_index["sugar_box"]
+    ways = pick_manipulations(context, state, index, np.random.default_rng(0))
+    lengths = sorted(next(ways).steps[-1].length for _ in range(2))
+    assert lengths == pytest.approx([LIFT, 0.12], abs=1e-3)  # the walls are 0.1 m high
+    carried_out(context, "pick", ("sugar", "burner", "h1"), state)
+
+
+@pytest.mark.parametrize("context", ["low_niche"], indirect=True)
+def test_what_later_items_must_pass_is_put_down_behind(context):
+    scene = context.scene
+    soup, beans = (scene.item_index[name] for name in ("soup_can", "beans_can"))
+    state = without(initial_state(scene), set(range(len(scene.items))) - {soup})
+    for motion in carried_out(context, "pick", ("soup", "niche", "h1"), state):
+        state = after(scene, context.robot, motion, state)
+
+    def first(later):
+        rng = np.random.default_rng(0)
+        found = place_manipulations(context, state, scene.region("niche"), rng, later)
+        return [(next(found).contact @ state.items[soup].X_PI)[0, 3] for _ in range(4)]
+
+    assert np.mean(first((LaterItem(scene.items[beans]),))) < np.mean(first(())) - 0.05
