@@ -181,13 +181,6 @@ def test_the_first_message_names_the_line_of_a_pddl_files_fault(source, part, tm
         assert first.line == place(sound[name], at)[0], str(first)
 
 
-def test_latin_1_in_a_name_is_found_behind_a_comment_that_has_some_too(tmp_path):
-    text = "; caf\xe9\n(define (domain k\xfcche))\n".encode("latin-1")
-    (tmp_path / "d.pddl").write_bytes(text)
-    with pytest.raises(BadInput, match=r"d\.pddl:2:18: is not UTF-8 text"):
-        read_task(tmp_path / "d.pddl", tmp_path / "d.pddl")
-
-
 @pytest.mark.parametrize(
     ("names", "old", "new", "line", "what"),
     [

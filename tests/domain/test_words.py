@@ -27,17 +27,13 @@ def kitchen():
         ("(place spam countertop h1)", "put the potted meat can on the countertop"),
         ("(stow sugar drawer h1)", "stow the sugar box in the drawer"),
         ("(take_out sugar drawer h1)", "take the sugar box out of the drawer"),
-        ("(cook spam burner)", "cook the potted meat can on the burner"),
-        ("wash spam burner", "wash the potted meat can in the burner"),
         # Actions of one's own, and objects that the scene does not know.
         ("(slice sugar)", "slice the sugar box"),
         ("(stack_on sugar spam h1)", "stack the sugar box on the potted meat can"),
-        ("(drive-to truck_1 depot)", "drive truck_1 to depot"),
         (
             "(pour-out sugar spam burner)",
             "pour out: the sugar box, the potted meat can, the burner",
         ),
-        ("(look-at sugar)", "look at the sugar box"),
     ],
 )
 def test_what_the_kitchens_actions_are_called(kitchen, action, words):
@@ -54,8 +50,6 @@ def test_a_region_inside_furniture_is_called_as_the_furniture():
     ("scene", "action", "words"),
     [
         ("swap_scene.yaml", "(place sugar red h1)", "put the sugar box on the red mat"),
-        ("swap_scene.yaml", "(pick sugar aside h1)", "pick up the sugar box from the free spot"),
-        ("out_of_reach_scene.yaml", "(open cabinet_top h1)", "open the cabinet top"),
         (
             DOCS / "wiping" / "wiping.yaml",
             "(wipe sponge patch h1)",

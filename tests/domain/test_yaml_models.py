@@ -72,7 +72,6 @@ def test_words_stay_words_and_numbers_are_numbers(tmp_path):
     [
         ("name: on\n", "nam: on\n", ["1:1: nam: unknown key; did you mean 'name'?"]),
         ("name: on\n", "", ["1:1: needs the key 'name'"]),
-        ("name: on", "name:", ["1:1: name: expected a word, got nothing"]),
         ("name: on", "name: on\nname: no", ["2:1: name: is given twice"]),
         ("name: on", "name: on\n[a]: no", ["2:1: a key must be a word, got a list"]),
         (
@@ -81,23 +80,11 @@ def test_words_stay_words_and_numbers_are_numbers(tmp_path):
             ["3:1: sizes: is given twice"],
         ),
         ("ball: 1.0", "ball: 0", ["4:10: parts.foot.ball: must be greater than 0, got 0"]),
-        ("ball: 1.0", "ball: .inf", ["4:10: parts.foot.ball: must be a finite number, got .inf"]),
         ("{ball: 1.0}", "{}", ["4:3: parts.foot: needs exactly one of box, ball, has 0"]),
         ("[0, -0.5, .25]", "[0, x]", ["6:5: parts.leg.box: expected 3 entries, got 2"]),
         (" .25", " x", ["6:20: parts.leg.box[2]: expected a number, got 'x'"]),
         ("on: foot", "on: fot", ["7:5: parts.leg.on: unknown value 'fot'; did you mean 'foot'?"]),
-        (
-            "on: foot",
-            "kind: holow",
-            ["7:5: parts.leg.kind: unknown value 'holow'; did you mean 'hollow'?"],
-        ),
         ("[1, 2e1]", "[]", ["2:1: sizes: expected at least 1 entries, got 0"]),
-        ("[1, 2e1]", "[1, 2, 3, 4]", ["2:1: sizes: expected at most 3 entries, got 4"]),
-        (
-            "sizes: [1, 2e1]",
-            "sizes: &a [*a, 1]",  # a list in itself
-            ["2:8: sizes[0]: expected a number, got a list"],
-        ),
         (
             "turn: [0, 1]",
             "turn: [1, 0]",

@@ -4,19 +4,13 @@ import pytest
 
 from galley.domain.pddl.formula import Fact, FunctionTerm, Literal, Variable
 from galley.domain.pddl.model import Function
-from galley.domain.pddl.reader import read_task
 from galley.tests.domain.pddl.places import COSTS_DOMAIN as DOMAIN
 from galley.tests.domain.pddl.places import COSTS_PROBLEM as PROBLEM
 
 
 @pytest.fixture
-def read(tmp_path):
-    def run(domain=DOMAIN, problem=PROBLEM):
-        (tmp_path / "d.pddl").write_text(domain, encoding="utf-8")
-        (tmp_path / "p.pddl").write_text(problem, encoding="utf-8")
-        return read_task(tmp_path / "d.pddl", tmp_path / "p.pddl")
-
-    return run
+def read(read):
+    return lambda domain=DOMAIN, problem=PROBLEM: read(domain, problem)
 
 
 def test_costs_and_values_are_data(read):

@@ -3,7 +3,7 @@
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.domain.pddl.reader import read_domain, read_task
+from galley.domain.pddl.reader import read_domain
 from galley.domain.pddl.syntax import MAX_DEPTH, parse_sexprs
 from galley.tests.domain.pddl.places import (
     COSTS_DOMAIN,
@@ -15,14 +15,12 @@ from galley.tests.domain.pddl.places import (
 
 
 @pytest.fixture
-def faults(tmp_path):
+def faults(read):
     """All errors of a domain and a problem given as text."""
 
-    def run(domain=DOMAIN, problem=PROBLEM):
-        (tmp_path / "d.pddl").write_text(domain, encoding="utf-8")
-        (tmp_path / "p.pddl").write_text(problem, encoding="utf-8")
+    def run(*texts):
         with pytest.raises(BadInput) as caught:
-            read_task(tmp_path / "d.pddl", tmp_path / "p.pddl")
+            read(*texts)
         return caught.value.errors
 
     return run
@@ -38,75 +36,52 @@ COST = "a cost must be a finite number, 0 or more"
 IN_DOMAIN = [
     # names
     ("?a ?b - room", "?a ?b - rom", "?a ?b - @rom", "did you mean 'room'"),
-    ("either room", "either rom", "either @rom", "did you mean 'room'"),
     ("box - item", "box - itm", "box - @itm", "type 'itm' is not declared"),
     ("(and (at ?i ?a)", "(and (att ?i ?a)", "(and (@att", "did you mean 'at'"),
     ("(at ?i ?b) (", "(at ?i ?c) (", "(at ?i @?c", "variable '?c' is not declared"),
     ("(at ?i ?b) (", "(at ?i hal) (", "(at ?i @hal)", "did you mean 'hall'"),
-    (PRE, "(exists (?r - rom) (lit ?r))", "- @rom", "did you mean 'room'"),
     (PRE, "(and (exists (?r - room) (lit ?r)) (lit ?r))", "?r)) (lit @?r", "'?r' is not declared"),
     # types and numbers of arguments
     ("(at ?i ?b) (", "(at ?i) (", "(@at ?i) (", "takes 2 arguments (?i ?r), got 1"),
-    (PRE, "(= ?a)", "(@= ?a", "takes 2 arguments"),
     ("(at ?i ?b) (", "(at ?b ?b) (", "(at @?b ?b", "must be of type item, '?b' is room"),
-    (PRE, "(exists (?o) (at ?o ?a))", "(at @?o ?a", "must be of type item, '?o' is object"),
     (PRE, "(forall (?i - room) (at ?i ?a))", "(at @?i ?a", "'?i' is room"),
     ("(and (at ?i ?a)", "(and (any ?i)", "(any @?i", "of type room or box"),
-    (PRE, "(exists (?x - (either room box)) (lit ?x))", "(lit @?x", "'?x' is room or box"),
     # twice
     ("(:action move", "(:action move)(:action move", ")(:action @move", "at line 5"),
     ("(lit ?r - room)", "(at ?r - room)", ") (@at ?r", "declared twice"),
-    ("hall - room", "hall hall - room", "hall @hall", "twice, first at line 3"),
     ("?a ?b - room", "?a ?b ?a - room", "?b @?a", "declared twice"),
-    (PRE, "(exists (?x ?x) (and))", "(?x @?x", "declared twice"),
     ("(:constants", "(:types) (:constants", "@(:types) ", "second :types"),
     (":effect (and", ":effect () :effect (and", "() @:effect", "a second :effect"),
-    # keywords
-    ("(:predicates", "(:predicate", "@(:predicate ", "did you mean ':predicates'"),
     ("(:constants", "(:objects", "@(:objects", "belongs in the problem"),
     ("(:action m", "(:derived (p)) (:action m", "@(:derived", "section :derived is not supp"),
     (":effect", ":efect", "@:efect", "did you mean ':effect'"),
     ("(:constants", "hello (:constants", "@hello", "expected a section"),
     ("(:action move", "(:action ?m", "@?m", "a variable can't stand here"),
-    (PRE, "(preference p (lit ?a))", "@(pref", "'preference' is not supported"),
     (EFFECT, "(when (lit ?a) (decrease (fuel) 3))", "@(decrease", "'decrease' is not supported"),
     # form
     ("room item - object", "room item - box", "room @item - box", "own supertype"),
-    ("box - item", "box - box", "@box - box", "own supertype"),
     ("(lit ?r", "(when ?x) (lit ?r", "(@when ?x", "word of PDDL"),
     ("?a ?b - room", "?a ?b -room", "@-room", "space on both sides"),
-    ("?a ?b - room", "?a ?b- room", "@?b- room", "space on both sides"),
     ("?a ?b - room", "?a ?b -", "?b @-", "followed by a type"),
-    ("(either room box)", "(either)", "@(either)", "at least one type"),
     ("box - item", "box - (either item room)", "@box - (e", "name one type"),
     ("hall - room", "hall - (either room box)", "@hall - (e", "one type"),
     (f"{PRE}\n", "\n", "@:precondition", "no value"),
     ("(?i - item ?a ?b - room)", "?i", ":parameters @?i", "expected a list of parameters"),
-    ("(lit ?r", "lit (lit ?r", "@lit (lit", "expected a predicate"),
     (PRE, "(not (lit ?a) (lit ?b))", "@(not", "'not' takes exactly one"),
-    (PRE, "(imply (lit ?a))", "@(imply", "exactly two conditions, got 1"),
-    (PRE, "(forall (?x) (lit ?a) (lit ?b))", "@(forall", "one formula"),
     (PRE, "(and lit)", "@lit)", "expected a fact"),
     (PRE, "(lit (at ?i ?a))", "(lit @(at", "must be a name"),
     (PRE, "(when (lit ?a) (lit ?b))", "@(when", "can't stand in a cond"),
     (EFFECT, "(or (lit ?a) (lit ?b))", "@(or", "adds or deletes one fact"),
-    (EFFECT, "(not (not (lit ?a)))", "@(not (not", "adds or deletes one fact"),
     (EFFECT, "(= ?a ?b)", "ct @(= ?a", "can't make objects equal"),
-    (EFFECT, "(when (lit ?a) () ())", "@(when", "got 3"),
     (EFFECT, "lit", "@lit)", "expected an effect"),
     # parentheses
     ("- item)", "- item", "@(:types", "this '(' is never closed"),
-    ("(lit ?r - room)", "(lit ?r - room", "@(:predicates", "this '(' is never closed"),
     ("?a ?b - room)", "?a ?b - room", "@(define", "this '(' is never closed"),
     ("(not (at ?i ?a))", "(not (at ?i ?a)))", "?a)))))@)", "closes nothing"),
 ]
 IN_PROBLEM = [
     ("(:domain d)", "(:domain e)", "(:domain @e", "is for domain 'e'"),
     ("(:domain d)", "", "@(define", "has no :domain; add (:domain d)"),
-    ("(at crate den)", "(at crat den)", "(at @crat den", "did you mean 'crate'"),
-    ("crate - box", "crate - bx", "crate - @bx", "did you mean 'box'"),
-    ("(at crate den)", "(at den den)", "(at @den", "'den' is room"),
-    ("crate - box", "crate den - box", "crate @den", "twice, first at line 2"),
     ("crate - box", "hall - box crate - box", "room @hall", "d.pddl:3"),
     ("(at crate hall)", "(at crate ?x)", "crate @?x", "can't stand in :init"),
     ("(at crate den)", "(at crate ?x)", "crate @?x", "stand in the goal"),
@@ -116,24 +91,16 @@ IN_PROBLEM = [
     ("(:init", "(:init (not (at crate hall))", "hall)) @(at crate hall)", "at line 3, (not"),
     ("(at crate hall)", "(and (lit den))", "@(and", "'and' can't stand in :init"),
     ("(:objects", "(:constants", "@(:constants", "belongs in the domain"),
-    ("(:objects", "(:object", "@(:object ", "did you mean ':objects'"),
     ("(lit hall)))))", "(lit hall)))))\nmore", "\n@more", "may follow"),
-    ("(:init (at crate hall))", "(:init (at crate hall)", "@(:init", "is never closed"),
     ("- box)", "- box))", "@(:init", "nothing may follow the (define ...)"),
-    ("(lit hall)))))", "(lit hall))))))", "hall)))))@)", "closes nothing"),
 ]
 IN_COSTS_DOMAIN = [
-    ("(total-cost) 2", "(total-cost) -2", "@-2", COST),
-    ("(total-cost) 2", "(total-cost) 1e999", "@1e999", COST),
     ("(total-cost) 2", "(total-cost) two", "@two", "'two' is no number and no function"),
     ("(total-cost) 2", "(total-cost) (* 2 (toll))", "(@* 2", "'*' is no number and no function"),
     ("(total-cost) 2", "(total-cost) (total-cost)", ") @(total-cost)", "expected a number or a"),
     (ADD, "(increase (total-cost))", "@(increase (total-cost)))", "only (increase (total-cost)"),
-    (ADD, "(increase (toll) 2)", "@(increase (toll)", "only (increase (total-cost)"),
     ("(way ?a ?b))", "(wy ?a ?b))", "(@wy", "did you mean 'way'"),
-    ("(way ?a ?b))", "(way ?a))", "(@way ?a))", "takes 2 arguments (?a ?b), got 1"),
     (ADD, f"(when (at home) {ADD})", f"@{ADD}", "'increase' within 'when'"),
-    (ADD, f"(forall (?x) (and {ADD}))", f"@{ADD}", "'increase' within 'when' or 'forall'"),
     ("(toll) - number", "(toll) - place", "(toll) - @place", "functions must be '- number'"),
     ("(toll) - number", "(way) - number", "@(way) -", "declared twice"),
     ("(total-cost) - n", "(total-cost ?x) - n", "@(total-cost ?x)", "no parameters"),
@@ -141,7 +108,6 @@ IN_COSTS_DOMAIN = [
     ("(at ?a)\n", "(toll)\n", "(@toll)\n", "is a function"),
 ]
 IN_COSTS_PROBLEM = [
-    ("inn) 3", "inn) -3", "@-3", COST),
     ("inn) 3", "inn) home", "inn) @home", "must be a number, got 'home'"),
     ("inn) 3)", "inn))", "@(= (way home inn))", "expected (= (function"),
     (
@@ -150,10 +116,8 @@ IN_COSTS_PROBLEM = [
         ") @(= (way home inn) 2",
         "has another value",
     ),
-    ("(way home inn)", "(way home in)", "home @in)", "did you mean 'inn'"),
     ("(total-cost) 0", "(total-cost) 5", "@5", "must be 0 at the start"),
     ("minimize", "maximize", "@(:metric", "only (:metric minimize"),
-    ("minimize (total-cost)", "minimize (total-time)", "@(:metric", "only (:metric minimize"),
 ]
 CASES = [
     (number, *case)

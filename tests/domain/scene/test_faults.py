@@ -9,10 +9,7 @@ from galley.tests.domain.scene.places import place_of
 BOX = "{box: [0.05, 0.06, 0.10]}"
 # What is replaced, by what; the key and words that the message must have.
 FAULTS = {
-    "unknown section": ("stances:", "stancez:", "stancez", "mean 'stances'"),
     "unknown key": ("    mass: 2.0", "    mas: 2.0", "bodies.drawer.mas", "mean 'mass'"),
-    "missing key": ("    mass: 0.3\n", "", "items.block", "needs the key 'mass'"),
-    "duplicate key": ("  door:", "  knob:", "bodies.knob", "twice"),
     "version": ("galley_scene: 1", "galley_scene: 2", "galley_scene", "format 1"),
     "unknown body": ("body: cabinet", "body: cabnet", "regions.top.body", "cabinet"),
     "unknown parent": ("parent: drawer", "parent: drawr",
@@ -20,22 +17,16 @@ FAULTS = {
     "joint that moves nothing": ("    joint: hinge\n", "", "joints.hinge", "moves no body"),
     "negative size": (BOX, "{box: [0.05, -0.06, 0.10]}",
         "items.block.shapes[0].box[1]", "greater than 0, got -0.06"),
-    "vector too short": ("axis: [0, 0, 1]", "axis: [0, 1]",
-        "joints.hinge.axis", "expected 3 entries, got 2"),
     "zero axis": ("axis: [0, 0, 1]", "axis: [0, 0, 0]", "joints.hinge.axis", "zero vector"),
     "limits the wrong way round": ("limits: [0, 0.4]", "limits: [0.4, 0]",
         "joints.slide.limits", "is above"),
     "no pivot": (", pivot: [0.3, 0.4, 0.3]", "", "joints.hinge", "pivot"),
-    "extents the wrong way round": ("[0.80, 0.84]", "[0.84, 0.80]",
-        "bodies.cabinet.shapes[0].extents[2]", "is above"),
     "two kinds of shape": (BOX, "{box: [0.05, 0.06, 0.10], sphere: 1}",
         "items.block.shapes[0]", "exactly one"),
     "nothing to touch": (BOX, "{box: [0.05, 0.06, 0.10], collision: false}",
         "items.block.shapes", "with collision"),
     "texture that is missing": (BOX, "{box: [0.05, 0.06, 0.10], texture: nowhere.png}",
         "items.block.shapes[0].texture", "no such file: nowhere.png"),
-    "texture with a NUL": (BOX, '{box: [0.05, 0.06, 0.10], texture: "a\\0.png"}',
-        "items.block.shapes[0].texture", "has a character that can't be printed"),
     "item outside its region": ("xy: [0.1, -0.2]", "xy: [0.3, -0.2]",
         "items.block.pose.xy", "outside the region 'top'"),
     "reserved body": ("  floor:", "  world:", "bodies.world", "reserved"),
@@ -76,10 +67,6 @@ def test_a_fault_is_named_with_its_place_and_key(name, small_text, tmp_path):
     assert len(set(caught.value.errors)) == len(caught.value.errors), "each fault once"
 
 
-def test_the_small_scene_itself_is_valid(small_scene):
-    assert [b.name for b in small_scene.bodies] == ["floor", "cabinet", "drawer", "knob", "door"]
-
-
 def test_all_faults_are_reported_at_once_in_the_order_of_the_file(small_text, tmp_path):
     text = small_text
     for name in ("negative size", "unknown body", "zero axis", "unknown parent"):
@@ -98,11 +85,9 @@ def test_all_faults_are_reported_at_once_in_the_order_of_the_file(small_text, tm
     [
         ("# only a comment\n", "is empty", 1),
         ("a: 1\n\tb: 2\n", "not valid YAML", 2),
-        ("a: 1\n---\nb: 2\n", "not valid YAML", 2),
         ("a: \x01", r"not valid YAML: the character U.0001 is not allowed", 1),
         ("just words\n", "expected a mapping", 1),
         ("[" * 4000, "nested too deeply", None),
-        ("a: *nobody\n", "not valid YAML", 1),
     ],
 )
 def test_what_is_not_a_scene_at_all(content, words, line, tmp_path):

@@ -10,12 +10,6 @@ from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
 
 
-def load(tmp_path, text):
-    file = tmp_path / "scene.yaml"
-    file.write_text(text)
-    return load_scene(file)
-
-
 def mutated(text: str, rng: random.Random) -> str:
     """One to three small changes: of a number, a word, a line, the indentation, a bracket."""
     lines = text.splitlines()
@@ -51,7 +45,8 @@ def mutated(text: str, rng: random.Random) -> str:
 
 def outcome(tmp_path, text):
     try:
-        return load(tmp_path, text)
+        (tmp_path / "scene.yaml").write_text(text)
+        return load_scene(tmp_path / "scene.yaml")
     except BadInput as error:
         return error
 
