@@ -39,7 +39,6 @@ IN_DOMAIN = [
     # names
     ("?a ?b - room", "?a ?b - rom", "?a ?b - @rom", "did you mean 'room'"),
     ("either room", "either rom", "either @rom", "did you mean 'room'"),
-    ("box - item", "box - itm", "box - @itm", "type 'itm' is not declared"),
     ("(and (at ?i ?a)", "(and (att ?i ?a)", "(and (@att", "did you mean 'at'"),
     ("(at ?i ?b) (", "(at ?i ?c) (", "(at ?i @?c", "variable '?c' is not declared"),
     ("(at ?i ?b) (", "(at ?i hal) (", "(at ?i @hal)", "did you mean 'hall'"),
