@@ -9,8 +9,7 @@
 - ``failure``: why something failed, as a value; ``errors``: malformed input, with file and line
 - ``listener``: progress callbacks, silent by default
 - ``parameters``: names, units and bounds of a model's parameters, checked in one place
-- ``yaml_models``: YAML files read by pydantic models, every error at its line and column;
-  ``yaml_nodes``: the nodes with their lines
+- ``yaml_models``: YAML files read by pydantic models, every error at its line and column
 - ``options``: fields of a dataclass that are a command's options
 - ``columns``: checked arrays of an npz file; ``meshes``: OBJ and STL, and convex hulls
 - ``files``: bounded reads, atomic writes

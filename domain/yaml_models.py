@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import NoneType
 from typing import (
@@ -45,10 +46,9 @@ from galley.domain.errors import BadInput, InputError, SourceLocation, closest_m
 from galley.domain.files import read_text
 from galley.domain.parameters import Quantity, parameters
 from galley.domain.shipped import shipped_file
-from galley.domain.yaml_nodes import document
 
 _log = logging.getLogger(__name__)
-LARGEST_FILE = 2**21  # bytes: some 20,000 shapes; YAML is read at 100 to 700 kB/s
+LARGEST_FILE = 2**21  # bytes: some 20,000 shapes; YAML is read at 100 to 300 kB/s
 LARGEST = 1e6  # magnitude of any number; engines overflow beyond
 NULL = object()
 At = tuple[int | str, ...]  # the keys and indices that lead to a value
@@ -411,10 +411,22 @@ class YamlFile:
             )
 
 
+@lru_cache(maxsize=8)
+def _document(text: str, name: str) -> yaml.Node | None:
+    """The root of a document, None if it is empty.
+
+    One process reads the same files again and again (trials of a sweep, a scene that others
+    extend): the last few trees are kept and shared, so nobody may change a node.
+    """
+    loader = yaml.SafeLoader(text)
+    loader.name = name  # for the marks of all nodes
+    return loader.get_single_node()
+
+
 def _parsed(path: Path) -> yaml.Node:
     text = read_text(path, LARGEST_FILE)
     try:
-        node = document(text, str(path))
+        node = _document(text, str(path))
     except RecursionError:
         raise BadInput.one(path, "is nested too deeply") from None
     except yaml.reader.ReaderError as error:

@@ -4,8 +4,8 @@ Results do not depend on the engine: a job's result may depend on the job alone.
 results must be picklable, and workers must be able to import the function's module (so a script
 calls ``sweep`` inside ``if __name__ == "__main__"``).
 
-Each worker process has its own pipe, so a killed one loses only its own job. An executor of
-``concurrent.futures`` would break with the first killed worker and lose all jobs.
+Each worker is a pool of one process, so a killed one loses only its own job: a larger pool would
+break with its first killed process and lose all jobs.
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ import os
 import signal
 import traceback
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from threading import Thread
 from typing import Any, TypeVar
 
 from galley.domain.errors import BadInput
 
-logger = logging.getLogger(__name__)
 ENGINES = ("process", "ray")
-_GRACE_S = 5.0  # for a process to end after its pipe closed
 _MISSING = "needs Ray: pip install 'galley-tamp[ray]'"
 
 _Job = TypeVar("_Job")
@@ -117,88 +116,52 @@ def _run_in_processes(
         for k, job in enumerate(jobs):
             done(k, _attempt(function, job))
         return
+    others = set(multiprocessing.active_children())
     waiting = list(reversed(range(len(jobs))))
-    pool: list[_Worker] = []
+    idle = [_one_process() for _ in range(workers)]
+    running: dict[Future[_Result | LostJob], tuple[int, ProcessPoolExecutor]] = {}
     try:
-        while waiting or any(worker.index is not None for worker in pool):
-            while waiting and len(pool) < workers:
-                pool.append(_Worker(function))
-            for worker in pool:
-                if waiting and worker.index is None:
-                    worker.assign(waiting.pop(), jobs)
-            ready = wait([worker.pipe for worker in pool if worker.index is not None])
-            for worker in [worker for worker in pool if worker.pipe in ready]:
-                index = worker.release()
+        while waiting or running:
+            while waiting and idle:
+                index, pool = waiting.pop(), idle.pop()
+                running[pool.submit(_attempt, function, jobs[index])] = index, pool
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                index, pool = running.pop(future)
+                result: _Result | LostJob
                 try:
-                    result = worker.pipe.recv()
-                except (EOFError, OSError):
-                    pool.remove(worker)
-                    status = worker.stop(_GRACE_S)
-                    result = LostJob(f"its worker ended with exit status {status}")
+                    result = future.result()
+                except BrokenProcessPool:
+                    pool.shutdown()
+                    pool = _one_process()
+                    result = LostJob("its worker process died")
+                except Exception as error:  # it can't be pickled
+                    result = LostJob(f"it can't be sent: {error}", traceback.format_exc())
+                idle.append(pool)
                 done(index, result)
     finally:
-        for worker in pool:
-            worker.stop()
+        if running:  # interrupted
+            for child in set(multiprocessing.active_children()) - others:
+                child.terminate()
+        for pool in (*idle, *(pool for _, pool in running.values())):
+            pool.shutdown()
 
 
-class _Worker:
-    """A process that works on one job at a time.
-
-    Attributes:
-        pipe: sends jobs and receives results; closes when the process ends.
-        index: of the current job, None while idle.
-    """
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        # Spawned, not forked: physics engines and compiled code have threads.
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.index: int | None = None
-        self.process: SpawnProcess = context.Process(
-            target=_work, args=(function, theirs), daemon=False
-        )
-        self.process.start()
-        theirs.close()
-
-    def assign(self, index: int, jobs: Sequence[Any]) -> None:
-        """Send the job at ``index``. A dead worker is noticed when its pipe is read."""
-        self.index = index
-        try:
-            self.pipe.send(jobs[index])
-        except OSError as error:
-            logger.debug("a worker has died: %s", error)
-
-    def release(self) -> int:
-        """Index of the current job; the worker becomes idle."""
-        index, self.index = self.index, None
-        assert index is not None
-        return index
-
-    def stop(self, grace_s: float = 0.0) -> int | None:
-        """End the process, by force after ``grace_s`` seconds; returns its exit status."""
-        self.pipe.close()
-        self.process.join(timeout=grace_s)
-        self.process.terminate()
-        self.process.join()
-        return self.process.exitcode
+def _one_process() -> ProcessPoolExecutor:
+    # Spawned, not forked: physics engines and compiled code have threads.
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin)
 
 
-def _work(function: Callable[[Any], Any], pipe: Connection) -> None:
-    """The loop of a worker process, until its pipe closes."""
-    # Ctrl-C reaches all processes; the parent ends its workers.
+def _begin() -> None:
+    """Prepare a worker process: it ends with its parent, and not before by Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
-        try:
-            job = pipe.recv()
-        except (EOFError, OSError):
-            return
-        result = _attempt(function, job)
-        try:
-            pipe.send(result)
-        except OSError:
-            return  # the parent has gone
-        except Exception as error:  # it can't be pickled
-            pipe.send(LostJob(f"its result can't be sent: {error}", traceback.format_exc()))
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 # -- Ray (https://docs.ray.io), also for several machines ------------------------------------------

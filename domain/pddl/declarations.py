@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
-from galley.domain.errors import closest_match
 from galley.domain.pddl.formula import EQUALITY, OBJECT, Variable
 from galley.domain.pddl.model import TOTAL_COST, Domain, Function, Object, Predicate, Type
 from galley.domain.pddl.syntax import (
@@ -24,9 +23,6 @@ from galley.domain.pddl.syntax import (
     read_name,
     short,
 )
-
-_MISSPELT = 0.85  # similarity of two types' names from which on one may be meant for the other
-_MANY = 300  # types, from which on no misspelling is looked for
 
 
 class _Typed(NamedTuple):
@@ -118,8 +114,8 @@ def read_variables(
 def read_types(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[Type, ...]:
     """The declared types; a type may be declared twice to have two supertypes.
 
-    Benchmarks use supertypes that are declared nowhere else (settlers: ``place vehicle - store``).
-    That declares them, unless the name looks like a misspelling.
+    A supertype that is declared nowhere else is declared by that, as benchmarks do (settlers:
+    ``place vehicle - store``).
     """
     entries = _read_typed_list(nodes, "a type", faults)
     names = {entry.atom.text: entry.atom for entry in entries}
@@ -129,11 +125,6 @@ def read_types(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[Type, ...]:
         if len(entry.names) > 1:
             what = f"type '{short(entry.atom)}' can't have 'either' as its supertype; name one type"
             faults.add(entry.atom, what)
-        for atom in entry.types:
-            if atom.text not in names and len(names) < _MANY:
-                others = [each.atom.text for each in entries if atom.text not in each.names]
-                if closest_match(atom.text, others, _MISSPELT):
-                    _known_types(entry, others, faults)
         # IPC's storage domain declares a type twice to give it two supertypes.
         parents[name] = tuple(dict.fromkeys(parents.get(name, ()) + entry.names))
     for parent in [each for above in parents.values() for each in above]:

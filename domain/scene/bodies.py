@@ -17,7 +17,6 @@ from galley.domain.scene.model import (
     Shape,
 )
 from galley.domain.scene.schema import (
-    MAX_HAND_OPENING,
     BodyEntry,
     ItemEntry,
     ItemPose,
@@ -197,15 +196,3 @@ def _size(file: YamlFile, at: At, declared: Sizes | None, solid: list[Shape]) ->
             (file.fault if meshes else file.warn)((*at, "size"), what)
         size = np.array(declared)
     return size
-
-
-def warn_too_wide(file: YamlFile, bound: str, item: Item) -> None:
-    """Warns about an item of a PDDL object that is too wide for every generated grasp."""
-    slim = item.composite and any(2.0 * min(s.half_extents) <= MAX_HAND_OPENING for s in item.solid)
-    if not item.grasps and not slim and min(item.size[:2]) > MAX_HAND_OPENING:
-        sides = " x ".join(f"{side:.3g}" for side in item.size[:2])
-        file.warn(
-            ("objects", bound),
-            f"'{item.name}' can't be picked up: it is {sides} m across and the hand opens to "
-            f"{MAX_HAND_OPENING:g} m; list 'grasps' if it has a narrower part",
-        )

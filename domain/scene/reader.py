@@ -20,7 +20,6 @@ from galley.domain.scene.bodies import (
     read_item,
     read_joint,
     read_region,
-    warn_too_wide,
     within,
 )
 from galley.domain.scene.extended import merged
@@ -84,9 +83,6 @@ def load_scene(path: str | Path) -> Scene:
     check_handles(file, scene)
     _check_stances(file, scene)
     file.finish()
-    for binding in bindings:
-        if binding.kind == "item":
-            warn_too_wide(file, binding.object, scene.item(binding.target))
     start = np.array([joint.start for joint in joints])
     in_world = [
         replace(item, X_WI=frozen(scene.body_pose(body, start) @ item.X_WI))

@@ -5,14 +5,13 @@ one mutex group. The certificate is then that group: exactly one of its facts ho
 every relaxed-reachable action that adds one needs and deletes another, so at most one ever holds.
 
 Other conflicts need an exhaustive search. The certificate is then the number of states, and a
-minimal set of goals that no reachable state satisfies together: a minimal hitting set of the goals
-violated in each state (Reiter, "A theory of diagnosis from first principles", 1987).
+minimal set of goals that no reachable state satisfies together: a hitting set of the goals violated
+in each state, of which none can be left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import combinations
 
 from galley.domain.failure import Failure, FailureKind
 from galley.planning.explain.mutex import mutex_groups
@@ -21,7 +20,6 @@ from galley.planning.operators import bits_of
 from galley.planning.task import Task
 
 _SHOWN = 4  # facts of a group in a message
-_MAX_COMPARISONS = 5_000_000  # of sets, before the exact search for a hitting set gives up
 
 
 def explain_before_search(task: Task) -> Failure | None:
@@ -92,9 +90,8 @@ def explain_exhausted(task: Task, states: Collection[int], facts: int) -> Failur
         facts: the facts that the states have, as a mask over ``task.facts``.
 
     Returns:
-        A failure whose certificate has ``states`` (how many), ``conflict`` (the goals),
-        ``smallest`` (whether no smaller set conflicts) and ``whole_states`` (False if irrelevant
-        facts were left out).
+        A failure whose certificate has ``states`` (how many), ``conflict`` (the goals) and
+        ``whole_states`` (False if irrelevant facts were left out).
     """
     goals = task.goals
     whole = facts == (1 << len(task.facts)) - 1
@@ -105,7 +102,7 @@ def explain_exhausted(task: Task, states: Collection[int], facts: int) -> Failur
         frozenset(i for i, (_, condition) in enumerate(goals) if not condition.holds(state))
         for state in {state & read for state in states}
     }
-    chosen, smallest = smallest_conflict(violated, len(goals))
+    chosen = irreducible_conflict(violated, len(goals))
     conflict = tuple(str(goals[i][0]) for i in chosen)
     together = " and ".join(conflict)
     count = len(states)
@@ -123,40 +120,22 @@ def explain_exhausted(task: Task, states: Collection[int], facts: int) -> Failur
             "states": count,
             "whole_states": whole,
             "conflict": list(conflict),
-            "smallest": smallest,
         },
     )
 
 
-def smallest_conflict(
-    violations: Collection[frozenset[int]], count: int
-) -> tuple[tuple[int, ...], bool]:
-    """A minimal unsatisfiable set of goals: a minimum hitting set of ``violations``.
+def irreducible_conflict(violations: Collection[frozenset[int]], count: int) -> tuple[int, ...]:
+    """A minimal unsatisfiable set of goals: a hitting set of which no member can be removed.
 
     Args:
         violations: for each state the non-empty set of goals it violates.
         count: the number of goals.
 
     Returns:
-        The goals in ascending order, and whether no smaller set exists. If proving that takes too
-        long it is False: then the set is irreducible, but another one may be smaller.
+        The goals in ascending order; the first ones where there is a choice.
     """
-    sets = sorted(violations, key=len)  # those that are hardest to hit first
-    tried = 0
-    for size in range(count + 1):
-        for chosen in combinations(range(count), size):
-            tried += 1
-            if tried * len(sets) > _MAX_COMPARISONS:
-                return _irreducible(sets, count), False
-            if not any(each.isdisjoint(chosen) for each in sets):
-                return chosen, True
-    raise ValueError("a state violates no goal")
-
-
-def _irreducible(sets: Collection[frozenset[int]], count: int) -> tuple[int, ...]:
-    """A hitting set of which no member can be removed."""
     kept = set(range(count))
-    for goal in range(count):
-        if not any(each.isdisjoint(kept - {goal}) for each in sets):
+    for goal in reversed(range(count)):
+        if not any(each.isdisjoint(kept - {goal}) for each in violations):
             kept.remove(goal)
     return tuple(sorted(kept))

@@ -11,7 +11,7 @@ from galley.domain.failure import FailureKind
 from galley.domain.pddl.formula import And
 from galley.domain.pddl.reader import read_task
 from galley.planning import Plan, ground, plans, replay, search, validate_actions
-from galley.planning.explain.conflicts import smallest_conflict
+from galley.planning.explain.conflicts import irreducible_conflict
 from galley.planning.searches.methods import METHODS
 from galley.tests.effort import examples
 from galley.tests.planning.random_tasks import ADL, STRIPS, make
@@ -73,7 +73,6 @@ def test_all_searches_agree(seed):
 def check_conflict(task, reference, certificate):
     goals = [g for g in task.problem.goal if str(g) in certificate["conflict"]]
     assert len(goals) == len(certificate["conflict"]) > 0
-    assert certificate["smallest"]
     assert not reference.reachable(*goals)
     for smaller in combinations(task.problem.goal, len(goals) - 1):
         assert reference.reachable(*smaller)
@@ -152,21 +151,8 @@ def test_pddlgym_agrees_with_every_plan(tmp_path_factory, seed):
 
 
 @given(st.lists(st.frozensets(st.integers(0, 6), min_size=1), max_size=8))
-def test_smallest_conflict_against_all_subsets(violations):
-    found, smallest = smallest_conflict(violations, 7)
-    assert smallest
-    assert all(not each.isdisjoint(found) for each in violations)
-    for size in range(len(found)):
-        for other in combinations(range(7), size):
-            assert any(each.isdisjoint(other) for each in violations)
-
-
-def test_conflict_too_large_to_minimise_is_still_irreducible():
-    # Each state violates ten of forty goals; about fifteen are needed to have one of each ten.
-    rng = random.Random(0)
-    violations = {frozenset(rng.sample(range(40), 10)) for _ in range(500)}
-    found, smallest = smallest_conflict(violations, 40)
-    assert not smallest
+def test_every_goal_of_a_conflict_is_needed(violations):
+    found = set(irreducible_conflict(violations, 7))
     assert all(not each.isdisjoint(found) for each in violations)
     for wish in found:
-        assert any(each.isdisjoint(set(found) - {wish}) for each in violations)
+        assert any(each.isdisjoint(found - {wish}) for each in violations)

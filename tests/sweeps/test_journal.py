@@ -123,7 +123,7 @@ def test_a_killed_worker_costs_its_own_job_and_only_that_is_done_again(tmp_path)
     jobs = [Job(k, tmp_path / "runs", deadly if k == 4 else None) for k in range(6) if k != 3]
     squares(home, jobs, 2).run()
     summary = json.loads((home / "squares.json").read_text())
-    assert summary["squares"]["4"] == {"lost": "its worker ended with exit status 7"}
+    assert summary["squares"]["4"] == {"lost": "its worker process died"}
     assert sorted(k for k, v in summary["squares"].items() if "square" in v) == list("0125")
     before = ran(tmp_path)
     deadly.unlink()

@@ -36,7 +36,6 @@ COST = "a cost must be a finite number, 0 or more"
 IN_DOMAIN = [
     # names
     ("?a ?b - room", "?a ?b - rom", "?a ?b - @rom", "did you mean 'room'"),
-    ("box - item", "box - itm", "box - @itm", "type 'itm' is not declared"),
     ("(and (at ?i ?a)", "(and (att ?i ?a)", "(and (@att", "did you mean 'at'"),
     ("(at ?i ?b) (", "(at ?i ?c) (", "(at ?i @?c", "variable '?c' is not declared"),
     ("(at ?i ?b) (", "(at ?i hal) (", "(at ?i @hal)", "did you mean 'hall'"),
