@@ -49,7 +49,7 @@ from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
 from galley.skills import PlanningContext, skill_set
 from galley.skills.own import load_skills
-from galley.stages import EXECUTORS, SILENT, Execution, Options, Solution, check_choice
+from galley.stages import EXECUTORS, SILENT, Execution, Options, Solution, check_choice, check_names
 from galley.tamp.binding import check_init, check_skills, tamp_task
 from galley.tamp.checks import check_plan, optimize_and_audit
 from galley.tamp.search import Search
@@ -113,6 +113,7 @@ def solve(
     Raises:
         BadInput: a value that is none of the option's choices. TypeError: no such option.
     """
+    check_names(changes, "planner", "checker", "optimize", "arrival", "node_limit", "effort")
     options = replace(options or Options(), seed=seed, **changes)
     compile_s = ensure(*COMPILED, listener=None if listener is SILENT else listener)
     listener.stage("task and motion planning")
@@ -176,6 +177,7 @@ def execute(
         solution.raise_()
     task, executor = solution.task, executor or solution.options.execute
     check_choice("executor", executor, EXECUTORS)
+    check_names(changes, "noise", "fault", "recoveries")
     if isinstance(changes.get("noise"), str):
         changes["noise"] = parse_noise(changes["noise"])
     options = replace(solution.options, execute=executor, **changes)

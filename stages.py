@@ -6,7 +6,7 @@ need is imported when it is used: the command line reads ``Options`` without the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,6 +117,18 @@ class Options:
             l1=self.arrival == "l1",
             effort=self.effort,
         )
+
+
+def check_names(values: Iterable[str], *known: str) -> None:
+    """Check options that are given by name.
+
+    Raises:
+        TypeError: one is none of those known.
+    """
+    for name in values:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise TypeError(f"'{name}' is none of {', '.join(known)}{hint}")
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
@@ -278,6 +290,7 @@ class Execution:
         from galley.robots.catalog import robot_of
         from galley.viz.film.video import FilmOptions, film
 
+        check_names(options, "height", "fps", "speed")
         ensure(RENDERER, listener=None if listener is SILENT else listener)
         listener.stage("filming")
         chosen, scene = replace(self.options, **options), self.solution.task.scene
