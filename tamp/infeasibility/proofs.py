@@ -47,8 +47,8 @@ def minimal_core(
 ) -> list[LearnedConstraint]:
     """A minimal set of constraints that leaves no plan, as far as bounded searches can tell.
 
-    Constraints with the keys ``but`` are left out. Each is removed in turn, and stays so if there is
-    no plan without it either.
+    Constraints with the keys ``but`` are left out. Each is removed in turn, for good if there is no
+    plan without it either.
     """
 
     def unsolvable(kept: list[LearnedConstraint]) -> bool:

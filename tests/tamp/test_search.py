@@ -225,28 +225,6 @@ def test_a_wrong_suspicion_does_not_lose_the_only_plan_that_works(ways):
     assert len(ways.asked("two")) < 4 * TURN, "long before the others are used up"
 
 
-def test_a_detour_round_a_wrong_suspicion_is_taken_out_again(ways):
-    ways.fails = {"short": 1}
-    ways.blocks = {"short": {1}}
-    ways.roles = dict.fromkeys(("one", "two", "far", "farther", "farthest"), Role())
-    search = ways.search()
-    assert names(search.solve()) == ("short",)
-    assert ways.asked("two") == [0], "the detour had its motions by then"
-    assert [str(each.fact) for each in search.learned] == ["(blocked-by gelatin green)"]
-
-
-@pytest.mark.parametrize(("pairs", "retries"), [(1, 8), (100, 4), (150, 4), (400, 2)])
-def test_retries_that_try_much_soon_end_the_search_for_a_shorter_plan(ways, pairs, retries):
-    """A failing grasp tries hundreds, one that succeeds a few."""
-    ways.fails = {"short": 10**6}
-    ways.blocks = {"short": {1}}
-    ways.roles = dict.fromkeys(("one", "two", "far", "farther", "farthest"), Role())
-    ways.pairs = pairs
-    assert names(ways.search(attempts=10**6).solve()) == ("one", "two")
-    order = [name for name, _ in ways.calls]
-    assert order[order.index("two") + 1 :] == ["short"] * retries
-
-
 def test_a_suspicion_that_leaves_no_plan_is_tried_around(ways):
     """The diagnosis is wrong: the second try goes well, and nothing can move the green tea."""
     ways.fails = {"short": 1}
