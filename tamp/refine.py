@@ -70,7 +70,7 @@ class Refinement:
         listener: hears of each action. analyzer: see ``Analyzer``.
         over: whether the search has used up its budget: then ``advance`` pauses.
         states: the State before each refined action, and after the last.
-        attempts: refinements of single actions so far.
+        attempts: refinements of single actions so far. budget: that this plan gets in all.
         notes: the analyzer's counts for this plan, by event and action.
         worst: the Failure of the action that came furthest; a proof that depends on earlier
             choices counts as ``budget``.
@@ -94,22 +94,13 @@ class Refinement:
         self._tries = [0] * len(self.plan)  # since the last backtracking past it
         self._streams = [0] * len(self.plan)  # in all
         self._furthest = -1
-        self._allowed = len(self.plan) + self._beyond
+        self._allow_more()
         self.stream_names = _stream_names(self.plan)
 
     @property
     def at(self) -> int:
         """Index of the action to be refined next."""
         return len(self._motions)
-
-    @property
-    def budget(self) -> int:
-        """Refinements of single actions that this plan gets in all."""
-        return self._allowed
-
-    @property
-    def _beyond(self) -> int:
-        return round(self.context.settings.effort * REFINEMENTS_PER_PLAN)
 
     @property
     def as_found(self) -> bool:
@@ -123,7 +114,11 @@ class Refinement:
         del self.states[1:]
         self._tries = [0] * len(self.plan)
         self.notes.clear()
-        self._allowed = self.attempts + len(self.plan) + self._beyond
+        self._allow_more()
+
+    def _allow_more(self) -> None:
+        beyond = round(self.context.settings.effort * REFINEMENTS_PER_PLAN)
+        self.budget = self.attempts + len(self.plan) + beyond
 
     def advance(self, refinements: int) -> RefinedMotions | Learned | Failure | None:
         """Continue for some refinements of single actions.

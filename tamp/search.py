@@ -4,16 +4,15 @@ Plans (skeletons) come best first. Where an action can't be refined, failure ana
 reason into constraints of the task, so that the next skeleton moves the blocker away or uses
 another place. If no plan is left, the constraints are the reason, provided they can be proven.
 Skeletons are refined in turns, so that a bad one can't use up the budget. Suspicions, constraints
-without a proof, only delay: a skeleton that violates no more than these is set aside, and gets a
-turn again every few rounds, those with the least evidence against them first.
+without a proof, only delay: a skeleton that violates no more than these is set aside, and every few
+rounds one of those set aside has another turn.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import count
 
@@ -46,7 +45,6 @@ MOST_REORDERED = 50  # plans kept that only reorder others
 TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
 EFFORT = 240  # of the search (``PlanningContext.effort``)
 EFFORT_PER_ACTION = 16  # of the longest plan, besides
-SHORTENING = 8  # effort for shorter plans, once one has motions: about a second's worth
 RECONSIDERED = 3  # every so many rounds a skeleton that was set aside gets a turn
 
 
@@ -206,7 +204,6 @@ class Search:
         self._analyzer = FailureAnalyzer(context, self._constrained)
         self._feasibility = FeasibilityCheck(context, self._constrained, start)
         self._prover = Prover(context, task, start)
-        self._evidence: Counter[Key] = Counter()  # how often each constraint was found
         self._given_up: set[Key] = set()  # unproven ones that leave no plan
 
         self._known: dict[tuple[GroundAction, ...], _Active] = {}
@@ -272,10 +269,10 @@ class Search:
             if self._over():
                 return self._budget(f"{self.refinements} refinements of single actions")
             found = self._round()
-            if found is None and number % RECONSIDERED == 0:
-                found = self._reconsider()
+            if found is None and self._aside and number % RECONSIDERED == 0:
+                found = self._reconsider(self._aside.pop(0))
             if found is not None:
-                return self._shortened(found)
+                return found
         raise AssertionError("unreachable")
 
     def _new_source(self) -> Skeletons:
@@ -358,50 +355,17 @@ class Search:
                 self._learn(list(found.constraints), each.plan)
         return None
 
-    def _reconsider(self) -> RefinedPlan | None:
-        """A turn with fresh random streams for the skeleton with the least evidence against it."""
-        if not self._aside:
-            return None
-        each = min(self._aside, key=lambda a: (sum(self._evidence[k] for k in a.against), a.turns))
-        each.turns += 1
+    def _reconsider(self, each: _Active) -> RefinedPlan | None:
+        """A turn with fresh random streams for a skeleton that was set aside."""
         each.refinement.restart()
         found = self._advance(each)
         if isinstance(found, RefinedPlan):
             return found
+        if found is None or isinstance(found, Learned):
+            self._aside.append(each)
         if isinstance(found, Learned):
             self._learn(list(found.constraints), each.plan)
-        elif found is not None:
-            self._aside.remove(each)
         return None
-
-    def _shortened(self, found: RefinedPlan) -> RefinedPlan:
-        """The plan without a detour that one suspicion caused, if a few refinements will do."""
-        self._analyzer.silent = True
-        self._limit = self.context.effort + SHORTENING
-        for key, constraint in self.constraints.all.items():
-            if self._over():
-                break
-            if constraint.proven or key in self._given_up:
-                continue
-            task = self.constraints.applied_to(self._constrained, {*self._given_up, key})
-            plan = shortest(task, self.node_limit)
-            if isinstance(plan, Failure) or len(plan.actions) >= len(found.plan):
-                continue
-            each = self._known.get(plan.actions)
-            if each is not None and each not in self._aside:
-                continue  # it failed for another reason
-            if each is None:
-                bound = bind_plan(plan.actions, self.task.bindings)
-                if self._feasibility.constraints(bound) is not None:
-                    continue
-                each = self._skeleton(plan.actions, bound)
-            each.refinement.restart()
-            shorter = self._advance(each)
-            if isinstance(shorter, RefinedPlan):
-                self._given_up.add(key)
-                found = shorter
-        self.latest = found.plan
-        return found
 
     def _skeleton(self, plan: tuple[GroundAction, ...], bound: tuple[BoundAction, ...]) -> _Active:
         """A skeleton to be refined."""
@@ -437,21 +401,18 @@ class Search:
         Returns the new ones. Reported are facts, and forbidden actions that ``plan`` has.
         """
         new = self.constraints.add(constraints)
-        self._evidence.update(each.key for each in constraints)
         for constraint in new:
             if not constraint.actions or set(constraint.actions) & set(plan):
                 self.learned.append(constraint)
                 self.listener.learned(str(constraint))
         if new:
             self._source = self._new_source()
-            task, keys = self._source.task, {each.key for each in new}
             suspected = {key for key, each in self.constraints.all.items() if not each.proven}
             possible = self.constraints.applied_to(self._constrained, suspected)
-            self._aside += [each for each in self._active if not _holds(task, each.plan)]
-            self._active = [each for each in self._active if _holds(task, each.plan)]
+            kept = [each for each in self._active if _holds(self._source.task, each.plan)]
+            self._aside += [each for each in self._active if each not in kept]
             self._aside = [each for each in self._aside if _holds(possible, each.plan)]
-            for each in self._aside:
-                each.against = each.against or keys
+            self._active = kept
         return new
 
     def _budget(self, what: str, named: Sequence[str] = ()) -> Failure:
@@ -474,13 +435,10 @@ class _Active:
 
     Attributes:
         plan: its actions. refinement: how far it got.
-        against: the constraints for which it was set aside. turns: that it got since.
     """
 
     plan: tuple[GroundAction, ...]
     refinement: Refinement
-    against: set[Key] = field(default_factory=set)
-    turns: int = 0
 
 
 def _holds(task: Task, plan: tuple[GroundAction, ...]) -> bool:

@@ -7,7 +7,7 @@ unless it holds an item, and moves back, up, aside or the way it came, by as lit
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -25,13 +25,11 @@ from galley.skills.manipulation.lines import Tally, proven_line, stroke_motion, 
 from galley.skills.manipulation.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
 from galley.skills.manipulation.proof import CONTACT_CLEARANCE, holding_contact_pairs, prove
 
-_LEGS = 3  # straight lines one after another
 _LENGTHS = (0.10, 0.05, 0.02)  # m, of a leg; the first that the arm can follow
-_LEAST = 0.02  # m, length of the last leg at least
+_LEAST = 0.02  # m, length of a leg at least
 _TOUCHING = 0.002  # m, pairs nearer than this at a leg's beginning may touch along it
 _DEEPER = 0.0005  # m that such a pair may penetrate deeper along the leg
 _BASE_STEPS = (0.02, 0.05, 0.10)  # m that the base moves away from what is too near
-_TRIES = 400  # legs in all
 _SLOW = 0.25  # share of the limits for the base
 _ACTION = 0  # index: the motions belong to no action of the plan
 
@@ -54,21 +52,20 @@ def escape(
     """
     if _free(context, state):
         return ()
-    search = _EscapeSearch(context, motion)
-    opened = _open_fingers(context, state)
+    opened, tried = _open_fingers(context, state), 0
     for first in (opened, ()) if opened else ((),):
         here = _end(context, first, state)
         if first and _free(context, here):
             return first
-        for legs in range(1, _LEGS + 1):
-            found = search.out(here, legs)
-            if found is not None:
-                return first + found
+        for leg in _legs(context, here, motion):
+            tried += 1
+            if leg is not None:
+                return (*first, leg)
     near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
     names = tuple(dict.fromkeys(name for c in near for name in (c.a, c.b)))
-    what = f"the robot finds no way out of contact ({search.tried} tried"
+    what = f"the robot finds no way out of contact ({tried} tried"
     what += f"; too near: {near[0].a} and {near[0].b})" if near else ")"
-    return Failure(FailureKind.BUDGET, what, names, {"tries": float(search.tried)})
+    return Failure(FailureKind.BUDGET, what, names, {"tries": float(tried)})
 
 
 def _free(context: PlanningContext, state: State) -> bool:
@@ -108,138 +105,104 @@ def _open_fingers(context: PlanningContext, state: State) -> tuple[Motion, ...]:
     return ()
 
 
-@dataclass
-class _EscapeSearch:
-    """Iterative deepening over sequences of straight legs.
+def _legs(context: PlanningContext, state: State, motion: Motion | None) -> Iterator[Motion | None]:
+    """Each leg tried from a State; None where it is not proven, or does not end free."""
+    allowed = _touching(context, state)
+    for arms, phase in _arm_ways(context, state, motion):
+        kept = _cut(context, state, arms)
+        yield None if kept is None else _arm_leg(context, state, kept, phase, allowed)
+    near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
+    if any({c.a, c.b} & set(context.robot.base_links) for c in near):
+        for length, angle in product(_BASE_STEPS, np.arange(8) * (np.pi / 4.0)):
+            step = length * np.array([np.cos(angle), np.sin(angle), 0.0])
+            yield _base_leg(context, state, step, allowed)
 
-    Attributes:
-        motion: the interrupted one, or None.
-        tried: number of legs so far.
-    """
 
-    context: PlanningContext
-    motion: Motion | None
-    tried: int = 0
+def _arm_ways(
+    context: PlanningContext, state: State, motion: Motion | None
+) -> Iterator[tuple[Array, str]]:
+    """Arm configurations (n, 7) of straight legs from a State, and back along the interrupted
+    motion, with their names."""
+    base = state.q[context.robot.slice("base")]
+    arm = state.q[context.robot.slice("arm")]
+    X_WH = context.hand(state)(arm)
+    for direction, phase in _directions(X_WH, state.held is not None):
+        for length in _LENGTHS:
+            poses = straight(X_WH, shifted(X_WH, length * direction))
+            arms = context.robot.kinematics.follow(arm, poses, base)
+            if arms is not None:
+                yield arms, f"escape: {phase}"
+                break
+    if motion is not None and motion.group == "arm":
+        way = motion.path.waypoints
+        nearest = int(np.argmin(np.abs(way - arm).max(axis=1)))
+        back = np.vstack([arm, way[: nearest + 1][::-1]])
+        if np.abs(np.diff(back, axis=0)).max() > 1e-6:
+            yield Path("arm", back).resampled(0.05).waypoints, "escape: the way it came"
 
-    def out(self, state: State, legs: int) -> tuple[Motion, ...] | None:
-        """A sequence of exactly ``legs`` legs to a free State."""
-        for leg in self._legs(state, legs == 1):
-            there = after(self.context.scene, self.context.robot, leg, state)
-            if legs == 1:
-                return (leg,)
-            rest = self.out(there, legs - 1)
-            if rest is not None:
-                return (leg, *rest)
+
+def _cut(context: PlanningContext, state: State, arms: Array) -> Array | None:
+    """The leg up to the first free configuration that is at least ``_LEAST`` away."""
+    Q = context.robot.with_groups(state.q, arm=arms)
+    free = context.checker(state, holding_contact_pairs(context, state)).free_many(Q)
+    pose = context.hand(state)
+    start = pose(arms[0])[:3, 3]
+    for k in np.flatnonzero(free):
+        far = np.linalg.norm(pose(arms[k])[:3, 3] - start) >= _LEAST - 1e-6
+        if k > 0 and (far or k == len(arms) - 1):
+            return arms[: k + 1]
+    return None
+
+
+def _arm_leg(
+    context: PlanningContext, state: State, arms: Array, phase: str, allowed: frozenset[Pair]
+) -> Motion | None:
+    if _deeper(context, state, "arm", arms, allowed):
         return None
+    hand = context.hand(state)
+    poses = np.array([hand(arm) for arm in arms])
+    line = Line(phase, poses, state, allowed, held_attachment(context, state), CARRY_SPEED)
+    segment = proven_line(context, line, state.q, arms, Tally())
+    return None if segment is None else segment.motion(line, _ACTION, phase)
 
-    def _legs(self, state: State, last: bool) -> Iterator[Motion]:
-        """Proven legs from a State; the ``last`` one must end free."""
-        context = self.context
-        allowed = _touching(context, state)
-        for arms, phase in self._candidates(state):
-            if self.tried >= _TRIES:
-                return
-            self.tried += 1
-            kept = self._cut(state, arms) if last else arms
-            if kept is not None:
-                leg = self._leg(state, kept, phase, allowed)
-                if leg is not None:
-                    yield leg
-        yield from self._base_legs(state, allowed, last)
 
-    def _candidates(self, state: State) -> Iterator[tuple[Array, str]]:
-        """Arm configurations (n, 7) of straight legs from a State, with their names."""
-        context = self.context
-        base = state.q[context.robot.slice("base")]
-        arm = state.q[context.robot.slice("arm")]
-        X_WH = context.hand(state)(arm)
-        for direction, phase in _directions(X_WH, state.held is not None):
-            for length in _LENGTHS:
-                poses = straight(X_WH, shifted(X_WH, length * direction))
-                arms = context.robot.kinematics.follow(arm, poses, base)
-                if arms is not None:
-                    yield arms, f"escape: {phase}"
-                    break
-        if self.motion is not None and self.motion.group == "arm":
-            way = self.motion.path.waypoints
-            nearest = int(np.argmin(np.abs(way - arm).max(axis=1)))
-            back = np.vstack([arm, way[: nearest + 1][::-1]])
-            if np.abs(np.diff(back, axis=0)).max() > 1e-6:
-                yield Path("arm", back).resampled(0.05).waypoints, "escape: the way it came"
-
-    def _cut(self, state: State, arms: Array) -> Array | None:
-        """The leg up to the first free configuration that is at least ``_LEAST`` away."""
-        context = self.context
-        Q = context.robot.with_groups(state.q, arm=arms)
-        free = context.checker(state, holding_contact_pairs(context, state)).free_many(Q)
-        pose = context.hand(state)
-        start = pose(arms[0])[:3, 3]
-        for k in np.flatnonzero(free):
-            if k > 0 and (
-                np.linalg.norm(pose(arms[k])[:3, 3] - start) >= _LEAST - 1e-6 or k == len(arms) - 1
-            ):
-                return arms[: k + 1]
+def _base_leg(
+    context: PlanningContext, state: State, step: Array, allowed: frozenset[Pair]
+) -> Motion | None:
+    """A straight drive by a step (3,)."""
+    group, start = context.robot.group("base"), state.q[context.robot.slice("base")]
+    goal = start + step
+    inside = (goal >= group.lower).all() and (goal <= group.upper).all()
+    if not inside or not _free(
+        context, state.with_robot(context.robot.with_groups(state.q, base=goal)[0])
+    ):
         return None
+    path = Path("base", np.linspace(start, goal, 6))
+    if _deeper(context, state, "base", path.waypoints, allowed):
+        return None
+    if prove(context, state, path, allowed, CONTACT_CLEARANCE).hit is not None:
+        return None
+    ends = Path("base", np.stack([start, goal]))
+    trajectory = rest_to_rest(ends, group, _SLOW)
+    held, record = held_attachment(context, state), Record("straight", length_rrt=path.length)
+    phase = "escape: give way"
+    return Motion(_ACTION, phase, "base", ends, trajectory, held, allowed, record=record)
 
-    def _leg(
-        self, state: State, arms: Array, phase: str, allowed: frozenset[Pair]
-    ) -> Motion | None:
-        context = self.context
-        if self._deeper(state, "arm", arms, allowed):
-            return None
-        hand = context.hand(state)
-        poses = np.array([hand(arm) for arm in arms])
-        line = Line(phase, poses, state, allowed, held_attachment(context, state), CARRY_SPEED)
-        segment = proven_line(context, line, state.q, arms, Tally())
-        return None if segment is None else segment.motion(line, _ACTION, phase)
 
-    def _base_legs(self, state: State, allowed: frozenset[Pair], last: bool) -> Iterator[Motion]:
-        """Short straight drives, if the base is too near something."""
-        context = self.context
-        where, group = context.robot.slice("base"), context.robot.group("base")
-        links = set(context.robot.base_links)
-        near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
-        if not any({c.a, c.b} & links for c in near):
-            return
-        for length in _BASE_STEPS:
-            for angle in np.arange(8) * (np.pi / 4.0):
-                self.tried += 1
-                goal = state.q[where] + length * np.array([np.cos(angle), np.sin(angle), 0.0])
-                if ((goal < group.lower) | (goal > group.upper)).any():
-                    continue
-                q = state.q.copy()
-                q[where] = goal
-                if last and not _free(context, state.with_robot(q)):
-                    continue
-                path = Path("base", np.linspace(state.q[where], goal, 6))
-                if self._deeper(state, "base", path.waypoints, allowed):
-                    continue
-                if prove(context, state, path, allowed, CONTACT_CLEARANCE).hit is not None:
-                    continue
-                ends = replace(path, waypoints=path.waypoints[[0, -1]])
-                trajectory = rest_to_rest(ends, group, _SLOW)
-                held = held_attachment(context, state)
-                phase, record = "escape: give way", Record("straight", length_rrt=path.length)
-                yield Motion(_ACTION, phase, "base", ends, trajectory, held, allowed, None, record)
-
-    def _deeper(self, state: State, group: str, way: Array, allowed: frozenset[Pair]) -> bool:
-        """Whether an allowed pair penetrates deeper along the leg than at its beginning."""
-        context, where = self.context, self.context.robot.slice(group)
-        watched = allowed - holding_contact_pairs(context, state)
-        if not watched:
-            return False
-        q = state.q.copy()
-        checker = context.world.checker(state, holding_contact_pairs(context, state), 0.0)
-        before: dict[Pair, float] = {}
-        for k, values in enumerate(way):
-            q[where] = values
-            near = {(c.a, c.b): c.distance for c in checker.contacts(q, within=_TOUCHING)}
-            if k == 0:
-                before = near
-            for pair in watched & set(near):
-                if near[pair] < min(before.get(pair, 0.0), 0.0) - _DEEPER:
-                    return True
-        return False
+def _deeper(
+    context: PlanningContext, state: State, group: str, way: Array, allowed: frozenset[Pair]
+) -> bool:
+    """Whether an allowed pair penetrates deeper along the leg than at its beginning."""
+    held = holding_contact_pairs(context, state)
+    checker = context.world.checker(state, held, 0.0)
+    before: dict[Pair, float] | None = None
+    for q in context.robot.with_groups(state.q, **{group: way}):
+        near = {(c.a, c.b): c.distance for c in checker.contacts(q, within=_TOUCHING)}
+        before = near if before is None else before
+        for pair in (allowed - held) & set(near):
+            if near[pair] < min(before.get(pair, 0.0), 0.0) - _DEEPER:
+                return True
+    return False
 
 
 def _directions(X_WH: Array, holding: bool) -> tuple[tuple[Array, str], ...]:

@@ -21,7 +21,7 @@ from galley.motion.motion import Motion
 from galley.robots.model import JointGroup
 from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.free_motion import BOTH, free_motion
+from galley.skills.manipulation.free_motion import free_motion
 from galley.skills.manipulation.lines import Tally, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.manipulation.proof import holding_contact_pairs
@@ -59,23 +59,12 @@ class MotionBuilder:
         if np.abs(q - goal).max() < 1e-9:
             return None
         arm = self.state.q[self.context.robot.slice("arm")]
-        goals = folded_configurations(self.context, self.state)
-        if len(goals) == 0:
-            return self._drive_and_fold(goal, f"{step}drive and fold the arm", reason)
-        if np.abs(goals - arm).max(axis=1).min() > 1e-6:
+        folded = folded_configurations(self.context, self.state)
+        if not len(folded) or np.abs(folded - arm).max(axis=1).min() > 1e-6:
             failed = self.fold(f"{step}fold the arm")
             if failed is not None:
                 return failed
         return self._free("base", goal[None], f"{step}drive", reason)
-
-    def _drive_and_fold(self, goal: Array, phase: str, reason: str) -> Failure | None:
-        """Both at once, if the arm can't be folded at the current stance."""
-        q = self.context.robot.with_groups(self.state.q, base=goal)[0]
-        arms = folded_configurations(self.context, self.state.with_robot(q))
-        if len(arms) == 0:
-            return _no_room(phase)
-        goals = np.hstack([np.repeat(goal[None], len(arms), axis=0), arms])
-        return self._free(BOTH, goals, phase, reason)
 
     def fold(self, phase: str) -> Failure | None:
         """Move the arm into a folded configuration."""

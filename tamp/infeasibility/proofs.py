@@ -47,8 +47,8 @@ def minimal_core(
 ) -> list[LearnedConstraint]:
     """A minimal set of constraints that leaves no plan, as far as bounded searches can tell.
 
-    Constraints with the keys ``but`` are left out. Halves are removed first, then single ones
-    (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002).
+    Constraints with the keys ``but`` are left out. Each is removed in turn, for good if there is no
+    plan without it either.
     """
 
     def unsolvable(kept: list[LearnedConstraint]) -> bool:
@@ -62,18 +62,10 @@ def minimal_core(
     sure = [constraint for constraint in kept if constraint.proven]
     if len(sure) < len(kept) and unsolvable(sure):
         kept = sure
-    size = max(1, len(kept) // 2)
-    while True:
-        start = 0
-        while start < len(kept):
-            fewer = kept[:start] + kept[start + size :]
-            if unsolvable(fewer):
-                kept = fewer
-            else:
-                start += size
-        if size == 1:
-            break
-        size = max(1, min(size // 2, len(kept) // 2))
+    for constraint in tuple(kept):
+        fewer = [each for each in kept if each is not constraint]
+        if unsolvable(fewer):
+            kept = fewer
     keys = {each.key for each in kept}
     return [constraint for key, constraint in constraints.all.items() if key in keys]
 

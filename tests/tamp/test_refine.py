@@ -93,30 +93,23 @@ def test_all_goes_well():
     assert calls == [("a", "", ("b", "c")), ("b", "a1", ("c",)), ("c", "a1 b1", ())]
 
 
-def test_an_action_is_tried_again_before_the_one_before_it():
-    context, plan, skills, calls = scripted(attempts=3, a=[], b=[True, True])
+@pytest.mark.parametrize(
+    ("attempts", "scripts", "asked", "motions"),
+    [
+        (3, {"a": [], "b": [True] * 2}, "abbb", ["a1", "b3"]),
+        # c fails twice after b1, once after b2, then works.
+        (2, {"a": [], "b": [], "c": [True] * 3}, "abccbcc", ["a1", "b2", "c4"]),
+        # c fails four times, so b is through and a is made anew; b may try again.
+        (2, {"a": [], "b": [], "c": [True] * 4}, "abccbcc" + "abc", ["a2", "b3", "c5"]),
+    ],
+)
+def test_after_all_tries_the_choice_before_is_made_anew(attempts, scripts, asked, motions):
+    context, plan, skills, calls = scripted(attempts=attempts, **scripts)
     found = refine(context, plan, "", skills)
-    assert order(calls) == "abbb"
-    assert [step.text for step in found.motions] == ["a1", "b3"]
-    assert found.attempts == 4
-
-
-def test_after_all_tries_the_choice_before_is_made_anew():
-    context, plan, skills, calls = scripted(attempts=2, a=[], b=[], c=[True, True, True])
-    found = refine(context, plan, "", skills)
-    # c fails twice after b1, once after b2, then works.
-    assert order(calls) == "abccbcc"
-    assert [state for name, state, _ in calls if name == "c"] == ["a1 b1"] * 2 + ["a1 b2"] * 2
-    assert [step.text for step in found.motions] == ["a1", "b2", "c4"]
-    assert found.states == ("", "a1", "a1 b2", "a1 b2 c4")
-
-
-def test_it_goes_back_as_far_as_it_must():
-    # Two tries of each: c fails four times, so b is through and a is made anew; b may try again.
-    context, plan, skills, calls = scripted(attempts=2, a=[], b=[], c=[True] * 4)
-    found = refine(context, plan, "", skills)
-    assert order(calls) == "abccbcc" + "abc"
-    assert found.motions == (Step("a2"), Step("b3"), Step("c5"))
+    assert order(calls) == asked
+    assert [step.text for step in found.motions] == motions
+    assert found.states == tuple(" ".join(motions[:k]) for k in range(len(motions) + 1))
+    assert found.attempts == len(calls)
 
 
 def test_it_gives_up_when_the_first_action_is_through():

@@ -44,9 +44,12 @@ def test_a_failure_names_the_step_of_a_compound_action(kitchen, context):
     assert "stow spam drawer h1" in whole.message
 
 
-@pytest.mark.parametrize("refusals", [0, 1, 3])
+@pytest.mark.parametrize("refusals", [0, 1, 3, 1000])
 def test_a_solution_that_the_next_step_rejects_is_not_used(kitchen, context, refusals):
-    """Grasps are asked one after another; the first that is accepted is the one that is run."""
+    """Grasps are asked one after another; the first that is accepted is the one that is run.
+
+    If none seems to do, one is run all the same: what follows says why.
+    """
     action = bound(kitchen, 0, "pick", "sugar", "burner", "h1")
     asked = []
 
@@ -59,29 +62,16 @@ def test_a_solution_that_the_next_step_rejects_is_not_used(kitchen, context, ref
     step = SkillStep(lambda s, r: ways(context, action, s, r), place, "", refuses_first)
     start = initial_state(kitchen)
     motions = carry_out(context, action, (step,), start, np.random.default_rng(0))
+    assert isinstance(motions, tuple)
     for motion in motions:
         start = after(kitchen, context.robot, motion, start)
     sugar = kitchen.item_index["sugar_box"]
     assert {state.held for state in asked} == {sugar}, "with the item in the hand"
+    if refusals == 1000:
+        assert 1 < len(asked) < 20
+        return
     assert len(asked) > refusals
     np.testing.assert_allclose(start.items[sugar].X_PI, asked[-1].items[sugar].X_PI, atol=1e-9)
-
-
-def test_where_nothing_seems_to_be_able_to_follow_what_follows_says_why(kitchen, context):
-    action = bound(kitchen, 0, "pick", "sugar", "burner", "h1")
-    asked = []
-
-    def refuses(state, rng):
-        asked.append(state)
-        return False
-
-    ways = SKILLS["pick"].first_contacts
-    step = SkillStep(
-        lambda s, r: ways(context, action, s, r), kitchen.binding("burner"), "", refuses
-    )
-    motions = carry_out(context, action, (step,), initial_state(kitchen), np.random.default_rng(0))
-    assert isinstance(motions, tuple)
-    assert 1 < len(asked) < 20
 
 
 def test_what_comes_later_into_the_same_region(kitchen, context):

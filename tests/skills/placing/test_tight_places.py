@@ -10,7 +10,6 @@ from galley.domain.failure import Failure
 from galley.domain.frames import frozen
 from galley.domain.state import Placement, initial_state
 from galley.motion.effects import after
-from galley.motion.motion import Motion
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import pick_manipulations
@@ -54,22 +53,23 @@ def test_wide_and_narrow_come_in_turn(context):
     assert len(both) > 5, "no grasp is tied to one opening"
 
 
-def test_only_narrow_fingers_get_between_the_walls(context):
-    """The hand put there with the fingers as they come down: PyBullet says what they touch."""
-    scene, world, state = context.scene, context.world, initial_state(context.scene)
-    rng = np.random.default_rng(0)
+def picking(context, rng):
+    """The motions of a drive to the block and of its pick, each with the State that it leads to."""
+    scene, state = context.scene, initial_state(context.scene)
     drive = bound(scene, "navigate", "center", "table")
     pick = bound(scene, "pick", "block", "table", "h1")
-    found = SKILLS["navigate"].refine(context, drive, (pick,), state, rng)
-    assert not isinstance(found, Failure), str(found)
-    for motion in found:
-        state = after(scene, context.robot, motion, state)
-    motions = SKILLS["pick"].refine(context, pick, (), state, rng)
-    assert not isinstance(motions, Failure), str(motions)
-    checked = 0
-    for motion in motions:
-        assert isinstance(motion, Motion)
-        end = after(scene, context.robot, motion, state)
+    for action, upcoming in ((drive, (pick,)), (pick, ())):
+        found = SKILLS[action.name].refine(context, action, upcoming, state, rng)
+        assert not isinstance(found, Failure), str(found)
+        for motion in found:
+            state = after(scene, context.robot, motion, state)
+            yield motion, state
+
+
+def test_only_narrow_fingers_get_between_the_walls(context):
+    """The hand put there with the fingers as they come down: PyBullet says what they touch."""
+    world, checked = context.world, 0
+    for motion, end in picking(context, np.random.default_rng(0)):
         if motion.phase == "approach":
             fingers = context.robot.slice("fingers")
             np.testing.assert_allclose(end.q[fingers], 0.021)
@@ -81,25 +81,16 @@ def test_only_narrow_fingers_get_between_the_walls(context):
                 hit = [d for pair, d in near.items() if "walls" in pair and d < -0.001]
                 assert (not hit) == free
                 checked += 1
-        state = end
     assert checked == 2
-    assert state.held == 0
+    assert end.held == 0
 
 
 def test_fingers_open_where_they_have_room_and_not_before(context):
     """Left narrow between the walls, the hand moves to the next thing before it opens wide."""
-    scene, world, start = context.scene, context.world, initial_state(context.scene)
+    scene, world = context.scene, context.world
     rng = np.random.default_rng(0)
     fingers = context.robot.slice("fingers")
-    drive = bound(scene, "navigate", "center", "table")
-    pick = bound(scene, "pick", "block", "table", "h1")
-    state = start
-    for motion in SKILLS["navigate"].refine(context, drive, (pick,), state, rng):
-        state = after(scene, context.robot, motion, state)
-    for motion in SKILLS["pick"].refine(context, pick, (), state, rng):
-        state = after(scene, context.robot, motion, state)
-        if motion.phase == "approach":
-            break
+    state = next(end for motion, end in picking(context, rng) if motion.phase == "approach")
     # The same hand pose, but the block stands elsewhere, and the fingers are nearly shut.
     q = state.q.copy()
     q[fingers] = 0.005

@@ -128,25 +128,28 @@ BACK = (
 )
 
 
-@pytest.mark.parametrize(("blocks", "target"), [({GREEN}, 1), ({BLACK}, 3), ({GREEN, BLACK}, 3)])
-def test_what_the_plan_itself_put_there_is_put_elsewhere(kitchen, diagnosis, blocks, target):
+OWN = (
+    "pick gelatin countertop h1",
+    "place gelatin burner h1",
+    "navigate countertop burner",
+    "pick gelatin burner h1!",
+)
+
+
+@pytest.mark.parametrize(
+    ("plan", "moved", "blocks", "target"),
+    [
+        (BACK, [GREEN, BLACK], {GREEN}, 1),
+        (BACK, [GREEN, BLACK], {BLACK}, 3),
+        (BACK, [GREEN, BLACK], {GREEN, BLACK}, 3),
+        (OWN, [GELATIN], {BLACK}, 1),
+    ],
+)
+def test_what_the_plan_itself_put_there_is_put_elsewhere(
+    kitchen, diagnosis, plan, moved, blocks, target
+):
     diagnosis["items"] = blocks
-    assert kitchen.analyzer()(kitchen.stuck(*BACK, moved=[GREEN, BLACK]), TIRED) == target
-
-
-def test_an_item_that_the_plan_itself_put_is_put_elsewhere(kitchen, diagnosis):
-    diagnosis["items"] = {BLACK}
-    plan = (
-        "pick gelatin countertop h1",
-        "place gelatin burner h1",
-        "navigate countertop burner",
-        "pick gelatin burner h1!",
-    )
-    assert kitchen.analyzer()(kitchen.stuck(*plan, moved=[GELATIN]), TIRED) == 1
-
-
-def test_a_way_that_is_free_of_items_needs_no_advice(kitchen, diagnosis):
-    assert kitchen.analyzer()(kitchen.stuck(*PICK), TIRED) is None
+    assert kitchen.analyzer()(kitchen.stuck(*plan, moved=moved), TIRED) == target
 
 
 def test_diagnoses_end_and_each_has_its_own_stream(kitchen, diagnosis):
