@@ -51,7 +51,7 @@ NUMBERS = {
     "path": lambda bad: Path("arm", after(bad, *START[1:])[None]),
     "direction": lambda bad: Guard(after(bad, 0.0, 1.0), 5.0, 0.1),
     "scene joint": lambda bad: SceneJoint(X_WT, True, 0.0, bad),
-    "weights": lambda bad: Weights(slack=bad),
+    "weights": lambda bad: Weights(length=bad),
     "spheres": lambda bad: replace(ROBOT, sphere_excess=(("*", bad),)),
 }
 POSES = {

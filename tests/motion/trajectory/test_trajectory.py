@@ -160,12 +160,9 @@ def test_a_saved_trajectory_comes_back_bit_for_bit(tmp_path_factory, trajectory)
     [
         ([0.5, 1.0], np.zeros((1, 1, 3))),
         ([0.0, np.nan, 1.0], np.zeros((2, 1, 3))),
-        ([0.0, np.inf], np.zeros((1, 1, 3))),
         ([0.0], np.zeros((0, 1, 3))),
         ([0.0, 1.0], np.zeros((1, 0, 3))),
-        ([0.0, 1.0], np.zeros((1, 1, 0))),
         ([0.0, 1.0], np.full((1, 1, 3), np.nan)),
-        ([0.0, 1.0], np.full((1, 1, 3), -np.inf)),
         ([0.0, 1.0, 1.0], np.zeros((2, 1, 3))),
         ([0.0, 1.0], np.zeros((1, 3))),
     ],
