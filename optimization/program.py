@@ -33,6 +33,8 @@ from galley.optimization.heading import astern_cost
 from galley.optimization.spline import FIXED, SplineSpace
 from galley.robots.model import JointGroup
 
+_SLACK = 100.0  # cost of a metre of missing clearance at a state
+_BUFFER = 0.0015  # m of clearance at sampled states beyond what is required
 _TAU = (0.5, 3.0)  # bounds of the change of duration in one round
 # A round's program only gives the next iterate, which is timed and proven by itself.
 _GAP = 1e-3  # relative
@@ -48,14 +50,10 @@ class Weights:
         length: of the relative length.
         astern: s that a metre driven backwards counts more than one forward. Only for joints x, y
             and heading of a base that drives some way; the length is that of x and y then.
-        slack: per metre of missing clearance at a state.
-        buffer: metres of clearance at sampled states beyond what is required.
     """
 
     length: float = 0.3
     astern: float = 0.0
-    slack: float = 100.0
-    buffer: float = 0.0015
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -133,7 +131,7 @@ def build_program(
     limits, upper = _limits(space, iterate, group, scale)
     program.AddLinearConstraint(limits, np.full(len(upper), -np.inf), upper, x[: n + 1])
     if len(near.row):
-        clear, room = _clearance(inner, basis, near, weights)
+        clear, room = _clearance(inner, basis, near)
         program.AddLinearConstraint(clear, room, np.full(len(room), np.inf), np.delete(x, n))
     low = np.maximum(inner - trust, group.lower).ravel()
     high = np.minimum(inner + trust, group.upper).ravel()
@@ -151,7 +149,7 @@ def build_program(
         H, g = astern_cost(basis, points)
         share = weights.astern / iterate.duration
         program.AddQuadraticCost(share * H, share * g, x[k - 1 : n : k], is_convex=True)
-    program.AddLinearCost(np.concatenate([[1.0], np.full(slacks, weights.slack)]), 0.0, x[n:])
+    program.AddLinearCost(np.concatenate([[1.0], np.full(slacks, _SLACK)]), 0.0, x[n:])
     return program, x
 
 
@@ -180,7 +178,7 @@ def _of_joints(space: SplineSpace, order: int, k: int) -> Any:
     return sparse.csr_matrix(sparse.kron(space.derivatives[order][:, FIXED:-FIXED], np.eye(k)))
 
 
-def _clearance(inner: Array, basis: Array, near: Nearby, weights: Weights) -> tuple[Any, Array]:
+def _clearance(inner: Array, basis: Array, near: Nearby) -> tuple[Any, Array]:
     """Clearance of near pairs, linearised: A (p, n + s), A x >= room."""
     count = len(near.row)
     own = basis[near.row][:, FIXED:-FIXED, None] * near.gradient[:, None, :]
@@ -188,7 +186,7 @@ def _clearance(inner: Array, basis: Array, near: Nearby, weights: Weights) -> tu
     slack = sparse.csr_matrix(
         (np.ones(count), (np.arange(count), near.row)), shape=(count, len(basis))
     )
-    room = near.required + weights.buffer - near.distance + steepness @ inner.ravel()
+    room = near.required + _BUFFER - near.distance + steepness @ inner.ravel()
     return sparse.csc_matrix(sparse.hstack([sparse.csr_matrix(steepness), slack])), room
 
 

@@ -325,18 +325,6 @@ class PyBulletWorld:
         self._self_contacts(self._q, found)
         return found
 
-    def nearest(self, a: str, b: str, within: float) -> tuple[Array, Array] | None:
-        """Where two bodies, by name, are nearest: a point of ``a`` (3,), and b's normal there (3,).
-
-        In the world, the normal out of ``b``; None if they are ``within`` metres nowhere.
-        """
-        (i, link_a), (j, link_b) = self.loaded.body(a), self.loaded.body(b)
-        points = pb.getClosestPoints(i, j, within, link_a, link_b, physicsClientId=self.client)
-        if not points:
-            return None
-        best = min(points, key=lambda point: float(point[8]))
-        return np.array(best[5]), np.array(best[7])
-
     def _closest(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
         for point in pb.getClosestPoints(a, b, within, physicsClientId=self.client):
             key = pair(self._names[a, point[3]], self._names[b, point[4]])

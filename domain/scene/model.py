@@ -441,6 +441,21 @@ class Scene:
                 X = X @ self.joints[k].motion(float(scene_q[k]))
         return X @ self._bodies[body].X_WB0
 
+    def furniture_boxes(self, scene_q: Array) -> tuple[Array, Array]:
+        """The bounding box of every collision shape of the furniture, for scene_q (nj,).
+
+        Returns:
+            Poses of their centres in the world (n, 4, 4), and half their sides (n, 3), metres.
+        """
+        poses, halves = [], []
+        for body in self.bodies:
+            X_WB = self.body_pose(body.name, scene_q)
+            for shape in body.shapes:
+                if shape.collision:
+                    poses.append(X_WB @ shape.X_BS @ transform(None, shape.middle))
+                    halves.append(shape.half_extents)
+        return np.array(poses).reshape(-1, 4, 4), np.array(halves).reshape(-1, 3)
+
     def moved_by(self, joint: str) -> tuple[str, ...]:
         """Names of the bodies that the joint moves."""
         return tuple(

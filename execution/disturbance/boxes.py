@@ -29,18 +29,6 @@ class BoxSet:
     half: Array
 
 
-def furniture_boxes(scene: Scene, scene_q: Array) -> BoxSet:
-    """The bounding box of every collision shape of the furniture, for scene joint values (nj,)."""
-    poses, halves = [], []
-    for body in scene.bodies:
-        X_WB = scene.body_pose(body.name, scene_q)
-        for shape in body.shapes:
-            if shape.collision:
-                poses.append(X_WB @ shape.X_BS @ transform(None, shape.middle))
-                halves.append(shape.half_extents)
-    return BoxSet(np.array(poses).reshape(-1, 4, 4), np.array(halves).reshape(-1, 3))
-
-
 def item_box(item: Item, X_WI: Array) -> BoxSet:
     """The bounding box of an item at its pose (4, 4)."""
     return BoxSet(X_WI[None], item.size[None] / 2.0)
@@ -50,7 +38,7 @@ def obstacles(
     scene: Scene, scene_q: Array, poses: Sequence[Array], without: Collection[int]
 ) -> BoxSet:
     """The furniture, and all items at their poses X_WI (4, 4) but those with these indices."""
-    boxes = [furniture_boxes(scene, scene_q)]
+    boxes = [BoxSet(*scene.furniture_boxes(scene_q))]
     for k, (item, X_WI) in enumerate(zip(scene.items, poses, strict=True)):
         if k not in without:
             boxes.append(item_box(item, X_WI))

@@ -21,7 +21,6 @@ from galley.domain.scene.model import Scene
 from galley.execution.disturbance.boxes import (
     BoxSet,
     displaced,
-    furniture_boxes,
     is_free_placement,
     obstacles,
     overlaps,
@@ -296,7 +295,7 @@ def _base_fits(world: PhysicsWorld, pose: Array) -> bool:
     middle = 0.5 * (base.size[2] + base.ground_gap)
     X = transform(rotation_z(float(pose[2])), (pose[0], pose[1], middle))
     chassis = BoxSet(X[None], half[None] + [[_CLEARANCE, _CLEARANCE, 0.0]])
-    free = overlaps(chassis, furniture_boxes(world.scene, world.scene_q())) < 0.0
+    free = overlaps(chassis, BoxSet(*world.scene.furniture_boxes(world.scene_q()))) < 0.0
     return bool((pose >= base.lower).all() and (pose <= base.upper).all() and free.all())
 
 
@@ -443,42 +442,32 @@ class InjectedFaults:
         )
 
 
-def parse_specs(text: str) -> tuple[FaultSpec, ...]:
+def parse_fault(text: str, scene: Scene, seed: int) -> InjectedFaults:
     """The faults in ``topple:sugar,stuck:drawer@2``: ``KIND[:NAME][@N]``, commas between.
 
-    Raises:
-        BadInput: the text is malformed.
-    """
-    specs = []
-    for part in (part.strip() for part in text.split(",")):
-        head, at, number = part.partition("@")
-        kind, colon, name = (word.strip() for word in head.partition(":"))
-        if kind not in KINDS:
-            there = f"there are {', '.join(KINDS)}, as KIND[:NAME][@N]"
-            hint = did_you_mean(kind, tuple(KINDS))
-            raise BadInput.one(FLAG, f"no fault '{kind}'{hint}; {there}")
-        if colon and not name:
-            raise BadInput.one(FLAG, f"'{part}' names nothing after the colon")
-        if at and not (number.isascii() and number.isdigit() and int(number) >= 1):
-            raise BadInput.one(FLAG, f"'{part}': after @ comes a whole number from 1")
-        specs.append(FaultSpec(kind, name, int(number) if at else 1))
-    return tuple(specs)
-
-
-def parse_fault(text: str, scene: Scene, seed: int) -> InjectedFaults:
-    """The faults in a text such as ``nudge:sugar_box`` or ``topple,stuck:drawer@2``.
-
     Args:
-        text: see ``parse_specs``.
+        text: what ``--fault`` was given.
         scene: in which the names are looked up: items, drawers, or their PDDL objects.
         seed: for times, strengths and directions.
 
     Raises:
         BadInput: one line that says what is wrong and what there is.
     """
+    specs = [_spec(part.strip()) for part in text.split(",")]
     return InjectedFaults(
-        tuple(
-            Fault(spec, scene, stream(seed, f"fault {k} {spec}"))
-            for k, spec in enumerate(parse_specs(text))
-        )
+        tuple(Fault(spec, scene, stream(seed, f"fault {k} {spec}")) for k, spec in enumerate(specs))
     )
+
+
+def _spec(part: str) -> FaultSpec:
+    head, at, number = part.partition("@")
+    kind, colon, name = (word.strip() for word in head.partition(":"))
+    if kind not in KINDS:
+        there = f"there are {', '.join(KINDS)}, as KIND[:NAME][@N]"
+        hint = did_you_mean(kind, tuple(KINDS))
+        raise BadInput.one(FLAG, f"no fault '{kind}'{hint}; {there}")
+    if colon and not name:
+        raise BadInput.one(FLAG, f"'{part}' names nothing after the colon")
+    if at and not (number.isascii() and number.isdigit() and int(number) >= 1):
+        raise BadInput.one(FLAG, f"'{part}': after @ comes a whole number from 1")
+    return FaultSpec(kind, name, int(number) if at else 1)

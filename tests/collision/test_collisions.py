@@ -69,7 +69,6 @@ def test_the_start_is_free_and_items_touch_only_what_they_stand_on(kitchen, worl
         ((0.20, -0.60, 0.91), DOWN, 0.0, "hitman", False),
         ((0.42, 1.21, 0.86), DOWN, 0.3, "indigo_drawer_top", True),
         ((0.42, 1.21, 0.78), DOWN, 0.3, "indigo_drawer_top", False),
-        ((0.42, 1.21, 0.86), DOWN, 0.0, None, True),  # closed: nothing is there
         ((0.34, 1.00, 0.82), AHEAD, 0.0, "indigo_drawer_top", True),
         ((0.26, 1.00, 0.82), AHEAD, 0.0, "indigo_drawer_top", False),
     ],

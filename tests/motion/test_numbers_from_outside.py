@@ -11,23 +11,14 @@ import pytest
 from galley.collision.backends.numeric_ik import NumericIK
 from galley.collision.moving_bodies import SceneJoint
 from galley.domain.failure import FailureKind
-from galley.domain.frames import from_pose7, transform
-from galley.domain.scene.model import Grasp
+from galley.domain.frames import transform
 from galley.domain.state import Placement
 from galley.motion import CollisionWorld, Path, SearchOptions, box, cylinder, plan, sphere
 from galley.motion.motion import Guard
-from galley.motion.trajectory.timing import spline_through
 from galley.optimization.program import Weights
-from galley.optimization.smooth import SmoothOptions
 from galley.optimization.torques import HeldItem
-from galley.robots.files import pybullet_data_file
-from galley.robots.iiwa import iiwa
 from galley.robots.panda.description import panda_arm
 from galley.robots.panda.kinematics import inverse_batch
-from galley.robots.panda.models import mobile_panda
-from galley.robots.urdf_arm import MotionLimits, arm_from_urdf
-from galley.skills.base_placement.field import reachability_field
-from galley.skills.base_placement.placement import score_bases
 
 START = np.array([0.9, 0.3, 0.0, -1.8, 0.0, 2.2, 0.8])
 X_WT = transform(np.diag([1.0, -1.0, -1.0]), (0.5, 0.4, 0.4))
@@ -44,11 +35,6 @@ def after(bad, *rest):
     return np.array([bad, *rest], dtype=float)
 
 
-def urdf_arm(**limits):
-    file = pybullet_data_file("kuka_iiwa/model.urdf")
-    return arm_from_urdf(file, limits=MotionLimits(**limits), convex_parts=1)
-
-
 def with_ik(found):
     return CollisionWorld(replace(ROBOT, ik=lambda X_AT, redundant: found), {})
 
@@ -62,34 +48,21 @@ NUMBERS = {
     "ik": lambda bad: plan(with_ik([START, after(bad, *START[1:])]), START, X_WT),
     "options": lambda bad: SearchOptions(goal_bias=bad),
     "velocity": lambda bad: replace(ARM, velocity=after(bad, *ARM.velocity[1:])),
-    "limits": lambda bad: urdf_arm(jerk=after(bad, *np.ones(6))),
     "path": lambda bad: Path("arm", after(bad, *START[1:])[None]),
     "direction": lambda bad: Guard(after(bad, 0.0, 1.0), 5.0, 0.1),
-    "force": lambda bad: Guard(np.eye(3)[2], bad, 0.1),
-    "seek": lambda bad: Guard(np.eye(3)[2], 5.0, 0.1, bad),
     "scene joint": lambda bad: SceneJoint(X_WT, True, 0.0, bad),
-    "tolerance": lambda bad: SmoothOptions(tolerance=bad),
-    "weights": lambda bad: Weights(slack=bad),
-    "scale": lambda bad: spline_through(Path("arm", START[None]), ARM, 1.0, bad),
+    "weights": lambda bad: Weights(length=bad),
     "spheres": lambda bad: replace(ROBOT, sphere_excess=(("*", bad),)),
-    "grasp centre": lambda bad: replace(ROBOT, p_HT=after(bad, 0.0, 0.1)),
-    "quaternion": lambda bad: from_pose7((0.0, 0.0, 0.0, bad, 0.0, 0.0, 1.0)),
-    "seeds": lambda bad: NumericIK(ROBOT).solve(X_WT, after(bad, *START[1:])[None]),
 }
 POSES = {
     "goal": lambda X: plan(world(), START, X),
     "closed form": lambda X: inverse_batch(X, [0.5]),
     "moved": lambda X: world().moved({"post": X}),
     "solid": lambda X: replace(box((0.1, 0.1, 0.1)), X=X),
-    "turned": lambda X: box((0.1, 0.1, 0.1), turned=X[:3, :3] * X[3, 3]),
     "scene joint": lambda X: SceneJoint(X, True, 0.0, 0.3),
     "tool": lambda X: replace(ROBOT, X_LT=X),
-    "foot": lambda X: iiwa(X),
     "numeric": lambda X: NumericIK(ROBOT).solve(X, START[None]),
-    "field": lambda X: reachability_field(mobile_panda(), X, np.zeros(1), np.zeros(1)),
-    "scored": lambda X: score_bases(mobile_panda(), X, np.zeros((1, 3)), np.zeros(3), np.zeros(1)),
     "placement": lambda X: Placement("world", X),
-    "grasp": lambda X: Grasp("top", X, 0.05),
     "held": lambda X: HeldItem(None, X),
 }
 NONE = {

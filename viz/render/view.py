@@ -128,14 +128,8 @@ class Occluders:
 
 def furniture_boxes(scene: Scene, scene_q: Array) -> Occluders:
     """Bounding boxes of the furniture's shapes, with drawers and doors at scene_q (nj,)."""
-    poses, halves = [], []
-    for body in scene.bodies:
-        X_WB = scene.body_pose(body.name, scene_q)
-        for shape in body.shapes:
-            if shape.collision and shape.kind != "mesh":
-                poses.append(inverse(X_WB @ shape.X_BS))
-                halves.append(shape.half_extents)
-    return Occluders(np.array(poses).reshape(-1, 4, 4), np.array(halves).reshape(-1, 3))
+    X_WS, halves = scene.furniture_boxes(scene_q)
+    return Occluders(np.array([inverse(X) for X in X_WS]).reshape(-1, 4, 4), halves)
 
 
 def visible_from(eyes: Array, target: Array, furniture: Occluders, links: Array) -> Array:

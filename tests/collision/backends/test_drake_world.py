@@ -9,7 +9,7 @@ import pytest
 
 from galley.collision.backends.drake_world import DrakeWorld
 from galley.collision.backends.pybullet_world import PyBulletWorld
-from galley.domain.frames import to_pose7, transform
+from galley.domain.frames import transform
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state
 
@@ -75,20 +75,6 @@ def test_contacts_leave_out_what_is_allowed_and_come_nearest_first(kitchen, worl
     first = drake.contacts()[0]
     assert (first.a, first.b) == ("potted_meat_can", "sugar_box")
     assert first.distance == pytest.approx(-0.010, abs=1e-6)
-
-
-def test_rows_of_a_log_mean_the_same_as_states(kitchen, robot, worlds):
-    drake, _ = worlds
-    state = random_state(kitchen, robot, np.random.default_rng(3))
-    drake.set_state(state)
-    hand, item = drake.link_pose(robot.palm), drake.link_pose(drake.scene.items[1].name)
-    poses = np.array(
-        [to_pose7(drake.link_pose(drake.scene.items[k].name)) for k in range(len(kitchen.items))]
-    )
-    drake.set_state(initial_state(kitchen))
-    drake.set_arrays(state.q, state.scene_q, poses)
-    np.testing.assert_allclose(drake.link_pose(robot.palm), hand, atol=1e-12)
-    np.testing.assert_allclose(drake.link_pose(drake.scene.items[1].name), item, atol=1e-12)
 
 
 def test_worlds_of_an_equal_scene_share_what_was_loaded_and_no_state(kitchen, robot, worlds):

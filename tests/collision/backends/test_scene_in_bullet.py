@@ -4,8 +4,6 @@ import numpy as np
 import pybullet as pb
 import pytest
 
-from galley.collision.backends.urdf import link_frame
-from galley.domain.frames import inverse
 from galley.domain.state import initial_state
 
 OPEN = {"indigo_drawer_top_joint": 0.3}
@@ -15,19 +13,13 @@ DOORS = {"dagger_door_right_joint": np.pi / 2, "dagger_door_left_joint": np.pi /
 RAYS = {
     "right counter top": ((-0.1, -0.6, 1.3), "-z", "hitman", 0.930),
     "right counter front": ((1.0, -0.6, 0.92), "-x", "hitman", 0.288),
-    "left counter top": ((-0.1, 1.2, 1.3), "-z", "indigo", 0.930),
     "range top": ((0.3, 0.42, 1.3), "-z", "range", 0.921),
-    "range front": ((1.0, 0.4, 0.7125), "-x", "range", 0.355),
     "sugar box's top": ((0.065, 0.625, 1.4), "-z", "sugar_box", 0.921 + 0.175),
-    "can's top": ((0.065, 0.205, 1.4), "-z", "potted_meat_can", 0.921 + 0.082),
     "hood's underside": ((-0.1, 0.4, 1.2), "+z", "hood", 1.516),
-    "wall cabinet's underside": ((-0.2, 1.2, 1.3), "+z", "dagger", 1.476),
     "wall cabinet's doors": ((1.0, 1.0, 2.0), "-x", "dagger_door_right", 0.0),
     "handle's front": ((1.0, 1.2, 0.8215), "-x", "indigo_drawer_handle_top", 0.312),
     "drawer's inner floor": ((0.0, 1.2, 0.88), "-z", "indigo_drawer_top", 0.779),
-    "drawer's inner back": ((0.0, 1.2, 0.82), "-x", "indigo_drawer_top", -0.265),
     "floor": ((1.0, 1.5, 1.0), "-z", "floor", 0.0),
-    "wall": ((1.0, -1.4, 1.0), "-x", "wall", -0.42),
     "chassis' back": ((3.0, 0.0, 0.2), "-x", "chassis", 2.0 + 0.815 / 2),
 }
 OPEN_RAYS = {
@@ -38,8 +30,6 @@ OPEN_RAYS = {
 DOOR_RAYS = {
     "right door's front, turned": ((0.2, 0.60, 2.0), "+y", "dagger_door_right", 0.822),
     "right door's free edge": ((1.0, 0.832, 2.0), "-x", "dagger_door_right", 0.371),
-    "left door's front, turned": ((0.2, 2.2, 2.0), "-y", "dagger_door_left", 1.608),
-    "left door's free edge": ((1.0, 1.598, 2.0), "-x", "dagger_door_left", 0.371),
 }
 CASES = [
     *((f"closed: {name}", {}, *ray) for name, ray in RAYS.items()),
@@ -80,21 +70,6 @@ def test_a_ray_hits_what_was_measured(kitchen, world, joints, start, direction, 
     hit, at = cast(world, start, direction)
     assert hit == what
     assert at == pytest.approx(where, abs=1e-3)
-
-
-def test_every_body_follows_its_joints_as_the_scene_says(kitchen, world):
-    """PyBullet's own forward kinematics as the oracle of ``Scene.body_pose``."""
-    rng = np.random.default_rng(3)
-    lower, upper = (
-        np.array([getattr(j, end) for j in kitchen.joints]) for end in ("lower", "upper")
-    )
-    for _ in range(20):
-        scene_q = rng.uniform(lower, upper)
-        world.set_scene(scene_q)
-        for body in kitchen.bodies:
-            X_LB = inverse(link_frame(kitchen, body)) @ body.X_WB0
-            measured = world.link_pose(body.name) @ X_LB
-            np.testing.assert_allclose(measured, kitchen.body_pose(body.name, scene_q), atol=1e-6)
 
 
 def test_items_keep_their_mass_and_a_plausible_inertia(kitchen, world):

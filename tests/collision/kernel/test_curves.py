@@ -101,11 +101,3 @@ def test_the_bound_on_derivatives_holds_and_is_tight_for_lines(seed, degree):
             assert np.abs(slope).max() <= bound[n, k] * (1.0 + 1e-12) + 1e-12
             if degree == 1:
                 assert bound[n, k] == pytest.approx(abs(pieces[n, 1, k]))
-
-
-def test_shapes_that_do_not_fit_are_refused_with_what_was_expected():
-    view = CollisionWorld(panda_arm(), {}).view("arm")
-    with pytest.raises(ValueError, match=r"n \+ 1 breaks and coefficients \(n, d \+ 1, 7\)"):
-        view.curve_unproven([0.0, 1.0], np.zeros((1, 4, 6)))
-    with pytest.raises(ValueError, match="finite"):
-        view.curve_unproven([0.0, 1.0], np.full((1, 4, 7), np.nan))

@@ -179,33 +179,6 @@ def test_the_world_of_a_state_has_the_robot_where_the_state_has_it(kitchen, robo
         np.testing.assert_array_equal(scenes.view(state, "arm").arrays.tree.q, state.q)
 
 
-@pytest.mark.parametrize("shape", [(6,), (8,), (1, 7), ()])
-def test_configurations_of_another_size_are_refused(arm, shape):
-    view = CollisionWorld(arm, {}).view("arm")
-    with pytest.raises(ValueError, match="shape"):
-        view.free(np.zeros(shape))
-    with pytest.raises(ValueError, match="shape"):
-        view.free_many(np.zeros((3, *shape)))
-    with pytest.raises(ValueError, match="9 joint values"):
-        CollisionWorld(arm, {}, q=np.zeros(shape))
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_numbers_that_are_not_finite_are_refused_and_never_free(arm, bad):
-    view = CollisionWorld(arm, {"post": box((0.1, 0.1, 0.5), at=(0.5, 0.0, 0.3))}).view("arm")
-    q = READY[:7].copy()
-    q[3] = bad
-    for ask in (
-        lambda: view.free(q),
-        lambda: view.free_many([READY[:7], q]),
-        lambda: view.edges_free([READY[:7]], [q]),
-        lambda: view.unproven([READY[:7], q]),
-        lambda: view.contacts(q),
-    ):
-        with pytest.raises(ValueError, match="finite"):
-            ask()
-
-
 def test_a_moved_world_is_judged_like_one_made_anew(arm):
     """Boxes, cylinders, spheres and hulls, one of several solids; the old world stays as it was."""
     old = random_world(5, 12, LOW, HIGH)
@@ -232,18 +205,6 @@ def test_a_moved_world_is_judged_like_one_made_anew(arm):
     np.testing.assert_array_equal(world.free_many(Q), before)
 
 
-def test_a_moved_world_refuses_unknown_bodies_and_what_is_no_pose(arm):
-    world = CollisionWorld(arm, {"post": box((0.1, 0.1, 0.5)), "pair": [sphere(0.1), sphere(0.2)]})
-    with pytest.raises(ValueError, match="no body 'cup' stands still"):
-        world.moved({"cup": np.eye(4)})
-    with pytest.raises(ValueError, match="'pair' has 2 solids"):
-        world.moved({"pair": np.eye(4)})
-    for bad in (2.0 * np.eye(4), np.full((4, 4), np.nan)):
-        with pytest.raises(ValueError, match="rotation"):
-            world.moved({"post": bad})
-    assert world.moved({}).fixed_bodies is world.fixed_bodies
-
-
 def test_a_polyline_is_free_where_all_its_edges_are(arm):
     """From one edge to ten, some of them without length: the edges one by one are the oracle."""
     view = CollisionWorld(arm, random_world(5, 12, LOW, HIGH)).view("arm")
@@ -258,3 +219,45 @@ def test_a_polyline_is_free_where_all_its_edges_are(arm):
         assert found == view.edges_free(points[:-1], points[1:], exact=True).all()
         verdicts.append(found)
     assert 30 < sum(verdicts) < 270
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_refused_and_never_free(arm, bad):
+    view = CollisionWorld(arm, {"post": box((0.1, 0.1, 0.5), at=(0.5, 0.0, 0.3))}).view("arm")
+    q = READY[:7].copy()
+    q[3] = bad
+    for ask in (
+        lambda: view.free(q),
+        lambda: view.free_many([READY[:7], q]),
+        lambda: view.edges_free([READY[:7]], [q]),
+        lambda: view.unproven([READY[:7], q]),
+        lambda: view.contacts(q),
+    ):
+        with pytest.raises(ValueError, match="finite"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda world: world.view("arm").free(np.zeros(6)), "shape"),
+        (lambda world: world.view("arm").free_many(np.zeros((3, 1, 7))), "shape"),
+        (lambda world: CollisionWorld(world.robot, {}, q=np.zeros(8)), "9 joint values"),
+        (lambda world: world.moved({"cup": np.eye(4)}), "no body 'cup' stands still"),
+        (lambda world: world.moved({"pair": np.eye(4)}), "'pair' has 2 solids"),
+        (lambda world: world.moved({"post": 2.0 * np.eye(4)}), "rotation"),
+        (lambda world: world.moved({"post": np.full((4, 4), np.nan)}), "rotation"),
+        (
+            lambda world: world.view("arm").curve_unproven([0.0, 1.0], np.zeros((1, 4, 6))),
+            r"n \+ 1 breaks and coefficients \(n, d \+ 1, 7\)",
+        ),
+        (
+            lambda world: world.view("arm").curve_unproven([0.0, 1.0], np.full((1, 4, 7), np.nan)),
+            "finite",
+        ),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused(arm, ask, says):
+    post, pair = box((0.1, 0.1, 0.5)), [sphere(0.1), sphere(0.2)]
+    with pytest.raises(ValueError, match=says):
+        ask(CollisionWorld(arm, {"post": post, "pair": pair}))

@@ -42,7 +42,7 @@ def lift(executor, scene, robot, rise=0.10, speed=0.15):
     return executor.execute(up, "lift")
 
 
-@pytest.mark.parametrize("width", [0.02, 0.05, 0.07])
+@pytest.mark.parametrize("width", [0.02, 0.07])
 def test_fingers_press_on_a_box_with_about_their_force(scene, robot, hand, width):
     size = np.array([width, 0.06, 0.10])
     shape = replace(scene.items[0].shapes[0], size=size)
@@ -59,7 +59,7 @@ def test_fingers_press_on_a_box_with_about_their_force(scene, robot, hand, width
     assert seen.state.held == 0
 
 
-def test_what_is_held_stays_in_the_hand_against_gravity_when_lifted(scene, robot, hand):
+def test_what_is_lifted_stays_in_the_hand_and_rests_where_it_is_put_down(scene, robot, hand):
     executor = hand(scene)
     closed = executor.execute(close(robot, 0.04, 0.025, 20.0, "block"), "close")
     seen = lift(executor, scene, robot)
@@ -72,6 +72,12 @@ def test_what_is_held_stays_in_the_hand_against_gravity_when_lifted(scene, robot
     assert height(executor) == pytest.approx(ON_TOP + 0.10, abs=0.001)
     log = executor.log()
     assert (log.held[log.motion == 1] == 0).all()
+    executor.execute(line(scene, robot, seen.state.q, GRASP, 0.1, allowed=grip("block")), "lower")
+    seen = executor.execute(stroke(robot, 0.025, 0.04, allowed=grip("block")), "open")
+    assert (seen.ended, seen.state.held) == ("", None)
+    assert item_speed(executor.world, 0) < THRESHOLDS.at_rest_speed
+    np.testing.assert_allclose(executor.world.item_pose(0)[:3, 3], [*BLOCK, ON_TOP], atol=0.001)
+    np.testing.assert_allclose(executor.world.q()[-2:], 0.04, atol=1e-3)
 
 
 def test_closing_on_nothing_says_so_and_holds_nothing(scene, robot, hand):
@@ -94,21 +100,6 @@ def test_an_item_heavier_than_friction_can_carry_is_left(scene, robot, hand):
         executor.execute(close(robot, 0.04, 0.025, 20.0, "block"), "close")
         lift(executor, heavy, robot, 0.05, 0.05)
         assert (height(executor) > ON_TOP + 0.045) == stays
-
-
-def test_letting_go_leaves_the_item_at_rest_where_it_was_put(scene, robot, hand):
-    executor = hand(scene)
-    executor.execute(close(robot, 0.04, 0.025, 20.0, "block"), "close")
-    lift(executor, scene, robot)
-    q = executor.observe().q
-    low = line(scene, robot, q, GRASP, 0.1, allowed=grip("block"))
-    executor.execute(low, "lower")
-    seen = executor.execute(stroke(robot, 0.025, 0.04, allowed=grip("block")), "open")
-    assert seen.ended == ""
-    assert seen.state.held is None
-    assert item_speed(executor.world, 0) < THRESHOLDS.at_rest_speed
-    np.testing.assert_allclose(executor.world.item_pose(0)[:3, 3], [*BLOCK, ON_TOP], atol=0.001)
-    np.testing.assert_allclose(executor.world.q()[-2:], 0.04, atol=1e-3)
 
 
 def test_letting_go_waits_until_what_was_dropped_has_come_to_rest(scene, robot, hand):

@@ -51,6 +51,11 @@ def test_a_group_follows_at_its_full_limits_while_all_else_stands(scene, robot, 
     assert executor.execute(motion, "move").ended == ""
     log = executor.log()
     assert worst(log, motion.trajectory, where) < 0.005
+    # A command is what a joint was told before the step that led to the sample.
+    told = motion.trajectory(np.maximum(log.time - executor.world.dt, 0.0))
+    np.testing.assert_allclose(log.command[:, where], told, atol=1e-6)
+    central = (log.q[2:] - log.q[:-2]) / (2.0 * log.period)
+    np.testing.assert_allclose(log.velocity[1:-1, where], central[:, where], atol=0.08)
     np.testing.assert_allclose(executor.observe().q[where], motion.path.end, atol=1e-3)
     torques = np.array([87.0] * 4 + [12.0] * 3)  # N m, of the real arm
     assert (np.abs(log.torque[:, arm]) <= torques + 1e-6).all()
@@ -58,19 +63,6 @@ def test_a_group_follows_at_its_full_limits_while_all_else_stands(scene, robot, 
     assert np.abs(log.q[:, others] - scene.robot.q[others]).max() < (
         0.002 if group == "arm" else 0.01
     )
-
-
-def test_commands_are_the_trajectory_and_rates_the_changes_of_the_joints(scene, robot, opened):
-    executor, arm = opened(), robot.slice("arm")
-    q = scene.robot.q[arm]
-    motion = straight(robot, "arm", q, q + np.array([0.3, 0.2, -0.3, 0.2, 0.3, -0.4, 0.5]))
-    executor.execute(motion, "move")
-    log = executor.log()
-    # A command is what a joint was told before the step that led to the sample.
-    told = motion.trajectory(np.maximum(log.time - executor.world.dt, 0.0))
-    np.testing.assert_allclose(log.command[:, arm], told, atol=1e-6)
-    central = (log.q[2:] - log.q[:-2]) / (2.0 * log.period)
-    np.testing.assert_allclose(log.velocity[1:-1, arm], central[:, arm], atol=0.08)
 
 
 @pytest.mark.parametrize(("off", "way"), [(0.02, 0.2), (0.15, 0.001)], ids=["long", "short"])

@@ -146,15 +146,6 @@ def test_an_item_out_of_everyones_reach_is_refused_with_a_distance(task):
     assert 0.0 < found.numbers["shortfall_m"] < 3.9 - 2.4
 
 
-@pytest.mark.slow
-def test_an_item_on_the_floor_beside_the_furniture_is_no_success(task):
-    k, state = task.after("pick sugar", "lift")
-    found = task.replan(k, task.moved(state, SUGAR, transform(None, (0.45, -0.9, 0.0875))))
-    assert isinstance(found, Failure)
-    assert found.kind in (FailureKind.UNREACHABLE, FailureKind.BLOCKED, FailureKind.BUDGET)
-    assert (found.certificate is None) == (found.kind is FailureKind.BUDGET)
-
-
 def test_what_is_reached_already_leaves_nothing_to_do(task):
     found = task.replan(len(task.motions) - 1, task.states[-1])
     assert found.how == NOTHING_LEFT

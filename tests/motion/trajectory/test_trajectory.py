@@ -106,11 +106,6 @@ def test_the_length_is_that_of_a_fine_polygon(trajectory):
     assert trajectory.length() == pytest.approx(polygon, rel=2e-3, abs=1e-9)
 
 
-def test_the_length_of_a_polygon_is_that_of_its_segments(robot):
-    path = Path("arm", np.random.default_rng(2).uniform(-2, 2, (5, 7)))
-    assert rest_to_rest(path, robot.group("arm")).length() == pytest.approx(path.length, rel=1e-9)
-
-
 @some
 @given(curves(), st.floats(0.001, 1.0))
 def test_samples_are_a_period_apart_and_end_with_the_end(trajectory, dt):
@@ -165,12 +160,9 @@ def test_a_saved_trajectory_comes_back_bit_for_bit(tmp_path_factory, trajectory)
     [
         ([0.5, 1.0], np.zeros((1, 1, 3))),
         ([0.0, np.nan, 1.0], np.zeros((2, 1, 3))),
-        ([0.0, np.inf], np.zeros((1, 1, 3))),
         ([0.0], np.zeros((0, 1, 3))),
         ([0.0, 1.0], np.zeros((1, 0, 3))),
-        ([0.0, 1.0], np.zeros((1, 1, 0))),
         ([0.0, 1.0], np.full((1, 1, 3), np.nan)),
-        ([0.0, 1.0], np.full((1, 1, 3), -np.inf)),
         ([0.0, 1.0, 1.0], np.zeros((2, 1, 3))),
         ([0.0, 1.0], np.zeros((1, 3))),
     ],

@@ -1,17 +1,15 @@
 """The closed-form inverse kinematics: round trips, limits, singular poses, ssik as the oracle."""
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ssik.prebuilt.franka import panda_ik as ssik_panda
 
 from galley.domain.frames import angle_between, frozen, rotation_rpy, transform
 from galley.robots.panda.ik import ANGLE_AT_ZERO, LIMITS
-from galley.robots.panda.ik_kernel import arc_tangent
 from galley.robots.panda.kinematics import forward, inverse, inverse_batch
 from galley.tests.effort import examples
 
@@ -237,17 +235,6 @@ def test_read_only_strided_and_listed_input_is_taken():
     assert len(inverse_batch(X, [])[0]) == len(inverse_batch(np.empty((0, 4, 4)), Q7).q) == 0
     with pytest.raises(ValueError, match="q7 must be finite"):
         inverse(X, np.nan)
-
-
-@given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
-@example(0.0, -1.0)
-@example(-0.0, -1.0)
-@example(1.0, 0.0)
-@example(-1.0, -1.0)
-@settings(max_examples=examples(500), deadline=None)
-def test_the_arc_tangent_is_the_c_librarys(y, x):
-    if max(abs(x), abs(y)) > 1e-100:
-        assert arc_tangent(y, x) == pytest.approx(math.atan2(y, x), rel=1e-15, abs=1e-300)
 
 
 def test_finds_every_solution_that_ssik_finds():
