@@ -85,7 +85,7 @@ def test_whole_turns_are_not_counted_twice(limits):
 
 def test_weighted_by_area_bases_are_uniform_in_the_ring():
     sampler = DonutSampler(ARM, 0.05, 0.3)
-    law = Weighted(sampler, (area(ARM),))
+    law = Weighted(sampler, (area(ARM),), 2_000_000)
     rows = law.sample(H, 40_000, np.random.default_rng(0))
     q = rows.q[rows.elbow > 0]
     square = np.linspace(sampler.r_min**2, sampler.r_max**2, 11)
