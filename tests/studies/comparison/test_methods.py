@@ -73,11 +73,6 @@ def test_a_goal_that_is_cut_off_is_a_row_of_reasons(kernel, shared_world, query)
     assert all(a.reason for a in attempts)
 
 
-def test_the_default_method_is_as_expected(solved):
-    assert default_method_fault(solved) == ""
-    assert solved.solution("rrt").method == "rrt"
-
-
 def test_a_default_method_that_collides_or_is_missing_is_a_fault(solved):
     smooth, measured = solved.row("smooth")
     others = tuple(row for row in solved.rows if row[0].method != "smooth")
