@@ -27,16 +27,7 @@ SCHEMA_VERSION = 3
 
 EPILOG = """what is run:
   Each PATH is a scenario file, or a folder of them; without PATH, the suite that comes with Galley.
-  A scenario is a YAML file that names a scene, a domain, a problem and the expected outcome:
-
-    galley_scenario: 1
-    name: crate_in_the_way
-    says: The drawer can't be opened because a crate stands in front of it.
-    scene: blocked.yaml          # beside this file, or one of the kitchen's
-    domain: drawers.pddl
-    problem: blocked.pddl
-    expect: {status: refused, kind: blocked, names: [crate]}
-
+  A scenario is a YAML file that names a scene, a domain, a problem and the expected outcome;
   docs/scenarios.md has all keys and the suite as a table.
 
 examples:

@@ -93,7 +93,6 @@ def _summary(method: str, results: Sequence[QueryResult]) -> dict[str, Any]:
         "within_limits": sum(m.within_limits for _, m in found),
         "good": len(good),
         "by_itself": sum(a.by == method for a, _ in good),
-        "success_rate": len(good) / len(rows) if rows else None,
     }
     for name in FIGURES if table else ():
         values, end = [row[name] for row in table], tail(name)

@@ -56,15 +56,6 @@ def test_drag_and_terminal_velocity(drag, speed, way):
     assert samples.finger_velocity[-1] == pytest.approx(2.0 if drag.quadratic else 4.0, rel=1e-8)
 
 
-def test_both_drag_laws_at_once_and_any_function():
-    """Terminal speed solves F = b v + c v^2; a function of velocity is a law like any other."""
-    both = Finger(gap=1e4, finger_drag=Drag(linear=0.5, quadratic=0.25))
-    law = Finger(gap=1e4, finger_drag=lambda v: 0.5 * v + 0.25 * v * abs(v))
-    runs = [simulate(finger, 3.0, 20.0).at(20.0) for finger in (both, law)]
-    assert runs[0].finger_velocity[0] == near(-1.0 + sqrt(1.0 + 12.0))
-    assert runs[1].finger_position == pytest.approx(runs[0].finger_position, rel=1e-9)
-
-
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("mass", [0.1, 1.0, 2.0, 30.0])
 def test_two_body_impact(mass, restitution):

@@ -72,7 +72,6 @@ def test_random_queries_are_summed_up(run, tmp_path):
             next(s for s in q["solutions"] if s["method"] == row["method"]) for q in told["queries"]
         ]
         assert row["good"] == sum(s.get("good", False) for s in solutions)
-        assert row["success_rate"] == pytest.approx(row["good"] / 3)
         if row["good"]:
             durations = [s["duration_s"] for s in solutions if s.get("good")]
             assert row["duration_s"]["median"] == pytest.approx(np.median(durations), rel=1e-6)

@@ -105,8 +105,6 @@ def test_the_command_succeeds_if_all_is_as_expected(cli, folder):
         (["--only", "swop"], "--only: no scenario 'swop'; did you mean 'swap'?"),
         (["nowhere"], "nowhere: no such file"),
         (["--seeds", "0"], "must be 1 or more"),
-        (["--jobs", "many"], "'many' is not a whole number"),
-        (["--engine", "slurm"], "invalid choice: 'slurm'"),
         (["--only", "swap", "--out", "mine"], "mine: holds other files"),
     ],
 )
