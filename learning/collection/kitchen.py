@@ -18,7 +18,7 @@ from galley.domain.frames import Array, continuous
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.execution.disturbance.noise import Noise
-from galley.learning.collection.recording import Recording
+from galley.learning.collection.recording import SYMBOLIC_ACTION, Recording
 from galley.learning.demonstrations import Collection, Episode, NoEpisode
 from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
@@ -28,9 +28,6 @@ from galley.tamp.task import TampTask
 from galley.viz.film.captions import split_recovery
 from galley.viz.film.frames import split_line
 from galley.viz.film.pictures import pictures
-
-SYMBOLIC_ACTION = "symbolic_action"
-"""Observation with the index of the symbolic action, and key of the metadata with their texts."""
 
 _ITEM = "item_"
 _GROUPS = {"base": "base", "joints": "arm", "gripper": "fingers"}  # observation: robot's group

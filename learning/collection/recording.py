@@ -9,6 +9,8 @@ from galley.domain.options import option
 
 SIZES = (96, 480)  # pixels a side, of pictures
 LOG_RATE = 120  # Hz, of a run's log
+SYMBOLIC_ACTION = "symbolic_action"
+"""Observation with the index of the symbolic action, and key of the metadata with their texts."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Failure(NamedTuple):
 
     Attributes:
         step: its index, from 0. time: s, at its end.
-        residual: N or N m, that was left; ``tolerance`` was wanted.
+        residual: N or N m, that was left; 1e-8 was wanted.
         pose, velocity: (b, 3), the state before it.
         remedy: what happened and what to try.
         what: in short: ``did not converge: 0.02 N left``.
@@ -109,7 +109,6 @@ def simulate(
     n: int | None = None,
     *,
     scheme: Scheme | str = Scheme.BDF2,
-    tolerance: float = _TOLERANCE,
     iterations: int = _ITERATIONS,
 ) -> Trajectory:
     """Simulate a world from the poses and velocities of its bodies.
@@ -126,12 +125,11 @@ def simulate(
         h: s, of a step.
         n: number of steps; None: as the controls have.
         scheme: ``bdf1`` or ``bdf2``.
-        tolerance: N and N m, of the residual that a step has to reach; heavy bodies have to
-            reach what rounding lets them.
         iterations: of Newton's method in a step, at most.
 
     Returns:
-        The trajectory. A step that doesn't converge ends it: see ``Trajectory.failure``.
+        The trajectory. A step whose residual stays above 1e-8 N and N m, or above what rounding
+        lets heavy bodies reach, ends it: see ``Trajectory.failure``.
 
     Raises:
         ValueError: malformed controls, h or n; the message names the value.
@@ -151,7 +149,7 @@ def simulate(
         raise ValueError(f"controls: must be {wanted}, is {np.shape(controls)}")
     controls = checked("controls", controls, _CONTROL, (steps, free, 3))
     inputs: tuple[Any, ...] = (world, controls, h)
-    limits = np.asarray(float(tolerance)), np.asarray(int(iterations))
+    limits = np.asarray(_TOLERANCE), np.asarray(int(iterations))
     options: tuple[Any, ...] = (Scheme(scheme), *limits)
     if is_traced(inputs):
         if not jnp.zeros(()).dtype == jnp.float64:

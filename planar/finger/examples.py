@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from galley.planar.finger.force import Profile
 from galley.planar.finger.model import Finger
-from galley.planar.finger.simulation import simulate
-from galley.planar.finger.trace import Trace
 
 # Ten times the finger's mass: held by friction it is a wall, to a slow finger.
 _HEAVY = Finger(object_mass=10.0, static_friction=10.0, kinetic_friction=4.0)
@@ -26,10 +24,6 @@ class Example:
     force: Profile
     t_end: float
     about: str
-
-    def run(self) -> Trace:
-        """Simulate it."""
-        return simulate(self.finger, self.force, self.t_end)
 
 
 EXAMPLES = {

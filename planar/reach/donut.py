@@ -137,21 +137,6 @@ class DonutSampler:
         each = np.broadcast_to(targets, (count, 2)) if targets.ndim == 1 else targets[source]
         return Samples(q, np.array(each), elbow, source)
 
-    def candidates(
-        self, target: Array, r: Array, phi: Array, delta: Array
-    ) -> tuple[Array, NDArray[np.bool_]]:
-        """Both elbows of chosen bases, and which are within the limits.
-
-        Args:
-            target: (2,). r, phi: (n,) polar coordinates of the base about it (m, rad).
-            delta: (n,) error of the heading (rad).
-
-        Returns:
-            q (n, 2, 5), elbow + first; valid (n, 2). Other rows are of no use.
-        """
-        q = np.empty((len(r), 2, 5))
-        return q, self._fill(q, target, r, phi, delta)
-
     def log_density(self, q: ArrayLike, target: ArrayLike) -> Array:
         """log p(q | target) (m,) of rows q (m, 5); target (2,) or (m, 2). See the class.
 
@@ -229,7 +214,15 @@ class DonutSampler:
     def _fill(
         self, q: Array, target: Array, r: Array, phi: Array, delta: Array
     ) -> NDArray[np.bool_]:
-        """Writes ``candidates`` into q (n, 2, 5)."""
+        """Write both elbows of chosen bases, elbow + first, into q (n, 2, 5).
+
+        Args:
+            target: (2,) or (n, 2). r, phi: (n,) polar coordinates of the base about it (m, rad).
+            delta: (n,) error of the heading (rad).
+
+        Returns:
+            Which are within the limits (n, 2); others are of no use.
+        """
         gamma, beta = self.arm.triangle(r)
         q[:, :, 0] = (target[..., 0] + r * np.cos(phi))[:, None]
         q[:, :, 1] = (target[..., 1] + r * np.sin(phi))[:, None]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import log, pi
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from galley.domain.frames import Array, wrap
 
@@ -25,10 +25,6 @@ class HeadingError:
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """delta (n,), not wrapped."""
         return self.sigma * rng.standard_normal(n)
-
-    def quantile(self, u: Array) -> Array:
-        """The error, not wrapped, below which the share u in (0, 1) is."""
-        return np.asarray(self.sigma * ndtri(u))
 
     def log_density(self, delta: Array) -> Array:
         """log WN(delta; sigma) (nats per rad): a sum over whole turns."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, inf, log, log2, pi
+from math import ceil, inf, log
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from galley.domain.frames import Array
 from galley.planar.reach.donut import DonutSampler, Samples
 
-_MOST = 22  # log2 of the quadrature's points: 4 million
+_MOST = 2**22  # bases drawn for Z
 
 # Probability (m,) of keeping rows q (m, 5) for targets (m, 2).
 Weight = Callable[[Array, Array], Array]
@@ -30,27 +30,16 @@ class Weighted:
     kept or not by itself.
 
     Attributes:
-        points: bases (r, phi, delta) of the quadrature for Z, each with both elbows, that joint
-            limits leave; as many more are drawn.
+        points: bases that are drawn for Z; more where joint limits leave few.
     """
 
     sampler: DonutSampler
     weights: tuple[Weight, ...]
-    points: int = 32_768
+    points: int = 200_000
 
     def weight(self, q: Array, target: Array) -> Array:
-        """w (m,) of rows q (m, 5) for targets (m, 2).
-
-        Raises:
-            ValueError: one of the weights is not in [0, 1].
-        """
-        total = np.ones(len(q))
-        for each in self.weights:
-            w = each(q, target)
-            if len(w) and not (w.min() >= 0.0 and w.max() <= 1.0 + 1e-12):
-                raise ValueError(f"{each} must be in [0, 1], got {w.min():g} to {w.max():g}")
-            total *= w
-        return total
+        """w (m,) of rows q (m, 5) for targets (m, 2)."""
+        return np.asarray(np.prod([each(q, target) for each in self.weights], axis=0))
 
     def sample(self, target: ArrayLike, n: int, rng: np.random.Generator) -> Samples:
         """The rows of ``n`` candidate bases that are kept."""
@@ -58,9 +47,9 @@ class Weighted:
         return rows.take(rng.random(len(rows)) < self.weight(rows.q, rows.target))
 
     def log_density(self, q: ArrayLike, target: ArrayLike) -> Array:
-        """log of p w / Z (m,), as ``DonutSampler.log_density``; Z by quadrature.
+        """log of p w / Z (m,), as ``DonutSampler.log_density``; see ``keep_rate`` for Z.
 
-        There is one quadrature for each distinct target, so many targets take long.
+        Each distinct target has a Z of its own, so many targets take long.
         """
         q = np.asarray(q, dtype=np.float64)
         base = self.sampler.log_density(q, target)
@@ -72,26 +61,16 @@ class Weighted:
             return np.asarray(base + np.log(self.weight(q, targets)) - logs[which.reshape(-1)])
 
     def keep_rate(self, target: ArrayLike) -> float:
-        """Z by quadrature over (r, phi, delta, elbow).
-
-        Z is a ratio of two sums over scrambled Sobol points in the quantiles of r, phi and delta:
-        what the weights leave, over what the joint limits leave. The points are always the same
-        ones, so Z is too.
+        """Z, the mean weight of rows that the sampler draws, always the same ones.
 
         Raises:
-            ValueError: the limits leave so little that none of the points is within.
+            ValueError: the limits leave so little that there are none.
         """
-        from scipy.stats import qmc  # takes a second
-
-        sampler, target = self.sampler, np.asarray(target, dtype=np.float64)
-        share = sampler.keep_rate()
+        share = self.sampler.keep_rate()
         if share <= 0.0:
             return 0.0
-        power = min(_MOST, ceil(log2(max(1.0, self.points / share)) - 1e-9))
-        u, v, w = qmc.Sobol(3, seed=0).random_base2(power).T
-        delta = sampler.heading.quantile(np.clip(w, 1e-300, 1.0 - 2.0**-53))
-        r = sampler.r_min + u * (sampler.r_max - sampler.r_min)
-        q, valid = sampler.candidates(target, r, pi * (2.0 * v - 1.0), delta)
-        if not valid.any():
+        n = min(_MOST, ceil(self.points / share))
+        rows = self.sampler.sample(target, n, np.random.default_rng(0))
+        if not len(rows):
             raise ValueError(f"too few bases are within the limits ({share:.1e} of all) to tell Z")
-        return float(self.weight(q[valid], np.broadcast_to(target, (valid.sum(), 2))).mean())
+        return float(self.weight(rows.q, rows.target).mean())

@@ -187,8 +187,6 @@ def _many(summaries: list[dict[str, Any]]) -> PlainTable:
         for label, key in ((title, "median"), (f"{int(tail(name)[1:]):>10} %", tail(name))):
             values = [scale * s[name][key] if name in s else None for s in summaries]
             table.add_row(label, *(_figure(value, digits) for value in values))
-    ratios = [s["duration_over_shortcut"] for s in summaries]
-    table.add_row("time / shortcut's", *(_figure(ratio, 2) for ratio in ratios))
     return table
 
 

@@ -23,20 +23,11 @@ if TYPE_CHECKING:
     from galley.studies.scenarios.outcome import ScenarioJob, ScenarioResult
 
 SUMMARY, LINES = "scenarios.json", "scenarios.jsonl"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 EPILOG = """what is run:
   Each PATH is a scenario file, or a folder of them; without PATH, the suite that comes with Galley.
-  A scenario is a YAML file that names a scene, a domain, a problem and the expected outcome:
-
-    galley_scenario: 1
-    name: crate_in_the_way
-    says: The drawer can't be opened because a crate stands in front of it.
-    scene: blocked.yaml          # beside this file, or one of the kitchen's
-    domain: drawers.pddl
-    problem: blocked.pddl
-    expect: {status: refused, kind: blocked, names: [crate]}
-
+  A scenario is a YAML file that names a scene, a domain, a problem and the expected outcome;
   docs/scenarios.md has all keys and the suite as a table.
 
 examples:
@@ -74,13 +65,11 @@ class Options:
     pictures: bool = option(
         False, "draw each final state (of a refusal, the start) into --out or a new folder in runs/"
     )
-    json: Path | None = option(None, "also write all outcomes to FILE", "FILE")
 
 
 def command(options: Options) -> int:
     """Run the scenarios; exit status 0 only if every outcome is the expected one."""
     from galley.cli.common.progress import Printer
-    from galley.domain.files import check_writable
     from galley.studies.scenarios import check_scenario, find_scenarios
     from galley.studies.scenarios.outcome import ScenarioJob, ScenarioResult, run_scenario
 
@@ -99,9 +88,6 @@ def command(options: Options) -> int:
             faults += [fault for fault in error.errors if fault not in faults]
     if faults:
         raise BadInput(faults)
-    summaries = [] if options.json is None else [options.json]
-    for path in summaries:
-        check_writable(path)
     with ExitStack() as stack:
         folder, kept = _folder(options, stack)
         jobs = [
@@ -115,7 +101,7 @@ def command(options: Options) -> int:
             result_type=ScenarioResult,
             jobs=[NamedJob(job, _name(job), settings[job.scenario.name]) for job in jobs],
             folder=folder,
-            summaries=summaries + [folder / SUMMARY] * kept,
+            summaries=[folder / SUMMARY] * kept,
             sweep=options.sweep,
             kept=kept,
         ).run()
@@ -200,10 +186,8 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
             if isinstance(result, LostJob):
                 table.add_row(*row, "lost", _verdict(False), "", "", "", "")
                 continue
-            late = " late" if result.late else ""
             moved = f"{result.motion_s:.1f}" if result.motion_s else ""
-            seconds = f"{result.planning_s:.2f}{late}"
-            row += [_got(result), _verdict(result.right), seconds]
+            row += [_got(result), _verdict(result.right), f"{result.planning_s:.2f}"]
             table.add_row(*row, str(result.skeletons), str(len(result.plan)), moved)
         return table
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
-from galley.domain.frames import Array, inverse
+from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.execution.kinematic import KinematicExecutor
@@ -28,7 +28,6 @@ from galley.studies.comparison.summary import QueryResult
 from galley.viz.figures import figure_file
 from galley.viz.film.side_by_side import Take, film_side_by_side
 from galley.viz.film.video import FilmOptions, film, viewpoint
-from galley.viz.render.view import Occluders, furniture_boxes
 
 # Of each method the colour, of Okabe and Ito's palette for colour-blind readers, and the width of
 # its lines in points: they differ, so that coinciding lines all show.
@@ -74,7 +73,7 @@ def draw_query(path: Path | str, result: QueryResult, scene: Scene, robot: Robot
             axes[f"{name}{group.size - 1}"].set_xlabel("time, s")
         axes["q0"].set_title("joint positions")
         axes["v0"].set_title("joint velocities, limits dashed")
-        _hands(axes["hand"], rows, furniture_boxes(scene, state.scene_q), foot)
+        _hands(axes["hand"], rows, foot)
         _clearance(axes["clearance"], rows)
         for each in axes.values():
             each.grid(alpha=0.25)
@@ -121,18 +120,11 @@ def _joint(left: Any, right: Any, j: int, rows: Sequence[_Row], group: JointGrou
         axes.tick_params(labelbottom=j == group.size - 1)
 
 
-def _hands(axes: Any, rows: Sequence[_Row], furniture: Occluders, foot: Array) -> None:
+def _hands(axes: Any, rows: Sequence[_Row], foot: Array) -> None:
     points = np.concatenate([measured.curve.hand for _, measured in rows])
     name, a, b, _ = best_view(points)
     shown = np.concatenate([points[:, [a, b]], foot[None, [a, b]]])
     low, high = shown.min(axis=0) - _ROOM, shown.max(axis=0) + _ROOM
-    for bottom, top in outlines(furniture, a, b):
-        if (bottom < low).all() and (top > high).all():
-            continue  # a floor or wall behind everything
-        x, y = np.transpose([bottom, top])
-        axes.fill(
-            x[[0, 1, 1, 0]], y[[0, 0, 1, 1]], fc="#d9d4cc", ec="#b5aea3", alpha=0.55, zorder=0
-        )
     for attempt, measured in rows:
         curve, hit = measured.curve, measured.verdict.first
         axes.plot(curve.hand[:, a], curve.hand[:, b], **_style(attempt))
@@ -164,18 +156,6 @@ def best_view(points: Array) -> tuple[str, int, int, int]:
     """The view in which points (n, 3) spread most: its name, the axes right, up and away."""
     size = np.ptp(points, axis=0)
     return max(_VIEWS, key=lambda view: size[view[1]] * size[view[2]])
-
-
-def outlines(boxes: Occluders, a: int, b: int) -> list[tuple[Array, Array]]:
-    """Lower and upper corners (2,) of each box, projected along the third axis."""
-    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    found = []
-    for X_BW, half in zip(boxes.X_BW, boxes.halves, strict=True):
-        X_WB = inverse(X_BW)
-        corners = (signs * half) @ X_WB[:3, :3].T + X_WB[:3, 3]
-        seen = corners[:, [a, b]]
-        found.append((seen.min(axis=0), seen.max(axis=0)))
-    return found
 
 
 # -- films -----------------------------------------------------------------------------------------

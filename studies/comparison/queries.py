@@ -252,12 +252,9 @@ def _with_random_item(
     return with_item_in_hand(robot, state, index, grasps[int(rng.integers(len(grasps)))])
 
 
-def with_item_in_hand(
-    robot: RobotModel, state: State, index: int, grasp: Grasp, close: bool = True
-) -> State:
-    """The state with an item in a grasp; ``close``: and the fingers closed on it."""
-    if close:
-        q = state.q.copy()
-        q[robot.slice("fingers")] = 0.5 * grasp.width
-        state = state.with_robot(q)
-    return state.with_item(index, Placement(HAND, frozen(item_in_hand(grasp, robot.p_HT))))
+def with_item_in_hand(robot: RobotModel, state: State, index: int, grasp: Grasp) -> State:
+    """The state with an item in a grasp, and the fingers closed on it."""
+    q = state.q.copy()
+    q[robot.slice("fingers")] = 0.5 * grasp.width
+    placed = Placement(HAND, frozen(item_in_hand(grasp, robot.p_HT)))
+    return state.with_robot(q).with_item(index, placed)

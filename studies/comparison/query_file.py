@@ -38,7 +38,6 @@ from galley.studies.comparison.queries import ArmQuery, arm_view, stands_free, w
 
 VERSION = 1
 _TOLERANCE = 1e-9  # beyond a limit
-_OPEN = 0.04  # m, a finger's range
 
 
 class _HandPose(Posed):
@@ -66,7 +65,6 @@ class _Query(FileModel):
     goal: _Configuration
     scene: Word | None = None
     base: Triple | None = None
-    fingers: Annotated[float, Field(ge=0, le=_OPEN)] | None = None
     start: _Configuration | None = None
     joints: dict[str, Number] = Field(default_factory=dict)
     holding: _Holding | None = None
@@ -116,8 +114,6 @@ def resolve_query(read: QueryFile, kernel: SceneKernel) -> ArmQuery | Failure:
     if query.base is not None:
         q[robot.slice("base")] = query.base
         _check_limits(file, ("base",), query.base, robot.group("base"))
-    if query.fingers is not None:
-        q[robot.slice("fingers")] = query.fingers
     states = _grasp_states(read, kernel, state.with_robot(q))
     for key, given in (("start", query.start), ("goal", query.goal)):
         if given is not None and given.arm is not None:
@@ -208,8 +204,7 @@ def _grasp_states(read: QueryFile, kernel: SceneKernel, state: State) -> list[St
         if holding.grasp not in names:
             file.fault(("holding", "grasp"), unknown("value", holding.grasp, names))
         grasps = tuple(grasp for grasp in grasps if grasp.name == holding.grasp)
-    close = read.query.fingers is None
-    return [with_item_in_hand(robot, state, index, grasp, close) for grasp in grasps]
+    return [with_item_in_hand(robot, state, index, grasp) for grasp in grasps]
 
 
 def _check_limits(file: YamlFile, at: At, values: Sequence[float], group: JointGroup) -> None:

@@ -17,7 +17,7 @@ from galley.studies.comparison.measures import Measurements
 from galley.studies.comparison.methods import DEFAULT, METHODS, Attempt
 from galley.studies.comparison.queries import ArmQuery
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _DIGITS = 7  # significant digits in the file
 FIGURES = {
     "joint_length_rad": ("joint length, rad", 1.0, 2),
@@ -76,7 +76,6 @@ def summarize(results: Sequence[QueryResult]) -> list[dict[str, Any]]:
 
     ``good`` are successes, trajectories free of collision and within the limits; each of FIGURES
     has the median over them and the percentile at its bad end (``tail``).
-    ``duration_over_shortcut`` is the median ratio over queries in which both succeed.
     """
     return [_summary(method, results) for method in METHODS]
 
@@ -86,11 +85,6 @@ def _summary(method: str, results: Sequence[QueryResult]) -> dict[str, Any]:
     found = [(a, m) for a, m in rows if m is not None]
     good = [(a, m) for a, m in found if is_success(m)]
     table = [figures(a, m) for a, m in good]
-    ratios = []
-    for result in results:
-        (_, own), (_, other) = result.row(method), result.row("shortcut")
-        if own is not None and other is not None and is_success(own) and is_success(other):
-            ratios.append(own.duration / other.duration)
     record: dict[str, Any] = {
         "method": method,
         "queries": len(rows),
@@ -99,8 +93,6 @@ def _summary(method: str, results: Sequence[QueryResult]) -> dict[str, Any]:
         "within_limits": sum(m.within_limits for _, m in found),
         "good": len(good),
         "by_itself": sum(a.by == method for a, _ in good),
-        "success_rate": len(good) / len(rows) if rows else None,
-        "duration_over_shortcut": float(np.median(ratios)) if ratios else None,
     }
     for name in FIGURES if table else ():
         values, end = [row[name] for row in table], tail(name)

@@ -48,14 +48,10 @@ class ScenarioResult:
         kind, message, objects: of the failure; empty on success.
         plan: the actions, in order.
         right: whether this is the expected outcome. wrong: the reasons why not.
-        goal_facts: each goal fact, whether it holds in the geometry, and why.
-        skeletons: number of symbolic plans tried. refinements: of single actions.
-        lessons: constraints learned from geometry, in order.
+        skeletons: number of symbolic plans tried.
         motion_s: total duration of the motions.
         fingerprint: digest of all executed states; empty if nothing was executed.
-        planning_s: seconds for task plan and motions. optimization_s: for trajectories.
-        wall_s: seconds for the whole run.
-        late: a failure took longer than the scenario's ``within_s``.
+        planning_s: seconds for task plan and motions. wall_s: for the whole run.
     """
 
     scenario: str
@@ -68,16 +64,11 @@ class ScenarioResult:
     plan: tuple[str, ...] = ()
     right: bool = False
     wrong: tuple[str, ...] = ()
-    goal_facts: tuple[tuple[str, bool, str], ...] = ()
     skeletons: int = 0
-    refinements: int = 0
-    lessons: tuple[str, ...] = ()
     motion_s: float = 0.0
     fingerprint: str = ""
     planning_s: float = 0.0
-    optimization_s: float = 0.0
     wall_s: float = 0.0
-    late: bool = False
 
 
 def run_scenario(job: ScenarioJob) -> ScenarioResult:
@@ -113,12 +104,10 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
 
             robot = robot_of(run.task.scene.robot)
             draw_end(run.task.scene, robot, folder / STATES, folder.with_suffix(".png"))
-    report, data = run.report, run.report.as_json()
+    data = run.report.as_json()
     failure, timing = data["failure"] or {}, data["timing_s"]
     wrong = judge_report(expect, data, _aliases(run.task.scene))
     planning_s = float(timing["task"] + timing["motion"])
-    facts = report.validation.goal_facts if report.validation is not None else ()
-    limit = expect.within_s
     return ScenarioResult(
         **identity,
         status=data["status"],
@@ -128,16 +117,11 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
         plan=tuple(data["plan"]),
         right=not wrong,
         wrong=wrong,
-        goal_facts=tuple((f.fact, f.holds, f.why) for f in facts),
         skeletons=int(data["plans_tried"]),
-        refinements=int(data["refinements"]),
-        lessons=tuple(map(str, report.search.constraints)) if report.search else (),
         motion_s=float(sum(motion["duration_s"] for motion in data["motions"])),
         fingerprint=fingerprint,
         planning_s=planning_s,
-        optimization_s=float(timing["optimization"]),
         wall_s=time.perf_counter() - began,
-        late=limit is not None and data["status"] != "success" and planning_s > limit,
     )
 
 

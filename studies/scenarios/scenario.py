@@ -23,7 +23,6 @@ from galley.domain.yaml_models import (
     LARGEST_FILE,
     FileModel,
     Number,
-    Positive,
     Word,
     YamlFile,
     one_of,
@@ -60,8 +59,6 @@ class Expectation:
         status: ``success``, ``refused`` or ``budget``.
         kind: of the failure (``blocked``, ...); None for any.
         names: objects that the failure must name.
-        within_s: seconds in which a failure should be found. Only reported: it depends on the
-            machine.
         plan_has: patterns of actions that the plan must contain, see ``matches``.
         plan_lacks: patterns of actions that it must not contain.
         plan_at_most: most actions in the plan; None for any number.
@@ -72,7 +69,6 @@ class Expectation:
     status: Annotated[Word, one_of(STATUSES)]
     kind: Annotated[Word | None, one_of(_KINDS), AfterValidator(_of_failure)] = None
     names: Annotated[tuple[_Pattern, ...], AfterValidator(_of_failure)] = ()
-    within_s: Annotated[Positive | None, AfterValidator(_of_failure)] = None
     plan_has: tuple[_Pattern, ...] = ()
     plan_lacks: tuple[_Pattern, ...] = ()
     plan_at_most: Annotated[int, Field(ge=0)] | None = None

@@ -1,8 +1,5 @@
 """``galley demos``: what it collects, shows and exports; a quick demonstrator stands in."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import zarr
@@ -10,8 +7,7 @@ from PIL import Image
 
 from galley.learning.collection import kitchen as collection
 from galley.learning.demonstrations import NoEpisode, collect, read_folder, write_replay_buffer
-from galley.tests.command_line import ROOT, environment
-from galley.tests.digests import digests
+from galley.tests.command_line import ROOT
 from galley.tests.learning.demonstrations.made import COLLECTION, episode, run_seed
 
 TASK = ("--problem", "sugar_only.pddl", "--workers", "1")
@@ -94,24 +90,6 @@ def test_bad_input_is_refused_in_a_line(options, message, cli, quick, pushed, tm
     assert sorted(pushed.iterdir()) == before
 
 
-def test_a_full_disk_stops_with_what_is_finished(cli, monkeypatch, quick, tmp_path):
-    from galley.learning.demonstrations import folder
-
-    write = folder.write_episode
-
-    def full(place, collection, each):
-        if each.seed == 2:
-            raise OSError(28, "can't be written: no space left on device", str(place))
-        return write(place, collection, each)
-
-    monkeypatch.setattr(folder, "write_episode", full)
-    done = cli("demos", "collect", *TASK, "--seeds", 6, "--out", tmp_path / "demos")
-    assert done.status == 1
-    assert "no space left on device" in done.faults[-1]
-    assert quick == [0, 1, 2]
-    assert len(read_folder(tmp_path / "demos")) == 2
-
-
 def test_statistics_are_those_of_the_episodes(cli, pushed):
     done = cli("demos", "stats", pushed)
     found = list(read_folder(pushed))
@@ -172,17 +150,3 @@ def test_a_replay_buffer_without_pictures_has_curves_only(cli, tmp_path):
     assert [each.name for each in (tmp_path / "seen").iterdir()] == ["curves.png"]
     other = cli("demos", "view", tmp_path / "bare", "--episode", 1, "--out", tmp_path / "seen")
     assert "has 1 episode: --episode is 0 to 0" in other.err
-
-
-@pytest.mark.slow
-def test_a_collection_of_real_runs_has_pictures(tmp_path):
-    """The whole command, with two workers; that a kill loses nothing is tested of ``collect``."""
-    command = [sys.executable, "-m", "galley", "demos"]
-    collected = ["--problem", "sugar_only.pddl", "--execute", "kinematic", "--optimize", "none"]
-    collected += ["--seeds", "2", "--rate", "2", "--cameras", "hand", "front", "--out"]
-    where = {"cwd": tmp_path, "env": environment(), "stdout": subprocess.DEVNULL, "check": True}
-    for folder, workers in (("two", "2"), ("one", "1")):
-        subprocess.run([*command, "collect", *collected, folder, "--workers", workers], **where)
-    assert digests(tmp_path / "two") == digests(tmp_path / "one")
-    subprocess.run([*command, "view", "one", "--out", "seen", "--height", "120"], **where)
-    assert (tmp_path / "seen" / "episode.mp4").stat().st_size > 10_000

@@ -150,11 +150,6 @@ def test_bad_input_is_named(words, what, tmp_path, monkeypatch, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_other_settings_need_another_folder(folder, capsys):
-    assert push("collect", "--demonstrator", "scripted", "--episodes", 1, "--out", folder) == 2
-    assert "choose another folder" in capsys.readouterr().err
-
-
 def test_episodes_that_are_not_of_pushing_are_not_replayed(folder, capsys):
     assert push("replay", folder / "zarr") == 2
     assert "nothing to replay" in capsys.readouterr().err

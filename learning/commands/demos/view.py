@@ -11,6 +11,7 @@ from galley.cli.common.arguments import Height, Positive
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import out_option
 from galley.domain.options import option
+from galley.learning.collection.recording import SYMBOLIC_ACTION
 from galley.learning.commands.collecting import StoredOne, array_table, open_demonstrations
 
 if TYPE_CHECKING:
@@ -57,8 +58,9 @@ def command(options: Options) -> int:
             printer.stage("no film: it has no pictures")
             return 0
         texts = [""] * len(episode)
-        for name, words in _marks(episode).items():
-            texts = [words[int(k)] for k in episode.observations[name][:, 0]]
+        words = episode.metadata.get(SYMBOLIC_ACTION)
+        if words and SYMBOLIC_ACTION in episode.observations:
+            texts = [words[int(k)] for k in episode.observations[SYMBOLIC_ACTION][:, 0]]
         how = (folder / FILM, options.height, options.speed)
         if not printer.film(film_pictures, images, episode.times, texts, *how):
             return 1
@@ -74,19 +76,3 @@ def _print_facts(printer: Printer, episode: Episode) -> None:
     for key, value in info.metadata.items():
         words = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
         printer.console.print(f"  {key}: {words}")
-
-
-def _marks(episode: Episode) -> dict[str, list[str]]:
-    """The texts of the metadata that an observation of the same name counts."""
-    found = {}
-    for name, each in episode.observations.items():
-        words = episode.metadata.get(name)
-        if (
-            each.shape[1:] == (1,)
-            and each.dtype.kind in "iu"
-            and isinstance(words, list)
-            and each.min() >= 0
-            and each.max() < len(words)
-        ):
-            found[name] = [str(word) for word in words]
-    return found

@@ -7,13 +7,7 @@ from typing import Literal
 
 from galley.cli.common.arguments import Count, Multiple, Positive, usage
 from galley.domain.options import option
-from galley.planar.commands.contact.options import (
-    Results,
-    Shape,
-    friction_option,
-    results_group,
-    session,
-)
+from galley.planar.commands.contact.options import Results, results_group, session
 
 EPILOG = """A platform of 0.5 kg stands on the ground, on it a body of 0.1 kg and 1.5 m. The
 force at the platform grows from 0. newton and stein look for one nearest point, which a body
@@ -28,8 +22,8 @@ examples:
 class Options:
     """Of ``galley contact lift``."""
 
-    shape: Shape = option("circle", "of the body")
-    friction: Multiple = friction_option(0.1)
+    shape: Literal["circle", "hexagon", "rectangle"] = option("circle", "of the body")
+    friction: Multiple = option(0.1, "coefficient of friction", "MU")
     contacts: Literal["auto", "newton", "stein", "perimeter"] = option(
         "auto", "where contact points lie, see below"
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from galley.cli.common.arguments import Positive, need
 from galley.cli.common.progress import Printer
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from galley.planar.contact.setup import Setup
 
 SUMMARY = "summary.json"
-
-
-Shape = Literal["circle", "hexagon", "rectangle"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +44,6 @@ class Results:
 def results_group(speed: float = 1.0) -> Any:
     """What is written; ``speed``: the film's default."""
     return group(Results(film=Film(height=540, fps=25, speed=speed)))
-
-
-def friction_option(default: float) -> Any:
-    """The coefficient of friction."""
-    return option(default, "coefficient of friction", "MU")
 
 
 @dataclass

@@ -8,22 +8,11 @@ from pathlib import Path
 from galley.domain.options import argument
 from galley.planar.commands.contact.options import Results, results_group, session
 
-EPILOG = """A scene is YAML:
-
-  galley_contact: 1
-  h: 0.01                          # s, of a step
-  duration: 1.5                    # s
-  bodies:
-    ground: {shape: {half_plane: [0, 1, 0]}}             # normal, offset
-    disc:
-      shape: {circle: 0.2}
-      mass: 0.5
-      pose: [0, 0.3, 0]                                  # m, m, rad
-      force: [[0, [0, 0, 0]], [1, [2, 0, 0]]]            # time, N, N, N m
-
-docs/contact.md has all keys.
+EPILOG = """A scene is YAML, and docs/contact.md has all keys. contact_scene.yaml, slope.yaml and
+pusher.yaml come with Galley.
 
 examples:
+  galley contact run slope.yaml
   galley contact run scene.yaml --no-video --npz --out states"""
 
 

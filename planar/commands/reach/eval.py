@@ -50,8 +50,6 @@ def command(options: Options) -> int:
     table.add_row("share of elbow +", f"{result.positive:.4f}", f"{result.positive_true:.4f}")
     spread = f"{result.spread_rad:.4f}", f"{result.spread_true_rad:.4f}"
     table.add_row("spread of heading, rad", *spread)
-    table.add_row("bases outside the ring", f"{100 * result.outside_ring:.3f} %", "0")
-    table.add_row("reachable after IK", f"{100 * result.reachable:.3f} %", "100 %")
     if model.task.circle is not None:
         table.add_row("clear of the circle", f"{100 * result.free:.3f} %", "100 %")
     table.add_row("samples per second", f"{result.samples_per_second:,.0f}", "")
@@ -59,5 +57,4 @@ def command(options: Options) -> int:
     printer.console.print(table)
     what = "each for a circle of its own" if model.task.circle is not None else "no obstacle"
     printer.console.print(f"{result.rows} samples of each, {what}; seed {options.seed}")
-    printer.console.print("outside the ring and reachable are 0 and 100 % by the model's chart")
     return 0

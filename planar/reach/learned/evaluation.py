@@ -28,11 +28,7 @@ class Evaluation:
         entropy_nats: the same in the truth: the least that nll_nats can be.
         positive, positive_true: share of the elbow +.
         spread_rad, spread_true_rad: standard deviation of the heading error.
-        outside_ring: share of the model's bases nearer than Ra or farther than Rb; 0 by
-            construction of the chart, but for rounding.
-        reachable: share of its bases from which the IK has the drawn elbow, limits included;
-            likewise 1.
-        free: share of these that touch no obstacle; 1 where there is none.
+        free: share of the model's rows that touch no obstacle; 1 where there is none.
         samples_per_second: with IK, after compiling.
         rows: of the truth, and samples of the model.
     """
@@ -45,8 +41,6 @@ class Evaluation:
     positive_true: float
     spread_rad: float
     spread_true_rad: float
-    outside_ring: float
-    reachable: float
     free: float
     samples_per_second: float
     rows: int
@@ -86,8 +80,6 @@ def evaluate(model: LearnedModel, seed: int = 1, bases: int = 100_000) -> Evalua
     start = perf_counter()
     drawn = model.sample(samples.target, n, seed, circle)
     rate = n / (perf_counter() - start)
-    base, _ = model.bases(samples.target, n, seed, circle)
-    r = np.hypot(*(base[:, :2] - samples.target).T)
     free = 1.0 if circle is None else task.free(drawn.q, circle[drawn.source]).mean()
     return Evaluation(
         kl_nats=kl,
@@ -98,8 +90,6 @@ def evaluate(model: LearnedModel, seed: int = 1, bases: int = 100_000) -> Evalua
         positive_true=float((samples.elbow > 0).mean()),
         spread_rad=float(np.std(heading_errors(drawn))),
         spread_true_rad=float(np.std(heading_errors(samples))),
-        outside_ring=float(((r < task.ring[0]) | (r > task.ring[1])).mean()),
-        reachable=len(drawn) / n,
         free=float(free),
         samples_per_second=rate,
         rows=n,

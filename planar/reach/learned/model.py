@@ -72,23 +72,16 @@ class LearnedModel:
             As ``DonutSampler.sample``; ``source`` is the draw, so that len / n is the share with a
             solution.
         """
-        base, elbow = self.bases(target, n, seed, circle)
-        target = np.broadcast_to(np.asarray(target, dtype=np.float64), (n, 2))
+        target, context, zero = self._context(target, n, circle)
+        uniform = np.random.default_rng(seed).random((n, 4))
+        elbow = np.where(uniform[:, 0] < self._positive(context), 1, -1).astype(np.int8)
+        point = _each_row(self.flow, "point", context, elbow, uniform[:, 1:])
+        base = self.chart.bases(point, elbow, target, zero)
         theta, valid = self.chart.arm.ik_batch(base, target)
         side = (1 - elbow) // 2
         kept = np.nonzero(valid[np.arange(n), side])[0]
         q = np.column_stack([base[kept], theta[kept, side[kept]]])
         return Samples(q, target[kept], elbow[kept], kept)
-
-    def bases(
-        self, target: ArrayLike, n: int, seed: int, circle: ArrayLike | None = None
-    ) -> tuple[Array, NDArray[np.int8]]:
-        """The same draws before the IK: base poses (n, 3) and elbows (n,)."""
-        target, context, zero = self._context(target, n, circle)
-        uniform = np.random.default_rng(seed).random((n, 4))
-        elbow = np.where(uniform[:, 0] < self._positive(context), 1, -1).astype(np.int8)
-        point = _each_row(self.flow, "point", context, elbow, uniform[:, 1:])
-        return self.chart.bases(point, elbow, target, zero), elbow
 
     def log_density(
         self, q: ArrayLike, target: ArrayLike, circle: ArrayLike | None = None

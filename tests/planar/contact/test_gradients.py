@@ -112,13 +112,3 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ImportError, match=r"needs equinox: pip install 'galley-tamp\[planar\]'"):
         import_module("galley.planar.contact")
-
-
-@pytest.mark.slow
-def test_a_batch_is_what_its_members_are():
-    world = sliding({"mass": 0.6, "friction": 0.25})
-    controls = np.random.default_rng(1).normal(size=(6, 20, 3))
-    with jax.enable_x64(True):
-        together = jax.vmap(lambda u: simulate(world, u).pose)(controls)
-    for u, pose in zip(controls, np.asarray(together), strict=True):
-        assert pose == pytest.approx(simulate(world, u).pose, abs=1e-9)

@@ -5,18 +5,13 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from galley.planar.finger import Epoch, Kind
+from galley.planar.finger import Epoch, Kind, simulate
 from galley.planar.finger.examples import EXAMPLES
 
 
-@pytest.fixture(scope="module")
-def wall():
-    return EXAMPLES["wall"].run()
-
-
-@pytest.fixture(scope="module")
-def push():
-    return EXAMPLES["push"].run()
+def ran(name):
+    example = EXAMPLES[name]
+    return simulate(example.finger, example.force, example.t_end)
 
 
 def told(run):
@@ -41,7 +36,8 @@ def falls_behind(run, off):
     assert not after.sensor.any()
 
 
-def test_wall(wall):
+def test_wall():
+    wall = ran("wall")
     assert epochs(wall) == [Epoch.SEPARATE, Epoch.PUSHING, Epoch.SEPARATE]
     assert told(wall) == [Kind.TOUCH, Kind.SLIP, Kind.TOUCH, Kind.SETTLE, Kind.PART]
     bounce = wall.events[0]
@@ -56,7 +52,8 @@ def test_wall(wall):
     falls_behind(wall, 8.0)
 
 
-def test_push(push):
+def test_push():
+    push = ran("push")
     assert epochs(push) == [Epoch.SEPARATE, Epoch.STUCK, Epoch.PUSHING, Epoch.SEPARATE]
     assert told(push) == [Kind.TOUCH, Kind.SETTLE, Kind.SLIP, Kind.PART]
     _, settle, slip = (next(e for e in push.events if e.kind is k) for k in told(push)[:3])

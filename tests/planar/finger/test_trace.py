@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 
+from galley.planar.finger import simulate
 from galley.planar.finger.examples import EXAMPLES
 
 COLUMNS = (
@@ -22,7 +23,8 @@ COLUMNS = (
 
 @pytest.fixture(scope="module")
 def run():
-    return EXAMPLES["wall"].run()
+    wall = EXAMPLES["wall"]
+    return simulate(wall.finger, wall.force, wall.t_end)
 
 
 def test_dense_output_has_one_value_at_each_time(run):

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from galley.compiled.build import POLYGONS, ensure
 from galley.planar.geometry.polygon import Polygon, room, signed_distance
 from galley.planar.geometry.support import characteristic_length
-from galley.tests.planar.geometry.outlines import L, T, outlines, polygon_of
+from galley.tests.planar.geometry.outlines import T, outlines, polygon_of
 
 
 def shared(a, b, pose=(0.0, 0.0, 0.0)):
@@ -21,14 +21,6 @@ def shared(a, b, pose=(0.0, 0.0, 0.0)):
     from galley.planar.geometry.polygon_kernel import overlap
 
     return overlap(*a.table, *pose, *b.table, room(a, b))
-
-
-@pytest.mark.parametrize("turn", [1, -1], ids=["counter-clockwise", "clockwise"])
-def test_a_rectangle_has_the_textbooks_numbers(turn):
-    found = Polygon([(1, 2), (4, 2), (4, 6), (1, 6)][::turn]).mass_properties(2.0)
-    assert found.area == pytest.approx(12.0)
-    assert_allclose(found.centroid, [2.5, 4.0])
-    assert found.inertia == pytest.approx(2.0 * (3.0**2 + 4.0**2) / 12.0)
 
 
 def test_the_t_of_push_t_has_the_true_mass_properties():
@@ -115,26 +107,6 @@ def test_distances_are_shapelys_and_the_sign_is_negative_inside(points, asked):
         assert_allclose(q + d * n, p, atol=1e-9)  # out along the normal by the near side
 
 
-@given(outlines(), st.floats(-3, 3), st.floats(-3, 3))
-def test_the_normal_is_the_gradient_of_the_distance(points, x, y):
-    if (polygon := polygon_of(points)) is None:
-        return
-    step = 1e-6
-    stencil = np.array([(x, y), (x + step, y), (x - step, y), (x, y + step), (x, y - step)])
-    d, _, n = signed_distance(polygon, stencil)
-    if np.ptp(n, axis=0).max() > 1e-3:  # beside a kink: the medial axis, or too near a vertex
-        return
-    assert_allclose([(d[1] - d[2]) / 2e-6, (d[3] - d[4]) / 2e-6], n[0], atol=1e-4)
-
-
-def test_a_point_inside_leaves_by_the_near_side():
-    bar = Polygon([(0, 0), (10, 0), (10, 1), (0, 1)])
-    d, q, n = signed_distance(bar, [(5.0, 0.9), (5.0, 0.1), (9.95, 0.5), (5.0, 1.0)])
-    assert_allclose(d, [-0.1, -0.1, -0.05, 0.0], atol=1e-15)
-    assert_allclose(n, [(0, 1), (0, -1), (1, 0), (0, 1)])
-    assert_allclose(q[:3], [(5, 1), (5, 0), (10, 0.5)])
-
-
 @pytest.mark.parametrize(
     ("vertices", "named"),
     [
@@ -149,9 +121,3 @@ def test_a_point_inside_leaves_by_the_near_side():
 def test_what_is_no_simple_polygon_is_refused_by_name(vertices, named):
     with pytest.raises(ValueError, match=re.escape(named)):
         Polygon(np.array(vertices))
-
-
-@pytest.mark.parametrize("mass", [0.0, -1.0, np.nan])
-def test_a_mass_must_be_positive(mass):
-    with pytest.raises(ValueError, match="mass = "):
-        Polygon(np.array(L)).mass_properties(mass)

@@ -64,15 +64,6 @@ def test_a_step_solves_its_implicit_equation(vx, vy, omega, mass, inertia, limit
     assert (np.abs(after) <= np.abs(before)).all()
 
 
-def test_a_body_comes_to_rest_exactly_after_its_braking_distance(kernels):
-    v, x, dt, decelerated = 2.0, 0.0, 1e-4, 3.0
-    for _ in range(round(1.0 / dt)):
-        v, _, _ = kernels.slowed(v, 0.0, 0.0, 0.5, 0.1, 0.5 * decelerated, 0.3, 0.0, dt)
-        x += dt * v
-    assert v == 0.0
-    assert x == pytest.approx(2.0**2 / (2.0 * decelerated), rel=1e-3)
-
-
 def test_a_small_push_moves_nothing(kernels):
     assert kernels.slowed(1e-3, 1e-3, 1e-3, 1.0, 1.0, 1.0, 0.3, 0.0, 0.01) == (0.0, 0.0, 0.0)
 

@@ -70,13 +70,6 @@ def test_the_penaltys_gradient_is_that_of_finite_differences(theta):
         assert_allclose(found, slopes, atol=1e-6)
 
 
-def test_the_penalty_is_linear_in_the_distance():
-    arm = PushArm(ArmConfig(links=(0.1, 0.01, 0.1), threshold=0.02, weight=0.005))
-    theta = [0.0, np.pi / 2.0, np.pi / 2.0]  # a hairpin: the outer links are 1 cm apart
-    assert arm.clearance(theta) == pytest.approx(0.01)
-    assert scipy_ik.cost(arm, theta, arm.tip(theta)) == pytest.approx(0.005 * (0.02 - 0.01))
-
-
 @given(ANGLES)
 def test_ik_of_a_reachable_target_reaches_it(theta):
     tip = ARM.tip(theta)

@@ -56,15 +56,6 @@ def test_the_pusher_is_driven_to_the_tip():
     assert_allclose(info["angles"], seen[5:], rtol=0, atol=0)
 
 
-def test_a_tip_beyond_the_table_counts_as_its_rim():
-    ENV.reset(options={"state": (0.1, 0.1, 0.4, 0.4, 0.0)})
-    action = np.array([1.0, 0.0, 0.0, 0.0, 0.0], dtype=np.float32)  # to the left, off the table
-    assert ENV.arm.tip(action)[0] < 0.0
-    for _ in range(30):
-        seen, *_ = ENV.step(action)
-    assert seen[0] == pytest.approx(ENV.config.pusher_radius, abs=1e-6)
-
-
 def test_a_command_that_crosses_itself_leaves_the_last_target():
     _, info = ENV.reset(options={"state": (0.1, 0.1, 0.4, 0.4, 0.0)})
     crossed = np.array([0.0, 2.2, 2.2, 2.2, 0.0], dtype=np.float32)

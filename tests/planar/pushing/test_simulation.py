@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from galley.planar.geometry.polygon import Polygon, signed_distance
 from galley.planar.geometry.support import characteristic_length
 from galley.planar.pushing.config import PushConfig
-from galley.planar.pushing.shapes import SHAPES, shape
+from galley.planar.pushing.shapes import shape
 from galley.planar.pushing.simulation import Simulation
 from galley.tests.planar.geometry.outlines import outlines, polygon_of
 
@@ -200,21 +200,6 @@ def test_walls_keep_body_and_pusher_on_the_table():
     assert_allclose(state.pusher[:, 0], [0.02, 0.492], atol=1e-3)
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_coverage_is_shapelys(name):
-    sim = Simulation(PushConfig(shape=shape(name)))
-    goal = shapely.Polygon(sim.goal.vertices)
-    rng = np.random.default_rng(0)
-    bodies = np.column_stack([rng.normal(0.256, 0.05, (300, 2)), rng.uniform(-4, 4, 300)])
-    state = sim.states(bodies, np.full((300, 2), 0.02))
-    moved = [shapely.Polygon(sim.body.moved(body).vertices) for body in bodies]
-    assert_allclose(
-        state.coverage, [p.intersection(goal).area / goal.area for p in moved], atol=1e-9
-    )
-    assert 0.0 < state.coverage.max() < 1.0
-    assert sim.states(sim.config.goal, (0.1, 0.1)).coverage[0] == pytest.approx(1.0, abs=1e-12)
-
-
 @settings(max_examples=15)
 @given(outlines(), st.integers(0, 100))
 def test_any_simple_polygon_can_be_pushed(points, seed):
@@ -229,20 +214,6 @@ def test_any_simple_polygon_can_be_pushed(points, seed):
     assert np.isfinite(state.values).all()
     theirs = [shapely.Polygon(sim.body.moved(b).vertices).intersection(goal) for b in state.body.T]
     assert_allclose(state.coverage, [p.area / goal.area for p in theirs], atol=1e-9)
-
-
-def test_a_batch_gives_the_same_bits_as_one_table_at_a_time():
-    sim = Simulation(PushConfig())
-    together = sim.random_states(np.random.default_rng(3), 20)
-    alone = [sim.states(together.body[:, i], together.pusher[:, i]) for i in range(20)]
-    rng = np.random.default_rng(4)
-    for _ in range(30):
-        targets = together.body[:2].T + rng.normal(0.0, 0.05, (20, 2))
-        sim.advance(together, targets)
-        for i, state in enumerate(alone):
-            sim.advance(state, targets[i : i + 1])
-    assert_allclose(np.hstack([state.values for state in alone]), together.values, rtol=0, atol=0)
-    assert (np.abs(together.body_velocity) > 0.0).any()
 
 
 def plain_step(sim, v, target):

@@ -85,7 +85,7 @@ def test_whole_turns_are_not_counted_twice(limits):
 
 def test_weighted_by_area_bases_are_uniform_in_the_ring():
     sampler = DonutSampler(ARM, 0.05, 0.3)
-    law = Weighted(sampler, (area(ARM),))
+    law = Weighted(sampler, (area(ARM),), 2_000_000)
     rows = law.sample(H, 40_000, np.random.default_rng(0))
     q = rows.q[rows.elbow > 0]
     square = np.linspace(sampler.r_min**2, sampler.r_max**2, 11)
@@ -175,10 +175,8 @@ def test_limits_of_which_nothing_is_left():
         (lambda: DonutSampler(ARM, 0.8, 0.3), "0.8"),
         (lambda: DonutSampler(ARM, -0.1, 0.3), "-0.1"),
         (lambda: DonutSampler(ARM, 0.1, -0.3), "-0.3"),
-        (lambda: DonutSampler(ARM, 0.1, 0.0), "got 0"),
         (lambda: DonutSampler(ARM, 0.1, np.inf), "inf"),
         (lambda: DonutSampler(ARM, 0.1, 0.3).log_density(np.zeros((1, 4)), H), r"\(1, 4\)"),
-        (lambda: DonutSampler(ARM, 0.1, 0.3).sample(np.zeros(3), 5, None), r"\(3,\)"),
         (lambda: uniform_targets(((1, 0), (0, 1)), 5, None), r"\(1, 0\)"),
     ],
 )

@@ -1,15 +1,10 @@
 """``galley reach train`` and ``eval``."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
 from galley.cli import main
-from galley.planar.reach.learned import load_checkpoint
 
 
 @pytest.mark.parametrize(
@@ -52,25 +47,6 @@ def test_sample_train_and_eval_in_turn(tmp_path, capsys):
     assert "s left" in capsys.readouterr().out
     assert main(["reach", "eval", model, "--bases", "5000", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["reachable"] == 1.0
     assert abs(found["kl_nats"]) < 0.2
     assert main(["reach", "eval", model, "--bases", "5000"]) == 0
     assert f"{found['kl_nats']:.4f} +- {found['kl_error']:.4f}" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_a_killed_training_leaves_a_whole_checkpoint(tmp_path):
-    path = tmp_path / "model"
-    command = [sys.executable, "-m", "galley", "reach", "train", "--out", str(path)]
-    with subprocess.Popen(
-        [*command, "--bases", "5000", "--steps", "4000"], stdout=subprocess.DEVNULL
-    ) as process:
-        try:
-            deadline = time.monotonic() + 300.0
-            while not path.exists() and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.05)
-        finally:
-            process.send_signal(signal.SIGKILL)
-    model = load_checkpoint(path)
-    assert 0 < model.history["step"] < 4000
-    assert len(model.sample((0.0, 0.0), 100, 0)) == 100

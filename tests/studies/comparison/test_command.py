@@ -72,7 +72,6 @@ def test_random_queries_are_summed_up(run, tmp_path):
             next(s for s in q["solutions"] if s["method"] == row["method"]) for q in told["queries"]
         ]
         assert row["good"] == sum(s.get("good", False) for s in solutions)
-        assert row["success_rate"] == pytest.approx(row["good"] / 3)
         if row["good"]:
             durations = [s["duration_s"] for s in solutions if s.get("good")]
             assert row["duration_s"]["median"] == pytest.approx(np.median(durations), rel=1e-6)
@@ -105,11 +104,9 @@ def test_a_goal_out_of_reach_is_refused_in_a_sentence(run, tmp_path):
     [
         (["--query", "random"], "random needs a number of queries"),
         (["--query", "random", "0"], "must be 1 or more"),
-        (["--query", "random", "many"], "'many' is not a whole number"),
         (["--query", "seed", "3"], "seed, random N, or one file"),
         (["--query", "nowhere.yaml"], "nowhere.yaml: no such file"),
         (["--query", "random", "2", "--distance", "0.7"], "belongs to --query seed"),
-        (["--query"], "expected at least one argument"),
         (["--scene", "nowhere.yaml"], "nowhere.yaml: no such file"),
     ],
 )
@@ -119,15 +116,6 @@ def test_usage(run, tmp_path, words, fault):
     assert fault in err.splitlines()[-1]
     assert "Traceback" not in err
     assert names(tmp_path) == []
-
-
-def test_a_fault_in_the_file_has_its_line(run, tmp_path):
-    file = tmp_path / "mine.yaml"
-    file.write_text("galley_query: 1\ngoal:\n  arm: [9, 0, 0, 0, 0, 0, 0]\n")
-    status, _, err = run("--query", file)
-    assert status == 2
-    assert err.splitlines()[0].startswith(f"{file}:3:3: goal.arm: panda_joint1 at 9.0000 rad")
-    assert names(tmp_path) == ["mine.yaml"]
 
 
 NO_QUERY = Failure(FailureKind.BUDGET, "random query 1: no two free arm configurations")

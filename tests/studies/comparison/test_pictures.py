@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from galley.domain.frames import rotation_z, transform
 from galley.studies.comparison.measures import CollisionVerdict, Hit
 from galley.studies.comparison.pictures import STYLES, draw_query
-from galley.viz.render.view import Occluders
-
-X_WB = transform(rotation_z(0.5), [0.4, -0.2, 0.3])
-BOXES = Occluders(np.linalg.inv(X_WB)[None], np.array([[0.3, 0.2, 0.1]]))
 
 
 def shown(path, method):

@@ -101,14 +101,11 @@ def test_a_fault_names_line_and_key(faults, change, words):
 
 
 def test_a_start_in_collision_is_bad_input_and_names_the_pair(faults):
+    (base,) = faults(("[0.85, 0.4, 3.1]", "[0.3, 0.4, 3.1]"))
+    assert "no free start: " in base
     (fault,) = faults(("[0.0, -0.57, 0.0, -2.81, 0.0, 3.04, 0.74]", "[0, 1.5, 0, -0.6, 0, 2, 0.7]"))
     assert fault.startswith("3:1: start: no free start: ")
     assert "mm deep in" in fault or "within the margin" in fault
-
-
-def test_a_base_in_the_furniture_is_bad_input(faults):
-    (fault,) = faults(("[0.85, 0.4, 3.1]", "[0.3, 0.4, 3.1]"))
-    assert "no free start: " in fault
 
 
 def test_a_goal_in_collision_is_a_refusal_that_names_the_pair(asked):

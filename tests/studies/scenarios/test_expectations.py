@@ -20,13 +20,11 @@ REFUSED = {
 @pytest.mark.parametrize(
     ("pattern", "action", "fits"),
     [
-        ("(pick sugar burner h1)", "(pick sugar burner h1)", True),
         ("pick sugar", "(pick sugar burner h1)", True),
         ("PICK Sugar", "(pick sugar burner h1)", True),
         ("pick * burner", "(pick sugar burner h1)", True),
         ("p* s?gar", "(pick sugar burner h1)", True),
         ("pick sug", "(pick sugar burner h1)", False),
-        ("pick burner", "(pick sugar burner h1)", False),
         ("pick sugar burner h1 h2", "(pick sugar burner h1)", False),
         ("pick sugar", "(picks sugar)", False),
     ],
