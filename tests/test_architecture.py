@@ -116,7 +116,7 @@ LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 31451, "beside": 10691, "studies": 2084, "tests": 31731, "bench": 7393}
+LINES = {"kitchen": 31245, "beside": 10466, "studies": 2014, "tests": 30626, "bench": 7390}
 
 
 @cache

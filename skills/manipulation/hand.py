@@ -177,7 +177,7 @@ def overlapping(
     for part in hand_parts(robot, opening):
         at = (X_WT[:, :3, :3] @ part.centre + X_WT[:, :3, 3])[:, None]
         near = ((at - np.clip(at, low, high)) ** 2).sum(axis=2) < part.radius**2
-        for k in np.flatnonzero(near.any(axis=0)):
+        for k in np.flatnonzero(near.any(axis=0)).tolist():
             if others[k].name != touched or part.name not in robot.fingers:
                 rows = np.flatnonzero(near[:, k] & ~hit)
                 hit[rows] = overlaps(part, X_WT[rows], others[k]) > 0.0
