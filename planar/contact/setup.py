@@ -102,11 +102,13 @@ class Setup:
     cost: tuple[int, int]
     scheme: str = "bdf2"
 
-    def run(self) -> tuple[Trajectory, NumPyArray]:
-        """The trajectory, and the gradient (n, m, 3) of the cost by the controls.
+    def run(self, differentiate: bool = True) -> tuple[Trajectory, NumPyArray | None]:
+        """The trajectory, and the gradient (n, m, 3) of the cost by the controls, if wanted.
 
         If a step didn't converge, the gradient is NaN.
         """
+        if not differentiate:
+            return simulate(self.world, self.controls, self.h, scheme=self.scheme), None
         with jax.enable_x64(True):
             controls, h = np.asarray(self.controls), np.float64(self.h)
             (_, found), gradient = _differentiated(controls, self.world, h, self.cost, self.scheme)

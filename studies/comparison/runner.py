@@ -77,11 +77,14 @@ class ComparisonResult:
     faults: list[str] = field(default_factory=list)
 
 
-def run(options: ComparisonOptions, listener: Listener) -> ComparisonResult | Failure:
+def run(
+    options: ComparisonOptions, listener: Listener, *, write: bool = True
+) -> ComparisonResult | Failure:
     """Run all methods on all queries.
 
     Args:
         options: which. listener: hears of progress.
+        write: figures, films and files into a folder; else only the result is made.
 
     Returns:
         The result; a Failure, and no folder, if not a single query could be made. Other queries
@@ -91,7 +94,8 @@ def run(options: ComparisonOptions, listener: Listener) -> ComparisonResult | Fa
         BadInput: a malformed scene or query file, or a scene that starts in collision.
         KeyboardInterrupt: the folder keeps what was finished.
     """
-    check_destination(options.out, "compare", MARKER)
+    if write:
+        check_destination(options.out, "compare", MARKER)
     file = read_query(Path(options.query)) if options.query not in (SEED, RANDOM) else None
     scene = load_scene(
         options.scene or (file.scene if file and file.scene else KITCHEN / "kitchen.yaml")
@@ -114,6 +118,9 @@ def run(options: ComparisonOptions, listener: Listener) -> ComparisonResult | Fa
         if isinstance(first, Failure):
             return first
         work = _Comparison(options, kernel, world, listener, outcome)
+        if not write:
+            work.solve(first, queries)
+            return outcome
         with run_folder(options.out, "compare", MARKER) as outcome.folder:
             work.run(first, queries)
         return outcome
