@@ -17,13 +17,10 @@ ACTIONS = (
 )
 FORMS = {
     "ours": "(navigate center burner)\n(pick sugar burner h1)\n; cost 2\n",
-    "numbered": "0: (navigate center burner)\n1: (pick sugar burner h1)\n",
     "VAL": "0.000: (navigate center burner) [1.000]\n1.001: (pick sugar burner h1) [1.000]\n",
     "out of order": "2.0: (pick sugar burner h1) [1]\n1: (navigate center burner) [1]\n",
     "upper case": "; Time 0.01\n\n0: (NAVIGATE CENTER BURNER) [1]\n1: (PICK SUGAR BURNER H1) [1]",
     "LPG": "0: (NAVIGATE CENTER BURNER) [D:1.0; C:0.1]\n1: (PICK SUGAR BURNER H1) [D:1; C:0]",
-    "bare": "navigate center burner\npick sugar burner h1\n; cost = 2\n",
-    "a list": "1. (navigate center burner)\n2. (pick sugar burner h1)\n",
     "a bare list": "1) navigate center burner\n2) pick sugar burner h1\n",
     "FF": "step    0: NAVIGATE CENTER BURNER\n        1: PICK SUGAR BURNER H1\n",
     "numbered and bare": "0: NAVIGATE CENTER BURNER\n1: PICK SUGAR BURNER H1\n",
