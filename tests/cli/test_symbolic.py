@@ -126,6 +126,11 @@ def test_validate_asks_pddlgym(cli, plan_file):
     done = cli("validate", DOMAIN, ERRAND, plan_file(*SHORTEST), "--pddlgym")
     assert done.status == 0
     assert "PDDLGym agrees: PDDLGym executes all 4 actions and reaches the goal" in done.out
+    for lines, words in ((SHORTEST[1:2], "step 1, (pick sugar burner h1): PDDLGym finds"),
+                         (SHORTEST[:1], "PDDLGym does not find the goal")):  # fmt: skip
+        done = cli("validate", DOMAIN, ERRAND, plan_file(*lines), "--pddlgym")
+        assert done.status == 1
+        assert f"PDDLGym agrees: {words}" in done.out
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,7 @@ import threading
 
 import pytest
 
-from galley.cli import main
 from galley.domain.errors import BadInput
-from galley.domain.shipped import KITCHEN
 from galley.planning import GroundAction, read_plan
 from galley.planning.operators import cost_text
 
@@ -72,16 +70,3 @@ def test_empty_plan_file(tmp_path):
 )
 def test_costs_are_written_out(cost, text):
     assert cost_text(cost) == text
-
-
-def test_pddlgym_is_asked_about_an_invalid_plan_too(tmp_path, capsys):
-    pytest.importorskip("pddlgym")
-    files = [str(KITCHEN / "kitchen.pddl"), str(KITCHEN / "task.pddl"), str(tmp_path / "plan")]
-    (tmp_path / "plan").write_text("0: (pick sugar burner h1)\n")
-    assert main(["validate", *files, "--pddlgym"]) == 1
-    assert (
-        "PDDLGym agrees: step 1, (pick sugar burner h1): PDDLGym finds" in capsys.readouterr().out
-    )
-    (tmp_path / "plan").write_text("0: (navigate center burner)\n")
-    assert main(["validate", *files, "--pddlgym"]) == 1
-    assert "PDDLGym agrees: PDDLGym does not find the goal" in capsys.readouterr().out
