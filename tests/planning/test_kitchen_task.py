@@ -55,11 +55,6 @@ def test_optimum(solve, domain):
     assert 0 < plan.expanded <= plan.generated <= 320
 
 
-def test_smaller_errand(domain):
-    problem = read_problem(KITCHEN / "sugar_only.pddl", domain)
-    assert len(search(ground(domain, problem)).actions) == 4
-
-
 def test_operators_are_the_reachable_ones(domain):
     problem = read_problem(KITCHEN / "task.pddl", domain)
     task = ground(domain, problem)
@@ -83,14 +78,6 @@ def test_the_hand_that_opens_is_the_hand_that_holds(solve, domain):
             held[action.args[2]] = action.args[0]
         elif action.name != "navigate":
             assert held.pop(action.args[2]) == action.args[0]
-
-
-def test_two_wishes_in_conflict(solve):
-    failure = solve(("(on sugar countertop)", "(near burner) (on sugar countertop) (near drawer)"))
-    assert failure.kind is FailureKind.CONTRADICTION
-    assert failure.objects == ("(near burner)", "(near drawer)")
-    assert failure.certificate["conflict"] == ["(near burner)", "(near drawer)"]
-    assert "none has (near burner) and (near drawer) together" in str(failure)
 
 
 def test_an_exhausted_space_is_counted(solve):

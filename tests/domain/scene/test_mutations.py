@@ -8,6 +8,7 @@ import numpy as np
 from galley.domain.errors import BadInput
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
+from galley.tests.domain.scene.test_extended import CHILD
 
 
 def mutated(text: str, rng: random.Random) -> str:
@@ -56,13 +57,7 @@ def test_mutated_extensions_give_a_scene_or_bad_input_and_nothing_else(small_tex
     (tmp_path / "grasps.yaml").write_text(
         "- {name: a, width: 0.05, xyz: [0, 0, 0], rpy: [0, 0, 0]}"
     )
-    child = (
-        "galley_scene: 1\nextends: base.yaml\nname: child\nphysics: {friction: 0.5}\n"
-        "robot:\n  start:\n    base: [1.5, 0.2, 3.0]\nitems:\n  block: null\n  ball:\n"
-        "    mass: 0.1\n    shapes:\n      - {sphere: 0.03}\n    pose: {on: top, xy: [0.0, 0.1]}\n"
-        "    grasps: grasps.yaml\nobjects:\n  block: {item: ball}\n"
-        "  table: {stance: cabinet, region: top, at: {xy: [0.1, 0.1], yaw: 0.4}}\n"
-    )
+    child = CHILD.replace("    mass: 0.1\n", "    mass: 0.1\n    grasps: grasps.yaml\n")
     rng = random.Random(2)
     found = [outcome(tmp_path, mutated(child, rng)) for _ in range(120)]
     scenes = [scene for scene in found if isinstance(scene, Scene)]

@@ -167,19 +167,6 @@ def test_a_cut_crosses_every_way():
     assert estimate(task.init) == 3
 
 
-def test_parts_of_an_action_share_its_cost():
-    # One action of cost 1 reaches both halves of the goal by separate conditional effects. Counted
-    # for each, it would cost 2.
-    text = """(define (domain d) (:requirements :conditional-effects)
-      (:predicates (a) (b) (c) (d))
-      (:action both :parameters () :precondition ()
-        :effect (and (when (a) (c)) (when (b) (d)))))"""
-    problem = "(define (problem p) (:domain d) (:init (a) (b)) (:goal (and (c) (d))))"
-    task = task_of(text, problem)
-    estimate, _ = landmark_cut(task)
-    assert estimate(task.init) == 1
-
-
 def relaxed_holds(condition, true, false):
     return (
         condition.pre & true == condition.pre
