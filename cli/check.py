@@ -107,9 +107,7 @@ def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     if verdict.states_checked:
         for name, figure in figures(verdict.as_json()):
             say(f"  {name:32s} {figure}")
-    for fact in verdict.goal_facts:
-        mark = ("holds", "green") if fact.holds else ("does not hold", "red")
-        say(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))
+    printer.goal(verdict.goal_facts)
     if not verdict.goal_given:
         say("no goal was judged: name one with --domain and --problem")
     goal = ", the goal is reached" if verdict.goal_reached else ""

@@ -112,16 +112,12 @@ def command(options: Options) -> int:
 
 
 def _print_result(printer: Printer, run: RecordedRun) -> int:
-    from rich.text import Text
-
     from galley.results.run_folder import PAGE, REPORT
 
     report, console = run.report, printer.console
     verdict = report.validation
     if verdict is not None:
-        for fact in verdict.goal_facts:
-            mark = ("holds", "green") if fact.holds else ("does not hold", "red")
-            console.print(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))
+        printer.goal(verdict.goal_facts)
         console.print(
             f"validated {verdict.states_checked} states: deepest undeclared contact "
             f"{1e3 * verdict.max_penetration_m:.2f} mm, {verdict.limit_violations} limits exceeded"

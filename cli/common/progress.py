@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
@@ -86,6 +86,12 @@ class Printer(Listener):
             self.console.print(f"        why {report.plan[index]}: {why}")
         if report.motions:
             self.console.print(_motion_table(report))
+
+    def goal(self, facts: Sequence[Any]) -> None:
+        """Print whether each of a verdict's goal facts holds, and why."""
+        for fact in facts:
+            mark = ("holds", "green") if fact.holds else ("does not hold", "red")
+            self.console.print(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))
 
     def fraction(self, text: str, done: float, note: str = "") -> None:
         """Move the bar, with a note after it; without a terminal, print a line at every tenth."""

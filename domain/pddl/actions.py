@@ -216,7 +216,8 @@ def read_term(node: Node, scope: Scope) -> FunctionTerm | None:
     declared = scope.domain.function(name.text)
     if declared is None:
         what = f"'{short(name)}' is no number and no function that :functions declares"
-        scope.faults.add(name, what, name.text, scope.domain.function_names)
+        known = [each.name for each in scope.domain.functions]
+        scope.faults.add(name, what, name.text, known)
         return None
     args = node.items[1:] if isinstance(node, SList) else ()
     words = _check_arguments(name, args, declared, scope)

@@ -143,11 +143,6 @@ class Domain:
         return frozenset(self._predicates)
 
     @cached_property
-    def function_names(self) -> frozenset[str]:
-        """The names of the declared functions."""
-        return frozenset(self._functions)
-
-    @cached_property
     def _actions(self) -> dict[str, ActionSchema]:
         return {each.name: each for each in self.actions}
 

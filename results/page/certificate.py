@@ -27,14 +27,14 @@ class Explanation:
     """A certificate for a person.
 
     Attributes:
-        sentences: what it shows. drawings: figures to scale.
+        sentences: what it shows. drawing: a figure to scale; None for kinds without one.
         blockers: names of bodies and items that are to be marked in a picture of the scene.
         also: messages of further proofs.
         raw: the certificate as JSON.
     """
 
     sentences: list[str] = field(default_factory=list)
-    drawings: list[Markup] = field(default_factory=list)
+    drawing: Markup | None = None
     blockers: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     raw: str = ""
@@ -57,14 +57,13 @@ def explain(
         return Explanation(said)
     kind = str(certificate.get("kind") or certificate.get("reason") or "")
     names = [*map(str, failure.get("objects", [])), "the room"]
-    drawing = _drawing(kind, certificate, failure, names, scene, robot)
     blockers: list[Any] = []
     if failure.get("kind") == "blocked" or "blocker" in certificate:
         blockers = [*failure.get("objects", []), certificate.get("blocker")]
     known = {body.name for body in scene.bodies} | {item.name for item in scene.items}
     return Explanation(
         _sentences(kind, certificate, failure, names, scene, robot),
-        [] if drawing is None else [drawing],
+        _drawing(kind, certificate, failure, names, scene, robot),
         tuple(dict.fromkeys(name for name in blockers if name in known)),
         tuple(str(e["message"]) for e in certificate.get("because", []) if "message" in e),
         json.dumps(certificate, indent=1),

@@ -18,6 +18,7 @@ from galley.robots.model import JointGroup, RobotModel
 
 _SHOWN = 90  # instants of a motion
 _SHOWN_RUN = 400  # instants of a whole run
+_PARTS = 80  # of a whole run, each of which keeps its own extremes
 _SEARCHED = 600  # instants among which the extremes are looked for
 _PAIRS = 4  # curves of force, those with the largest peaks
 _ORDERS = ("position", "velocity", "acceleration", "jerk")
@@ -136,12 +137,11 @@ def _chosen(values: Array, count: int) -> Array:
 
     Of a long record each part of it keeps its own extremes, so that no peak is lost on the screen.
     """
-    rows = len(values)
-    even = np.linspace(0, rows - 1, min(count, rows)).astype(int)
-    parts = np.array_split(np.arange(rows), max(1, min(count // 90 * 20, rows)))
+    rows = np.arange(len(values))
+    even = np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(int)
     ends = [
         part[np.concatenate([values[part].argmax(axis=0), values[part].argmin(axis=0)])]
-        for part in ([np.arange(rows)] if count <= _SHOWN else parts)
+        for part in np.array_split(rows, min(1 if count <= _SHOWN else _PARTS, len(rows)))
     ]
     return np.unique(np.concatenate([even, *ends]))
 

@@ -135,7 +135,7 @@ def test_certificates_in_words_and_drawn(name, says, draws, tmp_path):
     source = read_run(refused(tmp_path, name), part=REPORT)
     told = explain(source.report["failure"], source.scene, source.robot)
     assert says in " ".join(told.sentences)
-    assert draws in "".join(told.drawings)
+    assert draws in (told.drawing or "")
     if name == "too_tall":
         assert source.report["plans_tried"] == 0
         page = page_html(source)
