@@ -9,14 +9,16 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact, Formula, Literal
-from galley.domain.scene.model import Binding, Item, Region
+from galley.domain.predicates import SPOT_RADIUS
+from galley.domain.scene.model import Binding, Item, Region, Spot
 from galley.domain.state import State
 from galley.planning import GroundAction
 from galley.skills.infeasibility.refusals import out_of_reach_as_found
@@ -24,7 +26,9 @@ from galley.skills.manipulation.context import PlanningContext
 from galley.skills.placing.footprints import (
     Footprint,
     Upright,
+    circle,
     furniture_on,
+    gaps,
     placed,
 )
 from galley.skills.placing.packing import packable, packing_certificate
@@ -272,21 +276,35 @@ class Occupancy:
     ) -> LearnedConstraint | None:
         """A proof that there is no room beside what can't be moved, or None."""
         item, place = self._item(new), new.place
-        if place.spot is not None and region.kind == "surface":
-            return None  # exactly placed things may stick out
         stuck = self._outlines(region, movable_items(self.task, self.start) | {new.index})
         fixed = [*stuck.values(), *self._furniture(region, float(item.size[2]))]
-        certificate = packing_certificate([item], region, fixed)
+        if place.spot is not None and region.kind == "surface":
+            names, certificate = _taken_spot(item, place.spot, fixed)
+            what = f"{place.object} has no room for {new.thing}: {', '.join(names)} stands there"
+            where = place.object
+        else:
+            certificate = packing_certificate([item], region, fixed)
+            if certificate is None:
+                # What stands upright in the region as if it stood anywhere: sizes prove more of it.
+                free = [i for i, each in stuck.items() if self._stands_within(i, each, region)]
+                things = [item, *(self.task.scene.items[i] for i in free)]
+                others = [each for each in fixed if not any(each is stuck[i] for i in free)]
+                certificate = packing_certificate(things, region, others)
+            names = tuple(dict.fromkeys(each.name for each in fixed))
+            where, what = region.name, f"{region.name} has no room for {new.thing}"
+            what += f" beside {', '.join(names)}" if names else ""
         if certificate is None:
             return None
-        names = tuple(dict.fromkeys(each.name for each in fixed))
-        what = f"{region.name} has no room for {new.thing}"
-        what += f" beside {', '.join(names)}" if names else ""
         kind = FailureKind.BLOCKED if names else FailureKind.DOES_NOT_FIT
-        failure = Failure(kind, what, (*names, new.thing, region.name), certificate=certificate)
+        failure = Failure(kind, what, (*names, new.thing, where), certificate=certificate)
         args = tuple(binding.object for binding in action.bindings)
         fact = Fact("no-room", (new.thing, place.object))
         return LearnedConstraint(fact, failure, (GroundAction(action.name, args),))
+
+    def _stands_within(self, index: int, footprint: Footprint, region: Region) -> bool:
+        """Whether an item stands upright as found, wholly in one of the region's boxes."""
+        upright = self.start.items[index].X_PI[2, 2] > 1.0 - 1e-9
+        return bool(upright) and _within(footprint.outline, region)
 
     def goal_conflict(self, goal: Sequence[Formula]) -> Failure | None:
         """A proof that items of the goal can't stand in one region together, or None."""
@@ -325,10 +343,14 @@ class Occupancy:
         names = tuple(each.thing for each in puts)
         sized = [f"{p.thing} ({_millimetres(i.size)})" for p, i in zip(puts, items, strict=True)]
         said = ", ".join(sized[:-1]) + f" and {sized[-1]}"
-        certificate = None
+        certificate = self._one_spot(puts)
         where: tuple[str, ...] = (region.name,)
-        exact = dict.fromkeys(each.place.object for each in puts if each.place.spot is not None)
-        if not exact or region.kind != "surface":  # exactly placed things may stick out
+        exact = [each.place.object for each in puts if each.place.spot is not None]
+        if certificate is not None:
+            names = tuple(certificate["things"])
+            where = tuple(dict.fromkeys(p.place.object for p in puts if p.thing in names))
+            what = f"{' and '.join(names)} can't both stand at {' and '.join(where)}"
+        elif not exact or region.kind != "surface":  # exactly placed things may stick out
             shortest = min(float(item.size[2]) for item in items)
             certificate = packing_certificate(items, region, self._furniture(region, shortest))
             parts = " and ".join(_millimetres(high - low) for low, high in region.boxes)
@@ -337,6 +359,24 @@ class Occupancy:
             where = tuple(exact) or where
             what = f"no way found for {said} to stand together on {' and '.join(where)}"
         return Failure(FailureKind.DOES_NOT_FIT, what, (*names, *where), certificate=certificate)
+
+    def _one_spot(self, puts: Sequence[_PlannedPlacement]) -> dict[str, Any] | None:
+        """Certificate: two items overlap on exact spots, however they are turned; or None."""
+        for a, b in combinations(puts, 2):
+            one, other = a.place.spot, b.place.spot
+            if one is None or other is None or a.place.region != b.place.region:
+                continue
+            apart = float(np.linalg.norm(one.xy - other.xy)) + 2.0 * SPOT_RADIUS
+            circles = product(_inner_circles(self._item(a)), _inner_circles(self._item(b)))
+            for (low, high, r), (other_low, other_high, other_r) in circles:
+                if low < other_high and other_low < high and r + other_r > apart:
+                    return {
+                        "kind": "spots",
+                        "things": [a.thing, b.thing],
+                        "most_apart_m": apart,
+                        "inner_radii_m": [r, other_r],
+                    }
+        return None
 
 
 def _millimetres(size: Array) -> str:
@@ -350,3 +390,37 @@ def _within(outline: Array, region: Region) -> bool:
         (outline >= lower[:2] - 1e-9).all() and (outline <= upper[:2] + 1e-9).all()
         for lower, upper in region.boxes
     )
+
+
+def _taken_spot(
+    item: Item, spot: Spot, fixed: Sequence[Footprint]
+) -> tuple[tuple[str, ...], dict[str, Any] | None]:
+    """What overlaps an item at its exact place however it is turned, and figures; or nothing."""
+    for each in fixed:
+        for _, _, radius in _inner_circles(item):
+            inner = radius - SPOT_RADIUS
+            if inner <= 0.0 or not each.layers:
+                continue
+            disc = spot.xy + circle(inner, outside=False)
+            if gaps(disc[None], each.outline[None])[0, 0] < 0.0:
+                return (each.name,), {
+                    "kind": "spot",
+                    "spot_m": spot.xy.tolist(),
+                    "inner_radius_m": inner,
+                    "outline_m": each.outline.tolist(),
+                }
+    return (), None
+
+
+def _inner_circles(item: Item) -> list[tuple[float, float, float]]:
+    """Lower and upper height and radius (m) of circles about its axis that an upright item fills.
+
+    A polygon that it fills holds one as large as the nearest of its edges is far from the axis.
+    """
+    found = []
+    for layer in Upright.of(item).layers:
+        after = np.roll(layer.polygon, -1, axis=0)
+        edges, across = after - layer.polygon, layer.polygon
+        twice = across[:, 0] * after[:, 1] - across[:, 1] * after[:, 0]
+        found.append((layer.low, layer.high, float((twice / np.hypot(*edges.T)).min())))
+    return found

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from galley.domain.frames import frozen
+from galley.domain.pddl.formula import Literal
+from galley.domain.scene.model import Spot
 from galley.tamp.feedback.constraints import constrained_task
 from galley.tamp.infeasibility.feasibility import Occupancy
 from galley.tests.tamp.tasks import plan_of, scenario_task
@@ -194,3 +196,37 @@ def test_no_more_must_go_than_needed(low, high, count):
     assert len(told) == len(gone) == count
     assert gaps[gone] > 0.0
     assert all(gap < 0.0 for some, gap in gaps.items() if len(some) < count)
+
+
+def exactly(apart, hide=()):
+    """Two exact places ``apart`` (m), the spam standing on the first; things may lack a name."""
+    task = scenario_task("swap_poses", "swap")
+    red = task.bindings["red"]
+    spots = [Spot(red.spot.xy + np.array([x, 0.0]), None) for x in (0.0, apart)]
+    places = {
+        name: replace(red, object=name, spot=spot)
+        for name, spot in zip(("red", "blue"), spots, strict=True)
+    }
+    bindings = {k: v for k, v in {**task.bindings, **places}.items() if k not in hide}
+    seen = constrained_task(replace(task, bindings=bindings), ())
+    return seen, Occupancy(seen, seen.start, 0)
+
+
+@pytest.mark.parametrize(("apart", "proven"), [(0.0, True), (0.023, True), (0.025, False)])
+def test_two_exact_places_that_are_too_near_for_both_things(apart, proven):
+    """By hand: half sides 19 and 25 mm fill 44 mm, each centre may be 10 mm off its place."""
+    found = exactly(apart)[1].goal_conflict(
+        [Literal("on", ("sugar", "red")), Literal("on", ("spam", "blue"))]
+    )
+    assert (found is not None) == proven
+    if proven:
+        assert found.certificate["inner_radii_m"] == pytest.approx([0.019, 0.025])
+        assert found.objects == ("sugar", "spam", "red", "blue")
+
+
+@pytest.mark.parametrize(("apart", "proven"), [(0.0, True), (0.04, False)])
+def test_what_nothing_can_move_from_an_exact_place(apart, proven):
+    """The spam has no name: it is 97 mm long, and the sugar fills 19 mm about its place."""
+    seen, occupancy = exactly(0.05 + apart, hide=["spam"])
+    told = occupancy.constraints(plan_of(seen, "pick sugar red h1", "place sugar blue h1")) or []
+    assert any(each.proven and "potted_meat_can" in each.failure.objects for each in told) == proven
