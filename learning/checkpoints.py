@@ -66,7 +66,7 @@ def read_checkpoint(
 
 
 @contextmanager
-def whole(path: Path | str, what: str = "checkpoint") -> Iterator[None]:
+def whole(path: Path | str, what: str) -> Iterator[None]:
     """Say of the file what is missing or wrong in what it holds.
 
     Raises:

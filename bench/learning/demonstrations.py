@@ -26,8 +26,9 @@ from typing import Any
 from galley import engine
 from galley.bench.report import Section, Target, note, run_sections, shown, table
 from galley.compiled.build import RENDERER, ensure
-from galley.learning.collection.kitchen import Demonstrator, Recording
+from galley.learning.collection.kitchen import Demonstrator
 from galley.learning.collection.pushing import PushDemonstrator
+from galley.learning.collection.recording import Recording
 from galley.learning.demonstrations import collect, read_folder
 from galley.planar.pushing.config import PushConfig
 from galley.tests.learning.demonstrations.made import COLLECTION, run_slowly

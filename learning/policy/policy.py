@@ -193,7 +193,7 @@ def load_policy(path: Path | str) -> Policy:
     settings, arrays = read_checkpoint(path, FORMAT, COMMAND)
     if settings.get("kind") != "policy":
         raise BadInput.one(path, f"is not a policy of {COMMAND}")
-    with whole(path):
+    with whole(path, "checkpoint"):
         config, design = config_of_record(settings["table"]), Design(**settings["design"])
         network = empty_network(config, design)
         inputs = int(network.read.layers[0].weight.shape[1]) - EMBEDDED

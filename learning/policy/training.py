@@ -289,13 +289,13 @@ def _portion(
     return state, total / count
 
 
-def train(trainer: Trainer, each: Callable[[Progress], None], resume: Path) -> Policy:
+def train(trainer: Trainer, each: Callable[[Progress], None], resume: Path | str) -> Policy:
     """Train to the end, with a file from which a stopped training goes on.
 
     Args:
         each: called after every portion. resume: the file, written after every portion.
     """
-    if resume.exists():
+    if Path(resume).exists():
         trainer.resume(resume)
     for now in trainer.run():
         trainer.save(resume)

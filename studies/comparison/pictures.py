@@ -162,7 +162,7 @@ def best_view(points: Array) -> tuple[str, int, int, int]:
 
 
 def film_query(
-    folder: Path,
+    folder: Path | str,
     world: PyBulletWorld,
     result: QueryResult,
     *,
@@ -172,7 +172,7 @@ def film_query(
     progress: Callable[[int, int], None],
 ) -> None:
     """Film from one viewpoint: ``rrt``, ``opt``, both in ``side_by_side``, and ``qp.mp4``."""
-    scene, robot = world.scene, world.robot
+    scene, robot, folder = world.scene, world.robot, Path(folder)
     takes = {}
     for method, name in FILES.items():
         attempt, measured = result.row(method)

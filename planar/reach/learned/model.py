@@ -163,7 +163,7 @@ def load_checkpoint(path: Path | str) -> LearnedModel:
         BadInput: the file is missing, damaged, of another kind or format.
     """
     settings, tensors = read_checkpoint(path, FORMAT, "galley reach train")
-    with whole(path):
+    with whole(path, "checkpoint"):
         circle = settings["circle"]
         radii = None if circle is None else (float(circle[0]), float(circle[1]))
         task = Task(DatasetSettings.of_record(settings["data"]), radii)
