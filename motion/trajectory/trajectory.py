@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from math import comb
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +21,7 @@ from galley.domain.errors import BadInput
 from galley.domain.frames import Array, frozen
 from galley.robots.model import JointGroup
 
+_CELLS = 32  # parts of a piece on which speed is bounded: 6 % too high for a quintic at rest
 _PARTS = 8  # of a piece on which its length is integrated
 _NO_POWER = 1e-12  # share of the largest coefficient below which a power is rounding
 
@@ -115,17 +118,14 @@ class Trajectory:
         return self._ranges(0)
 
     def _ranges(self, order: int) -> tuple[Array, Array]:
-        low, high = self._piece_ranges(order)
-        return low.min(axis=0), high.max(axis=0)
-
-    def _piece_ranges(self, order: int) -> Array:
-        """Lowest and highest value (2, n, k) of the derivative of that order on each piece."""
         rows = self.coefficients
         for _ in range(order):
             rows = _derived(rows)
         spans = np.diff(self.breaks)[:, None] ** np.arange(rows.shape[1])
-        unit = np.moveaxis(rows * spans[:, :, None], 1, 2)
-        return np.reshape(ranges(unit.reshape(-1, rows.shape[1])), (2, *unit.shape[:2]))
+        unit = np.moveaxis(rows * spans[:, :, None], 1, 2).reshape(-1, rows.shape[1])
+        low, high = ranges(unit)
+        k = rows.shape[2]
+        return low.reshape(-1, k).min(axis=0), high.reshape(-1, k).max(axis=0)
 
     def length(self) -> float:
         """Length of the curve in joint space: the integral of the speed's Euclidean norm.
@@ -143,7 +143,8 @@ class Trajectory:
         """States along the curve, with no joint travelling more than ``step`` between two of them.
 
         Travel back and forth counts: within an interval no joint is farther than ``step`` from the
-        states at its ends. Each piece is cut evenly, by the exact peaks of the joints' speeds.
+        states at its ends. Guaranteed by upper bounds of every joint's speed on each 1/32 of each
+        piece; a few percent more states than the fewest possible.
 
         Args:
             step: rad or m, one for all joints or one each (k,); greater than 0.
@@ -154,15 +155,24 @@ class Trajectory:
         steps = np.broadcast_to(np.asarray(step, dtype=np.float64), self.coefficients.shape[2:])
         if not (steps > 0.0).all():
             raise ValueError(f"step must be greater than 0, got {step}")
-        spans = np.diff(self.breaks)
-        low, high = self._piece_ranges(1)
-        travel = spans[:, None] * np.maximum(-low, high)
-        counts = np.ceil((travel / steps).max(axis=1) * (1.0 + 1e-9)).clip(1).astype(int)
-        cuts = [
-            begin + span * np.arange(m) / m
-            for begin, span, m in zip(self.breaks[:-1], spans, counts, strict=True)
-        ]
-        times = np.append(np.concatenate(cuts), self.duration)
+        n, size, k = self.coefficients.shape
+        # Travel over a cell, in steps: u runs over [0, 1] in a piece, over 1 / _CELLS in a cell.
+        powers = np.arange(1, size)
+        rates = (
+            self.coefficients[:, 1:] * (np.diff(self.breaks)[:, None] ** powers * powers)[..., None]
+        )
+        rows = (
+            np.moveaxis(rates, 1, 2).reshape(n * k, size - 1) if size > 1 else np.zeros((n * k, 1))
+        )
+        travel = bounds(rows, _CELLS).reshape(n, k, _CELLS) / _CELLS
+        cells = (travel / steps[:, None]).max(axis=1).reshape(-1)
+        along = np.concatenate([[0.0], np.cumsum(cells)])
+        count = max(1, int(np.ceil(along[-1] * (1.0 + 1e-9))))
+        parts = np.arange(_CELLS) / _CELLS
+        ticks = (self.breaks[:-1, None] + np.diff(self.breaks)[:, None] * parts).reshape(-1)
+        ticks = np.append(ticks, self.breaks[-1])
+        times = np.interp(np.arange(count + 1) * (along[-1] / count), along, ticks)
+        times[0], times[-1] = 0.0, self.duration
         return times, self(times)
 
     def sampled(self, dt: float) -> Samples:
@@ -321,4 +331,32 @@ def _turning_points(rows: Array) -> Array:
         companion[:, :, -1] = -slopes[of, :d] / slopes[of, d : d + 1]
         roots = companion[:, 0] if d == 1 else np.linalg.eigvals(companion).real
         found[of, :d] = np.clip(roots, 0.0, 1.0)
+    return found
+
+
+def bounds(rows: Array, cells: int) -> Array:
+    """Upper bounds (m, cells) of polynomials' magnitudes on ``cells`` equal parts of [0, 1].
+
+    The largest Bernstein coefficient of each part: never too low, and with growing ``cells`` the
+    excess vanishes with their square (G. Farin, Curves and Surfaces for CAGD, section 6.10).
+    """
+    matrices = _to_bernstein(rows.shape[1] - 1, cells)
+    return np.asarray(np.abs(np.einsum("cip,mp->mci", matrices, rows)).max(axis=2))
+
+
+@cache
+def _to_bernstein(degree: int, cells: int) -> Array:
+    """(cells, degree + 1, degree + 1): from powers on [0, 1] to Bernstein form on each cell."""
+    n = degree + 1
+    convert = np.array([[comb(i, p) / comb(degree, p) for p in range(n)] for i in range(n)])
+    found = np.empty((cells, n, n))
+    for c in range(cells):
+        start, size = c / cells, 1.0 / cells
+        # u = start + size w: the coefficient of w^p that u^s brings.
+        shift = [
+            [comb(s, p) * start ** (s - p) * size**p if s >= p else 0.0 for s in range(n)]
+            for p in range(n)
+        ]
+        found[c] = convert @ np.array(shift)
+    found.setflags(write=False)
     return found
