@@ -63,6 +63,8 @@ to be, the motions that follow no longer fit: observe, and plan anew.
 class FileExecutor:
     """Writes Motions into files (see ``Executor``) and has another executor run them.
 
+    Files of an earlier run that the folder's index names are replaced.
+
     Args:
         inner: runs and observes the motions.
         scene, robot: of the motions.
@@ -92,6 +94,7 @@ class FileExecutor:
             folder.mkdir(exist_ok=True)
         except OSError as error:
             raise write_fault(folder, error) from None
+        self._clear()
         write_atomically(folder / "README.txt", README)
         self._index(finished=False)
 
@@ -190,6 +193,17 @@ class FileExecutor:
             "motions": self._motions,
         }
         write_atomically(self.folder / INDEX, json.dumps(index, indent=1) + "\n")
+
+    def _clear(self) -> None:
+        """Remove the files of an earlier run."""
+        try:
+            old = json.loads((self.folder / INDEX).read_text())
+            names = [str(each["file"]) for each in old["motions"]]
+        except (OSError, ValueError, KeyError, TypeError):
+            return  # none, or not ours
+        for name in names:
+            if re.fullmatch(r"\d{3,}-[a-z0-9-]*\.csv", name):
+                (self.folder / name).unlink(missing_ok=True)
 
 
 def _slug(name: str) -> str:

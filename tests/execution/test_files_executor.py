@@ -141,18 +141,24 @@ def test_a_drawer_that_is_pulled_is_said_to_end_open(kitchen, robot, shared_worl
     assert np.diff(times)[:-1] == pytest.approx(0.01)
 
 
-def test_until_it_is_closed_the_index_says_that_more_may_come(kitchen, robot, planned, tmp_path):
-    """Names may be such as no file has."""
+def test_a_second_run_replaces_its_own_files_and_no_others(kitchen, robot, planned, tmp_path):
+    """Until it is closed the index says that more may come; names may be such as no file has."""
     folder, strange = tmp_path / "robot", "../(pick Ünï/cödé) | " + 300 * "x"
+    folder.mkdir()
+    (folder / "notes.csv").write_text("mine")
     with PyBulletWorld(kitchen, robot) as world:
-        inner = KinematicExecutor(world, initial_state(kitchen))
-        executor = FileExecutor(inner, kitchen, robot, folder, rate=50.0)
-        execute_all(executor, planned.motions[:2], (strange,) * 2)
-        index = json.loads((folder / INDEX).read_text())
-        executor.close()
-    assert (len(index["motions"]), index["finished"]) == (2, False)
-    files = [p.name for p in folder.iterdir() if re.match(r"\d{3}-", p.name)]
+        for count in (4, 2):
+            inner = KinematicExecutor(world, initial_state(kitchen))
+            executor = FileExecutor(inner, kitchen, robot, folder, rate=50.0)
+            execute_all(executor, planned.motions[:count], (strange,) * count)
+            index = json.loads((folder / INDEX).read_text())
+            assert (len(index["motions"]), index["finished"]) == (count, False)
+            executor.close()
+    left = sorted(p.name for p in folder.iterdir())
+    files = [name for name in left if re.match(r"\d{3}-", name)]
     assert [len(name) < 100 for name in files] == [True, True]
+    assert (folder / "notes.csv").read_text() == "mine"
+    assert not [name for name in left if "partial" in name]
 
 
 def test_a_folder_or_a_rate_that_can_not_be_is_refused(kitchen, robot, tmp_path):
