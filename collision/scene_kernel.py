@@ -62,10 +62,17 @@ class SceneKernel:
         Made from rounded poses, so that it depends on its key alone.
         """
         scene_q = frozen(_rounded(state.scene_q))
-        items = tuple(Placement(p.parent, frozen(_rounded(p.X_PI))) for p in state.items)
-        key = driven, scene_q.tobytes(), *((p.parent, p.X_PI.tobytes()) for p in items)
-        rounded = State(state.q, scene_q, items)
-        return cached(self._worlds, key, lambda: self._make(rounded, driven), _KEPT)
+        parents = tuple(p.parent for p in state.items)
+        poses = _rounded(np.array([p.X_PI for p in state.items]))
+
+        def make() -> CollisionWorld:
+            items = tuple(
+                Placement(*each) for each in zip(parents, map(frozen, poses), strict=True)
+            )
+            return self._make(State(state.q, scene_q, items), driven)
+
+        key = driven, scene_q.tobytes(), parents, poses.tobytes()
+        return cached(self._worlds, key, make, _KEPT)
 
     def constant_pairs(self, group: str) -> frozenset[Pair]:
         """Pairs whose distance can't change while a group moves: no path can avoid them.
