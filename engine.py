@@ -107,20 +107,20 @@ def solve(
         task: see ``load``. seed: of every random stream; the same seed gives the same solution.
         options: of the run; None: the defaults.
         listener: hears of progress.
-        changes: of the options, by name: ``planner``, ``checker``, ``optimize``, ``arrival``,
-            ``node_limit`` or ``effort``, see ``stages.Options``.
+        changes: of the options, by name: ``planner``, ``checker``, ``optimize``, ``arrival`` or
+            ``effort``, see ``stages.Options``.
 
     Raises:
         BadInput: a value that is none of the option's choices. TypeError: no such option.
     """
-    check_names(changes, "planner", "checker", "optimize", "arrival", "node_limit", "effort")
+    check_names(changes, "planner", "checker", "optimize", "arrival", "effort")
     options = replace(options or Options(), seed=seed, **changes)
     compile_s = ensure(*COMPILED, listener=None if listener is SILENT else listener)
     listener.stage("task and motion planning")
     robot = robot_of(task.scene.robot)
     with PyBulletWorld(task.scene, robot) as world:
         context = PlanningContext(task.scene, robot, world, options.settings, listener=listener)
-        search = Search(context, task, task.start, listener, options.node_limit)
+        search = Search(context, task, task.start, listener)
         try:
             found = search.solve()
         finally:
@@ -194,7 +194,7 @@ def execute(
             listener.moved(sample.q, sample.scene_q, sample.items)
 
         moved = tell if is_heard(listener.moved) else None
-        replanner = TampReplanner(context, task, listener, options.node_limit)
+        replanner = TampReplanner(context, task, listener)
         began = time.perf_counter()
         runner: Executor
         if executor == "physics":

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from galley.planning import GroundAction
     from galley.skills import Settings
     from galley.tamp.checks import AuditedMotions, PlanCheck
-    from galley.tamp.feedback.constraints import SearchRecord
+    from galley.tamp.record import SearchRecord
     from galley.tamp.task import TampTask
     from galley.validation import Goal, Verdict
     from galley.viz.film.video import VideoInfo
@@ -68,9 +68,8 @@ class Options:
         height: of the film, pixels.
         fps: pictures per second of film.
         speed: seconds of the run per second of film.
-        node_limit: of each search of the task planner; None: its own.
         html: whether to write the page for people; the command line does by default.
-        effort: multiplies how many refinements are tried before the answer is ``budget``.
+        effort: multiplies how much is tried before the answer is ``budget``.
 
     Raises:
         BadInput: a value that is none of the option's choices; noise or a fault without physics.
@@ -94,7 +93,6 @@ class Options:
     height: int = 720
     fps: float = 20
     speed: float = 1.0
-    node_limit: int | None = None
     html: bool = False
     effort: float = 1.0
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import Count, Index, Positive
+from galley.cli.common.arguments import Index, Positive
 from galley.cli.common.options import given
 from galley.cli.common.shared import Motion, TaskFiles, optimize_option, run_option
 from galley.domain.options import group, option
@@ -74,7 +74,6 @@ class Options:
         "FAULT",
     )
     recoveries: Index = run_option("recoveries", "most recoveries before the run gives up")
-    node_limit: Count | None = run_option("node_limit", "most states that the task planner expands")
     view: bool = option(
         False,
         "show planning and execution live in the browser, at an address that only this machine can "
@@ -84,7 +83,7 @@ class Options:
         True, "write report.html, a few seconds (default: yes; galley report makes it later)"
     )
     effort: Positive = run_option(
-        "effort", "multiplies how many refinements the search tries", metavar="X"
+        "effort", "multiplies how much the search tries before it gives up", metavar="X"
     )
     motion: Motion = group(Motion())
 

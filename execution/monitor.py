@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ from galley.motion.thresholds import Thresholds
 from galley.planning import GroundAction
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
+from galley.skills.manipulation.context import NOTHING_FAILED, FailedContacts
 
 if TYPE_CHECKING:
     from galley.execution.recovery.replanning import TampReplanner
@@ -94,7 +95,7 @@ class ExecutionMonitor:
         executor, scene, robot, limits, replanner: to work with.
         listener: hears of progress.
         motions, recoveries, releases: in order.
-        missed: grasps that closed on nothing: items' indices and X_IT (4, 4).
+        failed: grasps and placements that failed.
         facts: at the end, according to the plan.
     """
 
@@ -107,7 +108,7 @@ class ExecutionMonitor:
     motions: list[Motion] = field(default_factory=list)
     recoveries: list[Recovery] = field(default_factory=list)
     releases: list[Release] = field(default_factory=list)
-    missed: list[tuple[int, Array]] = field(default_factory=list)
+    failed: FailedContacts = NOTHING_FAILED
     facts: Facts = frozenset()
 
     def run(self, current: MotionPlan) -> Failure | None:
@@ -141,6 +142,7 @@ class ExecutionMonitor:
         """Run the motions until one ends with deviations."""
         expected = current.start
         again = f"recovery {len(self.recoveries)}: " if self.recoveries else ""
+        put: tuple[int, int] | None = None  # the action that put an item down, and the item
         for k, motion in enumerate(current.motions):
             self.listener.fraction("executing", k / len(current.motions))
             held, expected = expected.held, outcome(self.scene, self.robot, motion, expected)
@@ -149,13 +151,18 @@ class ExecutionMonitor:
             self.motions.append(motion)
             observation = self.executor.execute(motion, name)
             if held is not None and expected.held is None:
+                put = motion.action_index, held
                 self._released(held, expected, observation)
             if not self._deviations(expected, observation.state):
                 continue
             state = self._wait_until_at_rest(observation.state)
             off = self._deviations(expected, state)
             if off:
-                if held is None and state.held is None and not observation.ended.startswith("grip"):
+                if put is not None and put[0] == motion.action_index:
+                    self._fell(put[1], expected, off)
+                elif (
+                    held is None and state.held is None and not observation.ended.startswith("grip")
+                ):
                     self._missed(expected)
                 return _Interruption(
                     motion.action_index,
@@ -173,9 +180,19 @@ class ExecutionMonitor:
         if expected.held is None:
             return
         X_HI = expected.items[expected.held].X_PI
-        self.missed.append((expected.held, inverse(X_HI) @ transform(None, self.robot.p_HT)))
+        grasp = expected.held, inverse(X_HI) @ transform(None, self.robot.p_HT)
+        self.failed = replace(self.failed, grasps=(*self.failed.grasps, grasp))
         name = self.scene.items[expected.held].name
         self.listener.stage(f"the grasp of {name} closed on nothing: others come first")
+
+    def _fell(self, index: int, expected: State, off: tuple[Deviation, ...]) -> None:
+        """Remember where an item was put down, if it did not stay there."""
+        name = self.scene.items[index].name
+        if any(each.name == name and each.kind in ("toppled", "moved") for each in off):
+            X_WI = item_pose(self.scene, expected, index, np.eye(4))  # it is in no hand
+            placements = (*self.failed.placements, (index, X_WI))
+            self.failed = replace(self.failed, placements=placements)
+            self.listener.stage(f"{name} did not stay where it was put: other places come first")
 
     def _wait_until_at_rest(self, seen: State) -> State:
         """The State once nothing falls or rolls any more, or after a few observations."""
@@ -219,7 +236,7 @@ class ExecutionMonitor:
         began = time.perf_counter()
         facts = current.facts[min(interruption.index, len(current.facts) - 1)]
         interrupted = InterruptedPlan(
-            current.plan, interruption.index, facts, interruption.motion, tuple(self.missed)
+            current.plan, interruption.index, facts, interruption.motion, self.failed
         )
         found = self.replanner.replan(interrupted, interruption.state, number)
         following: MotionPlan | Failure

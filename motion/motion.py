@@ -71,6 +71,7 @@ class Record:
         audit: Drake's verdict, or None.
         torque_slowdown: factor by which the trajectory was slowed to keep the torque limits.
         reason: of a drive, why to this base pose; empty where there was no choice.
+        margin_m: that a free motion was planned with; None for lines and strokes.
     """
 
     planner: str
@@ -87,6 +88,7 @@ class Record:
     audit: str | None = None
     torque_slowdown: float = 1.0
     reason: str = ""
+    margin_m: float | None = None
 
 
 @dataclass(frozen=True)

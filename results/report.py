@@ -29,7 +29,7 @@ from galley.results.schema import MOTION, SCHEMA_VERSION
 from galley.results.schema import REPORT as FORM
 from galley.stages import Execution, Options, Solution
 from galley.tamp.checks import AuditedMotions, PlanCheck
-from galley.tamp.feedback.constraints import SearchRecord
+from galley.tamp.record import SearchRecord
 from galley.tamp.task import TampTask
 from galley.validation.verdict import Verdict
 
@@ -152,8 +152,9 @@ class Report:
             "plan_replay": None if self.check is None else asdict(self.check),
             "failure": None if self.failure is None else self.failure.as_json(),
             "timing_s": self.spent_s,
-            "refinements": 0 if search is None else search.refinements,
-            "plans_tried": 0 if search is None else search.skeletons,
+            "refinements": 0 if search is None else search.effort.counts["refinements"],
+            "plans_tried": 0 if search is None else len(search.tried),
+            "effort": None if search is None else search.effort_as_json(),
             "lessons": [
                 {"fact": str(each.fact), "why": str(each.failure), "proven": each.proven}
                 for each in lessons

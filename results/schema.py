@@ -41,6 +41,7 @@ MOTION = {
     "torque_slowdown": float,
     "audit": MAYBE_TEXT,
     "reason": str,
+    "margin_m": MAYBE,
     "declared_contacts": [[str]],
 }
 REPORT = {
@@ -68,6 +69,23 @@ REPORT = {
     ),
     "refinements": int,
     "plans_tried": int,
+    "effort": (
+        {
+            "tries": float,
+            "most_tries": float,
+            "counts": {str: int},
+            "plans": [
+                {
+                    "actions": [str],
+                    "reached": int,
+                    "tries": float,
+                    "failures": int,
+                    "stopped_by": str,
+                }
+            ],
+        },
+        None,
+    ),
     "lessons": [{"fact": str, "why": str, "proven": bool}],
     "reasons": [{"action_index": int, "why": str}],
     "motions": [MOTION],
@@ -113,7 +131,8 @@ REPORT = {
     "versions": {str: str},
 }
 SCHEMA_VERSION = 2
-_LATER = ("skills", "noise")  # keys that reports of older versions, or of ``engine.report``, lack
+# Keys that reports of older versions, or of ``engine.report``, lack.
+_LATER = ("skills", "noise", "effort", "margin_m")
 _WORDS = {str: "text", float: "a number", int: "a whole number", bool: "true or false"}
 
 

@@ -19,7 +19,7 @@ from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.proof import holding_contact_pairs
-from galley.skills.manipulation.reach import solve_from_stances
+from galley.skills.manipulation.reach import solve_from_stances, widest_first
 from galley.skills.manipulation.step import (
     MotionBuilder,
     folded_configurations,
@@ -90,9 +90,10 @@ class Navigate(LookaheadSkill):
             for base in _anywhere(context, stance, arms[0], state, rng, tally):
                 yield base, ""
             return
-        for reached in solve_from_stances(
+        solutions = solve_from_stances(
             context, contacts, stance, arms[0], state, rng, tally, forward=_FORWARD
-        ):
+        )
+        for reached in widest_first(solutions):
             yield reached.base, reached.reason
 
     def _can_stay(

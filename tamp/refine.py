@@ -18,7 +18,7 @@ from galley.skills.manipulation.context import PlanningContext
 from galley.skills.skill import BoundAction, Skill
 from galley.tamp.feedback.constraints import LearnedConstraint
 
-REFINEMENTS_PER_PLAN = 60  # of single actions beyond one for each, before the plan is given up
+TRIES_PER_PLAN = 6_000  # before the plan is given up, with effort 1
 
 Advice = tuple[LearnedConstraint, ...] | int | None
 """Reaction to a failure: constraints that end the plan, the index of an earlier action to backtrack
@@ -70,10 +70,11 @@ class Refinement:
         listener: hears of each action. analyzer: see ``Analyzer``.
         over: whether the search has used up its budget: then ``advance`` pauses.
         states: the State before each refined action, and after the last.
-        attempts: refinements of single actions so far. budget: that this plan gets in all.
+        attempts: refinements of single actions so far.
+        tries: spent on this plan so far (``Effort``). reached: actions refined in a row, at most.
         notes: the analyzer's counts for this plan, by event and action.
-        worst: the Failure of the action that came furthest; a proof that depends on earlier
-            choices counts as ``budget``.
+        failed: how often each action failed, by index. failures: why the last time; a proof that
+            depends on earlier choices counts as ``budget``.
     """
 
     context: PlanningContext
@@ -85,16 +86,18 @@ class Refinement:
     over: Callable[[], bool] = bool
     states: list[State] = field(init=False)
     attempts: int = 0
-    worst: Failure | None = None
+    tries: float = 0.0
+    reached: int = 0
     notes: Counter[tuple[str, int]] = field(default_factory=Counter)
+    failed: Counter[int] = field(default_factory=Counter)
+    failures: dict[int, Failure] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.states = [self.start]
         self._motions: list[tuple[Motion, ...]] = []
         self._tries = [0] * len(self.plan)  # since the last backtracking past it
         self._streams = [0] * len(self.plan)  # in all
-        self._furthest = -1
-        self._allow_more()
+        self._limit = self._tries_per_plan
         self.stream_names = _stream_names(self.plan)
 
     @property
@@ -114,33 +117,40 @@ class Refinement:
         del self.states[1:]
         self._tries = [0] * len(self.plan)
         self.notes.clear()
-        self._allow_more()
+        self._limit = self.tries + self._tries_per_plan
 
-    def _allow_more(self) -> None:
-        beyond = round(self.context.settings.effort * REFINEMENTS_PER_PLAN)
-        self.budget = self.attempts + len(self.plan) + beyond
+    @property
+    def _tries_per_plan(self) -> float:
+        return self.context.settings.effort * TRIES_PER_PLAN
 
-    def advance(self, refinements: int) -> RefinedMotions | Learned | Failure | None:
-        """Continue for some refinements of single actions.
+    @property
+    def worst(self) -> Failure | None:
+        """Why the action failed that came furthest; None if none failed."""
+        return self.failures[max(self.failures)] if self.failures else None
+
+    def advance(self, tries: float) -> RefinedMotions | Learned | Failure | None:
+        """Continue for some tries, or for one refinement if that takes more.
 
         Returns:
             The motions; or the constraints that end the plan; or a Failure if nothing is left to
             try; None if there is.
         """
-        end = min(self.attempts + refinements, self.budget)
+        end = self.tries + tries
         while self.at < len(self.plan):
             if self._tries[self.at] >= self.context.settings.attempts:
                 over = self._backtrack()
                 if over is not None:
                     return over
-            elif self.attempts == self.budget:
+            elif self.tries >= self._limit and self.failed:
                 return self._given_up()
-            elif self.attempts >= end or self.over():
+            elif self.tries >= end or self.over():
                 return None
             else:
+                before = self.context.effort.tries
                 failed = self._refine_next()
+                advice = None if failed is None else self.analyzer(self, failed)
+                self.tries += self.context.effort.tries - before
                 if failed is not None:
-                    advice = self.analyzer(self, failed)
                     if isinstance(advice, tuple):
                         return Learned(advice)
                     if self._proven(failed):
@@ -158,15 +168,15 @@ class Refinement:
         self._tries[k] += 1
         self._streams[k] += 1
         self.attempts += 1
-        self.context.tries["refinements"] += 1
+        self.context.effort.spend("refinements")
         found = self.skills[action.name].refine(
             self.context, action, self.plan[k + 1 :], state, rng
         )
         if isinstance(found, Failure):
             failed = found.within(str(action))
             self._report(action, str(found))
-            if k >= self._furthest:
-                self._furthest, self.worst = k, _unproven(failed)
+            self.failed[k] += 1
+            self.failures[k] = _unproven(failed)
             return failed
         self._report(action, "done")
         self.listener.refined(k, state, found)
@@ -174,6 +184,7 @@ class Refinement:
             state = after(self.context.scene, self.context.robot, motion, state)
         self._motions.append(found)
         self.states.append(state)
+        self.reached = max(self.reached, self.at)
         return None
 
     def _report(self, action: BoundAction, event: str) -> None:
@@ -181,7 +192,7 @@ class Refinement:
 
     def _backtrack(self) -> Failure | None:
         """Refine the action before the present one again."""
-        if self.at == 0 or self.attempts == self.budget:
+        if self.at == 0:
             return self._given_up()
         self._backtrack_to(self.at - 1)
         return None
@@ -194,7 +205,7 @@ class Refinement:
         del self.states[target + 1 :]
 
     def _given_up(self) -> Failure:
-        assert self.worst is not None  # the plan is shorter than the budget: something failed
+        assert self.worst is not None  # something failed, else it would go on
         return self.worst
 
     def _proven(self, failed: Failure) -> bool:

@@ -10,7 +10,9 @@ rounds one of those set aside has another turn.
 
 from __future__ import annotations
 
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -22,49 +24,47 @@ from galley.domain.state import State
 from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
 from galley.planning.limits import LimitReached
 from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.effort import Effort
 from galley.skills.skill import BoundAction
 from galley.tamp.binding import bind_plan, item_places, open_furniture
 from galley.tamp.feedback.constraints import (
     Key,
     LearnedConstraint,
     LearnedConstraints,
-    SearchRecord,
     constrained_task,
-    reasons,
 )
 from galley.tamp.feedback.failure_analysis import FailureAnalyzer
 from galley.tamp.infeasibility.feasibility import FeasibilityCheck
 from galley.tamp.infeasibility.proofs import Prover, minimal_core, refusal
+from galley.tamp.record import SearchRecord, TriedPlan, narrow, reasons
 from galley.tamp.refine import Learned, RefinedMotions, Refinement
 from galley.tamp.task import TampTask
 
-SHORTEST_NODES = 20_000  # states expanded for a shortest plan, before any plan will do
-ANY_NODES = 200_000  # states expanded for any plan
-FURTHER_NODES = 20_000  # states expanded for further plans
-MOST_REORDERED = 50  # plans kept that only reorder others
-TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
-EFFORT = 240  # of the search (``PlanningContext.effort``)
-EFFORT_PER_ACTION = 16  # of the longest plan, besides
+MOST_TRIES = 30_000  # of a search (``Effort``), with effort 1
+VAIN_TRIES = 10_000  # since it last learned something, or got further with a plan
+TURN = 1_000  # tries that a skeleton gets before the next has its turn
 RECONSIDERED = 3  # every so many rounds a skeleton that was set aside gets a turn
+SHORTEST_STATES = 20_000  # expanded for a shortest plan, before any plan will do
+ANY_STATES = 200_000  # expanded for any plan
+FURTHER_STATES = 20_000  # expanded for further plans
+MOST_REORDERED = 50  # plans kept that only reorder others
 
 
 class Skeletons(Iterator[tuple[GroundAction, ...]]):
     """The plans of one task in order of cost, without detours; mere reorderings come last.
 
     Large tasks begin with a greedy plan, where a shortest one would take too long. The task is
-    ground when it is first needed, by ``ground``, which may raise LimitReached; ``nodes`` is that
-    of ``shortest``.
+    ground when it is first needed, by ``ground``, which may raise LimitReached.
 
     Attributes:
         failure: why there is none, or no further one; None while there may be more.
         complete: whether ``failure`` says that there is no plan at all.
     """
 
-    def __init__(self, ground: Callable[[], Task], nodes: int | None = None) -> None:
-        self._ground = ground
+    def __init__(self, ground: Callable[[], Task], effort: Effort) -> None:
+        self._ground, self._effort = ground, effort
         self.failure: Failure | None = None
         self.complete = False
-        self._nodes = nodes
         self._plans = self._all()
 
     @cached_property
@@ -84,16 +84,14 @@ class Skeletons(Iterator[tuple[GroundAction, ...]]):
         return next(self._plans)
 
     def _all(self) -> Iterator[tuple[GroundAction, ...]]:
-        first = shortest(self.task, self._nodes)
+        first = shortest(self.task, self._effort)
         if isinstance(first, Failure):
             self.failure = first
             self.complete = first.kind is not FailureKind.BUDGET
             return
         seen = {_content(first.actions)}
         yield first.actions
-        further = plans(
-            self.task, SearchLimits(nodes=FURTHER_NODES if self._nodes is None else self._nodes)
-        )
+        further = plans(self.task, SearchLimits(nodes=FURTHER_STATES))
         reordered: list[tuple[GroundAction, ...]] = []
         for plan in further:
             content = _content(plan.actions)
@@ -109,17 +107,20 @@ class Skeletons(Iterator[tuple[GroundAction, ...]]):
         self.failure = further.failure
 
 
-def shortest(task: Task, nodes: int | None = None) -> Plan | Failure:
-    """A plan with fewest actions if that is quick to find, else some plan.
+def shortest(task: Task, effort: Effort) -> Plan | Failure:
+    """A plan of the ground task with fewest actions if that is quick to find, else some plan."""
+    found = search(task, "bfs", SearchLimits(nodes=SHORTEST_STATES))
+    effort.spend("states", _expanded(found))
+    if isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
+        found = search(task, "gbfs", SearchLimits(nodes=ANY_STATES))
+        effort.spend("states", _expanded(found))
+    return found
 
-    Args:
-        task: the ground task.
-        nodes: states that each search may expand; None: the limits above.
-    """
-    plan = search(task, "bfs", SearchLimits(nodes=SHORTEST_NODES if nodes is None else nodes))
-    if isinstance(plan, Failure) and plan.kind is FailureKind.BUDGET:
-        return search(task, "gbfs", SearchLimits(nodes=ANY_NODES if nodes is None else nodes))
-    return plan
+
+def _expanded(found: Plan | Failure) -> int:
+    if isinstance(found, Failure):
+        return int(found.numbers.get("expanded", 0))  # none where grounding alone shows it
+    return found.expanded
 
 
 def _content(actions: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
@@ -171,13 +172,11 @@ class Search:
         task: the user's.
         start: the State to begin in.
         listener: hears of progress.
-        node_limit: of each search of the task planner; None: its own.
         constraints: all that were learned.
         learned: of them those about plans considered, in order.
         latest: the last skeleton considered.
         task_s: seconds spent on plans and on checks without motions.
         total_s: seconds in all.
-        skeletons: how many were refined.
         solved: whether a plan with motions was found.
     """
 
@@ -187,16 +186,13 @@ class Search:
         task: TampTask,
         start: State,
         listener: Listener | None = None,
-        node_limit: int | None = None,
     ) -> None:
         clock = time.perf_counter()
         self.context, self.task, self.start = context, task, start
         self.listener = Listener() if listener is None else listener
-        self.node_limit = node_limit
         self.constraints = LearnedConstraints()
         self.learned: list[LearnedConstraint] = []
         self.latest: tuple[GroundAction, ...] = ()
-        self.skeletons = 0
         self.solved = False
 
         there, open_now = item_places(task, start), open_furniture(task, start)
@@ -209,21 +205,24 @@ class Search:
         self._known: dict[tuple[GroundAction, ...], _Active] = {}
         self._active: list[_Active] = []
         self._aside: list[_Active] = []  # skeletons that violate suspicions only
-        self._worst: Failure | None = None
         self._source = self._new_source()
+        self._narrow: tuple[tuple[int, str], ...] = ()
 
-        self._refined_before = context.tries["refinements"]  # by earlier searches
-        self._began = self._limit = context.effort
+        self._before = Effort(Counter(context.effort.counts))  # of earlier searches
+        self.most_tries = context.settings.effort * MOST_TRIES
+        self._left = sys.maxsize  # fewest actions without motions that a plan had
+        self._progress = 0.0  # tries until it last learned something, or came to fewer
         self.task_s = self.total_s = time.perf_counter() - clock
 
     @property
-    def refinements(self) -> int:
-        """Of single actions so far."""
-        return self.context.tries["refinements"] - self._refined_before
+    def effort(self) -> Effort:
+        """What it tried so far."""
+        return Effort(self.context.effort.counts - self._before.counts)
 
     def _over(self) -> bool:
-        """Whether as much was tried as a search may."""
-        return self.context.effort >= self._limit
+        """Whether as much was tried as a search may, or a good part of it in vain."""
+        vain = self.context.settings.effort * VAIN_TRIES
+        return self.effort.tries >= min(self.most_tries, self._progress + vain)
 
     @property
     def record(self) -> SearchRecord:
@@ -231,12 +230,13 @@ class Search:
         return SearchRecord(
             self.latest,
             self.solved,
-            self.skeletons,
-            self.refinements,
+            self._tried(),
+            self.effort,
+            self.most_tries,
             tuple(self.learned),
             self.task_s,
             self.total_s - self.task_s,
-            reasons(self.latest, self.constraints.all.values(), self.task.skills),
+            reasons(self.latest, self.constraints.all.values(), self.task.skills) + self._narrow,
         )
 
     def solve(self) -> RefinedPlan | Failure:
@@ -263,11 +263,8 @@ class Search:
             self.task_s += time.perf_counter() - clock
             if over is not None:
                 return over
-            longest = max((len(each.plan) for each in self._active), default=0)
-            effort = self.context.settings.effort * (EFFORT + EFFORT_PER_ACTION * longest)
-            self._limit = max(self._limit, self._began + effort)
             if self._over():
-                return self._budget(f"{self.refinements} refinements of single actions")
+                return self._budget("more effort may find some")
             found = self._round()
             if found is None and self._aside and number % RECONSIDERED == 0:
                 found = self._reconsider(self._aside.pop(0))
@@ -278,7 +275,7 @@ class Search:
     def _new_source(self) -> Skeletons:
         """Plans that keep to all constraints but those given up."""
         task = partial(self.constraints.applied_to, self._constrained, set(self._given_up))
-        return Skeletons(task, self.node_limit)
+        return Skeletons(task, self.context.effort)
 
     def _add_skeleton(self) -> Failure | None:
         """Add a skeleton to the active ones; a Failure if there is none left to try."""
@@ -322,7 +319,7 @@ class Search:
         """A proof that there is no plan; else drop unproven constraints and go on."""
         if not self.constraints.all:
             # Unsolvable in PDDL alone.
-            found = shortest(ground(self.task.domain, self.task.problem), self.node_limit)
+            found = shortest(ground(self.task.domain, self.task.problem), self.context.effort)
             return found if isinstance(found, Failure) else self._source.failure
         needed = minimal_core(self._constrained, self.constraints, self._given_up)
         refused = refusal(needed, self._prover.prove)
@@ -370,7 +367,7 @@ class Search:
     def _skeleton(self, plan: tuple[GroundAction, ...], bound: tuple[BoundAction, ...]) -> _Active:
         """A skeleton to be refined."""
         self.listener.skeleton(tuple(map(str, plan)))
-        self.skeletons += 1
+        self.context.effort.spend("plans")
         refinement = Refinement(
             self.context,
             bound,
@@ -385,12 +382,14 @@ class Search:
 
     def _advance(self, each: _Active) -> RefinedPlan | Learned | Failure | None:
         """Some refinements of one skeleton."""
-        found = each.refinement.advance(len(each.plan) + TURN)
+        found = each.refinement.advance(self.context.settings.effort * TURN)
         if isinstance(found, RefinedMotions):
-            self.latest = each.plan
+            self.latest, self._narrow = each.plan, narrow(found.motions)
             return RefinedPlan(each.plan, found)
-        if found is not None and each.refinement.worst is not None:
-            self._worst = each.refinement.worst
+        tries, left = self.effort.tries, len(each.plan) - each.refinement.reached
+        if left < self._left:
+            self._left, self._progress = left, tries
+        self.listener.fraction("effort spent", min(1.0, tries / self.most_tries))
         return found
 
     def _learn(
@@ -402,10 +401,13 @@ class Search:
         """
         new = self.constraints.add(constraints)
         for constraint in new:
-            if not constraint.actions or set(constraint.actions) & set(plan):
+            told = map(str, self.learned)  # the same of another hand, say
+            concerns = not constraint.actions or set(constraint.actions) & set(plan)
+            if concerns and str(constraint) not in told:
                 self.learned.append(constraint)
                 self.listener.learned(str(constraint))
         if new:
+            self._progress = self.effort.tries
             self._source = self._new_source()
             suspected = {key for key, each in self.constraints.all.items() if not each.proven}
             possible = self.constraints.applied_to(self._constrained, suspected)
@@ -415,17 +417,24 @@ class Search:
             self._active = kept
         return new
 
-    def _budget(self, what: str, named: Sequence[str] = ()) -> Failure:
-        """Budget exhausted: what was tried how often, and what blocked it."""
-        tried = f"{self.skeletons} plan{'' if self.skeletons == 1 else 's'}"
-        message = f"no motions found ({tried} tried, {what})"
-        worst = self._worst
-        if worst is None and self._active:
-            worst = self._active[0].refinement.worst
-        if worst is not None:
-            message += f"; got furthest: {worst}"
-            named = [*worst.objects, *named]
-        numbers = {"plans": float(self.skeletons), "refinements": float(self.refinements)}
+    def _tried(self) -> tuple[TriedPlan, ...]:
+        return tuple(each.tried() for each in self._known.values())
+
+    def _budget(self, hint: str, named: Sequence[str] = ()) -> Failure:
+        """Effort exhausted: what was tried, and what stopped the plan that came furthest."""
+        refinements, tried = self.effort.counts["refinements"], self._tried()
+        plans = f"{len(tried)} plan{'' if len(tried) == 1 else 's'}"
+        message = f"no motions found in {self.effort.tries:,.0f} tries ({plans}, {refinements} "
+        message += f"refinements of actions); {hint}"
+        best = max((e for e in tried if e.failures), key=lambda e: e.reached, default=None)
+        if best is not None and best.stopped_by is not None:
+            message += f"; of the {len(best.actions)} actions of the plan that came furthest "
+            message += (
+                f"{best.reached} have motions, {best.failures} times failed {best.stopped_by}"
+            )
+            named = [*best.stopped_by.objects, *named]
+        numbers = {"plans": float(len(tried)), "refinements": float(refinements)}
+        numbers["tries"] = self.effort.tries
         return Failure(FailureKind.BUDGET, message, tuple(dict.fromkeys(named)), numbers)
 
 
@@ -439,6 +448,13 @@ class _Active:
 
     plan: tuple[GroundAction, ...]
     refinement: Refinement
+
+    def tried(self) -> TriedPlan:
+        """How far it got."""
+        done, failed = self.refinement, self.refinement.failed
+        most = max(failed, key=lambda k: (failed[k], k), default=-1)
+        why = done.failures.get(most)
+        return TriedPlan(self.plan, done.reached, done.tries, failed[most], why)
 
 
 def _holds(task: Task, plan: tuple[GroundAction, ...]) -> bool:

@@ -8,7 +8,7 @@ from galley.domain.failure import Failure
 from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.skills import BoundAction, PlanningContext, Skill
-from galley.tamp.refine import RefinedMotions, Refinement
+from galley.tamp.refine import TRIES_PER_PLAN, RefinedMotions, Refinement
 
 
 def refine(
@@ -28,6 +28,6 @@ def refine(
         if failed is not None:
             return failed.within(str(action))
     refinement = Refinement(context, plan, skills, state, listener or Listener())
-    found = refinement.advance(refinement.budget)
-    assert isinstance(found, RefinedMotions | Failure)  # all of the budget, no analyzer
+    found = refinement.advance(10 * TRIES_PER_PLAN)
+    assert isinstance(found, RefinedMotions | Failure)  # all that it may try, no analyzer
     return found

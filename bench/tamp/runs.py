@@ -114,8 +114,8 @@ def _plan(job: Job) -> Row:
         search.task_s,
         first_s,
         smooth_s,
-        search.skeletons,
-        search.refinements,
+        len(search.record.tried),
+        search.effort.counts["refinements"],
         len(search.constraints.all),
         0 if isinstance(found, Failure) else len(found.plan),
     )

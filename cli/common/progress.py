@@ -48,6 +48,7 @@ class Printer(Listener):
         self._began = time.perf_counter()
         self._action = 0.0
         self._plans = 0
+        self._learned: set[str] = set()
         self._bar: Progress | None = None
         self._shown = 0.0
         self._what = ""
@@ -65,7 +66,10 @@ class Printer(Listener):
             self.console.print(f"        {k:2d}  {action}")
 
     def learned(self, text: str) -> None:
-        """Print a learned constraint."""
+        """Print a learned constraint, once: a recovery may learn it again."""
+        if text in self._learned:
+            return
+        self._learned.add(text)
         self.console.print(Text.assemble(("        learned ", "yellow"), text))
 
     def action(self, index: int, total: int, text: str, event: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact
 from galley.domain.state import State
 from galley.execution.recovery.observed_task import ObservedTask
 from galley.motion.motion import Motion
 from galley.planning import GroundAction
+from galley.skills.manipulation.context import NOTHING_FAILED, FailedContacts
 
 Facts = frozenset[Fact]
 
@@ -42,14 +42,14 @@ class InterruptedPlan:
         plan: the actions. index: of the one under way; the length of the plan where all were done.
         facts: what held before that one, by the effects of the actions before it.
         motion: the last that was run, or None.
-        missed: the grasps that closed on nothing in this run: items' indices and X_IT (4, 4).
+        failed: the grasps and placements that failed in this run.
     """
 
     plan: tuple[GroundAction, ...]
     index: int
     facts: Facts
     motion: Motion | None = None
-    missed: tuple[tuple[int, Array], ...] = ()
+    failed: FailedContacts = NOTHING_FAILED
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 
 _NEAR_LIMIT = 0.01  # rad past a limit that count as within
-TRIES = 6  # refinements beyond one for each action, before resuming is given up
+TRIES = 1_500  # of the rest of a plan, before resuming is given up
 
 
 @dataclass
@@ -47,14 +47,12 @@ class TampReplanner:
     Attributes:
         context: robot, world, settings. task: the user's.
         listener: hears of progress.
-        node_limit: of each search of the task planner; None: its own.
         replanned: the final motions of each recovery that found some. replan_s: seconds.
     """
 
     context: PlanningContext
     task: TampTask
     listener: Listener
-    node_limit: int | None = None
     replanned: list[AuditedMotions] = field(default_factory=list)
     replan_s: float = 0.0
 
@@ -84,7 +82,7 @@ class TampReplanner:
         self, interrupted: InterruptedPlan, state: State, number: int
     ) -> RecoveryPlan | Failure:
         task, listener = self.task, self.listener
-        context = replace(self.context.for_replanning(number), missed=interrupted.missed)
+        context = replace(self.context.for_replanning(number), failed=interrupted.failed)
         state = within_limits(context, state)
         out = escape(context, state, interrupted.motion)
         if isinstance(out, Failure):
@@ -102,7 +100,7 @@ class TampReplanner:
             refined = _refined(context, plan, observed, clear, listener)
             if refined is not None:
                 return RecoveryPlan(plan, out + refined.motions, state, observed, facts, RESUMED)
-        found = Search(context, observed, clear, listener, self.node_limit).solve()
+        found = Search(context, observed, clear, listener).solve()
         if isinstance(found, Failure):
             return found
         states = validate_actions(task.domain, observed.problem, found.plan).states
@@ -207,7 +205,7 @@ def _refined(
         return None
     listener.skeleton(tuple(map(str, plan)))
     refinement = Refinement(context, bound, skills, state, listener)
-    found = refinement.advance(len(bound) + TRIES)
+    found = refinement.advance(TRIES)
     return found if isinstance(found, RefinedMotions) else None
 
 

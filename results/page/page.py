@@ -35,7 +35,7 @@ _UNITS = ("m", "rad", "N", "n", "s", "kg", "ms")
 # Options of ``galley run``, by their keys in the report, that decide what comes out.
 _OPTIONS = (
     *("scene", "domain", "problem", "seed", "skills", "planner", "checker", "optimize", "arrival"),
-    *("execute", "fault", "recoveries", "node_limit", "effort"),
+    *("execute", "fault", "recoveries", "effort"),
 )
 
 

@@ -54,6 +54,7 @@ _OVER = 0.02  # m, an item is lifted this far above what is beside it
 _ROUNDING = 0.0005  # m, of what stands exactly the margin away
 _ALIKE = math.cos(math.radians(2.0))  # two grasps that are turned by less are one
 _SAME_PLACE = 0.002  # m, likewise
+_NEAR_LOST = 0.03  # m, a place nearer than this to one where the item did not stay is the same
 _UNCHECKED = 6  # grasps and placements tried before the hand's room is looked at
 _MOST_VAIN = 48  # placements in a row without room for the hand, after which the search ends
 _FEW = 16  # leaning grasps checked in one turn
@@ -101,8 +102,10 @@ def _grasps_in_turns(
     others.
     """
 
+    missed = [X_IT for k, X_IT in context.failed.grasps if k == index]
+
     def untried(grasp: Grasp) -> bool:
-        return not any(k == index and _same_grasp(X_IT, grasp.X_IT) for k, X_IT in context.missed)
+        return not any(_same_grasp(X_IT, grasp.X_IT) for X_IT in missed)
 
     gripper = context.robot.gripper
     every = grasps_at(context.scene, state, index, gripper)
@@ -202,6 +205,9 @@ def place_manipulations(
     poses = placements_in(scene, state, item, region, later, spot, rng)
     if later and region.kind == "surface":  # into a drawer the hand comes from above
         poses = _farthest_first(poses, inverse(X_WB)[:2] @ [*base[:2], 0.0, 1.0])
+    lost = [X_WI for k, X_WI in context.failed.placements if k == index]
+    if lost:
+        poses = _others_first(poses, X_WB, lost)
     for X_BI in _checked_later(poses, room):
         X_WI = X_WB @ X_BI
         X_WH = X_WI @ inverse(X_HI)
@@ -233,6 +239,18 @@ def _farthest_first(poses: Iterator[Array], p: Array) -> Iterator[Array]:
     """
     while some := list(islice(poses, _FEW)):
         yield from sorted(some, key=lambda X: -math.dist(X[:2, 3], p))
+
+
+def _others_first(poses: Iterator[Array], X_WB: Array, lost: Sequence[Array]) -> Iterator[Array]:
+    """Poses in a body at X_WB, those last that are near one of ``lost``, in the world."""
+    near = []
+    for X_BI in poses:
+        p = (X_WB @ X_BI)[:3, 3]
+        if min(math.dist(p, X_WI[:3, 3]) for X_WI in lost) < _NEAR_LOST:
+            near.append(X_BI)
+        else:
+            yield X_BI
+    yield from near
 
 
 def _checked_later(

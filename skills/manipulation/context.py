@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,13 +17,13 @@ from galley.domain.listener import Listener
 from galley.domain.scene.model import WORLD, Scene, Stance
 from galley.domain.state import Placement, State
 from galley.robots.model import RobotModel
+from galley.skills.manipulation.effort import Effort
 
 if TYPE_CHECKING:  # pydrake loads late
     from galley.optimization.torques import TorqueModel
 
 HELD_SPEED = 0.6  # of the usual speed while an item is held
 AWAY = -50.0  # m, height of removed items, far below the floor
-_PAIRS = 100  # of a manipulation and a base pose that count as one refinement
 _RECOVERY = 40_000  # key of the random streams of replanning
 
 
@@ -45,7 +44,7 @@ class Settings:
         placements: stances, grasps and poses tried for one manipulation.
         attempts: refinements of one action before backtracking to the one before it.
         speed: share of the joint limits that free motions use.
-        effort: multiplies how many refinements a search may try before it gives up.
+        effort: multiplies how much a search may try before it gives up.
     """
 
     seed: int = 0
@@ -62,6 +61,22 @@ class Settings:
     effort: float = 1.0
 
 
+@dataclass(frozen=True)
+class FailedContacts:
+    """What failed under execution.
+
+    Attributes:
+        grasps: that closed on nothing: an item's index and X_IT (4, 4).
+        placements: where an item did not stay: its index and X_WI (4, 4).
+    """
+
+    grasps: tuple[tuple[int, Array], ...] = ()
+    placements: tuple[tuple[int, Array], ...] = ()
+
+
+NOTHING_FAILED = FailedContacts()
+
+
 @dataclass
 class PlanningContext:
     """Scene, robot, worlds, settings and random streams, and what is cached for them.
@@ -70,8 +85,8 @@ class PlanningContext:
         world: of PyBullet.
         recovery: number of replannings in this run; part of the key of every random stream.
         listener: hears of stances and grasps that are tried.
-        missed: grasps that closed on nothing in this run, as an item's index and X_IT (4, 4). They
-            are tried again only if there are no others.
+        failed: grasps and placements that failed under execution in this run. They are tried again
+            only if there are no others.
     """
 
     scene: Scene
@@ -80,7 +95,7 @@ class PlanningContext:
     settings: Settings = field(default_factory=Settings)
     recovery: int = 0
     listener: Listener = field(default_factory=Listener)
-    missed: tuple[tuple[int, Array], ...] = ()
+    failed: FailedContacts = NOTHING_FAILED
 
     @cached_property
     def torque_models(self) -> dict[object, TorqueModel]:
@@ -88,16 +103,9 @@ class PlanningContext:
         return {}
 
     @cached_property
-    def tries(self) -> Counter[str]:
-        """How many actions were refined (``refinements``, ``diagnoses``), and how many
-        manipulations were tried from a base pose (``pairs``)."""
-        return Counter()
-
-    @property
-    def effort(self) -> float:
-        """What was tried so far, in refinements; one may try a single pair or 150."""
-        tries = self.tries
-        return tries["refinements"] + tries["diagnoses"] + tries["pairs"] / _PAIRS
+    def effort(self) -> Effort:
+        """What was tried so far."""
+        return Effort()
 
     @cached_property
     def hand_room(self) -> dict[object, Array]:
@@ -155,10 +163,10 @@ class PlanningContext:
         return self.world.checker(state, allowed, margin)
 
     def free(
-        self, state: State, group: str, allowed: frozenset[Pair] = frozenset()
+        self, state: State, group: str, allowed: frozenset[Pair], margin: float
     ) -> Callable[[Array], bool]:
         """A predicate: is a configuration (k,) of one group free, the rest as in ``state``?"""
-        checker = self.checker(state, allowed)
+        checker = self.checker(state, allowed, margin)
         where = self.robot.slice(group)
         q = state.q.copy()
 

@@ -12,11 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from galley.collision.checker import MARGIN
 from galley.collision.view import View
 from galley.compiled.build import PLANNERS, ensure
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, transform
 from galley.domain.state import State
+from galley.motion.certify import Certificate
 from galley.motion.motion import Attachment, Motion, Record
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
@@ -25,7 +27,7 @@ from galley.motion.planners.planning import search
 from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free, view_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.proof import FREE_CLEARANCE, free_view, holding_contact_pairs, prove
+from galley.skills.manipulation.proof import NARROW, free_view, holding_contact_pairs, prove
 
 BOTH = "base+arm"
 _RADIUS = 0.6  # longest edge of a tree, in the metric of the group
@@ -46,30 +48,32 @@ def free_motion(
     The settings' planner finds a path (RRT-Connect for the base, the baseline RRT in PyBullet),
     which is shortcut and proven. With ``shortest`` the baseline QP replaces an arm's path if its
     result is proven free. If the arm alone has no path, base and arm move together. The trajectory
-    stops at each corner; ``optimize`` makes the final one.
+    stops at each corner; ``optimize`` makes the final one. Half the margin has to do where start or
+    goal has room for no more.
     """
     began = time.perf_counter()
     goals, start = np.atleast_2d(goals), state.q[context.robot.slice(group)]
+    margin = _margin(context, state, group, start, goals)
     for finer in _FINENESS:
         # Where the proof finds a hit between sampled states, search again with finer edges.
-        finder = Finder(context, state, group, finer, rng)
+        finder = Finder(context, state, group, finer, margin, rng)
         found, planner = finder.search(start, goals)
         if group == "arm" and isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
             # The base makes room for the arm and comes back.
             group, start = BOTH, state.q[context.robot.slice(BOTH)]
             base = np.repeat(state.q[None, context.robot.slice("base")], len(goals), axis=0)
             goals = np.hstack([base, goals])
-            finder = Finder(context, state, group, finer, rng)
+            finder = Finder(context, state, group, finer, margin, rng)
             found, planner = finder.search(start, goals)
         if isinstance(found, Failure):
             return found.within(phase)
-        record = Record(planner, length_rrt=found.length)
+        record = Record(planner, length_rrt=found.length, margin_m=margin)
         if group == "arm" and context.settings.optimize == "shortest":
-            path, record = _optimized(context, found, state, finder, record)
+            path, record = _optimized(found, finder, record)
             if path is not None:
                 break
         path = finder.shortcut(found)
-        certificate = prove(context, state, path, finder.allowed, FREE_CLEARANCE)
+        certificate = finder.prove(path)
         if certificate.hit is None:
             record = replace(
                 record, length_shortcut=path.length, min_clearance_m=certificate.clearance
@@ -93,7 +97,7 @@ def free_motion(
 class Finder:
     """Plans paths of one joint group in one State, on the kernel or with PyBullet's checks.
 
-    Edges are ``finer`` than the default.
+    Edges are ``finer`` than the default; sampled states keep the ``margin``, proven is half of it.
     """
 
     def __init__(
@@ -102,22 +106,24 @@ class Finder:
         state: State,
         group: str,
         finer: float,
+        margin: float,
         rng: np.random.Generator,
     ) -> None:
         self.context, self.state, self.group, self.rng = context, state, group, rng
+        self.margin = margin
         self.allowed = holding_contact_pairs(context, state)
         self._rrt = RRT(iterations=context.settings.rrt_iterations)
         self._view: View | None = None
         self._free: Callable[[Array], bool]
         if context.compiled:
-            view = free_view(context, state, group, self.allowed)
+            view = free_view(context, state, group, self.allowed, margin)
             self._view = view = view if finer == 1.0 else view.finer(finer)
             self._seed = int(rng.integers(2**62))
             self._rrt = replace(self._rrt, radius=_RADIUS)
             self._space, self._free = view_space(view), view.free
         else:
             self._space = joint_space(context.robot, group).finer(finer)
-            self._free = context.free(state, group, self.allowed)
+            self._free = context.free(state, group, self.allowed, margin)
 
     def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
         """A path from start (k,) to one of goals (m, k), and the planner's name."""
@@ -138,11 +144,17 @@ class Finder:
         """Shortened on the kernel, where new edges are proven; else ``optimize`` shortens it."""
         if self._view is None:
             return path
-        options = SearchOptions(shortcuts=self.context.settings.shortcuts, required=FREE_CLEARANCE)
+        shortcuts = self.context.settings.shortcuts
+        options = SearchOptions(shortcuts=shortcuts, required=0.5 * self.margin)
         # The spheres alone are faster, if the path is free by them.
         view = self._view.rough if self.free(path) else self._view
         ensure(PLANNERS)
         return compiled_search.shorten(path, view, self._seed, options)
+
+    def prove(self, path: Path) -> Certificate:
+        """The proof that a path is free."""
+        required = 0.5 * self.margin
+        return prove(self.context, self.state, path, self.allowed, required, margin=self.margin)
 
     def free(self, path: Path) -> bool:
         """Whether the path's sampled states are free."""
@@ -173,9 +185,23 @@ class Finder:
         return self.rrt(start, goals, None)
 
 
-def _optimized(
-    context: PlanningContext, path: Path, state: State, finder: Finder, record: Record
-) -> tuple[Path | None, Record]:
+def _margin(
+    context: PlanningContext, state: State, group: str, start: Array, goals: Array
+) -> float:
+    """The margin (m) that start (k,) and one of goals (m, k) keep: the usual one, or half of it."""
+    allowed = holding_contact_pairs(context, state)
+    for margin in (MARGIN, NARROW):
+        free = (
+            free_view(context, state, group, allowed, margin).free
+            if context.compiled
+            else context.free(state, group, allowed, margin)
+        )
+        if free(start) and any(map(free, goals)):
+            return margin
+    return MARGIN  # the planner will say what is in collision
+
+
+def _optimized(path: Path, finder: Finder, record: Record) -> tuple[Path | None, Record]:
     """The QP's path if it is proven free, else None; and the record."""
     from galley.optimization.shortest import shortest  # late: it loads a QP solver
 
@@ -188,7 +214,7 @@ def _optimized(
         outcome = "kept the planned path: the QP's result is in collision"
         # Sampled states first: they find most hits and are cheaper than a proof.
         if finder.free(result):
-            certificate = prove(context, state, result, finder.allowed, FREE_CLEARANCE)
+            certificate = finder.prove(result)
             if certificate.hit is None:
                 kept, outcome = result, "shortest"
                 record = replace(

@@ -26,13 +26,16 @@ from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.manipulation.proof import (
     CONTACT_CLEARANCE,
     CONTACT_MARGIN,
+    NARROW,
     held_reach,
     holding_contact_pairs,
     prove,
 )
 
 OUT_OF_REACH = "out of the arm's reach"
-_SAMPLED_HITS = 100  # states in collision that are examined for what is in the way
+IN_COLLISION = "in collision"
+TOO_NARROW = f"no room for a margin of {1e3 * NARROW:g} mm"
+_SAMPLED_HITS = 25  # states in collision that are examined for what is in the way
 _FAR = 0.2  # rad, between knots this far from a limit the curve can't exceed it
 _STROKE_STATES = 6  # checked while the fingers open or close
 _STROKE_SPEED = 0.5  # share of the fingers' limits
@@ -51,13 +54,13 @@ class Tally:
     reasons: Counter[str] = field(default_factory=Counter)
     _hits: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
 
-    def hit(self, what: Callable[[], tuple[str, ...]]) -> None:
+    def hit(self, what: Callable[[], tuple[str, ...]], reason: str) -> None:
         """Count a collision; ``what`` returns the names of what is hit and is called if needed."""
-        self.reasons["in collision"] += 1
+        self.reasons[reason] += 1
         self._hits.append(what)
 
     def bodies(self) -> Counter[str]:
-        """How often each body or item was hit, in a sample of at most 100 candidates."""
+        """How often each body or item was hit, in a sample of the candidates."""
         step = max(1, -(-len(self._hits) // _SAMPLED_HITS))
         return Counter(name for what in self._hits[::step] for name in what())
 
@@ -83,11 +86,13 @@ class Segment:
 
     Attributes:
         clearance: m, to all undeclared bodies, proven or measured.
+        margin: m, kept where free motions begin and end.
     """
 
     path: Path
     trajectory: Trajectory
     clearance: float
+    margin: float = MARGIN
 
     def motion(self, line: Line, action_index: int, phase: str) -> Motion:
         """The Motion along the Line."""
@@ -159,10 +164,11 @@ def _count_hit(
     scene_q: Array | None,
     k: int,
     tally: Tally,
+    reason: str = IN_COLLISION,
 ) -> None:
     """Count that row k collides."""
     q, joints = Q[k], None if scene_q is None else scene_q[k]
-    tally.hit(lambda: touched(context, checker.contacts(q, joints)[:1]))
+    tally.hit(lambda: touched(context, checker.contacts(q, joints)[:1]), reason)
 
 
 def stroke_motion(
@@ -245,7 +251,7 @@ def follow_lines(
     trimmed = _trimmed(context, parts, paths, base, tally)
     if trimmed is None:
         return None
-    parts, paths = trimmed
+    parts, paths, margin = trimmed
     if not _sampled(context, parts, paths, base, tally):
         return None
     lines = [part for part in parts if not part.stroke]
@@ -255,7 +261,7 @@ def follow_lines(
         segment = proven_line(context, part.line, q, arms, tally)
         if segment is None:
             return None
-        found.append(segment)
+        found.append(replace(segment, margin=margin))
     return tuple(found)
 
 
@@ -284,21 +290,23 @@ def _trimmed(
     paths: list[Array],
     base: Array,
     tally: Tally,
-) -> tuple[tuple[ManipulationPart, ...], list[Array]] | None:
-    """The parts and paths, the first and the last line cut to where they keep the full margin.
+) -> tuple[tuple[ManipulationPart, ...], list[Array], float] | None:
+    """The parts and paths, the first and the last line cut to where they keep a margin (m).
 
     There free motions connect. Where there is little room the hand comes and leaves by a shorter
-    way. None if they keep it nowhere, which is counted.
+    way, or the margin is half the usual one. None if they keep it nowhere, which is counted.
     """
     first, last = parts[0], parts[-1]
     begin = _with_margin(context, first.line, paths[0], slice(None, -1), first.opening, base, tally)
     end = _with_margin(context, last.line, paths[-1], slice(1, None), last.closing, base, tally)
     if begin is None or end is None:
         return None
-    cut = [replace(first, line=_between(first.line, begin[0], None))]
+    cut = [replace(first, line=_between(first.line, int(begin[0][0]), None))]
     cut += parts[1:-1]
-    cut += [replace(last, line=_between(last.line, None, end[-1] + 2))]
-    return tuple(cut), [paths[0][begin[0] :], *paths[1:-1], paths[-1][: end[-1] + 2]]
+    stop = int(end[0][-1]) + 2
+    cut += [replace(last, line=_between(last.line, None, stop))]
+    ways = [paths[0][begin[0][0] :], *paths[1:-1], paths[-1][:stop]]
+    return tuple(cut), ways, min(begin[1], end[1])
 
 
 def _between(line: Line, begin: int | None, end: int | None) -> Line:
@@ -315,15 +323,18 @@ def _with_margin(
     opening: float,
     base: Array,
     tally: Tally,
-) -> NDArray[np.int64] | None:
-    """At which of some poses of a line the margin of free motions is kept; None: nowhere."""
-    checker = context.checker(line.state, holding_contact_pairs(context, line.state), MARGIN)
+) -> tuple[NDArray[np.int64], float] | None:
+    """At which of some poses of a line a margin (m) of free motions is kept; None: nowhere."""
+    allowed = holding_contact_pairs(context, line.state)
     Q = assemble(context.robot, base, arms[some], opening)
     scene_q = None if line.scene_q is None else line.scene_q[some]
-    free = checker.free_many(Q, scene_q)
-    if free.any():
-        return np.flatnonzero(free)
-    _count_hit(context, checker, Q, scene_q, 0, tally)
+    for margin in (MARGIN, NARROW):
+        checker = context.checker(line.state, allowed, margin)
+        free = checker.free_many(Q, scene_q)
+        if free.any():
+            return np.flatnonzero(free), margin
+    apart = context.checker(line.state, allowed, CONTACT_MARGIN).free_many(Q, scene_q).any()
+    _count_hit(context, checker, Q, scene_q, 0, tally, TOO_NARROW if apart else IN_COLLISION)
     return None
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from galley.collision.checker import MARGIN
 from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.certify import CAP
@@ -102,7 +103,8 @@ def _optimized(
     # A view has scratch of its own, so those motions that share one go one after the other.
     views: dict[View, list[int]] = {}
     for k in free:
-        view = free_view(context, states[k], motions[k].group, motions[k].allowed)
+        motion, margin = motions[k], motions[k].record.margin_m or MARGIN
+        view = free_view(context, states[k], motion.group, motion.allowed, margin)
         views.setdefault(view, []).append(k)
 
     def of_view(entry: tuple[View, list[int]]) -> None:

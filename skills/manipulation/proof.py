@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from galley.collision.checker import Pair, held_pairs
+from galley.collision.checker import MARGIN, Pair, held_pairs
 from galley.collision.view import View
 from galley.domain.frames import Array
 from galley.domain.predicates import corners
@@ -14,7 +14,7 @@ from galley.motion.path import Path
 from galley.skills.manipulation.context import PlanningContext
 
 CONTACT_MARGIN = 0.001  # m between undeclared pairs in the sampled states of a line
-FREE_CLEARANCE = 0.0025  # m, proven along free motions; sampled states keep the full margin
+NARROW = 0.5 * MARGIN  # m, that free motions keep where they have no more room
 CONTACT_CLEARANCE = 0.0003  # m, proven along lines between undeclared pairs
 
 
@@ -26,6 +26,7 @@ def prove(
     required: float,
     scene_q: Array | None = None,
     line: bool = False,
+    margin: float = MARGIN,
 ) -> Certificate:
     """Certify that undeclared pairs keep ``required`` metres along the whole path.
 
@@ -38,12 +39,14 @@ def prove(
         required: metres.
         scene_q: scene joint values (n, nj) at the waypoints of a line that moves a joint.
         line: whether the path is a Line of a Manipulation, else a free motion.
+        margin: metres that the sampled states of a free motion keep.
     """
     if context.compiled:
         if line:
             view, points = _of_line(context, state, path, allowed, scene_q)
         else:
-            view, points = free_view(context, state, path.group, allowed), path.waypoints
+            view = free_view(context, state, path.group, allowed, margin)
+            points = path.waypoints
         found = view.unproven(points, required)
         hit = None if found is None else found[0] + found[1]
         return Certificate(hit, required, len(points))
@@ -65,11 +68,17 @@ def prove(
     return certify(points, clearance, travel, required)
 
 
-def free_view(context: PlanningContext, state: State, group: str, allowed: frozenset[Pair]) -> View:
+def free_view(
+    context: PlanningContext,
+    state: State,
+    group: str,
+    allowed: frozenset[Pair],
+    margin: float = MARGIN,
+) -> View:
     """The kernel's view for a group's free motions: their search, proof and clearance."""
     if "base" in group:
         allowed = allowed | context.kernel.constant_pairs(group)
-    return context.kernel.view(state, group, allowed)
+    return context.kernel.view(state, group, allowed, margin)
 
 
 def _of_line(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from galley.collision.checker import MARGIN
 from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
@@ -50,6 +51,11 @@ class ManipulationSolution:
     reason: str = ""
 
     @property
+    def margin(self) -> float:
+        """Metres that are kept where free motions begin and end."""
+        return min(self.segments[0].margin, self.segments[-1].margin)
+
+    @property
     def before(self) -> Array:
         """Arm configuration (7,) at the beginning of the first line."""
         return self.segments[0].path.start
@@ -73,20 +79,36 @@ def solve_manipulation(
 ) -> ManipulationSolution | None:
     """Arm configurations for all lines from a base pose (3,), or None."""
     tally.tried += 1
-    context.tries["pairs"] += 1
-    kinematics, segments = context.robot.kinematics, None
+    context.effort.spend("ways")
+    kinematics = context.robot.kinematics
+    solution: ManipulationSolution | None = None
     redundant = kinematics.redundant_values(_REDUNDANT, rng)
     options = kinematics.configurations(manipulation.contact, base, redundant)
     if len(options):
         # The contact is checked first, for it is the likeliest to collide.
         parts = manipulation_parts(manipulation)
         options = free_at_contact(context, parts[0], base, rng.permutation(options), tally)
-        each = (follow_lines(context, parts, base, q, tally) for q in options[:_SOLUTIONS])
-        segments = next((found for found in each if found is not None), None)
+        for q in options[:_SOLUTIONS]:
+            found = follow_lines(context, parts, base, q, tally)
+            if found is not None:
+                solution = ManipulationSolution(manipulation, base, found)
+                if solution.margin == MARGIN:
+                    break
     else:
         tally.reasons[OUT_OF_REACH] += 1
-    context.listener.tried(base, manipulation.contact, segments is not None)
-    return None if segments is None else ManipulationSolution(manipulation, base, segments)
+    context.listener.tried(base, manipulation.contact, solution is not None)
+    return solution
+
+
+def widest_first(found: Iterator[ManipulationSolution]) -> Iterator[ManipulationSolution]:
+    """Solutions as they come, those last where free motions can keep only half the margin."""
+    narrow = []
+    for each in found:
+        if each.margin == MARGIN:
+            yield each
+        else:
+            narrow.append(each)
+    yield from narrow
 
 
 def solve_from_stances(
@@ -121,7 +143,8 @@ def solve_from_stances(
             reached = solve_manipulation(context, manipulation, base, rng, tally)
             if reached is not None:
                 yield replace(reached, reason=reason)
-                break
+                if reached.margin == MARGIN:
+                    break
 
 
 class _FreeBases:

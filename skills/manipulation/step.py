@@ -29,6 +29,7 @@ from galley.skills.manipulation.reach import (
     ManipulationSolution,
     solve_from_stances,
     solve_manipulation,
+    widest_first,
 )
 from galley.skills.placing.placements import LaterItem
 from galley.skills.skill import BoundAction, Skill, region_of, stance_of
@@ -225,7 +226,7 @@ def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | N
     tally = Tally()
     failed: Failure | None = None
     paths = rejected = 0
-    for reached in _candidates(context, step, start, rng, tally):
+    for reached in widest_first(_candidates(context, step, start, rng, tally)):
         if paths >= PATHS:
             break
         if (

@@ -36,7 +36,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import OBJECT, Effect, Fact, ForEach, Formula, Literal, Or, Variable
 from galley.domain.pddl.model import ActionSchema, Predicate
 from galley.planning import GroundAction, Task, ground
-from galley.skills.skill import Role, Skill
+from galley.skills.skill import Role
 from galley.tamp.task import TampTask
 
 _ARITIES = {
@@ -263,49 +263,3 @@ class LearnedConstraints:
         task = constrained.grounded(*(each.fact for each in constraints if not each.actions))
         barred = [action for each in constraints for action in each.actions]
         return task.forbid(*barred) if barred else task
-
-
-def reasons(
-    plan: Sequence[GroundAction],
-    constraints: Iterable[LearnedConstraint],
-    skills: Mapping[str, Skill],
-) -> tuple[tuple[int, str], ...]:
-    """Which actions of a plan make way for later ones, and why: index and sentence."""
-    found = []
-    for k, action in enumerate(plan):
-        role = skills[action.name].role if action.name in skills else Role()
-        for constraint in constraints:
-            fact, needed = constraint.fact, None
-            if fact.predicate.startswith(("blocked-by", "no-room")):
-                needed = role.takes
-            elif fact.predicate.startswith("kept-"):
-                needed = role.closes if fact.predicate.startswith("kept-shut") else role.opens
-            if needed is None or action.args[needed] != fact.args[-1]:
-                continue
-            if any(fact.args[0] in later.args for later in plan[k + 1 :]):
-                found.append((k, constraint.failure.message))
-                break
-    return tuple(found)
-
-
-@dataclass(frozen=True)
-class SearchRecord:
-    """What a search tried and learned, also one that was interrupted.
-
-    Attributes:
-        plan: the solution's, else the last one considered.
-        solved: whether motions were found for it.
-        skeletons: plans that were refined. refinements: of single actions in all.
-        constraints: learned about plans that were considered, in order.
-        task_s, motion_s: seconds spent on plans, and on motions.
-        reasons: see the function of this name.
-    """
-
-    plan: tuple[GroundAction, ...]
-    solved: bool
-    skeletons: int
-    refinements: int
-    constraints: tuple[LearnedConstraint, ...]
-    task_s: float
-    motion_s: float
-    reasons: tuple[tuple[int, str], ...] = ()

@@ -97,7 +97,7 @@ class FailureAnalyzer:
         """A random stream for each try, which is counted."""
 
         def stream(i: int) -> np.random.Generator:
-            self.context.tries["diagnoses"] += 1
+            self.context.effort.spend("diagnoses")
             return self.context.rng(name, _DIAGNOSIS, asked, i)
 
         return stream

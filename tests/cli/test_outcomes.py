@@ -90,12 +90,14 @@ def test_a_surface_has_no_inside(outcome, problem):
     assert "no inside" in done.err
 
 
-def test_the_task_planners_budget_is_an_honest_answer(outcome):
-    done, report, names = outcome(ERRAND, "--node-limit", 1)
+def test_the_end_of_the_effort_is_an_honest_answer(outcome):
+    done, report, names = outcome(ERRAND, "--effort", 0.001)
     assert done.status == 1
     assert done.err.startswith("budget: ")
-    assert names == {"report.json", "inputs"}
+    assert names == {"report.json", "plan.txt", "inputs"}
     assert (report["status"], report["failure"]["kind"]) == ("budget", "budget")
+    assert report["effort"]["most_tries"] == 30.0
+    assert [len(each["actions"]) for each in report["effort"]["plans"]] == [len(report["plan"])]
     assert report["failure"]["certificate"] is None
 
 

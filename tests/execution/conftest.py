@@ -18,6 +18,7 @@ from galley.execution.recovery.replanning import TampReplanner, unmet
 from galley.motion.effects import after, effects
 from galley.planning import validate_actions
 from galley.skills import PlanningContext, Settings
+from galley.skills.manipulation.context import NOTHING_FAILED, FailedContacts
 from galley.tamp.binding import tamp_task
 from galley.tamp.checks import audit
 from galley.tamp.search import RefinedPlan, Search
@@ -91,11 +92,11 @@ class Task:
         return state.with_robot(q)
 
     def replan(
-        self, k: int, state: State, recovery: int = 1, missed: tuple = ()
+        self, k: int, state: State, recovery: int = 1, failed: FailedContacts = NOTHING_FAILED
     ) -> RecoveryPlan | Failure:
         """How it goes on from a State seen after motion ``k``."""
         index = self.motions[k].action_index
-        way = InterruptedPlan(self.plan, index, self.facts[index], self.motions[k], missed)
+        way = InterruptedPlan(self.plan, index, self.facts[index], self.motions[k], failed)
         replanner = TampReplanner(self.context, self.tamp, Listener())
         return replanner.replan(way, state, recovery)
 

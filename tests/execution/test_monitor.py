@@ -111,15 +111,34 @@ def test_a_grasp_that_closed_on_nothing_is_remembered_and_told(context, ended, b
     assert context.run() is None
     ((under_way, _, _),) = context.replanned
     told = "the grasp of block closed on nothing: others come first"
-    assert (told in context.ears.stages) == bad == bool(under_way.missed)
+    assert (told in context.ears.stages) == bad == bool(under_way.failed.grasps)
     if bad:
-        ((index, X_IT),) = under_way.missed
+        ((index, X_IT),) = under_way.failed.grasps
         X_WT = item_pose(context.scene, context.start, index, np.eye(4)) @ X_IT
         q = context.motions[1].path.end
         X_WH = hand_pose(np.concatenate([context.motions[0].path.end, q]), context.scene.robot.base)
         np.testing.assert_allclose(
             X_WT, X_WH @ transform(None, context.robot.p_HT), atol=1e-9
         )  # fmt: skip
+
+
+def test_where_an_item_did_not_stay_is_remembered_and_told(context):
+    end = context.start
+    for motion in context.motions:
+        end = after(context.scene, context.robot, motion, end)
+    placed = item_pose(context.scene, end, 0, np.eye(4))
+
+    def toppled(state):
+        lies = transform([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]], placed[:3, 3])
+        return state.with_item(0, Placement(WORLD, frozen(lies)))
+
+    context.executor.happens[5] = toppled
+    assert context.run() is None
+    ((under_way, _, _),) = context.replanned
+    ((index, X_WI),) = under_way.failed.placements
+    assert (index, under_way.failed.grasps) == (0, ())
+    np.testing.assert_allclose(X_WI, placed, atol=1e-9)
+    assert "block did not stay where it was put: other places come first" in context.ears.stages
 
 
 def test_an_item_that_was_nudged_is_planned_for_anew_from_where_it_is(context):

@@ -1,6 +1,5 @@
 """Refinement goes back where a later action gets stuck: scripted skills, exact orders."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +9,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Binding
 from galley.skills import BoundAction, Settings
+from galley.skills.manipulation.effort import Effort
 from galley.tamp import refine as module
 from galley.tamp.feedback.constraints import LearnedConstraint
 from galley.tamp.refine import Learned, Refinement
@@ -32,7 +32,7 @@ class Bench:
 
     settings: Settings
     streams: list = field(default_factory=list)
-    tries: Counter = field(default_factory=Counter)
+    effort: Effort = field(default_factory=Effort)
     scene: None = None
     robot: None = None
 
@@ -137,7 +137,7 @@ def test_no_stream_is_used_twice():
 
 
 def test_a_long_plan_is_no_long_search():
-    scripts = {f"a{k}": [] for k in range(2 * module.REFINEMENTS_PER_PLAN)}
+    scripts = {f"a{k}": [] for k in range(module.TRIES_PER_PLAN // 20 + 10)}
     context, plan, skills, _ = scripted(**scripts)
     found = refine(context, plan, "", skills)
     assert found.attempts == len(plan)
@@ -153,7 +153,7 @@ def learned(*names):
 def uninterrupted(**kwargs):
     context, plan, skills, calls = scripted(**kwargs)
     refinement = Refinement(context, plan, skills, START)
-    return refinement.advance(refinement.budget), calls, context.streams
+    return refinement.advance(10 * module.TRIES_PER_PLAN), calls, context.streams
 
 
 HARD = {
@@ -176,7 +176,7 @@ def test_turns_of_any_size_come_to_what_one_run_comes_to(turn, scripts):
     found = None
     while found is None:
         before = len(ours)
-        found = refinement.advance(turn)
+        found = refinement.advance(20 * turn)
         assert len(ours) - before <= turn
         assert found is not None or len(ours) - before == turn, "a turn is used in full"
     assert ours == calls
@@ -184,17 +184,13 @@ def test_turns_of_any_size_come_to_what_one_run_comes_to(turn, scripts):
     assert found == whole
 
 
-def test_the_budget_is_kept_to_the_last_refinement_in_turns_too():
+def test_the_tries_of_a_plan_are_kept_to_the_last_refinement_in_turns_too():
     context, plan, skills, calls = scripted(attempts=10, a=[], b=[], c=[], d=[True] * 10_000)
     refinement = Refinement(context, plan, skills, START)
-    while (found := refinement.advance(7)) is None:
-        assert len(calls) <= refinement.budget
-    assert (
-        len(calls)
-        == refinement.attempts
-        == refinement.budget
-        == len(plan) + module.REFINEMENTS_PER_PLAN
-    )
+    while (found := refinement.advance(7 * 20)) is None:
+        assert 20 * len(calls) < module.TRIES_PER_PLAN
+    assert len(calls) == refinement.attempts
+    assert 20 * len(calls) == refinement.tries == module.TRIES_PER_PLAN
     assert found.kind is FailureKind.BUDGET
 
 
@@ -206,7 +202,7 @@ def test_the_adviser_sends_it_back_over_actions_that_went_well():
         asked.append((refinement.at, list(refinement.states), str(failure)))
         return 1
 
-    found = Refinement(context, plan, skills, START, analyzer=back_to_b).advance(99)
+    found = Refinement(context, plan, skills, START, analyzer=back_to_b).advance(9_999)
     assert order(calls) == "abcd" + "bcd"
     assert asked == [(3, ["", "a1", "a1 b1", "a1 b1 c1"], "d thing: no luck")]
     assert [step.text for step in found.motions] == ["a1", "b2", "c2", "d2"]
@@ -216,7 +212,7 @@ def test_the_adviser_sends_it_back_over_actions_that_went_well():
 def test_an_adviser_that_always_sends_it_back_can_not_keep_it_for_ever():
     context, plan, skills, calls = scripted(attempts=3, a=[], b=[], c=[True] * 1000)
     refinement = Refinement(context, plan, skills, START, analyzer=lambda refinement, failure: 1)
-    assert refinement.advance(10_000).kind is FailureKind.BUDGET
+    assert refinement.advance(100_000).kind is FailureKind.BUDGET
     # Three tries of b for each of a.
     assert order(calls) == "abcbcbc" * 3
 
@@ -224,7 +220,7 @@ def test_an_adviser_that_always_sends_it_back_can_not_keep_it_for_ever():
 def test_constraints_end_the_plan():
     context, plan, skills, calls = scripted(a=[], b=[True] * 9, c=[])
     lessons = learned("one", "two")
-    found = Refinement(context, plan, skills, START, analyzer=lambda r, f: lessons).advance(99)
+    found = Refinement(context, plan, skills, START, analyzer=lambda r, f: lessons).advance(9_999)
     assert found == Learned(lessons)
     assert order(calls) == "ab"
 
@@ -254,7 +250,7 @@ def test_a_proof_ends_the_plan_only_where_all_stands_as_found(monkeypatch, chang
     monkeypatch.setattr(module, "after", changed)
     context, plan, skills, calls = scripted(a=[], b=[True] * 99)
     monkeypatch.setattr(f"{__name__}.FAILS", PROOF)
-    found = Refinement(context, plan, skills, start).advance(99)
+    found = Refinement(context, plan, skills, start).advance(9_999)
     if changes == "robot":
         assert (found.kind, found.certificate) == (FailureKind.UNREACHABLE, PROOF.certificate)
         assert order(calls) == "ab"
@@ -268,5 +264,5 @@ def test_one_action_twice_in_a_plan_has_two_streams():
     context, _, skills, _ = scripted(a=[])
     thing = Binding("thing", "item", "thing")
     plan = tuple(BoundAction(k, "a", (thing,)) for k in range(2))
-    Refinement(context, plan, skills, START).advance(99)
+    Refinement(context, plan, skills, START).advance(9_999)
     assert len(set(context.streams)) == 2

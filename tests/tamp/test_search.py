@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.listener import Listener
+from galley.domain.listener import Listener, Relay
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
@@ -20,6 +20,7 @@ from galley.tamp.search import TURN, RefinedPlan, Search
 SCENARIOS = KITCHEN.parent / "scenarios"
 TIRED = Failure(FailureKind.BUDGET, "no luck")
 PROOF = {"kind": "sizes"}
+PER_TURN = TURN // 100  # refinements: each counts 100 tries here
 
 # -- scripted: three ways to one goal --------------------------------------------------------------
 
@@ -54,7 +55,7 @@ class Script(Skill):
     def refine(self, context, action, upcoming, state, rng):
         stream = rng.bit_generator.seed_seq.entropy[-1]
         self.kitchen.calls.append((self.name, stream))
-        context.tries["pairs"] += self.kitchen.pairs
+        context.effort.spend("ways", self.kitchen.ways)
         fails = self.kitchen.fails.get(self.name, 0)
         if isinstance(fails, Failure):
             return fails
@@ -72,7 +73,7 @@ class Ways:
         fails: by action, how many of its streams fail, or with what all of them do.
         blocks: what a diagnosis of an action finds: item indices, or None.
         calls: the actions refined, and their streams.
-        pairs: of a manipulation and a base pose that each refinement tries.
+        ways: that each refinement tries.
     """
 
     scene: object
@@ -83,7 +84,7 @@ class Ways:
     blocks: dict = field(default_factory=dict)
     calls: list = field(default_factory=list)
     roles: dict = field(default_factory=dict)
-    pairs: int = 1
+    ways: int = 80
 
     def search(self, attempts=4, **settings):
         context = PlanningContext(
@@ -93,6 +94,9 @@ class Ways:
         skills = {name: Script(self, name, self.roles.get(name, Role(uses=0))) for name in names}
         task = tamp_task(self.scene, self.domain, self.problem, skills)
         return Search(context, task, task.start)
+
+    def calls_of(self, name):
+        return len(self.asked(name))
 
     def asked(self, name):
         return [stream for each, stream in self.calls if each == name]
@@ -140,37 +144,49 @@ def test_a_plan_that_always_fails_leaves_the_next_its_turn(ways):
     ways.fails = {"short": 10**6}
     search = ways.search(attempts=10**6)
     assert names(search.solve()) == ("one", "two")
-    assert len(ways.asked("short")) <= 2 * (TURN + 1), "it was there a turn earlier"
-    assert search.skeletons == 2
+    assert len(ways.asked("short")) <= 2 * (PER_TURN + 1), "it was there a turn earlier"
+    assert len(search.record.tried) == 2
 
 
 def test_a_plan_that_needs_many_tries_gets_them_beside_the_others(ways):
-    ways.fails = {"short": 10**6, "two": 3 * TURN, "farthest": 10**6}
+    ways.fails = {"short": 10**6, "two": 3 * PER_TURN, "farthest": 10**6}
     assert names(ways.search(attempts=10**6).solve()) == ("one", "two")
     assert ways.asked("farthest"), "all three had their turns"
 
 
-@pytest.mark.parametrize(
-    ("turn", "pairs", "effort", "count"),
-    [(5, 1, 1.0, 286), (8, 1, 1.0, 286), (12, 1, 1.0, 286), (8, 400, 1.0, 58), (8, 400, 2.0, 116)],
-)
-def test_the_budget_of_the_whole_search_is_kept_and_told(
-    ways, monkeypatch, turn, pairs, effort, count
-):
-    """288 are allowed: 240, and 16 for each of the longest plan's three actions.
+@pytest.mark.parametrize("turn", [500, 1000, 1200])
+@pytest.mark.parametrize(("in_vain", "effort"), [(True, 1.0), (False, 1.0), (True, 2.0)])
+def test_the_effort_of_the_whole_search_is_kept_and_told(ways, monkeypatch, turn, in_vain, effort):
+    """It ends when all is spent, or a good part of it since it last got further: in the first turn.
 
-    400 pairs of a grasp and a base pose count as four refinements more.
+    A refinement counts 100 tries here, each of the three plans 40.
     """
     monkeypatch.setattr(module, "TURN", turn)
-    ways.fails, ways.pairs = dict.fromkeys(("short", "two", "farthest"), 10**6), pairs
-    search = ways.search(attempts=10**6, effort=effort)
+    if not in_vain:
+        monkeypatch.setattr(module, "VAIN_TRIES", 10**6)
+    ways.fails = dict.fromkeys(("short", "two", "farthest"), 10**6)
+    search, heard = ways.search(attempts=10**6, effort=effort), []
+    search.listener = Relay(search.listener)
+    search.listener.fraction = lambda text, done: heard.append(done)
     found = search.solve()
     assert found.kind is FailureKind.BUDGET
     assert found.certificate is None
-    assert found.numbers["refinements"] == len(ways.calls) == search.refinements == count
-    assert found.numbers["plans"] == search.skeletons == 3
-    assert f"{count} refinements of single actions" in found.message
+    count = len(ways.calls)
+    assert found.numbers["refinements"] == search.effort.counts["refinements"] == count
+    assert found.numbers["plans"] == len(search.record.tried) == 3
+    least = effort * (module.VAIN_TRIES if in_vain else module.MOST_TRIES)
+    most = least + 2 * effort * turn + 3 * 40 if in_vain else least + 100
+    assert least <= found.numbers["tries"] == search.effort.tries <= most
+    assert search.effort.tries == pytest.approx(100 * count + 3 * 40, abs=10)
+    assert sum(plan.tries for plan in search.record.tried) == 100 * count
+    assert f"{count} refinements of actions" in found.message
     assert "no luck" in found.message
+    assert heard == sorted(heard)
+    assert 0.9 * least < heard[-1] * search.most_tries <= search.most_tries
+    for plan in search.record.tried:  # how far each came, and what stopped it
+        assert plan.reached == len(plan.actions) - 1
+        assert plan.failures == ways.calls_of(plan.actions[-1].name)
+        assert str(plan.stopped_by).endswith("no luck")
 
 
 def test_what_failed_for_good_is_not_refined_anew_when_something_is_learned(ways):
@@ -213,7 +229,7 @@ def test_a_wrong_suspicion_does_not_lose_the_only_plan_that_works(ways):
     ways.roles = dict.fromkeys(("one", "two", "far", "farther", "farthest"), Role())
     assert names(ways.search(attempts=10**6).solve()) == ("short",)
     assert ways.asked("short") == [0, 1]
-    assert len(ways.asked("two")) < 4 * TURN, "long before the others are used up"
+    assert len(ways.asked("two")) < 4 * PER_TURN, "long before the others are used up"
 
 
 def test_a_suspicion_that_leaves_no_plan_is_tried_around(ways):

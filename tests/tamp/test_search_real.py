@@ -181,4 +181,4 @@ def test_what_no_bound_shows_is_no_refusal(take):
     assert found.kind is FailureKind.BUDGET
     assert found.certificate is None
     assert "cage" in found.objects
-    assert "refinements of single actions" in found.message
+    assert "refinements of actions" in found.message

@@ -8,6 +8,7 @@ from galley.domain.failure import FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.shipped import KITCHEN
 from galley.planning import ground, plans, validate_actions
+from galley.skills.manipulation.effort import Effort
 from galley.tamp.search import Skeletons, shortest
 
 GOALS = {
@@ -30,7 +31,7 @@ def task(kitchen, request, with_goal):
 
 @pytest.fixture(scope="module")
 def few(task):
-    return list(itertools.islice(Skeletons(lambda: task, 3_000), 12))
+    return list(itertools.islice(Skeletons(lambda: task, Effort()), 12))
 
 
 def end(task, actions):
@@ -78,10 +79,11 @@ def test_what_is_left_out_are_reorderings_and_detours(task, few):
     assert seen
 
 
-def test_it_stays_at_its_end():
+def test_it_stays_at_its_end(monkeypatch):
+    monkeypatch.setattr("galley.tamp.search.FURTHER_STATES", 400)
     domain = read_domain(KITCHEN / "kitchen.pddl")
     task = ground(domain, read_problem(KITCHEN / "task.pddl", domain))
-    source = Skeletons(lambda: task, 400)
+    source = Skeletons(lambda: task, Effort())
     found = list(source)
     assert found
     assert next(source, None) is None
@@ -90,21 +92,27 @@ def test_it_stays_at_its_end():
 
 
 def test_no_plan_at_all_is_complete_and_says_why(kitchen, with_goal):
-    source = Skeletons(lambda: with_goal(kitchen, "(on sugar countertop)", "(grasp sugar)"))
+    source = Skeletons(
+        lambda: with_goal(kitchen, "(on sugar countertop)", "(grasp sugar)"), Effort()
+    )
     assert next(source, None) is None
     assert source.complete
     assert source.failure.kind is FailureKind.CONTRADICTION
     assert source.failure.certificate is not None
 
 
-def test_too_few_nodes_prove_nothing(kitchen):
-    source = Skeletons(lambda: kitchen, 2)
+def test_too_few_states_prove_nothing(kitchen, monkeypatch):
+    monkeypatch.setattr("galley.tamp.search.SHORTEST_STATES", 2)
+    monkeypatch.setattr("galley.tamp.search.ANY_STATES", 2)
+    effort = Effort()
+    source = Skeletons(lambda: kitchen, effort)
     assert next(source, None) is None
     assert not source.complete
     assert source.failure.kind is FailureKind.BUDGET
+    assert effort.counts == {"states": 4}
 
 
 def test_where_a_shortest_plan_takes_too_long_any_plan_will_do(kitchen, monkeypatch):
-    monkeypatch.setattr("galley.tamp.search.SHORTEST_NODES", 3)
-    found = shortest(kitchen)
+    monkeypatch.setattr("galley.tamp.search.SHORTEST_STATES", 3)
+    found = shortest(kitchen, Effort())
     assert validate_actions(kitchen.domain, kitchen.problem, found.actions).valid

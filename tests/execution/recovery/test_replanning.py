@@ -1,6 +1,7 @@
 """Recovery from States made by hand, in the middle of the default task."""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from galley.execution.recovery.replanning import within_limits
 from galley.motion.effects import after
 from galley.planning import validate_actions
 from galley.robots.panda.mobile import hand_pose
-from galley.skills.manipulation.contacts import pick_manipulations
+from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
+from galley.skills.manipulation.context import FailedContacts
 from galley.skills.manipulation.grasps import grasps_at
 from galley.tests.effort import quick_first
 from galley.tests.execution.physics.by_hand import with_item
@@ -33,7 +35,7 @@ def test_grasps_that_closed_on_nothing_are_not_chosen_again_either_way_round(tas
     robot, missed, X_TT = task.context.robot, [], np.diag([-1.0, -1.0, 1.0, 1.0])  # fingers swapped
     k, state = task.after("pick sugar", "approach")
     for _ in range(3):
-        found = task.replan(k, state, missed=tuple(missed))
+        found = task.replan(k, state, failed=FailedContacts(tuple(missed)))
         seen = found.start
         for motion in found.motions:
             seen = after(task.scene, robot, motion, seen)
@@ -49,8 +51,27 @@ def test_an_items_only_grasp_is_tried_again_though_it_closed_on_nothing(task):
     state, rng = initial_state(task.scene), np.random.default_rng(0)
     grasp = grasps_at(task.scene, state, 0, task.context.robot.gripper)[0]
     scene = with_item(task.scene, grasps=(grasp,))
-    context = replace(task.context, scene=scene, missed=((0, grasp.X_IT),))
+    context = replace(task.context, scene=scene, failed=FailedContacts(((0, grasp.X_IT),)))
     assert next(pick_manipulations(context, state, 0, rng), None) is not None
+
+
+def test_a_place_where_an_item_did_not_stay_is_chosen_only_after_the_others(task):
+    _, state = task.after("pick sugar", "lift")
+    context, scene = task.context, task.scene
+    region, index = scene.region(scene.binding("countertop").region), state.held
+
+    def places(failed):
+        changed = replace(context, failed=FailedContacts(placements=failed))
+        ways = place_manipulations(changed, state, region, np.random.default_rng(0))
+        return [(w.contact @ state.items[index].X_PI)[:3, 3] for w in islice(ways, 12)]
+
+    first = places(())
+    X = transform(None, first[0])
+    then = places(((index, X),))
+    assert np.allclose(first[1], then[0]) or np.linalg.norm(first[1] - first[0]) < 0.03
+    assert min(np.linalg.norm(p - first[0]) for p in then) >= 0.03
+    elsewhere = places(((index + 1, X),))
+    np.testing.assert_array_equal(elsewhere, first)  # another item's place is none of its own
 
 
 @pytest.mark.parametrize(("sign", "y"), [(1.0, 0.55), (-1.0, 0.415)])

@@ -1,0 +1,103 @@
+"""What a search tried and learned: for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from galley.domain.failure import Failure
+from galley.motion.motion import Motion
+from galley.planning import GroundAction
+from galley.skills.manipulation.effort import Effort
+from galley.skills.manipulation.proof import NARROW
+from galley.skills.skill import Role, Skill
+from galley.tamp.feedback.constraints import LearnedConstraint
+
+
+@dataclass(frozen=True)
+class TriedPlan:
+    """How far one plan got.
+
+    Attributes:
+        actions: of the plan.
+        reached: how many of them had motions at once, at most.
+        tries: spent on it.
+        failures: how often the action failed that failed most often. stopped_by: why, the last
+            time; None if none failed.
+    """
+
+    actions: tuple[GroundAction, ...]
+    reached: int
+    tries: float
+    failures: int
+    stopped_by: Failure | None
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain data."""
+        stopped = "" if self.stopped_by is None else str(self.stopped_by)
+        return {**vars(self), "actions": list(map(str, self.actions)), "stopped_by": stopped}
+
+
+@dataclass(frozen=True)
+class SearchRecord:
+    """What a search tried and learned, also one that was interrupted.
+
+    Attributes:
+        plan: the solution's, else the last one considered.
+        solved: whether motions were found for it.
+        tried: the plans that were refined, in order.
+        effort: spent in all. most_tries: that it might spend.
+        constraints: learned about plans that were considered, in order.
+        task_s, motion_s: seconds spent on plans, and on motions.
+        reasons: see the function of this name, and ``narrow``.
+    """
+
+    plan: tuple[GroundAction, ...]
+    solved: bool
+    tried: tuple[TriedPlan, ...]
+    effort: Effort
+    most_tries: float
+    constraints: tuple[LearnedConstraint, ...]
+    task_s: float
+    motion_s: float
+    reasons: tuple[tuple[int, str], ...] = ()
+
+    def effort_as_json(self) -> dict[str, Any]:
+        """What was tried, as plain data."""
+        return {
+            "tries": self.effort.tries,
+            "most_tries": self.most_tries,
+            "counts": dict(self.effort.counts),
+            "plans": [each.as_json() for each in self.tried],
+        }
+
+
+def narrow(motions: Iterable[Motion]) -> tuple[tuple[int, str], ...]:
+    """Which actions have motions with less than the usual margin: index and sentence."""
+    what = f"it keeps {1e3 * NARROW:g} mm to what is around it, half the usual margin"
+    found = dict.fromkeys(m.action_index for m in motions if m.record.margin_m == NARROW)
+    return tuple((k, what) for k in found)
+
+
+def reasons(
+    plan: Sequence[GroundAction],
+    constraints: Iterable[LearnedConstraint],
+    skills: Mapping[str, Skill],
+) -> tuple[tuple[int, str], ...]:
+    """Which actions of a plan make way for later ones, and why: index and sentence."""
+    found = []
+    for k, action in enumerate(plan):
+        role = skills[action.name].role if action.name in skills else Role()
+        for constraint in constraints:
+            fact, needed = constraint.fact, None
+            if fact.predicate.startswith(("blocked-by", "no-room")):
+                needed = role.takes
+            elif fact.predicate.startswith("kept-"):
+                needed = role.closes if fact.predicate.startswith("kept-shut") else role.opens
+            if needed is None or action.args[needed] != fact.args[-1]:
+                continue
+            if any(fact.args[0] in later.args for later in plan[k + 1 :]):
+                found.append((k, constraint.failure.message))
+                break
+    return tuple(found)
