@@ -425,16 +425,15 @@ class Search:
         refinements, tried = self.effort.counts["refinements"], self._tried()
         plans = f"{len(tried)} plan{'' if len(tried) == 1 else 's'}"
         message = f"no motions found in {self.effort.tries:,.0f} tries ({plans}, {refinements} "
-        message += f"refinements of actions); {hint}"
+        message += "refinements of actions)"
         best = max((e for e in tried if e.failures), key=lambda e: e.reached, default=None)
         if best is not None and best.stopped_by is not None:
-            message += f"; of the {len(best.actions)} actions of the plan that came furthest "
-            message += (
-                f"{best.reached} have motions, {best.failures} times failed {best.stopped_by}"
-            )
+            message += f"; the best plan has motions for {best.reached} of its {len(best.actions)} "
+            message += f"actions, and failed most, {best.failures}x, at {best.stopped_by}"
             named = [*best.stopped_by.objects, *named]
+        message += f"; {hint}"
         numbers = {"plans": float(len(tried)), "refinements": float(refinements)}
-        numbers["tries"] = self.effort.tries
+        numbers["tries"] = float(round(self.effort.tries))
         return Failure(FailureKind.BUDGET, message, tuple(dict.fromkeys(named)), numbers)
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -258,7 +259,13 @@ class _Proof:
                     where = np.flatnonzero(open_)
                     deep = overlaps(part, move @ X_WT[where], other) - (TOUCHING if own else 0.0)
                     beaten[where] |= deep > 0.0
-                    gone = where[deep > total(travel(*part.far))[where]]
+                    far = travel(*part.far)[where]
+                    certain = deep > total(far)
+                    near = np.flatnonzero((deep > 0.0) & ~certain) if not own else []
+                    if len(near):
+                        some = X_WT[where[near]]
+                        certain[near] = _overlaps_throughout(part, move @ some, other, far[near])
+                    gone = where[certain]
                     if len(gone):
                         self.causes[other.name] += len(gone)
                         open_[gone] = False
@@ -274,6 +281,25 @@ class _Proof:
         """The point C (n, 3) of ``ReachBounds``, and its distance (m) from T."""
         p_TC = self.context.robot.kinematics.reach.p_HC - self.context.robot.p_HT
         return X_WT[:, :3, :3] @ p_TC + X_WT[:, :3, 3], float(np.linalg.norm(p_TC))
+
+
+def _overlaps_throughout(
+    part: ConvexPart, X_WT: Array, other: ConvexPart, travel: Array
+) -> NDArray[np.bool_]:
+    """Whether a part of the hand at X_WT (n, 4, 4) overlaps an obstacle in all of a cell: (n,).
+
+    Leaning and sliding move it across the closing direction only, so that a wall beside the hand
+    is overlapped in large cells. Where the part overlaps the obstacle after each of the extreme
+    displacements it does after all between them, for their Minkowski difference is convex.
+    """
+    across = travel[:, 0] + travel[:, 1] + np.hypot(travel[:, 2], travel[:, 3])
+    most = np.column_stack([across, travel[:, 0], across])  # along the axes of T
+    found = np.ones(len(X_WT), dtype=bool)
+    for signs in product((-1.0, 1.0), repeat=3):
+        X = X_WT[found]
+        X[:, :3, 3] += np.einsum("nij,nj->ni", X[:, :3, :3], signs * most[found])
+        found[found] = overlaps(part, X, other) > 0.0
+    return found
 
 
 def _halved(cells: Array, along: NDArray[np.int64]) -> Array:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.collision.checker import MARGIN, Checker, Contact
+from galley.collision.checker import MARGIN, Contact, Pair
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
+from galley.domain.state import State
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest, spline_through
@@ -34,7 +35,7 @@ from galley.skills.manipulation.proof import (
 
 OUT_OF_REACH = "out of the arm's reach"
 IN_COLLISION = "in collision"
-TOO_NARROW = f"no room for a margin of {1e3 * NARROW:g} mm"
+TOO_NARROW = "nearer than the margin"
 _SAMPLED_HITS = 25  # states in collision that are examined for what is in the way
 _FAR = 0.2  # rad, between knots this far from a limit the curve can't exceed it
 _STROKE_STATES = 6  # checked while the fingers open or close
@@ -143,31 +144,36 @@ def manipulation_parts(manipulation: Manipulation) -> tuple[ManipulationPart, ..
     return tuple(found)
 
 
-def _all_free(
-    context: PlanningContext, checker: Checker, Q: Array, scene_q: Array | None, tally: Tally
-) -> bool:
-    """Whether configurations Q (m, n), with scene joints (m, nj) or None, keep the margin.
-
-    The first that does not is counted.
-    """
-    free = checker.free_many(Q, scene_q)
-    if free.all():
-        return True
-    _count_hit(context, checker, Q, scene_q, int(np.argmin(free)), tally)
-    return False
+def _free(
+    context: PlanningContext,
+    state: State,
+    allowed: frozenset[Pair],
+    margin: float,
+    Q: Array,
+    scene_q: Array | None,
+) -> NDArray[np.bool_]:
+    """Which configurations Q (m, n), with scene joints (m, nj) or None, keep a margin: (m,)."""
+    return context.checker(state, allowed, margin).free_many(Q, scene_q)
 
 
 def _count_hit(
     context: PlanningContext,
-    checker: Checker,
+    state: State,
+    allowed: frozenset[Pair],
+    margin: float,
     Q: Array,
     scene_q: Array | None,
-    k: int,
     tally: Tally,
-    reason: str = IN_COLLISION,
+    line: bool = False,
 ) -> None:
-    """Count that row k collides."""
-    q, joints = Q[k], None if scene_q is None else scene_q[k]
+    """Count that none of the configurations Q (m, n) keeps a margin.
+
+    As a matter of the margin if some collide with nothing, or all of a line's.
+    """
+    checker = context.checker(state, allowed, margin)
+    apart = _free(context, state, allowed, 0.0, Q, scene_q)
+    q, joints = Q[0], None if scene_q is None else scene_q[0]
+    reason = TOO_NARROW if (apart.all() if line else apart.any()) else IN_COLLISION
     tally.hit(lambda: touched(context, checker.contacts(q, joints)[:1]), reason)
 
 
@@ -213,10 +219,9 @@ def free_at_contact(
     line = first.line
     scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(options), axis=0)
     Q = assemble(context.robot, base, options, first.opening)
-    checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
-    free = checker.free_many(Q, scene_q)
+    free = _free(context, line.state, line.allowed, CONTACT_MARGIN, Q, scene_q)
     if not free.any():
-        _count_hit(context, checker, Q, scene_q, 0, tally)
+        _count_hit(context, line.state, line.allowed, CONTACT_MARGIN, Q, scene_q, tally)
     return np.asarray(options[free])
 
 
@@ -329,12 +334,10 @@ def _with_margin(
     Q = assemble(context.robot, base, arms[some], opening)
     scene_q = None if line.scene_q is None else line.scene_q[some]
     for margin in (MARGIN, NARROW):
-        checker = context.checker(line.state, allowed, margin)
-        free = checker.free_many(Q, scene_q)
+        free = _free(context, line.state, allowed, margin, Q, scene_q)
         if free.any():
             return np.flatnonzero(free), margin
-    apart = context.checker(line.state, allowed, CONTACT_MARGIN).free_many(Q, scene_q).any()
-    _count_hit(context, checker, Q, scene_q, 0, tally, TOO_NARROW if apart else IN_COLLISION)
+    _count_hit(context, line.state, allowed, NARROW, Q, scene_q, tally)
     return None
 
 
@@ -356,8 +359,11 @@ def _sampled(
         else:
             arms = next(rest)
             Q = assemble(robot, base, arms, part.opening)
-        checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
-        if not _all_free(context, checker, Q, line.scene_q, tally):
+        about = line.state, line.allowed, CONTACT_MARGIN
+        free = _free(context, *about, Q, line.scene_q)
+        if not free.all():
+            scene_q = None if line.scene_q is None else line.scene_q[~free]
+            _count_hit(context, *about, Q[~free], scene_q, tally, line=True)
             return False
     return True
 
