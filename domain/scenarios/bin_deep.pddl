@@ -1,0 +1,18 @@
+; The soup stands in a deep bin.
+(define (problem bin_deep)
+  (:domain drawers)
+
+  (:objects
+    center - furniture
+    burner - stove
+    countertop right_end - surface
+    soup - objective
+    h1 - hand)
+
+  (:init
+    (near center)
+    (on soup countertop)
+    (empty h1))
+
+  (:goal (on soup right_end))
+)

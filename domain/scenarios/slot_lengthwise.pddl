@@ -1,0 +1,18 @@
+; The soup stands in a slot.
+(define (problem slot_lengthwise)
+  (:domain drawers)
+
+  (:objects
+    center - furniture
+    burner - stove
+    slot right_end - surface
+    soup - objective
+    h1 - hand)
+
+  (:init
+    (near center)
+    (on soup slot)
+    (empty h1))
+
+  (:goal (on soup right_end))
+)
