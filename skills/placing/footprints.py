@@ -15,7 +15,8 @@ from galley.domain.predicates import corners
 from galley.domain.scene.model import Item, Region, Scene, Shape
 from galley.domain.state import State, item_pose
 
-SIDES = 12  # of the polygon that approximates a circle
+SIDES = 12  # of the polygon about a circle
+_SIDES_WITHIN = 24  # of the one within it, for proofs
 _NEAR_FLOOR = 0.01  # m, an item with its underside this near to the floor stands on it
 _LOW = 0.002  # m, furniture that rises less than this above a floor is part of it
 _VERTICAL = 1e-6  # tolerance of a vertical direction
@@ -241,9 +242,10 @@ def _along_normals(a: Array, b: Array) -> Array:
 
 
 def circle(radius: float, outside: bool) -> Array:
-    """A polygon (SIDES, 2) about or within a circle; its sides face +-x and +-y."""
-    turn = np.pi / SIDES
-    angle = turn + 2.0 * turn * np.arange(SIDES)
+    """A polygon (n, 2) about or, with more sides, within a circle; some sides face +-x and +-y."""
+    sides = SIDES if outside else _SIDES_WITHIN
+    turn = np.pi / sides
+    angle = turn + 2.0 * turn * np.arange(sides)
     radius = radius / np.cos(turn) if outside else radius
     return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
@@ -255,7 +257,7 @@ def _solid(shape: Shape, outside: bool) -> Array:
         return signs * shape.half_extents
     ring = circle(float(shape.size[0]), outside)
     half = float(shape.size[1]) / 2.0
-    return np.concatenate([np.column_stack([ring, np.full(SIDES, z)]) for z in (-half, half)])
+    return np.concatenate([np.column_stack([ring, np.full(len(ring), z)]) for z in (-half, half)])
 
 
 def _outline(item: Item, X: Array) -> Array:

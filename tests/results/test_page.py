@@ -128,7 +128,7 @@ def test_names_and_reasons_are_shown_and_cannot_become_markup(source, plain):
         ("too_tall", "66 mm are missing", "66 mm too high"),
         ("out_of_reach", "0.30 m are missing", "missing: 0.30 m"),
         ("contradiction", "at most one of", ""),
-        ("too_small", "overlap by at least 14 mm", ""),
+        ("too_small", "there is no room for soup and spam together", ""),
     ],
 )
 def test_certificates_in_words_and_drawn(name, says, draws, tmp_path):

@@ -1,0 +1,309 @@
+"""Arrangements of a few convex shapes in a box, at any position and yaw: one, or a proof of none.
+
+Branch and bound over cells: ranges of x, y and yaw for each shape. At every yaw of a range a shape
+fills its kernel, the intersection of the turned shapes. A cell is excluded if a shape sticks out of
+the box, or if two kernels overlap wherever in their ranges they stand; else a range is halved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+from galley.skills.placing.footprints import padded
+
+TOUCHING = 1e-4  # m, how much shapes in an arrangement may overlap
+_LEVELS = 7  # of ranges of yaw, each half as wide as the one before
+_FIRST = -np.pi / 4.0  # where yaws begin: right angles are in the middle of ranges
+_STEP = np.radians(15.0)  # between the yaws that a kernel is made of
+_YAWS = 5  # that a kernel is made of, at most
+_FULL = 2.0 * np.pi
+_ROUND = 8  # regular polygons with more corners aren't turned
+_BATCH = 256  # cells examined together
+_TRIED = 8  # of them, in which shapes are pushed apart
+_PUSHES = 20
+_NEAR = 0.002  # m, added to gaps: ranges of shapes that may be nearer are halved first
+_SLACK = 1e-7  # m, for rounding
+_ANGLES = np.arange(48) * np.pi / 24.0
+_DIRECTIONS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A convex shape to be arranged: polygons about the middle of its body, counter-clockwise.
+
+    Attributes:
+        body: corners (n, 2) of what must not overlap others.
+        rim: corners (m, 2) of what must lie within the box.
+        middle: of the body's corners in the frame in which the shape was given, m.
+    """
+
+    body: bytes
+    rim: bytes
+    middle: tuple[float, float]
+
+    @classmethod
+    def of(cls, body: Array, rim: Array) -> Shape:
+        """The shape with corners (n, 2) and (m, 2) in any frame."""
+        middle = body.mean(axis=0)
+        x, y = middle.tolist()
+        return cls((body - middle).tobytes(), (rim - middle).tobytes(), (x, y))
+
+    @property
+    def polygons(self) -> tuple[Array, Array]:
+        """Body and rim."""
+        body, rim = (np.frombuffer(each).reshape(-1, 2) for each in (self.body, self.rim))
+        return body, rim
+
+    def symmetric(self, by: Array) -> bool:
+        """Whether a matrix (2, 2) maps it onto itself."""
+        return all(_same(polygon @ by, polygon) for polygon in self.polygons)
+
+
+@lru_cache(maxsize=1024)
+def arrange(
+    shapes: tuple[Shape, ...], fixed: tuple[bytes, ...], sides: tuple[float, float], most: int
+) -> Array | int | None:
+    """How shapes stand in the box from (0, 0) to ``sides`` without overlap, or that they can't.
+
+    Args:
+        shapes: at least one.
+        fixed: convex polygons (n, 2) that no body may overlap.
+        sides: of the box, m.
+        most: pairs of shapes to compare.
+
+    Returns:
+        Poses (n, 3) of x, y and yaw of their frames; or how many cells were examined, and excluded;
+        or None.
+    """
+    n, count = len(shapes), len(shapes) + len(fixed)
+    kinds = list(dict.fromkeys(shapes))
+    tables = [_turned(kind) for kind in kinds]
+    starts = np.cumsum([0, *(len(table.yaw) for table in tables)])
+    still = [np.frombuffer(each).reshape(-1, 2) for each in fixed]
+    kernels = _Polygons([p for table in tables for p in table.kernels] + still)
+    bodies = _Polygons([p for table in tables for p in table.bodies] + still)
+    reach, exact, loss, yaw, half_rows = (
+        np.concatenate([getattr(table, name) for table in tables])
+        for name in ("reach", "exact", "loss", "yaw", "halves")
+    )
+    half_rows += np.repeat(starts[:-1], np.diff(starts))
+    pairs = np.array([(a, b) for b in range(count) for a in range(min(b, n))], int).reshape(-1, 2)
+    equal = [(a, b) for b in range(n) for a in range(b) if shapes[a] == shapes[b]]
+    i, j = pairs.T
+
+    roots = [starts[kinds.index(shape)] for shape in shapes]
+    rows = np.array([[*roots, *range(starts[-1], starts[-1] + len(fixed))]])  # ranges of yaw
+    boxes = np.zeros((1, count, 2, 2))  # lowest and highest x and y
+    boxes[0, :n, 1] = sides
+    if not fixed and all(kind.symmetric(np.diag([1.0, -1.0])) for kind in kinds):
+        boxes[0, 0, 1] /= 2.0  # the rest is its mirror image
+    examined = 0
+    while len(rows):
+        row, rows = rows[-_BATCH:], rows[:-_BATCH]
+        box, boxes = boxes[-_BATCH:].copy(), boxes[:-_BATCH]
+        examined += len(row)
+        if examined * (len(pairs) + 4) > most:
+            return None
+        low, high = box[:, :n, 0], box[:, :n, 1]
+        np.maximum(low, reach[row[:, :n], 0], out=low)
+        np.minimum(high, sides - reach[row[:, :n], 1], out=high)
+        for a, b in equal:  # in the order of their x
+            low[:, b, 0] = np.maximum(low[:, b, 0], low[:, a, 0])
+            high[:, a, 0] = np.minimum(high[:, a, 0], high[:, b, 0])
+        inside = (low <= high + _SLACK).all(axis=(1, 2))
+        row, box = row[inside], box[inside]
+        middle, half = box.mean(axis=2), (box[:, :, 1] - box[:, :, 0]) / 2.0
+        apart, within = middle[:, j] - middle[:, i], half[:, i] + half[:, j]
+        gap, _ = kernels.gaps(row[:, i], row[:, j], apart, within)
+        kept = (gap >= -_SLACK).all(axis=1)
+        row, box, middle, half, gap = (each[kept] for each in (row, box, middle, half, gap))
+        if not len(row):
+            continue
+        turns = row[-_TRIED:]
+        limits = exact[turns[:, :n], 0], sides - exact[turns[:, :n], 1]
+        found = _pushed_apart(bodies, turns, pairs, middle[-_TRIED:], limits)
+        if found is not None:
+            k, xy = found
+            turn = yaw[turns[k, :n]]
+            middles = np.array([s.middle @ _rotation(t) for s, t in zip(shapes, turn, strict=True)])
+            return np.column_stack([xy - middles, turn])
+        # Halved is a range that is wide, of a shape that may be near to another.
+        near = np.ones((len(row), count))
+        for k, pair in enumerate(pairs):
+            near[:, pair] = np.maximum(near[:, pair], 1.0 / (gap[:, k, None] + _NEAR))
+        width = np.concatenate([half[:, :n], loss[row[:, :n], None]], axis=2) * near[:, :n, None]
+        one, along = np.divmod(width.reshape(len(row), -1).argmax(axis=1), 3)
+        every = np.arange(len(row))
+        slid, turned = every[along < 2], every[along == 2]
+        for side in (0, 1):
+            part, turn = box.copy(), row.copy()
+            part[slid, one[slid], 1 - side, along[slid]] = middle[slid, one[slid], along[slid]]
+            turn[turned, one[turned]] = half_rows[row[turned, one[turned]]] + side
+            rows, boxes = np.concatenate([rows, turn]), np.concatenate([boxes, part])
+    return examined
+
+
+def _pushed_apart(
+    bodies: _Polygons,
+    turns: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+    at: Array,
+    limits: tuple[Array, Array],
+) -> tuple[int, Array] | None:
+    """Which of some cells holds an arrangement (n, 2) at given yaws; None: not found.
+
+    Shapes that overlap are pushed apart, and back into the box.
+
+    Args:
+        bodies: of all shapes at all yaws.
+        turns: which of them in each cell (k, m), the first n movable.
+        pairs: that are compared (p, 2).
+        at: where they begin (k, m, 2).
+        limits: lowest and highest positions (k, n, 2) of the movable ones.
+    """
+    low, high = limits
+    fits = (low <= high + _SLACK).all(axis=(1, 2))
+    (i, j), at, n = pairs.T, at.copy(), low.shape[1]
+    for _ in range(_PUSHES if fits.any() else 0):
+        at[:, :n] = np.clip(at[:, :n], low, high)
+        at[:, n:] = 0.0
+        gap, normal = bodies.gaps(turns[:, i], turns[:, j], at[:, j] - at[:, i])
+        free = (gap >= -TOUCHING).all(axis=1) & fits
+        if free.any():
+            k = int(free.argmax())
+            return k, at[k, :n]
+        push = np.minimum(gap, 0.0)[..., None] * normal / 2.0
+        for k, (a, b) in enumerate(pairs):
+            at[:, a] += push[:, k]
+            at[:, b] -= push[:, k]
+    return None
+
+
+class _Polygons:
+    """Convex polygons, to be compared in pairs."""
+
+    def __init__(self, polygons: list[Array]) -> None:
+        self._corners = padded(polygons)  # (m, v, 2)
+        edges = np.roll(self._corners, -1, axis=1) - self._corners
+        lengths = np.hypot(edges[..., 0], edges[..., 1])
+        flat = lengths < 1e-12  # between repeated corners
+        self._normals = np.stack([edges[..., 1], -edges[..., 0]], axis=-1)
+        self._normals /= np.where(flat, 1.0, lengths)[..., None]
+        self._reach = (self._normals @ self._corners.swapaxes(1, 2)).max(axis=2)
+        self._reach[flat] = np.inf
+
+    def gaps(
+        self, a: NDArray[np.int64], b: NDArray[np.int64], apart: Array, within: Array | None = None
+    ) -> tuple[Array, Array]:
+        """The largest gap (n, k) between polygons along an edge's normal, and the normal (n, k, 2).
+
+        Args:
+            a, b: their indices (n, k).
+            apart: from the origin of ``a`` to that of ``b`` (n, k, 2), m.
+            within: by how much that may differ (n, k, 2), m: the largest gap of all.
+        """
+        gaps, normals = [], []
+        for p, q, sign in ((a, b, 1.0), (b, a, -1.0)):
+            n = self._normals[p]
+            gap = (n @ self._corners[q].swapaxes(-1, -2)).min(axis=-1) - self._reach[p]
+            gap += (n @ (sign * apart)[..., None])[..., 0]
+            if within is not None:
+                gap += (np.abs(n) @ within[..., None])[..., 0]
+            gaps.append(gap)
+            normals.append(sign * n)
+        gap, normal = np.concatenate(gaps, axis=-1), np.concatenate(normals, axis=-2)
+        k = gap.argmax(axis=-1)[..., None]
+        best = np.take_along_axis(normal, k[..., None], axis=-2)[..., 0, :]
+        return np.take_along_axis(gap, k, axis=-1)[..., 0], best
+
+
+@dataclass(frozen=True, eq=False)
+class _Turned:
+    """A shape over ranges of yaw, one in each row.
+
+    Attributes:
+        kernels: what its body fills at every yaw of the range, N polygons (v, 2).
+        bodies: what it fills at the middle of the range.
+        reach: how far its rim reaches below and above the origin in x and y (N, 2, 2), at least.
+        exact: the same at the middle of the range.
+        loss: by how much the body at the middle exceeds the kernel (N,), m; 0: it isn't halved.
+        yaw: the middle (N,).
+        halves: the first of the two rows of its halves (N,).
+    """
+
+    kernels: list[Array]
+    bodies: list[Array]
+    reach: Array
+    exact: Array
+    loss: Array
+    yaw: Array
+    halves: NDArray[np.int64]
+
+
+@lru_cache(maxsize=64)
+def _turned(shape: Shape) -> _Turned:
+    body, rim = shape.polygons
+    if len(body) > _ROUND and _same(body @ _rotation(_FULL / len(body)), body):
+        none = np.zeros(1)  # it isn't turned: its rim is that of a circle
+        kernel = np.cos(np.pi / len(body)) * body  # in all turns of a regular polygon
+        reach, exact = _reach(rim, none, _FULL), _reach(rim, none, 0.0)
+        return _Turned([kernel], [body], reach, exact, none, none, np.zeros(1, int))
+    folds = next(k for k in (4, 2, 1) if shape.symmetric(_rotation(_FULL / k)))
+    ranges = [(level, k) for level in range(_LEVELS) for k in range(2**level)]
+    width = np.array([_FULL / folds / 2**level for level, _ in ranges])
+    low = _FIRST + width * [k for _, k in ranges]
+    yaw = low + width / 2.0
+    bodies = [body @ _rotation(angle) for angle in yaw]
+    kernels = [_kernel(body, *each) for each in zip(low, width, strict=True)]
+    reaches = [(p @ _DIRECTIONS).max(axis=0) for p in (*bodies, *kernels)]
+    loss = np.subtract(*np.split(np.array(reaches), 2)).max(axis=1)
+    loss[2 ** (_LEVELS - 1) - 1 :] = 0.0
+    halves = 2 * np.arange(len(ranges)) + 1
+    return _Turned(
+        kernels, bodies, _reach(rim, low, width), _reach(rim, yaw, 0.0), loss, yaw, halves
+    )
+
+
+def _kernel(polygon: Array, low: float, width: float) -> Array:
+    """What a convex polygon (n, 2) around the origin fills at all yaws of a range: (m, 2)."""
+    import shapely
+
+    yaws = np.linspace(low, low + width, int(np.clip(np.ceil(width / _STEP) + 1, 2, _YAWS)))
+    turned = [shapely.Polygon(polygon @ _rotation(yaw)) for yaw in yaws]
+    common = shapely.intersection_all(turned).normalize().exterior.coords
+    # An edge's normal at a yaw between two of these is a sum of both, with weights of 1 / cos in
+    # all, at most.
+    return np.cos((yaws[1] - yaws[0]) / 2.0) * np.array(common[:0:-1])
+
+
+def _reach(rim: Array, low: Array, width: Array | float) -> Array:
+    """Least reach (n, 2, 2) below and above the origin, in x and y, over ranges of yaw (n,)."""
+    x, y = (np.roll(rim, -1, axis=0) - rim).T
+    facing, reach = np.arctan2(-x, y), (rim[:, 0] * y - rim[:, 1] * x) / np.hypot(x, y)
+    found = []
+    for angle in (np.pi, 1.5 * np.pi, 0.0, 0.5 * np.pi):
+        # It is least at an end of the range, or where an edge faces that way.
+        ends = [
+            (rim @ [np.cos(angle - t), np.sin(angle - t)]).max(axis=0) for t in (low, low + width)
+        ]
+        on = (angle - facing - low[:, None] + _SLACK) % _FULL <= np.atleast_1d(width)[
+            :, None
+        ] + 2.0 * _SLACK
+        found.append(np.minimum(np.minimum(*ends), np.where(on, reach, np.inf).min(axis=1)))
+    return np.stack(found, axis=1).reshape(-1, 2, 2)
+
+
+def _rotation(angle: float) -> Array:
+    """The matrix (2, 2) that turns points (n, 2) before it."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, s], [-s, c]])
+
+
+def _same(polygon: Array, other: Array) -> bool:
+    """Whether two polygons (n, 2) have the same corners."""
+    return bool((np.abs(polygon[:, None] - other).max(axis=2).min(axis=1) < _SLACK / 10.0).all())
