@@ -1,9 +1,10 @@
 """Proof by branch and bound that no grasp of a continuous family is possible for the hand alone.
 
 A cell is a range of turns, leans and grasp centres of one ``Fan``. It is ruled out if the wrist is
-out of reach from all stances, or if a part of the hand, in the middle of the cell, penetrates an
-obstacle deeper than any of its points can move within the cell. Other cells are halved. The proof
-fails if the middle of a cell is in reach and free.
+out of reach from all stances, or if a part of the hand overlaps an obstacle in the middle of the
+cell and displaced from there by as much as any of its points can move within the cell, to all
+corners: then it does everywhere between, for the Minkowski difference of the two is convex. Other
+cells are halved. The proof fails if the middle of a cell is in reach and free.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ CELLS = 8_000  # of a family, examined before the proof is given up
 _BATCH = 256  # cells examined together
 _FINEST = 0.0005  # m that the hand moves within the smallest cells
 _LEAN = np.pi / 3  # rad, largest lean of a hand that grasps a handle
+_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))  # of a box
 _UPRIGHT = np.diag([-1.0, 1.0, -1.0])  # R_FT of a grasp at lean 0
 
 
@@ -227,6 +229,8 @@ class _Proof:
         """The halves of the cells (n, 2, 4) that aren't ruled out; None where one never will be."""
         fan, middle, half = family.fan, cells[:, 0], cells[:, 1]
         X_WT = family.X_WO @ fan.poses(middle)
+        flat = middle * [1.0, 0.0, 0.0, 0.0]
+        R_OF = fan.poses(flat)[:, :3, :3]  # but for signs, the fan's axes
         # Farthest from the axis about which the fan turns.
         out = np.abs(middle[:, 2]) + half[:, 2]
         slide = np.stack([half[:, 2], half[:, 3]], axis=1)
@@ -255,20 +259,20 @@ class _Proof:
                 own = other.name == self.item and part.name in self.context.robot.fingers
                 if own and not self.composite:
                     continue
+                least = TOUCHING if own else 0.0
+                most = _displacements(part, middle, half)
                 for move in family.moves:
                     where = np.flatnonzero(open_)
-                    deep = overlaps(part, move @ X_WT[where], other) - (TOUCHING if own else 0.0)
-                    beaten[where] |= deep > 0.0
-                    far = travel(*part.far)[where]
-                    certain = deep > total(far)
-                    near = np.flatnonzero((deep > 0.0) & ~certain) if not own else []
-                    if len(near):
-                        some = X_WT[where[near]]
-                        certain[near] = _overlaps_throughout(part, move @ some, other, far[near])
-                    gone = where[certain]
-                    if len(gone):
-                        self.causes[other.name] += len(gone)
-                        open_[gone] = False
+                    hit = where[overlaps(part, move @ X_WT[where], other) > least]
+                    beaten[hit] = True
+                    for way in _CORNERS:
+                        shift = np.einsum("nij,nj->ni", R_OF[hit], way * most[hit])
+                        X = move @ X_WT[hit]
+                        X[:, :3, 3] += shift @ (move @ family.X_WO)[:3, :3].T
+                        hit = hit[overlaps(part, X, other) > least]
+                    if len(hit):
+                        self.causes[other.name] += len(hit)
+                        open_[hit] = False
         if (open_ & ~beaten).any():
             return None
         longest = max(part.far[0] for part in parts), max(part.far[1] for part in parts)
@@ -283,23 +287,22 @@ class _Proof:
         return X_WT[:, :3, :3] @ p_TC + X_WT[:, :3, 3], float(np.linalg.norm(p_TC))
 
 
-def _overlaps_throughout(
-    part: ConvexPart, X_WT: Array, other: ConvexPart, travel: Array
-) -> NDArray[np.bool_]:
-    """Whether a part of the hand at X_WT (n, 4, 4) overlaps an obstacle in all of a cell: (n,).
+def _displacements(part: ConvexPart, middle: Array, half: Array) -> Array:
+    """By how much (n, 3) the points of a part move, at most, within cells, along the fan's axes.
 
-    Leaning and sliding move it across the closing direction only, so that a wall beside the hand
-    is overlapped in large cells. Where the part overlaps the obstacle after each of the extreme
-    displacements it does after all between them, for their Minkowski difference is convex.
+    For middles and half sizes (n, 4). Leaning and sliding move them across the closing direction
+    only, so that a wall beside the hand is overlapped in large cells.
     """
-    across = travel[:, 0] + travel[:, 1] + np.hypot(travel[:, 2], travel[:, 3])
-    most = np.column_stack([across, travel[:, 0], across])  # along the axes of T
-    found = np.ones(len(X_WT), dtype=bool)
-    for signs in product((-1.0, 1.0), repeat=3):
-        X = X_WT[found]
-        X[:, :3, 3] += np.einsum("nij,nj->ni", X[:, :3, :3], signs * most[found])
-        found[found] = overlaps(part, X, other) > 0.0
-    return found
+    _, lean, x, _ = middle.T
+    v = part.solid.vertices
+    moved = part.far[1] * half[:, 1, None] + half[:, 2:]  # along x and z, before the turn
+    out = np.abs(np.outer(np.sin(lean), v[:, 2]) - np.outer(np.cos(lean), v[:, 0]) + x[:, None])
+    out = out.max(axis=1) + moved[:, 0]
+    aside, turn = np.abs(v[:, 1]).max(), half[:, 0]
+    curved = turn**2 / 2.0  # at least 1 - cos(turn)
+    return np.column_stack(
+        [moved[:, 0] + turn * aside + curved * out, turn * out + curved * aside, moved[:, 1]]
+    )
 
 
 def _halved(cells: Array, along: NDArray[np.int64]) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.collision.solids import of_link_shape
+from galley.compiled.build import HAND_ROOM, ensure
 from galley.domain.frames import Array, inverse, transform
 from galley.domain.meshes import hull
 from galley.domain.scene.model import HAND
@@ -25,7 +26,6 @@ from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.polyhedra import Polyhedron, of_hull, polyhedron, unposed
 
 _CORNERS = 40  # a body with more is replaced by a polyhedron within it
-_CHUNK = 4_000_000  # numbers in one intermediate array
 _DIRECTIONS = np.array([way for way in product((-1, 0, 1), repeat=3) if any(way)], dtype=np.float64)
 
 
@@ -126,39 +126,14 @@ def overlaps(part: ConvexPart, X_WT: Array, other: ConvexPart) -> Array:
     low, high = other.solid.box
     at = X_WT[:, :3, :3] @ part.centre + X_WT[:, :3, 3]
     near = np.flatnonzero(np.linalg.norm(at - np.clip(at, low, high), axis=1) < part.radius)
-    a, b = part.solid, other.solid
-    size = len(a.edges) * len(b.edges) + len(a.normals) + len(b.normals)
-    step = max(1, _CHUNK // (size * (len(a.vertices) + len(b.vertices))))
-    for begin in range(0, len(near), step):
-        rows = near[begin : begin + step]
-        found[rows] = _depths(a, X_WT[rows], b)
+    if len(near):
+        ensure(HAND_ROOM)
+        from galley.skills.manipulation.hand_kernel import depths
+
+        deep = np.empty(len(near))
+        depths(*part.solid.arrays, np.ascontiguousarray(X_WT[near]), *other.solid.arrays, deep)
+        found[near] = deep
     return found
-
-
-def _depths(a: Polyhedron, X: Array, b: Polyhedron) -> Array:
-    """Depths (n,) for ``a`` at poses X (n, 4, 4), computed in its frame."""
-    R = X[:, :3, :3]
-    shift = np.einsum("ni,nij->nj", X[:, :3, 3], R)
-    vertices = (b.vertices @ R - shift[:, None]).transpose(0, 2, 1)
-
-    def least(axes: Array, rows: NDArray[np.int64]) -> Array:
-        """The least overlap along some axes (n, m, 3)."""
-        on_a, on_b = axes @ a.vertices.T, axes @ vertices[rows]
-        ahead, behind = on_a.max(axis=2) - on_b.min(axis=2), on_b.max(axis=2) - on_a.min(axis=2)
-        return np.asarray(np.minimum(ahead, behind).min(axis=1))
-
-    everyone = np.arange(len(X))
-    own = np.broadcast_to(a.normals, (len(X), *a.normals.shape))
-    found = least(np.concatenate([own, b.normals @ R], axis=1), everyone)
-    rows = np.flatnonzero(found > 0.0)  # most are separated by a face
-    if len(rows):
-        crossed = np.cross(a.edges[None, :, None], (b.edges @ R[rows])[:, None])
-        crossed = crossed.reshape(len(rows), -1, 3)
-        length = np.linalg.norm(crossed, axis=2, keepdims=True)
-        # Parallel edges give no direction; a face's normal stands for them.
-        axes = np.where(length < 1e-6, a.normals[0], crossed / np.maximum(length, 1e-12))
-        found[rows] = np.minimum(found[rows], least(axes, rows))
-    return np.maximum(0.0, found)
 
 
 def overlapping(

@@ -43,6 +43,14 @@ class Polyhedron:
         return Polyhedron(self.vertices @ R + X[:3, 3], self.normals @ R, self.edges @ R)
 
     @cached_property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Vertices, normals and edges as compiled functions take them."""
+        vertices, normals, edges = (
+            np.array(each, order="C") for each in (self.vertices, self.normals, self.edges)
+        )
+        return vertices, normals, edges
+
+    @cached_property
     def box(self) -> tuple[Array, Array]:
         """Lowest and highest corner (3,) of its bounding box."""
         return self.vertices.min(axis=0), self.vertices.max(axis=0)
