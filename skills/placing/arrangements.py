@@ -97,7 +97,7 @@ def arrange(
     equal = [(a, b) for b in range(n) for a in range(b) if shapes[a] == shapes[b]]
 
     root = starts[[kinds.index(shape) for shape in shapes]]
-    rows = np.append(root, starts[-1] + np.arange(len(fixed)))[None]  # ranges of yaw
+    rows = np.array([[*root, *range(starts[-1], starts[-1] + len(fixed))]], int)  # ranges of yaw
     boxes = np.zeros((1, count, 2, 2))  # lowest and highest x and y
     boxes[0, :n, 1] = sides
     if not fixed and all(kind.symmetric(np.diag([1.0, -1.0])) for kind in kinds):
@@ -122,9 +122,10 @@ def arrange(
         apart, within = middle[:, j] - middle[:, i], half[:, i] + half[:, j]
         gap, _ = kernels.gaps(row[:, i], row[:, j], apart, within)
         kept = (gap >= -_SLACK).all(axis=1)
-        row, box, middle, half, gap = (each[kept] for each in (row, box, middle, half, gap))
+        row = row[kept]
         if not len(row):
             continue
+        box, middle, half, gap = (each[kept] for each in (box, middle, half, gap))
         turns = row[-_TRIED:]
         limits = np.stack([exact[turns[:, :n], 0], sides - exact[turns[:, :n], 1]])
         found = _pushed_apart(bodies, turns, pairs, middle[-_TRIED:], limits)
@@ -271,7 +272,7 @@ def _kernel(polygon: Array, low: float, width: float) -> Array:
     common = shapely.intersection_all(turned).normalize().exterior.coords
     # An edge's normal at a yaw between two of these is a sum of both, with weights of 1 / cos in
     # all, at most.
-    return np.cos((yaws[1] - yaws[0]) / 2.0) * np.array(common[:0:-1])
+    return np.array(common[:0:-1]) * float(np.cos((yaws[1] - yaws[0]) / 2.0))
 
 
 def _reach(rim: Array, low: Array, width: Array | float) -> Array:
