@@ -82,8 +82,7 @@ def arrange(
         or None.
     """
     n, count = len(shapes), len(shapes) + len(fixed)
-    kinds = list(dict.fromkeys(shapes))
-    tables = [_turned(kind) for kind in kinds]
+    tables = [_turned(shape) for shape in shapes]
     starts = np.cumsum([0, *(len(table.yaw) for table in tables)])
     still = [np.frombuffer(each).reshape(-1, 2) for each in fixed]
     kernels = _Polygons([p for table in tables for p in table.kernels] + still)
@@ -96,11 +95,10 @@ def arrange(
     i, j = pairs.T
     equal = [(a, b) for b in range(n) for a in range(b) if shapes[a] == shapes[b]]
 
-    root = starts[[kinds.index(shape) for shape in shapes]]
-    rows = np.array([[*root, *range(starts[-1], starts[-1] + len(fixed))]], int)  # ranges of yaw
+    rows = np.array([[*starts[:-1], *range(starts[-1], starts[-1] + len(fixed))]], int)
     boxes = np.zeros((1, count, 2, 2))  # lowest and highest x and y
     boxes[0, :n, 1] = sides
-    if not fixed and all(kind.symmetric(np.diag([1.0, -1.0])) for kind in kinds):
+    if not fixed and all(shape.symmetric(np.diag([1.0, -1.0])) for shape in shapes):
         rarest = min(range(n), key=lambda k: (shapes.count(shapes[k]), -len(shapes[k].body), k))
         boxes[0, rarest, 1] /= 2.0  # the rest is mirror images
     examined = 0
@@ -146,8 +144,8 @@ def arrange(
         for side in (0, 1):
             part, turn = box.copy(), row.copy()
             part[slid, one[slid], 1 - side, along[slid]] = middle[slid, one[slid], along[slid]]
-            first = root[one[turned]]
-            turn[turned, one[turned]] = 2 * row[turned, one[turned]] - first + 1 + side
+            halved = 2 * row[turned, one[turned]] - starts[one[turned]] + 1
+            turn[turned, one[turned]] = halved + side
             rows, boxes = np.concatenate([rows, turn]), np.concatenate([boxes, part])
     return examined
 
@@ -244,21 +242,21 @@ class _Turned:
 @lru_cache(maxsize=64)
 def _turned(shape: Shape) -> _Turned:
     body, rim = shape.polygons
-    if len(body) > _ROUND and _same(body @ _rotation(_FULL / len(body)), body):
-        none = np.zeros(1)  # it isn't turned: its rim is that of a circle
-        kernel = np.cos(np.pi / len(body)) * body  # in all turns of a regular polygon
-        reach, exact = _reach(rim, none, _FULL), _reach(rim, none, 0.0)
-        return _Turned([kernel], reach, none, [body], exact, none)
-    folds = next(k for k in (4, 2, 1) if shape.symmetric(_rotation(_FULL / k)))
-    ranges = [(level, k) for level in range(_LEVELS) for k in range(2**level)]
+    levels, folds = _LEVELS, next(k for k in (4, 2, 1) if shape.symmetric(_rotation(_FULL / k)))
+    regular = len(body) > _ROUND and _same(body @ _rotation(_FULL / len(body)), body)
+    if regular:  # nearly a circle: it isn't turned
+        levels, folds = 1, 1
+    ranges = [(level, k) for level in range(levels) for k in range(2**level)]
     width = np.array([_FULL / folds / 2**level for level, _ in ranges])
     low = width * [k for _, k in ranges]
     yaw = np.clip(np.round((low + width / 2.0) / _TIDY) * _TIDY, low, low + width)
     bodies = [body @ _rotation(angle) for angle in yaw]
     kernels = [_kernel(body, *each) for each in zip(low, width, strict=True)]
+    if regular:
+        kernels = [np.cos(np.pi / len(body)) * body]
     reaches = [(p @ _DIRECTIONS).max(axis=0) for p in (*bodies, *kernels)]
     loss = np.subtract(*np.split(np.array(reaches), 2)).max(axis=1)
-    loss[2 ** (_LEVELS - 1) - 1 :] = 0.0
+    loss[2 ** (levels - 1) - 1 :] = 0.0
     reach, exact = _reach(rim, low, width), _reach(rim, yaw, 0.0)
     return _Turned(kernels, reach, yaw, bodies, exact, loss)
 
