@@ -18,14 +18,15 @@ from galley.skills.placing.footprints import padded
 
 TOUCHING = 1e-4  # m, how much shapes in an arrangement may overlap
 _LEVELS = 7  # of ranges of yaw, each half as wide as the one before
-_FIRST = -np.pi / 4.0  # where yaws begin: right angles are in the middle of ranges
 _STEP = np.radians(15.0)  # between the yaws that a kernel is made of
 _YAWS = 5  # that a kernel is made of, at most
 _FULL = 2.0 * np.pi
+_TIDY = _FULL / 8.0  # arrangements are tried at multiples of this, where a range has one
 _ROUND = 8  # regular polygons with more corners aren't turned
 _BATCH = 256  # cells examined together
 _TRIED = 8  # of them, in which shapes are pushed apart
 _PUSHES = 20
+_TURN = 1.5  # m of position that 1 m of loss is worth: which range is halved
 _NEAR = 0.002  # m, added to gaps: ranges of shapes that may be nearer are halved first
 _SLACK = 1e-7  # m, for rounding
 _ANGLES = np.arange(48) * np.pi / 24.0
@@ -81,27 +82,25 @@ def arrange(
         or None.
     """
     n, count = len(shapes), len(shapes) + len(fixed)
-    kinds = list(dict.fromkeys(shapes))
-    tables = [_turned(kind) for kind in kinds]
+    tables = [_turned(shape) for shape in shapes]
     starts = np.cumsum([0, *(len(table.yaw) for table in tables)])
     still = [np.frombuffer(each).reshape(-1, 2) for each in fixed]
     kernels = _Polygons([p for table in tables for p in table.kernels] + still)
     bodies = _Polygons([p for table in tables for p in table.bodies] + still)
-    reach, exact, loss, yaw, half_rows = (
+    reach, exact, loss, yaw = (
         np.concatenate([getattr(table, name) for table in tables])
-        for name in ("reach", "exact", "loss", "yaw", "halves")
+        for name in ("reach", "exact", "loss", "yaw")
     )
-    half_rows += np.repeat(starts[:-1], np.diff(starts))
     pairs = np.array([(a, b) for b in range(count) for a in range(min(b, n))], int).reshape(-1, 2)
-    equal = [(a, b) for b in range(n) for a in range(b) if shapes[a] == shapes[b]]
     i, j = pairs.T
+    equal = [(a, b) for b in range(n) for a in range(b) if shapes[a] == shapes[b]]
 
-    roots = [starts[kinds.index(shape)] for shape in shapes]
-    rows = np.array([[*roots, *range(starts[-1], starts[-1] + len(fixed))]])  # ranges of yaw
+    rows = np.array([[*starts[:-1], *range(starts[-1], starts[-1] + len(fixed))]], int)
     boxes = np.zeros((1, count, 2, 2))  # lowest and highest x and y
     boxes[0, :n, 1] = sides
-    if not fixed and all(kind.symmetric(np.diag([1.0, -1.0])) for kind in kinds):
-        boxes[0, 0, 1] /= 2.0  # the rest is its mirror image
+    if not fixed and all(shape.symmetric(np.diag([1.0, -1.0])) for shape in shapes):
+        rarest = min(range(n), key=lambda k: (shapes.count(shapes[k]), -len(shapes[k].body), k))
+        boxes[0, rarest, 1] /= 2.0  # the rest is mirror images
     examined = 0
     while len(rows):
         row, rows = rows[-_BATCH:], rows[:-_BATCH]
@@ -117,15 +116,16 @@ def arrange(
             high[:, a, 0] = np.minimum(high[:, a, 0], high[:, b, 0])
         inside = (low <= high + _SLACK).all(axis=(1, 2))
         row, box = row[inside], box[inside]
-        middle, half = box.mean(axis=2), (box[:, :, 1] - box[:, :, 0]) / 2.0
+        middle, half = box.mean(axis=2), np.maximum(0.0, box[:, :, 1] - box[:, :, 0]) / 2.0
         apart, within = middle[:, j] - middle[:, i], half[:, i] + half[:, j]
         gap, _ = kernels.gaps(row[:, i], row[:, j], apart, within)
         kept = (gap >= -_SLACK).all(axis=1)
-        row, box, middle, half, gap = (each[kept] for each in (row, box, middle, half, gap))
+        row = row[kept]
         if not len(row):
             continue
+        box, middle, half, gap = (each[kept] for each in (box, middle, half, gap))
         turns = row[-_TRIED:]
-        limits = exact[turns[:, :n], 0], sides - exact[turns[:, :n], 1]
+        limits = np.stack([exact[turns[:, :n], 0], sides - exact[turns[:, :n], 1]])
         found = _pushed_apart(bodies, turns, pairs, middle[-_TRIED:], limits)
         if found is not None:
             k, xy = found
@@ -136,26 +136,24 @@ def arrange(
         near = np.ones((len(row), count))
         for k, pair in enumerate(pairs):
             near[:, pair] = np.maximum(near[:, pair], 1.0 / (gap[:, k, None] + _NEAR))
-        width = np.concatenate([half[:, :n], loss[row[:, :n], None]], axis=2) * near[:, :n, None]
-        one, along = np.divmod(width.reshape(len(row), -1).argmax(axis=1), 3)
+        widths = np.concatenate([half[:, :n], _TURN * loss[row[:, :n], None]], axis=2)
+        widths *= near[:, :n, None]
+        one, along = np.divmod(widths.reshape(len(row), -1).argmax(axis=1), 3)
         every = np.arange(len(row))
         slid, turned = every[along < 2], every[along == 2]
         for side in (0, 1):
             part, turn = box.copy(), row.copy()
             part[slid, one[slid], 1 - side, along[slid]] = middle[slid, one[slid], along[slid]]
-            turn[turned, one[turned]] = half_rows[row[turned, one[turned]]] + side
+            halved = 2 * row[turned, one[turned]] - starts[one[turned]] + 1
+            turn[turned, one[turned]] = halved + side
             rows, boxes = np.concatenate([rows, turn]), np.concatenate([boxes, part])
     return examined
 
 
 def _pushed_apart(
-    bodies: _Polygons,
-    turns: NDArray[np.int64],
-    pairs: NDArray[np.int64],
-    at: Array,
-    limits: tuple[Array, Array],
+    bodies: _Polygons, turns: NDArray[np.int64], pairs: NDArray[np.int64], at: Array, limits: Array
 ) -> tuple[int, Array] | None:
-    """Which of some cells holds an arrangement (n, 2) at given yaws; None: not found.
+    """Which of some cells holds an arrangement at given yaws, and its positions (n, 2); or None.
 
     Shapes that overlap are pushed apart, and back into the box.
 
@@ -164,19 +162,17 @@ def _pushed_apart(
         turns: which of them in each cell (k, m), the first n movable.
         pairs: that are compared (p, 2).
         at: where they begin (k, m, 2).
-        limits: lowest and highest positions (k, n, 2) of the movable ones.
+        limits: lowest and highest positions (2, k, n, 2) of the movable ones.
     """
-    low, high = limits
-    fits = (low <= high + _SLACK).all(axis=(1, 2))
-    (i, j), at, n = pairs.T, at.copy(), low.shape[1]
+    n = limits.shape[2]
+    fits = (limits[0] <= limits[1] + _SLACK).all(axis=(1, 2))
+    at, (i, j) = at.copy(), pairs.T
     for _ in range(_PUSHES if fits.any() else 0):
-        at[:, :n] = np.clip(at[:, :n], low, high)
-        at[:, n:] = 0.0
+        at[:, :n], at[:, n:] = np.clip(at[:, :n], *limits), 0.0
         gap, normal = bodies.gaps(turns[:, i], turns[:, j], at[:, j] - at[:, i])
-        free = (gap >= -TOUCHING).all(axis=1) & fits
-        if free.any():
-            k = int(free.argmax())
-            return k, at[k, :n]
+        free = np.flatnonzero((gap >= -TOUCHING).all(axis=1) & fits)
+        if len(free):
+            return int(free[0]), at[free[0], :n]
         push = np.minimum(gap, 0.0)[..., None] * normal / 2.0
         for k, (a, b) in enumerate(pairs):
             at[:, a] += push[:, k]
@@ -224,49 +220,45 @@ class _Polygons:
 
 @dataclass(frozen=True, eq=False)
 class _Turned:
-    """A shape over ranges of yaw, one in each row.
+    """A shape over ranges of yaw: row k, and its halves in rows 2 k + 1 and 2 k + 2.
 
     Attributes:
         kernels: what its body fills at every yaw of the range, N polygons (v, 2).
-        bodies: what it fills at the middle of the range.
         reach: how far its rim reaches below and above the origin in x and y (N, 2, 2), at least.
-        exact: the same at the middle of the range.
-        loss: by how much the body at the middle exceeds the kernel (N,), m; 0: it isn't halved.
-        yaw: the middle (N,).
-        halves: the first of the two rows of its halves (N,).
+        yaw: one of the range (N,), at which arrangements are tried.
+        bodies: its body at that yaw, N polygons.
+        exact: how far its rim reaches at that yaw (N, 2, 2).
+        loss: by how much the body exceeds the kernel (N,), m; 0: the range isn't halved.
     """
 
     kernels: list[Array]
-    bodies: list[Array]
     reach: Array
+    yaw: Array
+    bodies: list[Array]
     exact: Array
     loss: Array
-    yaw: Array
-    halves: NDArray[np.int64]
 
 
 @lru_cache(maxsize=64)
 def _turned(shape: Shape) -> _Turned:
     body, rim = shape.polygons
-    if len(body) > _ROUND and _same(body @ _rotation(_FULL / len(body)), body):
-        none = np.zeros(1)  # it isn't turned: its rim is that of a circle
-        kernel = np.cos(np.pi / len(body)) * body  # in all turns of a regular polygon
-        reach, exact = _reach(rim, none, _FULL), _reach(rim, none, 0.0)
-        return _Turned([kernel], [body], reach, exact, none, none, np.zeros(1, int))
-    folds = next(k for k in (4, 2, 1) if shape.symmetric(_rotation(_FULL / k)))
-    ranges = [(level, k) for level in range(_LEVELS) for k in range(2**level)]
+    levels, folds = _LEVELS, next(k for k in (4, 2, 1) if shape.symmetric(_rotation(_FULL / k)))
+    regular = len(body) > _ROUND and _same(body @ _rotation(_FULL / len(body)), body)
+    if regular:  # nearly a circle: it isn't turned
+        levels, folds = 1, 1
+    ranges = [(level, k) for level in range(levels) for k in range(2**level)]
     width = np.array([_FULL / folds / 2**level for level, _ in ranges])
-    low = _FIRST + width * [k for _, k in ranges]
-    yaw = low + width / 2.0
+    low = width * [k for _, k in ranges]
+    yaw = np.clip(np.round((low + width / 2.0) / _TIDY) * _TIDY, low, low + width)
     bodies = [body @ _rotation(angle) for angle in yaw]
     kernels = [_kernel(body, *each) for each in zip(low, width, strict=True)]
+    if regular:
+        kernels = [np.cos(np.pi / len(body)) * body]
     reaches = [(p @ _DIRECTIONS).max(axis=0) for p in (*bodies, *kernels)]
     loss = np.subtract(*np.split(np.array(reaches), 2)).max(axis=1)
-    loss[2 ** (_LEVELS - 1) - 1 :] = 0.0
-    halves = 2 * np.arange(len(ranges)) + 1
-    return _Turned(
-        kernels, bodies, _reach(rim, low, width), _reach(rim, yaw, 0.0), loss, yaw, halves
-    )
+    loss[2 ** (levels - 1) - 1 :] = 0.0
+    reach, exact = _reach(rim, low, width), _reach(rim, yaw, 0.0)
+    return _Turned(kernels, reach, yaw, bodies, exact, loss)
 
 
 def _kernel(polygon: Array, low: float, width: float) -> Array:
@@ -278,7 +270,7 @@ def _kernel(polygon: Array, low: float, width: float) -> Array:
     common = shapely.intersection_all(turned).normalize().exterior.coords
     # An edge's normal at a yaw between two of these is a sum of both, with weights of 1 / cos in
     # all, at most.
-    return np.cos((yaws[1] - yaws[0]) / 2.0) * np.array(common[:0:-1])
+    return np.array(common[:0:-1]) * float(np.cos((yaws[1] - yaws[0]) / 2.0))
 
 
 def _reach(rim: Array, low: Array, width: Array | float) -> Array:
@@ -288,13 +280,10 @@ def _reach(rim: Array, low: Array, width: Array | float) -> Array:
     found = []
     for angle in (np.pi, 1.5 * np.pi, 0.0, 0.5 * np.pi):
         # It is least at an end of the range, or where an edge faces that way.
-        ends = [
-            (rim @ [np.cos(angle - t), np.sin(angle - t)]).max(axis=0) for t in (low, low + width)
-        ]
-        on = (angle - facing - low[:, None] + _SLACK) % _FULL <= np.atleast_1d(width)[
-            :, None
-        ] + 2.0 * _SLACK
-        found.append(np.minimum(np.minimum(*ends), np.where(on, reach, np.inf).min(axis=1)))
+        ends = [rim @ [np.cos(angle - t), np.sin(angle - t)] for t in (low, low + width)]
+        since = (angle - facing[:, None] - low + _SLACK) % _FULL
+        faces = np.where(since <= width + 2.0 * _SLACK, reach[:, None], np.inf)
+        found.append(np.vstack([np.max(ends, axis=1), faces]).min(axis=0))
     return np.stack(found, axis=1).reshape(-1, 2, 2)
 
 

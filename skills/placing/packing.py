@@ -110,24 +110,23 @@ def pack(
             return found
         if len(polygons) == len(taken):
             break  # this one doesn't fit alone: no other order helps
-    return _turned(things, region, taken, gap) if gap == GAP else None
+    return _at_any_yaw(things, region, taken, gap) if gap == GAP else None
 
 
-def _turned(
+def _at_any_yaw(
     things: Sequence[Upright], region: Region, taken: Sequence[Array], gap: float
 ) -> Array | None:
-    """``pack`` at any yaw, all in the same box."""
-    grown = [_grown(thing.outline, gap) for thing in things]
-    shapes = [(body, thing.outline) for body, thing in zip(grown, things, strict=True)]
-    for k, (lower, upper) in enumerate(region.boxes):
-        tallest = max(thing.size[2] for thing in things)
-        if region.kind == "volume" and tallest > upper[2] - lower[2] + _SLACK:
+    """``pack``, all in the same box."""
+    shapes = [(_grown(thing.outline, gap), thing.outline) for thing in things]
+    grown, tallest = [_grown(p, gap) for p in taken], max(thing.size[2] for thing in things)
+    for k, box in enumerate(region.boxes):
+        if region.kind == "volume" and tallest > box[1, 2] - box[0, 2] + _SLACK:
             continue
-        fixed = [_grown(p, gap) - lower[:2] for p in taken if _area_within(p, region.boxes[k]) > 0]
-        poses = _arranged(shapes, fixed, (upper - lower)[:2])
+        fixed = [p - box[0, :2] for p in grown if _area_within(p, box) > 0.0]
+        poses = _arranged(shapes, fixed, (box[1] - box[0])[:2])
         if isinstance(poses, np.ndarray):
-            xy = poses[:, :2] + lower[:2]
-            return np.column_stack([xy, poses[:, 2], np.full(len(xy), float(k))])
+            corner = [*box[0, :2], 0.0]
+            return np.column_stack([poses + corner, np.full(len(poses), float(k))])
     return None
 
 

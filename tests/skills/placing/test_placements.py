@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from galley.domain.frames import inverse, rotation_about, transform
 from galley.domain.scene.model import Item, Region, Shape, Spot
 from galley.domain.state import HAND, Placement, initial_state
-from galley.skills.placing.footprints import Footprint, Upright, gaps, placed
+from galley.skills.placing.footprints import Footprint, Layer, Upright, gaps, placed
 from galley.skills.placing.packing import packable, packing_certificate
 from galley.skills.placing.placements import placements
 from galley.tests.effort import quick_first
@@ -259,17 +259,6 @@ def test_two_rectangles_are_refused_only_where_an_exhaustive_search_finds_nothin
         assert answer is False
 
 
-def test_two_squares_in_a_square_are_refused_by_the_pair_and_not_by_the_area():
-    """Squares of 0.6 in one of 1: 72 % of the area; two fit in no smaller square than 1.2."""
-    squares = [box_item((0.06, 0.06, 0.1))] * 2
-    proof = packing_certificate(squares, region_of((0.1, 0.1)))
-    assert proof["not_together"][0]["things"] == [0, 1]
-    assert proof["not_together"][0]["cells"] < 10
-    assert 2 * proof["things"][0]["area_m2"] < 0.01
-    assert packable(squares, region_of((0.121, 0.1)), (), np.random.default_rng(0)) is None
-    assert packable(squares, region_of((0.126, 0.1)), (), np.random.default_rng(0)) is True
-
-
 def test_two_boxes_that_exclude_each_other_fit_into_two_parts_but_three_do_not():
     squares, parts = [box_item((0.06, 0.06, 0.1))] * 3, region_of((0.1, 0.1), (0.1, 0.1))
     rng = np.random.default_rng(0)
@@ -327,6 +316,14 @@ def test_areas_count_what_is_taken_and_cans_count_as_circles():
     assert packable(thing, region, [taken], rng) is False
     proof = packing_certificate(thing, region, [taken])
     assert proof["parts"][0]["taken_m2"] == pytest.approx(0.12 * 0.1)
+    # A thin post in the middle leaves 45 mm to each side, and area enough for 60 x 60 mm.
+    post = Layer(
+        0.0, 0.2, np.array([[0.045, 0.045], [0.055, 0.045], [0.055, 0.055], [0.045, 0.055]])
+    )
+    posts = [Footprint(post.polygon, layers=(post,))]
+    proof = packing_certificate([box_item((0.06, 0.06, 0.1))], region_of((0.1, 0.1)), posts)
+    assert proof["not_together"][0]["things"] == [0]
+    assert packing_certificate([box_item((0.04, 0.06, 0.1))], region_of((0.1, 0.1)), posts) is None
     # Two cans side by side on the diagonal: their squares would overlap, they do not.
     cans = [can_item(0.05, 0.1)] * 2
     diagonal = 0.1 + 0.1 / np.sqrt(2) + 0.012
