@@ -1,18 +1,17 @@
-; The soup goes to the saucer; the beans and the corn stand before it.
+; The soup goes to the saucer; the beans stand before it.
 (define (problem row_without_room)
   (:domain drawers)
 
   (:objects
     center - furniture
     niche saucer - surface
-    soup beans corn - objective
+    soup beans - objective
     h1 - hand)
 
   (:init
     (near center)
     (on soup niche)
     (on beans niche)
-    (on corn niche)
     (empty h1))
 
   (:goal (on soup saucer))
