@@ -72,3 +72,8 @@ def _noun(name: str, binding: Binding | None) -> str:
 
 def _spaced(name: str) -> str:
     return " ".join(re.split(r"[_\-\s]+", name)).strip()
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun: ``1 state``, ``2 states``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

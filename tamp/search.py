@@ -21,6 +21,7 @@ from itertools import count
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
 from galley.domain.state import State
+from galley.domain.words import plural
 from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
 from galley.planning.limits import LimitReached
 from galley.skills.manipulation.context import PlanningContext
@@ -197,9 +198,9 @@ class Search:
 
         there, open_now = item_places(task, start), open_furniture(task, start)
         self._constrained = constrained_task(task, there, open_now)
-        self._analyzer = FailureAnalyzer(context, self._constrained)
-        self._feasibility = FeasibilityCheck(context, self._constrained, start)
         self._prover = Prover(context, task, start)
+        self._analyzer = FailureAnalyzer(context, self._constrained, self._prover.prove)
+        self._feasibility = FeasibilityCheck(context, self._constrained, start)
         self._given_up: set[Key] = set()  # unproven ones that leave no plan
 
         self._known: dict[tuple[GroundAction, ...], _Active] = {}
@@ -264,7 +265,7 @@ class Search:
             if over is not None:
                 return over
             if self._over():
-                return self._budget("more effort may find some")
+                return self._budget()
             found = self._round()
             if found is None and self._aside and number % RECONSIDERED == 0:
                 found = self._reconsider(self._aside.pop(0))
@@ -313,7 +314,7 @@ class Search:
         self._aside = [each for each in self._aside if each not in self._active]
         for each in self._active:
             each.refinement.restart()
-        return None if self._active else self._budget("no further plan was found")
+        return None if self._active else self._budget()
 
     def _refused(self) -> Failure | None:
         """A proof that there is no plan; else drop unproven constraints and go on."""
@@ -420,18 +421,18 @@ class Search:
     def _tried(self) -> tuple[TriedPlan, ...]:
         return tuple(each.tried() for each in self._known.values())
 
-    def _budget(self, hint: str, named: Sequence[str] = ()) -> Failure:
-        """Effort exhausted: what was tried, and what stopped the plan that came furthest."""
+    def _budget(self, why: str = "", named: Sequence[str] = ()) -> Failure:
+        """Effort exhausted: what was tried, and ``why``, or what stopped the best plan most."""
         refinements, tried = self.effort.counts["refinements"], self._tried()
-        plans = f"{len(tried)} plan{'' if len(tried) == 1 else 's'}"
-        message = f"no motions found in {self.effort.tries:,.0f} tries ({plans}, {refinements} "
-        message += "refinements of actions)"
+        counted = f"{plural(len(tried), 'plan')}, {plural(refinements, 'refinement')} of actions"
+        message = f"no motions found in {self.effort.tries:,.0f} tries ({counted})"
         best = max((e for e in tried if e.failures), key=lambda e: e.reached, default=None)
-        if best is not None and best.stopped_by is not None:
+        if why:
+            message += f"; {why}"
+        elif best is not None and best.stopped_by is not None:
             message += f"; the best plan has motions for {best.reached} of its {len(best.actions)} "
             message += f"actions, and failed most, {best.failures}x, at {best.stopped_by}"
-            named = [*best.stopped_by.objects, *named]
-        message += f"; {hint}"
+            named = best.stopped_by.objects
         numbers = {"plans": float(len(tried)), "refinements": float(refinements)}
         numbers["tries"] = float(round(self.effort.tries))
         return Failure(FailureKind.BUDGET, message, tuple(dict.fromkeys(named)), numbers)

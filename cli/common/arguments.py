@@ -107,8 +107,3 @@ def usage(option: str = "") -> Iterator[None]:
     except (ValueError, argparse.ArgumentTypeError) as error:
         text = f"argument {option}: {error}" if option else str(error)
         raise argparse.ArgumentTypeError(text) from None
-
-
-def plural(number: int, noun: str) -> str:
-    """A number with its noun: ``1 state``, ``2 states``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -47,11 +47,13 @@ class FailureAnalyzer:
 
     Attributes:
         context: scene, robot, settings. task: with the names of the facts.
+        prove: returns a constraint with a certificate, if one can be found.
         silent: report proven constraints only.
     """
 
     context: PlanningContext
     task: ConstrainedTask
+    prove: Callable[[LearnedConstraint], LearnedConstraint]
     silent: bool = False
     _objects: dict[int, str] = field(default_factory=dict)
     _furniture: dict[int, Binding] = field(default_factory=dict)  # by its joint
@@ -71,6 +73,9 @@ class FailureAnalyzer:
             advice = self._from_proof(refinement, failure)
             if advice is not None:
                 return advice
+        shown = self._shown_blockers(refinement)
+        if shown:
+            return shown
         refinement.notes["asked", k] += 1
         asked = refinement.notes["asked", k]
         if self.silent or asked > _DIAGNOSES:
@@ -117,6 +122,20 @@ class FailureAnalyzer:
         if not refinement.as_found or failure.kind is FailureKind.CONTRADICTION:
             return None  # a proof for this state, and not for the next
         return (self.out_of_reach(subject, failure),)
+
+    def _shown_blockers(self, refinement: Refinement) -> tuple[LearnedConstraint, ...]:
+        """Items as found of which a proof shows that each leaves the subject no room."""
+        subject = self._subject(refinement)
+        if subject is None or self.task.skills[subject.name].role.puts is not None:
+            return ()
+        named = {binding.target for binding in subject.bindings}
+        suspects = (
+            self._waits(subject, index, None)
+            for index in self._objects
+            if refinement.states[-1].items[index] is refinement.start.items[index]
+            and self.context.scene.items[index].name not in named
+        )
+        return tuple(each for each in map(self.prove, suspects) if each.proven)
 
     def _by_furniture(self, subject: BoundAction, hit: tuple[int, bool]) -> LearnedConstraint:
         """A drawer or door is in the way while it is open, or while it is shut."""

@@ -176,7 +176,7 @@ def test_the_effort_of_the_whole_search_is_kept_and_told(ways, monkeypatch, turn
     assert found.numbers["plans"] == len(search.record.tried) == 3
     least = effort * (module.VAIN_TRIES if in_vain else module.MOST_TRIES)
     most = least + 2 * effort * turn + 3 * 40 if in_vain else least + 100
-    assert least <= found.numbers["tries"] == search.effort.tries <= most
+    assert least <= found.numbers["tries"] == round(search.effort.tries) <= most
     assert search.effort.tries == pytest.approx(100 * count + 3 * 40, abs=10)
     assert sum(plan.tries for plan in search.record.tried) == 100 * count
     assert f"{count} refinements of actions" in found.message

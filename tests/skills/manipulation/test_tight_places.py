@@ -13,6 +13,7 @@ from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import LIFT, pick_manipulations, place_manipulations
 from galley.skills.manipulation.context import without
+from galley.skills.manipulation.proof import NARROW
 from galley.skills.placing.placements import LaterItem
 
 
@@ -75,3 +76,25 @@ def test_what_later_items_must_pass_is_put_down_behind(context):
         return [(next(found).contact @ state.items[soup].X_PI)[0, 3] for _ in range(4)]
 
     assert np.mean(first((LaterItem(scene.items[beans]),))) < np.mean(first(())) - 0.05
+
+
+@pytest.mark.parametrize("context", ["hand_in_a_bin"], indirect=True)
+def test_where_the_hand_has_less_room_than_the_margin_half_of_it_will_do(context):
+    scene, robot = context.scene, context.robot
+    state = initial_state(scene)
+    motions = carried_out(context, "pick", ("sugar", "burner", "h1"), state)
+    margins = {motion.phase: motion.record.margin_m for motion in motions}
+    assert margins["drive"] == MARGIN
+    assert margins["reach"] == NARROW
+    assert margins["approach"] is margins["lift"] is None, "lines have none"
+    closest = np.inf
+    for motion in motions:
+        if motion.phase == "reach":
+            path = motion.path.resampled(0.01).waypoints
+            Q = robot.with_groups(state.q, arm=path)
+            checker = context.world.checker(state, frozenset(), NARROW)
+            near = [contact.distance for q in Q for contact in checker.contacts(q)[:1]]
+            closest = min(near, default=np.inf)
+        state = after(scene, robot, motion, state)
+    assert closest >= NARROW / 2, "as PyBullet sees it"
+    assert state.held == scene.item_index["sugar_box"]

@@ -29,9 +29,9 @@ class Kitchen:
     task: object
     start: object
 
-    def analyzer(self, without=()):
+    def analyzer(self, without=(), prove=lambda constraint: constraint):
         bindings = {name: b for name, b in self.task.bindings.items() if name not in without}
-        return FailureAnalyzer(self.context, replace(self.task, bindings=bindings))
+        return FailureAnalyzer(self.context, replace(self.task, bindings=bindings), prove)
 
     def stuck(self, *actions, moved=()):
         """A Refinement that is stuck at the action with a ``!``, some items moved before."""
@@ -278,3 +278,25 @@ def test_a_proof_of_taking_is_none_of_putting_there(kitchen, order):
     assert task.forbidden == {place}
     assert [each.proven for each in known.all.values() if place in each.actions] == [False]
     assert [each.proven for each in known.all.values() if not each.actions] == [True]
+
+
+def test_what_a_proof_shows_to_be_in_the_way_needs_no_diagnosis(kitchen, diagnosis):
+    """Of the items as found, each by itself; what was moved is asked about no more."""
+    asked = []
+
+    def prove(constraint):
+        asked.append(constraint.fact.args)
+        sure = replace(constraint.failure, certificate={"kind": "covering"})
+        return replace(constraint, failure=sure) if "black" in constraint.fact.args else constraint
+
+    analyzer = kitchen.analyzer(prove=prove)
+    stuck = kitchen.stuck("pick gelatin countertop h1!")
+    (lesson,) = analyzer(stuck, TIRED)
+    assert (str(lesson.fact), lesson.proven) == ("(blocked-by gelatin black)", True)
+    assert sorted(asked) == [("gelatin", "black"), ("gelatin", "green")]
+    assert diagnosis["asked"] == []
+    asked.clear()
+    before = ("pick black countertop h1", "place black countertop h1")
+    moved = kitchen.stuck(*before, "pick gelatin countertop h1!", moved=(BLACK,))
+    analyzer(moved, TIRED)
+    assert asked == [("gelatin", "green")]
