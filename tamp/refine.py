@@ -34,12 +34,10 @@ class RefinedMotions:
     Attributes:
         motions: for all actions, in order.
         states: the State before each action, and after the last one.
-        attempts: how many refinements of single actions it took.
     """
 
     motions: tuple[Motion, ...]
     states: tuple[State, ...]
-    attempts: int
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,6 @@ class Refinement:
         listener: hears of each action. analyzer: see ``Analyzer``.
         over: whether the search has used up its budget: then ``advance`` pauses.
         states: the State before each refined action, and after the last.
-        attempts: refinements of single actions so far.
         tries: spent on this plan so far (``Effort``). reached: actions refined in a row, at most.
         notes: the analyzer's counts for this plan, by event and action.
         failed: how often each action failed, by index. failures: why the last time; a proof that
@@ -85,7 +82,6 @@ class Refinement:
     analyzer: Analyzer = _no_advice
     over: Callable[[], bool] = bool
     states: list[State] = field(init=False)
-    attempts: int = 0
     tries: float = 0.0
     reached: int = 0
     notes: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -158,7 +154,7 @@ class Refinement:
                     if advice is not None:
                         self._backtrack_to(advice)
         motions = tuple(m for each in self._motions for m in each)
-        return RefinedMotions(motions, tuple(self.states), self.attempts)
+        return RefinedMotions(motions, tuple(self.states))
 
     def _refine_next(self) -> Failure | None:
         k = self.at
@@ -167,7 +163,6 @@ class Refinement:
         rng = self.context.rng(self.stream_names[k], self._streams[k])
         self._tries[k] += 1
         self._streams[k] += 1
-        self.attempts += 1
         self.context.effort.spend("refinements")
         found = self.skills[action.name].refine(
             self.context, action, self.plan[k + 1 :], state, rng

@@ -26,7 +26,6 @@ from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plan
 from galley.planning.limits import LimitReached
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.effort import Effort
-from galley.skills.skill import BoundAction
 from galley.tamp.binding import bind_plan, item_places, open_furniture
 from galley.tamp.feedback.constraints import (
     Key,
@@ -49,6 +48,7 @@ SHORTEST_STATES = 20_000  # expanded for a shortest plan, before any plan will d
 ANY_STATES = 200_000  # expanded for any plan
 FURTHER_STATES = 20_000  # expanded for further plans
 MOST_REORDERED = 50  # plans kept that only reorder others
+ACTIVE, ASIDE, OVER = "active", "aside", "over"
 
 
 class Skeletons(Iterator[tuple[GroundAction, ...]]):
@@ -203,9 +203,7 @@ class Search:
         self._feasibility = FeasibilityCheck(context, self._constrained, start)
         self._given_up: set[Key] = set()  # unproven ones that leave no plan
 
-        self._known: dict[tuple[GroundAction, ...], _Active] = {}
-        self._active: list[_Active] = []
-        self._aside: list[_Active] = []  # skeletons that violate suspicions only
+        self._known: dict[tuple[GroundAction, ...], _Skeleton] = {}
         self._source = self._new_source()
         self._narrow: tuple[tuple[int, str], ...] = ()
 
@@ -266,9 +264,7 @@ class Search:
                 return over
             if self._over():
                 return self._budget()
-            found = self._round()
-            if found is None and self._aside and number % RECONSIDERED == 0:
-                found = self._reconsider(self._aside.pop(0))
+            found = self._round(number % RECONSIDERED == 0)
             if found is not None:
                 return found
         raise AssertionError("unreachable")
@@ -295,8 +291,18 @@ class Search:
             if not new and any(each.key in self._given_up for each in why):
                 break  # that constraint was dropped: try it all the same
             # Nothing new: no fact states what is wrong with this plan; take the next one.
-        self._active.append(self._skeleton(plan, bound))
+        self.listener.skeleton(tuple(map(str, plan)))
+        self.context.effort.spend("plans")
+        skills, listener = self.task.skills, self.listener
+        refinement = Refinement(
+            self.context, bound, skills, self.start, listener, self._analyzer, self._over
+        )
+        self._known[plan] = _Skeleton(plan, refinement)
         return None
+
+    @property
+    def _active(self) -> list[_Skeleton]:
+        return [each for each in self._known.values() if each.status == ACTIVE]
 
     def _exhausted(self) -> Failure | None:
         """The task planner has no further plan: refuse, or retry those that there are."""
@@ -309,11 +315,10 @@ class Search:
         elif self._source.failure is not None and not self._known:
             return self._source.failure
         # Restart the known plans with fresh random streams.
-        task = self._source.task
-        self._active = [each for each in self._known.values() if _holds(task, each.plan)]
-        self._aside = [each for each in self._aside if each not in self._active]
-        for each in self._active:
-            each.refinement.restart()
+        for each in self._known.values():
+            if _holds(self._source.task, each.plan):
+                each.refinement.restart()
+                each.status = ACTIVE
         return None if self._active else self._budget()
 
     def _refused(self) -> Failure | None:
@@ -337,51 +342,26 @@ class Search:
         self._source = self._new_source()
         return self._add_skeleton()
 
-    def _round(self) -> RefinedPlan | None:
-        """One round: every active skeleton gets some refinements."""
-        for each in list(self._active):
-            if each not in self._active:
+    def _round(self, again: bool) -> RefinedPlan | None:
+        """A turn for every active skeleton and, if ``again``, for one that was set aside."""
+        aside = [each for each in self._known.values() if each.status == ASIDE]
+        chosen = sorted(aside, key=lambda each: each.refinement.tries)[: int(again)]
+        for each in [*self._active, *chosen]:
+            if each in chosen and each.status == ASIDE:
+                each.refinement.restart()
+            elif each.status != ACTIVE:
                 continue  # ruled out meanwhile
             found = self._advance(each)
             if isinstance(found, RefinedPlan):
                 return found
-            if found is None:
-                continue
-            self._active.remove(each)
-            if isinstance(found, Learned):
-                self._aside.append(each)
+            if isinstance(found, Failure):
+                each.status = OVER
+            elif isinstance(found, Learned):
+                each.status = ASIDE
                 self._learn(list(found.constraints), each.plan)
         return None
 
-    def _reconsider(self, each: _Active) -> RefinedPlan | None:
-        """A turn with fresh random streams for a skeleton that was set aside."""
-        each.refinement.restart()
-        found = self._advance(each)
-        if isinstance(found, RefinedPlan):
-            return found
-        if found is None or isinstance(found, Learned):
-            self._aside.append(each)
-        if isinstance(found, Learned):
-            self._learn(list(found.constraints), each.plan)
-        return None
-
-    def _skeleton(self, plan: tuple[GroundAction, ...], bound: tuple[BoundAction, ...]) -> _Active:
-        """A skeleton to be refined."""
-        self.listener.skeleton(tuple(map(str, plan)))
-        self.context.effort.spend("plans")
-        refinement = Refinement(
-            self.context,
-            bound,
-            self.task.skills,
-            self.start,
-            self.listener,
-            self._analyzer,
-            self._over,
-        )
-        self._known[plan] = _Active(plan, refinement)
-        return self._known[plan]
-
-    def _advance(self, each: _Active) -> RefinedPlan | Learned | Failure | None:
+    def _advance(self, each: _Skeleton) -> RefinedPlan | Learned | Failure | None:
         """Some refinements of one skeleton."""
         found = each.refinement.advance(self.context.settings.effort * TURN)
         if isinstance(found, RefinedMotions):
@@ -412,10 +392,11 @@ class Search:
             self._source = self._new_source()
             suspected = {key for key, each in self.constraints.all.items() if not each.proven}
             possible = self.constraints.applied_to(self._constrained, suspected)
-            kept = [each for each in self._active if _holds(self._source.task, each.plan)]
-            self._aside += [each for each in self._active if each not in kept]
-            self._aside = [each for each in self._aside if _holds(possible, each.plan)]
-            self._active = kept
+            for each in self._known.values():
+                if not _holds(possible, each.plan):
+                    each.status = OVER
+                elif each.status == ACTIVE and not _holds(self._source.task, each.plan):
+                    each.status = ASIDE
         return new
 
     def _tried(self) -> tuple[TriedPlan, ...]:
@@ -439,15 +420,17 @@ class Search:
 
 
 @dataclass(eq=False)
-class _Active:
-    """A skeleton that is being refined.
+class _Skeleton:
+    """A plan that is being refined, or was.
 
     Attributes:
         plan: its actions. refinement: how far it got.
+        status: ``ACTIVE``; ``ASIDE``: it violates suspicions only; or ``OVER``: given up.
     """
 
     plan: tuple[GroundAction, ...]
     refinement: Refinement
+    status: str = ACTIVE
 
     def tried(self) -> TriedPlan:
         """How far it got."""

@@ -284,12 +284,6 @@ class Occupancy:
             where = place.object
         else:
             certificate = packing_certificate([item], region, fixed)
-            if certificate is None:
-                # What stands upright in the region as if it stood anywhere: sizes prove more of it.
-                free = [i for i, each in stuck.items() if self._stands_within(i, each, region)]
-                things = [item, *(self.task.scene.items[i] for i in free)]
-                others = [each for each in fixed if not any(each is stuck[i] for i in free)]
-                certificate = packing_certificate(things, region, others)
             names = tuple(dict.fromkeys(each.name for each in fixed))
             where, what = region.name, f"{region.name} has no room for {new.thing}"
             what += f" beside {', '.join(names)}" if names else ""
@@ -300,11 +294,6 @@ class Occupancy:
         args = tuple(binding.object for binding in action.bindings)
         fact = Fact("no-room", (new.thing, place.object))
         return LearnedConstraint(fact, failure, (GroundAction(action.name, args),))
-
-    def _stands_within(self, index: int, footprint: Footprint, region: Region) -> bool:
-        """Whether an item stands upright as found, wholly in one of the region's boxes."""
-        upright = self.start.items[index].X_PI[2, 2] > 1.0 - 1e-9
-        return bool(upright) and _within(footprint.outline, region)
 
     def goal_conflict(self, goal: Sequence[Formula]) -> Failure | None:
         """A proof that items of the goal can't stand in one region together, or None."""
