@@ -75,11 +75,11 @@ def arrange(
         shapes: at least one.
         fixed: convex polygons (n, 2) that no body may overlap.
         sides: of the box, m.
-        most: pairs of shapes to compare.
+        most: pairs of shapes to compare; each cell counts as 4 of them.
 
     Returns:
-        Poses (n, 3) of x, y and yaw of their frames; or how many cells were examined, and excluded;
-        or None.
+        Poses (n, 3) of x, y and yaw of their frames, with overlaps of ``TOUCHING`` at most; or how
+        many cells were examined, which proves that there are none; or None: neither.
     """
     n, count = len(shapes), len(shapes) + len(fixed)
     tables = [_turned(shape) for shape in shapes]
@@ -100,7 +100,7 @@ def arrange(
     boxes[0, :n, 1] = sides
     if not fixed and all(shape.symmetric(np.diag([1.0, -1.0])) for shape in shapes):
         rarest = min(range(n), key=lambda k: (shapes.count(shapes[k]), -len(shapes[k].body), k))
-        boxes[0, rarest, 1] /= 2.0  # the rest is mirror images
+        boxes[0, rarest, 1] /= 2.0  # the rest mirrors this, with equal shapes sorted again
     examined = 0
     while len(rows):
         row, rows = rows[-_BATCH:], rows[:-_BATCH]
@@ -111,7 +111,7 @@ def arrange(
         low, high = box[:, :n, 0], box[:, :n, 1]
         np.maximum(low, reach[row[:, :n], 0], out=low)
         np.minimum(high, sides - reach[row[:, :n], 1], out=high)
-        for a, b in equal:  # in the order of their x
+        for a, b in equal:  # they stand in the order of their x
             low[:, b, 0] = np.maximum(low[:, b, 0], low[:, a, 0])
             high[:, a, 0] = np.minimum(high[:, a, 0], high[:, b, 0])
         inside = (low <= high + _SLACK).all(axis=(1, 2))
@@ -124,6 +124,7 @@ def arrange(
         if not len(row):
             continue
         box, middle, half, gap = (each[kept] for each in (box, middle, half, gap))
+        # The last cells are the smallest: an arrangement in one of them ends the search.
         turns = row[-_TRIED:]
         limits = np.stack([exact[turns[:, :n], 0], sides - exact[turns[:, :n], 1]])
         found = _pushed_apart(bodies, turns, pairs, middle[-_TRIED:], limits)
