@@ -23,8 +23,9 @@ _YAWS = 5  # that a kernel is made of, at most
 _FULL = 2.0 * np.pi
 _TIDY = _FULL / 8.0  # arrangements are tried at multiples of this, where a range has one
 _ROUND = 8  # regular polygons with more corners aren't turned
-_BATCH = 256  # cells examined together
-_TRIED = 8  # of them, in which shapes are pushed apart
+_BATCH = 256  # cells examined together, at most
+_TOGETHER = 8192  # pairs compared together, at most
+_TRIED = 8  # of the cells in a batch: in these, shapes are pushed apart
 _PUSHES = 20
 _TURN = 1.5  # m of position that 1 m of loss is worth: which range is halved
 _NEAR = 0.002  # m, added to gaps: ranges of shapes that may be nearer are halved first
@@ -75,11 +76,11 @@ def arrange(
         shapes: at least one.
         fixed: convex polygons (n, 2) that no body may overlap.
         sides: of the box, m.
-        most: pairs of shapes to compare.
+        most: pairs of shapes to compare; each cell counts as 4 of them.
 
     Returns:
-        Poses (n, 3) of x, y and yaw of their frames; or how many cells were examined, and excluded;
-        or None.
+        Poses (n, 3) of x, y and yaw of their frames, with overlaps of ``TOUCHING`` at most; or how
+        many cells were examined, which proves that there are none; or None: neither.
     """
     n, count = len(shapes), len(shapes) + len(fixed)
     tables = [_turned(shape) for shape in shapes]
@@ -93,6 +94,7 @@ def arrange(
     )
     pairs = np.array([(a, b) for b in range(count) for a in range(min(b, n))], int).reshape(-1, 2)
     i, j = pairs.T
+    of = (np.arange(n)[:, None] == i).astype(float) - (np.arange(n)[:, None] == j)  # (n, pairs)
     equal = [(a, b) for b in range(n) for a in range(b) if shapes[a] == shapes[b]]
 
     rows = np.array([[*starts[:-1], *range(starts[-1], starts[-1] + len(fixed))]], int)
@@ -100,18 +102,18 @@ def arrange(
     boxes[0, :n, 1] = sides
     if not fixed and all(shape.symmetric(np.diag([1.0, -1.0])) for shape in shapes):
         rarest = min(range(n), key=lambda k: (shapes.count(shapes[k]), -len(shapes[k].body), k))
-        boxes[0, rarest, 1] /= 2.0  # the rest is mirror images
-    examined = 0
+        boxes[0, rarest, 1] /= 2.0  # the rest mirrors this, with equal shapes sorted again
+    examined, lot = 0, min(_BATCH, max(1, _TOGETHER // max(1, len(pairs))))
     while len(rows):
-        row, rows = rows[-_BATCH:], rows[:-_BATCH]
-        box, boxes = boxes[-_BATCH:].copy(), boxes[:-_BATCH]
+        row, rows = rows[-lot:], rows[:-lot]
+        box, boxes = boxes[-lot:].copy(), boxes[:-lot]
         examined += len(row)
         if examined * (len(pairs) + 4) > most:
             return None
         low, high = box[:, :n, 0], box[:, :n, 1]
         np.maximum(low, reach[row[:, :n], 0], out=low)
         np.minimum(high, sides - reach[row[:, :n], 1], out=high)
-        for a, b in equal:  # in the order of their x
+        for a, b in equal:  # they stand in the order of their x
             low[:, b, 0] = np.maximum(low[:, b, 0], low[:, a, 0])
             high[:, a, 0] = np.minimum(high[:, a, 0], high[:, b, 0])
         inside = (low <= high + _SLACK).all(axis=(1, 2))
@@ -124,20 +126,19 @@ def arrange(
         if not len(row):
             continue
         box, middle, half, gap = (each[kept] for each in (box, middle, half, gap))
+        # The last cells are the smallest: an arrangement in one of them ends the search.
         turns = row[-_TRIED:]
         limits = np.stack([exact[turns[:, :n], 0], sides - exact[turns[:, :n], 1]])
-        found = _pushed_apart(bodies, turns, pairs, middle[-_TRIED:], limits)
+        found = _pushed_apart(bodies, turns, (i, j, of), middle[-_TRIED:], limits)
         if found is not None:
             k, xy = found
             turn = yaw[turns[k, :n]]
             middles = np.array([s.middle @ _rotation(t) for s, t in zip(shapes, turn, strict=True)])
             return np.column_stack([xy - middles, turn])
         # Halved is a range that is wide, of a shape that may be near to another.
-        near = np.ones((len(row), count))
-        for k, pair in enumerate(pairs):
-            near[:, pair] = np.maximum(near[:, pair], 1.0 / (gap[:, k, None] + _NEAR))
+        near = np.where(of != 0.0, 1.0 / (gap[:, None] + _NEAR), 1.0).max(axis=2, initial=1.0)
         widths = np.concatenate([half[:, :n], _TURN * loss[row[:, :n], None]], axis=2)
-        widths *= near[:, :n, None]
+        widths *= near[..., None]
         one, along = np.divmod(widths.reshape(len(row), -1).argmax(axis=1), 3)
         every = np.arange(len(row))
         slid, turned = every[along < 2], every[along == 2]
@@ -151,7 +152,11 @@ def arrange(
 
 
 def _pushed_apart(
-    bodies: _Polygons, turns: NDArray[np.int64], pairs: NDArray[np.int64], at: Array, limits: Array
+    bodies: _Polygons,
+    turns: NDArray[np.int64],
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64], Array],
+    at: Array,
+    limits: Array,
 ) -> tuple[int, Array] | None:
     """Which of some cells holds an arrangement at given yaws, and its positions (n, 2); or None.
 
@@ -160,23 +165,21 @@ def _pushed_apart(
     Args:
         bodies: of all shapes at all yaws.
         turns: which of them in each cell (k, m), the first n movable.
-        pairs: that are compared (p, 2).
+        pairs: first and second of those compared (p,); which movable ones these are, as 1 and -1,
+            (n, p).
         at: where they begin (k, m, 2).
         limits: lowest and highest positions (2, k, n, 2) of the movable ones.
     """
     n = limits.shape[2]
     fits = (limits[0] <= limits[1] + _SLACK).all(axis=(1, 2))
-    at, (i, j) = at.copy(), pairs.T
+    (i, j, of), at = pairs, at.copy()
     for _ in range(_PUSHES if fits.any() else 0):
-        at[:, :n], at[:, n:] = np.clip(at[:, :n], *limits), 0.0
+        at[:, :n] = np.clip(at[:, :n], *limits)
         gap, normal = bodies.gaps(turns[:, i], turns[:, j], at[:, j] - at[:, i])
         free = np.flatnonzero((gap >= -TOUCHING).all(axis=1) & fits)
         if len(free):
             return int(free[0]), at[free[0], :n]
-        push = np.minimum(gap, 0.0)[..., None] * normal / 2.0
-        for k, (a, b) in enumerate(pairs):
-            at[:, a] += push[:, k]
-            at[:, b] -= push[:, k]
+        at[:, :n] += of @ (np.minimum(gap, 0.0)[..., None] * normal / 2.0)
     return None
 
 

@@ -24,7 +24,7 @@ _FEW = 8  # greedy packings with each gap before a proof is tried
 _TRIES = 40  # greedy packings before the answer is "not found"
 _CHUNK = 48  # spots checked together
 _HEIGHTS = 5  # heights tried, at most
-_MOST = 6  # items whose arrangements are examined together
+_MOST, _BESIDE = 6, 12  # items whose arrangements are examined together, beside what stands there
 _PAIRS = 200_000  # of items compared for that, at most
 _ASSIGNMENTS = 4096  # of items to boxes that are examined, at most
 _SLACK = 1e-9
@@ -274,7 +274,7 @@ def _arranged(
     shapes: Sequence[tuple[Array, Array]], fixed: Sequence[Array], sides: Array
 ) -> Array | int | None:
     """``arrange``, of bodies and rims; None for too many, or none."""
-    if not 0 < len(shapes) <= _MOST:
+    if not 0 < len(shapes) <= _MOST or len(fixed) > _BESIDE:
         return None
     known = tuple(Shape.of(body, rim) for body, rim in shapes)
     others = tuple(polygon.tobytes() for polygon in fixed)
