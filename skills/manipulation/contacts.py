@@ -146,7 +146,7 @@ def with_room(
 ) -> Iterator[Grasp]:
     """The grasps of an item at which the hand alone is free, and before it, in random order.
 
-    They are checked a few at a time, and once for each arrangement of what is around them.
+    They are checked a few at a time.
     """
     if not grasps:
         return
@@ -156,19 +156,16 @@ def with_room(
     others = obstacles(
         context, state, (), hand_bounds(robot, (X_WT[:, :3, 3] - ways).reshape(-1, 3))
     )
-    key = (index, X_WT.tobytes(), *(part.solid.vertices.tobytes() for part in others))
-    hit = context.hand_room.setdefault(key, np.full(len(grasps), np.nan))
     order = rng.permutation(len(grasps))
     for begin in range(0, len(grasps), _FEW):
         lot = order[begin : begin + _FEW]
-        new = lot[np.isnan(hit[lot])]
-        hit[new] = 0.0
-        for way, width in product(ways, {grasps[k].width for k in new}):
-            rows = np.array([k for k in new if grasps[k].width == width and not hit[k]], int)
-            X = X_WT[rows]
-            X[:, :3, 3] -= way[rows]
+        hit = np.zeros(len(lot), dtype=bool)
+        for way, width in product(ways, {grasps[k].width for k in lot}):
+            rows = np.array([not hit[n] and grasps[k].width == width for n, k in enumerate(lot)])
+            X = X_WT[lot[rows]]
+            X[:, :3, 3] -= way[lot[rows]]
             hit[rows] = overlapping(robot, others, name, X, width / 2.0)
-        yield from (grasps[k] for k in lot if not hit[k])
+        yield from (grasps[k] for k in lot[~hit])
 
 
 def place_manipulations(

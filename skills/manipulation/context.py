@@ -107,11 +107,6 @@ class PlanningContext:
         """What was tried so far."""
         return Effort()
 
-    @cached_property
-    def hand_room(self) -> dict[object, Array]:
-        """Cache of ``contacts``: which grasps leave the hand no room, by item and surroundings."""
-        return {}
-
     def rng(self, *key: int) -> np.random.Generator:
         """The random stream of a key such as (action, attempt): the same for the same seed."""
         recovery = (_RECOVERY, self.recovery) if self.recovery else ()
