@@ -73,7 +73,7 @@ class FailureAnalyzer:
             advice = self._from_proof(refinement, failure)
             if advice is not None:
                 return advice
-        shown = self._shown_blockers(refinement)
+        shown = self._shown(refinement, failure)
         if shown:
             return shown
         refinement.notes["asked", k] += 1
@@ -123,11 +123,14 @@ class FailureAnalyzer:
             return None  # a proof for this state, and not for the next
         return (self.out_of_reach(subject, failure),)
 
-    def _shown_blockers(self, refinement: Refinement) -> tuple[LearnedConstraint, ...]:
-        """Items as found of which a proof shows that each leaves the subject no room."""
+    def _shown(self, refinement: Refinement, failure: Failure) -> tuple[LearnedConstraint, ...]:
+        """What a proof shows: no way whatever is moved, or which items as found leave no room."""
         subject = self._subject(refinement)
         if subject is None or self.task.skills[subject.name].role.puts is not None:
             return ()
+        never = self.prove(self.out_of_reach(subject, replace(failure, certificate=None)))
+        if never.proven:
+            return (never,)
         named = {binding.target for binding in subject.bindings}
         suspects = (
             self._waits(subject, index, None)

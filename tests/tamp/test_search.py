@@ -282,7 +282,7 @@ def test_a_suspicion_with_a_proof_is_a_refusal_with_all_certificates(ways, monke
     found = ways.search().solve()
     assert found.kind is FailureKind.BLOCKED
     kinds = [found.certificate["kind"], *(e["kind"] for e in found.certificate["because"])]
-    assert sorted(kinds) == ["grid", "sizes"]
+    assert set(kinds) == {"grid", "sizes"}
     assert "walled in" in found.message
     assert "too big" in found.message
 
