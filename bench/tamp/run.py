@@ -1,10 +1,11 @@
 """Task and motion planning: success, planning time, refusals, growth.
 
-    python bench/tamp/run.py [--quick] [--json FILE] [--figure [FILE]] [--only abcd] [--seeds N]
+    python bench/tamp/run.py [--quick] [--json FILE] [--figure [FILE]] [--only abcde] [--seeds N]
                          [--suite-seeds N] [--jobs N] [--growth-jobs N] [--engine process|ray]
 
 Sections: a, the default task; b, the scenario suite; c, three items packed, compared with
-PDDLStream; d, growth with items, blockers and scene size, with a figure.
+PDDLStream; d, growth with items, blockers and scene size, with a figure;
+e, kitchens in which little room is left, compared with exhaustive search.
 Success in a and b is that of whole runs: search, trajectories, kinematic execution, validation, no
 film; several at a time. Planning time is measured in one process, one task after the other, after
 two warm-up runs; it leaves out reading files and building the world. So it is in d, unless
@@ -27,7 +28,7 @@ FIGURE = Path(__file__).resolve().parents[2] / "docs" / "tamp_growth.png"
 
 
 def main() -> int:
-    parser = command_line(__doc__, "abcd", "few seeds, sizes and scenarios")
+    parser = command_line(__doc__, "abcde", "few seeds, sizes and scenarios")
     parser.add_argument("--figure", type=Path, nargs="?", const=FIGURE, help="draw section d")
     parser.add_argument("--seeds", type=int, default=100, help="of the default task")
     parser.add_argument("--suite-seeds", type=int, default=10, help="of each scenario")
@@ -45,6 +46,7 @@ def main() -> int:
         "b": lambda: sections.suite(how),
         "c": lambda: sections.packing(how),
         "d": lambda: sections.growth(growing, arguments.figure),
+        "e": lambda: sections.brute_force(how),
     }
     return measure(arguments, steps)
 
