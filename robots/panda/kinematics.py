@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.build import KINEMATICS, ensure
 from galley.domain.frames import Array, as_numbers, as_pose, frozen, rotation_z, transform
-from galley.robots.panda.ik import A7, ANGLE_AT_ZERO, D1, DF, FORE, LIMITS, UPPER, JointLimits
+from galley.robots.panda.ik import ANGLE_AT_ZERO, FORE, LIMITS, UPPER, JointLimits
 
 JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
 
@@ -28,9 +28,6 @@ FINGER_HEIGHT = 0.0584
 
 FINGER_STROKE = 0.04
 """How far each finger opens from the middle, metres."""
-
-# Less than this (m) is rounding, and within what the inverse kinematics still accepts as stretched.
-_ROUNDING = 1e-9
 
 p_HT: Array = frozen([0.0, 0.0, 0.1034])
 """Grasp centre in H, metres. The pads reach from 36.2 to 53.8 mm in the finger meshes: 45 mm is
@@ -161,32 +158,3 @@ def stretch() -> tuple[float, float]:
     angles += [k * np.pi for k in range(-2, 3) if low < k * np.pi < high]
     squares = UPPER**2 + FORE**2 - 2.0 * UPPER * FORE * np.cos(angles)
     return float(np.sqrt(squares.min())), float(np.sqrt(squares.max()))
-
-
-def reach_shortfall(X: Array) -> float:
-    """Lower bound on how far the flange must be moved, without turning it, to be reachable.
-
-    Whatever q7 is, the wrist centre lies on a circle of radius 88 mm about the point 107 mm behind
-    the flange, in the plane across the flange's z axis. A configuration exists only if that circle
-    meets the shell of the distances that the elbow allows around the shoulder. The gap between
-    circle and shell changes by at most d when the pose is shifted by d, so it bounds the shift from
-    below.
-
-    The converse does not hold: 0 promises nothing, since the bound ignores all limits but joint
-    4's.
-
-    Args:
-        X: pose of the flange in ``panda_link0``, X_AF (4, 4).
-
-    Returns:
-        Metres, >= 0; 0 where the bound proves nothing.
-    """
-    z = X[:3, 2]
-    p_CS = np.array([0.0, 0.0, D1]) - (X[:3, 3] - DF * z)  # C: centre of the circle
-    height = float(p_CS @ z)
-    radius = float(np.linalg.norm(p_CS - height * z))
-    nearest = np.hypot(height, radius - A7)
-    farthest = np.hypot(height, radius + A7)
-    least, greatest = stretch()
-    gap = float(max(nearest - greatest, least - farthest))
-    return gap if gap > _ROUNDING else 0.0
