@@ -29,54 +29,21 @@ from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import JOINTS
 
 _DROPPED = ("panda_grasptarget", "panda_grasptarget_hand")  # a frame without shape; see p_HT
-# Mass (kg); centre of mass in the link's frame (m); moments about that centre, along the link's
-# axes: xx, yy, zz, xy, xz, yz (kg m^2).
-_FINGER = (0.015, (0.0, 0.0, 0.0), (2.375e-6, 2.375e-6, 7.5e-7, 0.0, 0.0, 0.0))
-IDENTIFIED: dict[str, tuple[float, tuple[float, ...], tuple[float, ...]]] = {
-    "panda_link0": (
-        0.629769,
-        (-0.041018, -0.00014, 0.049974),
-        (0.00315, 0.00388, 0.004285, 8.2904e-7, 0.00015, 8.2299e-6),
-    ),
-    "panda_link1": (
-        4.970684,
-        (0.003875, 0.002081, -0.04762),
-        (0.70337, 0.70661, 0.0091170, -0.000139, 0.006772, 0.019169),
-    ),
-    "panda_link2": (
-        0.646926,
-        (-0.003141, -0.02872, 0.003495),
-        (0.007962, 0.02811, 0.025995, -0.003925, 0.010254, 0.000704),
-    ),
-    "panda_link3": (
-        3.228604,
-        (0.027518, 0.039252, -0.066502),
-        (0.037242, 0.036155, 0.01083, -0.004761, -0.011396, -0.012805),
-    ),
-    "panda_link4": (
-        3.587895,
-        (-0.05317, 0.104419, 0.027454),
-        (0.025853, 0.019552, 0.028323, 0.007796, -0.001332, 0.008641),
-    ),
-    "panda_link5": (
-        1.225946,
-        (-0.011953, 0.041065, -0.038437),
-        (0.035549, 0.029474, 0.008627, -0.002117, -0.004037, 0.000229),
-    ),
-    "panda_link6": (
-        1.666555,
-        (0.060149, -0.014117, -0.010517),
-        (0.001964, 0.004354, 0.005433, 0.000109, -0.001158, 0.000341),
-    ),
-    "panda_link7": (
-        0.735522,
-        (0.010517, -0.004252, 0.061597),
-        (0.012516, 0.010027, 0.004815, -0.000428, -0.001196, -0.000741),
-    ),
-    "panda_hand": (0.73, (-0.01, 0.0, 0.03), (0.001, 0.0025, 0.0017, 0.0, 0.0, 0.0)),
-    "panda_leftfinger": _FINGER,
-    "panda_rightfinger": _FINGER,
-}
+# Link; mass (kg); centre of mass in the link's frame (m); moments about that centre, along the
+# link's axes: xx, yy, zz, xy, xz, yz (kg m^2).
+_IDENTIFIED = """
+link0 0.629769 -0.041018 -0.00014 0.049974 0.00315 0.00388 0.004285 8.2904e-07 0.00015 8.2299e-06
+link1 4.970684 0.003875 0.002081 -0.04762 0.70337 0.70661 0.009117 -0.000139 0.006772 0.019169
+link2 0.646926 -0.003141 -0.02872 0.003495 0.007962 0.02811 0.025995 -0.003925 0.010254 0.000704
+link3 3.228604 0.027518 0.039252 -0.066502 0.037242 0.036155 0.01083 -0.004761 -0.011396 -0.012805
+link4 3.587895 -0.05317 0.104419 0.027454 0.025853 0.019552 0.028323 0.007796 -0.001332 0.008641
+link5 1.225946 -0.011953 0.041065 -0.038437 0.035549 0.029474 0.008627 -0.002117 -0.004037 0.000229
+link6 1.666555 0.060149 -0.014117 -0.010517 0.001964 0.004354 0.005433 0.000109 -0.001158 0.000341
+link7 0.735522 0.010517 -0.004252 0.061597 0.012516 0.010027 0.004815 -0.000428 -0.001196 -0.000741
+hand 0.73 -0.01 0.0 0.03 0.001 0.0025 0.0017 0.0 0.0 0.0
+leftfinger 0.015 0.0 0.0 0.0 2.375e-06 2.375e-06 7.5e-07 0.0 0.0 0.0
+rightfinger 0.015 0.0 0.0 0.0 2.375e-06 2.375e-06 7.5e-07 0.0 0.0 0.0
+"""
 _AXES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
@@ -148,19 +115,20 @@ def _remove(element: ET.Element, tag: str) -> None:
 
 def set_identified(root: ET.Element) -> bool:
     """Write the identified inertias into a URDF's Panda links; False if it has none."""
+    rows = (line.split() for line in _IDENTIFIED.split("\n") if line)
+    identified = {f"panda_{name}": figures for name, *figures in rows}
     found = False
     for link in root.iter("link"):
-        if link.get("name", "") not in IDENTIFIED:
+        if link.get("name", "") not in identified:
             continue
         found = True
-        mass, centre, moments = IDENTIFIED[link.get("name", "")]
+        mass, x, y, z, *moments = identified[link.get("name", "")]
         for old in link.findall("inertial"):
             link.remove(old)
         inertial = ET.SubElement(link, "inertial")
-        ET.SubElement(inertial, "origin", xyz=" ".join(map(repr, centre)), rpy="0 0 0")
-        ET.SubElement(inertial, "mass", value=repr(mass))
-        values = {axis: repr(moment) for axis, moment in zip(_AXES, moments, strict=True)}
-        ET.SubElement(inertial, "inertia", values)
+        ET.SubElement(inertial, "origin", xyz=f"{x} {y} {z}", rpy="0 0 0")
+        ET.SubElement(inertial, "mass", value=mass)
+        ET.SubElement(inertial, "inertia", dict(zip(_AXES, moments, strict=True)))
     return found
 
 

@@ -6,6 +6,8 @@ should see the hand and what it moves, from the open side of the room, and be ne
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from galley.domain.frames import Array, wrap
@@ -35,36 +37,26 @@ _MOVES = 0.01  # m, from which on an item counts as moving
 _TURN = 0.15  # of the score, for each radian from one viewpoint to the next
 
 
-class LinkPoses:
-    """Forward kinematics of the robot's links."""
+_tree = lru_cache(maxsize=4)(read_tree)
 
-    def __init__(self, robot: RobotModel) -> None:
-        self._robot = robot
-        self._tree = read_tree(robot.urdf, robot.joints)
-        self._X_WF = self._tree.poses(np.zeros(robot.size))
 
-    def set_robot(self, q: Array) -> None:
-        """Compute the link poses for q (n,)."""
-        self._X_WF = self._tree.poses(q)
+def link_origins(robot: RobotModel, q: Array) -> Array:
+    """Origins (m, 3) of the robot's links for q (n,), m."""
+    tree = _tree(robot.urdf, robot.joints)
+    X_WF = tree.poses(q)
+    return np.array([(X_WF[frame] @ X_FL)[:3, 3] for frame, X_FL in map(tree.link, robot.links)])
 
-    def link_pose(self, link: str) -> Array:
-        """X_WL (4, 4) of a link."""
-        frame, X_FL = self._tree.link(link)
-        return np.asarray(self._X_WF[frame] @ X_FL)
 
-    def origins(self, q: Array) -> Array:
-        """Origins (m, 3) of the robot's links for q (n,), m."""
-        self.set_robot(q)
-        return np.array([self.link_pose(link)[:3, 3] for link in self._robot.links])
+def hand_poses(robot: RobotModel, q: Array) -> Array:
+    """X_WH (k, 4, 4) of the palm in configurations (k, n)."""
+    tree = _tree(robot.urdf, robot.joints)
+    return np.array([tree.link_pose(robot.palm, each) for each in q]).reshape(-1, 4, 4)
 
-    def hands(self, q: Array) -> Array:
-        """Grasp centres (k, 3) in configurations (k, n), m."""
-        found = []
-        for each in q:
-            self.set_robot(each)
-            X_WH = self.link_pose(self._robot.palm)
-            found.append(X_WH[:3, :3] @ self._robot.p_HT + X_WH[:3, 3])
-        return np.array(found).reshape(-1, 3)
+
+def grasp_centres(robot: RobotModel, q: Array) -> Array:
+    """The points (k, 3) between the fingertips in configurations (k, n), m."""
+    X_WH = hand_poses(robot, q)
+    return np.asarray(X_WH[:, :3, :3] @ robot.p_HT + X_WH[:, :3, 3])
 
 
 def film_cameras(
@@ -82,11 +74,11 @@ def film_cameras(
     Returns:
         F cameras; the same object while the camera rests.
     """
-    shots, links = cut_shots(frames, lines, robot, fps), LinkPoses(robot)
+    shots = cut_shots(frames, lines, robot, fps)
     work = _work_centre(scene)
     rows: list[Array] = []
     for shot in shots:
-        middle, distance, score = _judged(shot, frames, scene, links, work)
+        middle, distance, score = _judged(shot, frames, scene, robot, work)
         if rows:  # the camera moves little
             turned = np.abs(wrap(_AZIMUTH - rows[-1][3])) + np.abs(_ELEVATION - rows[-1][4])
             score = score - _TURN * turned
@@ -118,12 +110,12 @@ def _work_centre(scene: Scene) -> Array:
 
 
 def _judged(
-    shot: Shot, frames: Frames, scene: Scene, links: LinkPoses, work: Array
+    shot: Shot, frames: Frames, scene: Scene, robot: RobotModel, work: Array
 ) -> tuple[Array, float, Array]:
     """The sphere of a shot's viewpoints: its middle (3,) and radius, m, and their scores (v,)."""
     moments = shot.spread(_SAMPLES)
-    hands = links.hands(frames.q[moments])  # (k, 3)
-    origins = np.array([links.origins(q) for q in frames.q[moments]])  # (k, m, 3)
+    hands = grasp_centres(robot, frames.q[moments])  # (k, 3)
+    origins = np.array([link_origins(robot, q) for q in frames.q[moments]])  # (k, m, 3)
     rooms = [furniture_boxes(scene, scene_q) for scene_q in frames.scene_q[moments]]
     paths = frames.items[moments][:, :, :3]  # (k, ni, 3)
     things = paths[:, np.ptp(paths, axis=0).max(axis=1) > _MOVES].reshape(-1, 3)

@@ -15,7 +15,7 @@ import numpy as np
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.viz.film.camera import LinkPoses
+from galley.viz.film.camera import hand_poses
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.scene_picture import front_camera, top_camera, without_overhead
 from galley.viz.render.view import Camera, Image
@@ -49,8 +49,7 @@ def pictures(
     q, scene_q, items = states
     cameras: Iterator[Camera]
     if camera == "hand":
-        links = LinkPoses(robot)
-        cameras = (_hand_camera(links, robot, each) for each in q)
+        cameras = (_hand_camera(robot, X_WH) for X_WH in hand_poses(robot, q))
         drawer = Renderer(scene, robot, size, size)
     elif camera == "front":
         cameras = repeat(front_camera(scene, size, size))
@@ -66,8 +65,6 @@ def pictures(
         yield drawer.render(row, drawers, poses, at)
 
 
-def _hand_camera(links: LinkPoses, robot: RobotModel, q: Array) -> Camera:
-    links.set_robot(q)
-    X_WH = links.link_pose(robot.palm)
+def _hand_camera(robot: RobotModel, X_WH: Array) -> Camera:
     R, p = X_WH[:3, :3], X_WH[:3, 3]
     return Camera(R @ _EYE_H + p, R @ (robot.p_HT + _BEYOND_H) + p, _HAND_FOV, up=R[:, 0])

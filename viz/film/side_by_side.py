@@ -19,7 +19,7 @@ from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.viz.film.camera import LinkPoses
+from galley.viz.film.camera import grasp_centres
 from galley.viz.film.captions import Caption, draw_caption, speed_badge
 from galley.viz.film.frames import frame_times, resample
 from galley.viz.film.video import FilmJob, FilmOptions, Progress, VideoInfo, draw_frames, encoder
@@ -89,7 +89,7 @@ def film_side_by_side(
     still, badge = round(_HOLD * fps), speed_badge(speed)
     longer = max(jobs, key=lambda job: job.count)
     count, total = longer.count + still, sum(job.count for job in jobs)
-    traces = [_hand_trace(job) for job in jobs]
+    traces = [grasp_centres(robot, job.frames.q) for job in jobs]
     with contextlib.ExitStack() as stack:
         sources = [
             stack.enter_context(contextlib.closing(draw_frames(job, None if job is longer else 1)))
@@ -118,11 +118,6 @@ def film_side_by_side(
                 progress(done, total)
     elapsed = time.monotonic() - start
     return VideoInfo(path, count, fps, width, height, count / fps, elapsed)
-
-
-def _hand_trace(job: FilmJob) -> Array:
-    """Position of the grasp centre in each picture (F, 3), m."""
-    return LinkPoses(job.robot).hands(job.frames.q)
 
 
 def _clock(job: FilmJob, k: int) -> str:

@@ -13,7 +13,7 @@ from galley.domain.frames import Array
 from galley.domain.listener import Listener, Relay
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.viz.film.camera import LinkPoses
+from galley.viz.film.camera import grasp_centres
 from galley.viz.replay.bodies import ROOT, Bodies, columns, open_meshcat
 
 _EVERY = 0.05  # s between two pictures
@@ -46,7 +46,7 @@ class LiveView(Relay):
         self.address = self._meshcat.web_url()
         super().__init__(listener)
         self._robot = robot
-        self._bodies, self._links = Bodies(self._meshcat, scene, robot), LinkPoses(robot)
+        self._bodies = Bodies(self._meshcat, scene, robot)
         self._tries: dict[bool, deque[Array]] = {b: deque(maxlen=_KEPT) for b in (True, False)}
         self._executed: list[Array] = []
         self._shown = 0.0
@@ -98,7 +98,7 @@ class LiveView(Relay):
 
     def _hand(self, q: Array) -> Array:
         """The grasp centre (3,) at q (n,)."""
-        return np.asarray(self._links.hands(q[None])[0])
+        return np.asarray(grasp_centres(self._robot, q[None])[0])
 
     def _due(self) -> bool:
         """Whether it is time for another picture."""

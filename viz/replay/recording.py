@@ -17,7 +17,7 @@ from galley.domain.frames import Array, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.viz.film.camera import LinkPoses
+from galley.viz.film.camera import grasp_centres
 from galley.viz.film.captions import action_captions, split_recovery
 from galley.viz.film.frames import Frames, frame_times, resample, slerp
 from galley.viz.replay.bodies import ROOT, Bodies, columns, open_meshcat, rigid
@@ -98,7 +98,7 @@ def replay_html(
 
 def hand_path(frames: Frames, robot: RobotModel) -> Array:
     """Where the grasp centre went (m, 3), metres in the world; straight parts by their ends."""
-    path = LinkPoses(robot).hands(frames.q)
+    path = grasp_centres(robot, frames.q)
     poses = np.concatenate([path, np.tile([0.0, 0.0, 0.0, 1.0], (len(path), 1))], axis=1)
     return path[keyframes(poses, _PATH_METRES, RADIANS)]
 

@@ -3,17 +3,17 @@
 import numpy as np
 
 from galley.viz.film import pictures
-from galley.viz.film.camera import LinkPoses
+from galley.viz.film.camera import hand_poses
 from galley.viz.render.view import Camera
 
 
 def test_the_hands_camera_is_fixed_to_the_palm_and_sees_the_grasp(robot, kitchen):
-    links, rng = LinkPoses(robot), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     mounted = []
     for _ in range(20):
         q = np.concatenate([kitchen.robot.q[:3], rng.uniform(-2.5, 2.5, 7), [0.04, 0.04]])
-        camera = pictures._hand_camera(links, robot, q)
-        X_WH = links.link_pose(robot.palm)
+        X_WH = hand_poses(robot, q[None])[0]
+        camera = pictures._hand_camera(robot, X_WH)
         mounted.append(np.linalg.solve(X_WH, camera.X_WC))
         grasp = X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3]
         pixels, depth = camera.project(grasp[None], 96, 96)
