@@ -9,8 +9,8 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,15 +160,10 @@ def load_bullet_scene(
             # Else Bullet grows the hull by 1 mm: an item would rest that far above its support.
             pb.changeDynamics(*loaded.body(name), collisionMargin=0.0, physicsClientId=client)
     if dynamic:
-        filter_self_collisions(client, robot_id, robot, loaded)
+        for pair_of_links in robot.allowed_self_collisions:
+            i, j = (loaded.link(robot_id, name) for name in pair_of_links)
+            pb.setCollisionFilterPair(robot_id, robot_id, i, j, 0, physicsClientId=client)
     return loaded
-
-
-def filter_self_collisions(client: int, body: int, robot: RobotModel, loaded: BulletScene) -> None:
-    """Disables collisions of the pairs that the robot allows; ``body`` is the robot."""
-    for a, b in robot.allowed_self_collisions:
-        i, j = loaded.link(loaded.robot_id, a), loaded.link(loaded.robot_id, b)
-        pb.setCollisionFilterPair(body, body, i, j, 0, physicsClientId=client)
 
 
 def _slide_freely(client: int, furniture_id: int, standing: tuple[int, ...]) -> None:
@@ -191,44 +186,13 @@ def _mass_frame(client: int, body: int) -> Array:
     return frozen(from_pose7(np.array([*info[3], *info[4]])))
 
 
-class _Clients(NamedTuple):
-    """The two physics clients of a ``PyBulletWorld``.
-
-    Attributes:
-        loaded: the scene and the robot, in the client that measures.
-        self_client: with the robot alone, body ``self_id``.
-    """
-
-    loaded: BulletScene
-    self_client: int
-    self_id: int
-
-    def disconnect(self) -> None:
-        """End both."""
-        pb.disconnect(self.loaded.client)
-        pb.disconnect(self.self_client)
+def _load(scene: Scene, robot: RobotModel) -> BulletScene:
+    """The scene and the robot in a client of their own."""
+    with tempfile.TemporaryDirectory() as folder, quiet():
+        return load_bullet_scene(pb.connect(pb.DIRECT), scene, robot, folder)
 
 
-def _load(scene: Scene, robot: RobotModel) -> _Clients:
-    """Clients with the scene, and with the robot alone, for self-collisions.
-
-    There, one pass of Bullet's broadphase replaces a call for each pair of links. The tiny breaking
-    threshold drops contact points of earlier poses, so that the result depends on the
-    configuration alone; links joined by a joint never collide in Bullet.
-    """
-    client, self_client = pb.connect(pb.DIRECT), pb.connect(pb.DIRECT)
-    with tempfile.TemporaryDirectory() as name, quiet():
-        folder = Path(name)
-        loaded = load_bullet_scene(client, scene, robot, folder)
-        flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
-        self_id = pb.loadURDF(
-            str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=self_client
-        )
-    filter_self_collisions(self_client, self_id, robot, loaded)
-    return _Clients(loaded, self_client, self_id)
-
-
-_idle: OrderedDict[object, _Clients] = OrderedDict()
+_idle: OrderedDict[object, BulletScene] = OrderedDict()
 _KEPT = 4  # clients of closed worlds: a run opens three in a row, and loading takes long
 
 
@@ -249,18 +213,21 @@ class PyBulletWorld:
         self.robot = robot
         self._key = loaded_parts(scene), robot
         idle = _idle.pop(self._key) if self._key in _idle else None
-        self._clients = _load(scene, robot) if idle is None else idle
-        self.loaded, self.self_client, self._self_id = self._clients
+        self.loaded = _load(scene, robot) if idle is None else idle
         self.client = self.loaded.client
         self._active: object = None
         self.furniture_id, self.robot_id = self.loaded.furniture_id, self.loaded.robot_id
         self.item_ids, self._names = self.loaded.item_ids, self.loaded.names
         self.hand_link = self.loaded.link(self.robot_id, robot.palm)
+        self._own_pairs = [
+            tuple(self.loaded.link(self.robot_id, name) for name in names)
+            for names in combinations(robot.links, 2)
+            if pair(*names) not in robot.allowed_self_collisions
+        ]
         self.set_robot(np.zeros(robot.size))
         self.set_scene(np.zeros(len(scene.joints)))
         for index in range(len(scene.items)):
             self.set_item(index, np.eye(4))
-        self._q = scene.robot.q
 
     # -- states ---------------------------------------------------------------------------------
 
@@ -275,7 +242,6 @@ class PyBulletWorld:
 
     def set_robot(self, q: Array) -> None:
         """Set the robot's joints to q (n,)."""
-        self._q = np.array(q)
         self.loaded.set_robot(q)
 
     def set_scene(self, scene_q: Array) -> None:
@@ -322,29 +288,18 @@ class PyBulletWorld:
             for other in items:
                 if other != item and other not in moving[:k]:
                     self._closest(item, other, within, found)
-        self._self_contacts(self._q, found)
+        for links in self._own_pairs:
+            self._closest(self.robot_id, self.robot_id, 0.0, found, *links)
         return found
 
-    def _closest(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
-        for point in pb.getClosestPoints(a, b, within, physicsClientId=self.client):
+    def _closest(
+        self, a: int, b: int, within: float, found: dict[Pair, float], *links: int
+    ) -> None:
+        for point in pb.getClosestPoints(a, b, within, *links, physicsClientId=self.client):
             key = pair(self._names[a, point[3]], self._names[b, point[4]])
             distance = point[8]
             if distance < found.get(key, np.inf):
                 found[key] = distance
-
-    def _self_contacts(self, q: Array, found: dict[Pair, float]) -> None:
-        """Adds the pairs of the robot's own links that penetrate at q."""
-        client, body = self.self_client, self._self_id
-        pb.resetJointStatesMultiDof(
-            body, self.loaded.robot_joints, [[v] for v in q], physicsClientId=client
-        )
-        # One number for all clients of a process: physics sets another.
-        pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
-        pb.performCollisionDetection(physicsClientId=client)
-        for point in pb.getContactPoints(body, body, physicsClientId=client):
-            key = pair(self._names[self.robot_id, point[3]], self._names[self.robot_id, point[4]])
-            if point[8] < min(0.0, found.get(key, np.inf)):
-                found[key] = point[8]
 
     def checker(
         self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
@@ -358,10 +313,10 @@ class PyBulletWorld:
             return
         self.client = -1
         if self._key in _idle:
-            _idle.pop(self._key).disconnect()
-        _idle[self._key] = self._clients
+            pb.disconnect(_idle.pop(self._key).client)
+        _idle[self._key] = self.loaded
         while len(_idle) > _KEPT:
-            _idle.popitem(last=False)[1].disconnect()
+            pb.disconnect(_idle.popitem(last=False)[1].client)
 
     def __enter__(self) -> PyBulletWorld:
         return self

@@ -21,11 +21,3 @@ def test_self_collisions_are_those_of_all_pairs_of_links(robot, probe):
             seen |= deep
     assert {("panda_hand", "panda_link5"), ("panda_link5", "panda_link7")} <= seen
     assert len(seen) > 8
-
-
-def test_the_robot_is_judged_where_it_was_set_not_where_the_array_is_now(kitchen, world):
-    q = kitchen.robot.q.copy()
-    world.set_robot(q)
-    before = world.near_pairs(0.0)
-    q[6:9] = -0.1, 0.0, 0.0  # another pose altogether, in the caller's own array
-    assert world.near_pairs(0.0) == before
