@@ -5,7 +5,6 @@
 - ``searches/``: breadth-first, A*, greedy best-first and top-k search
 - ``explain/``: certificates of unsolvability; ``checks/``: plan validation
 - ``limits``: limits on expanded states, time and memory
-- ``pddlgym``, ``unified_planning``: adapters for those libraries
 """
 
 from importlib import import_module

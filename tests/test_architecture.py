@@ -85,11 +85,9 @@ CONFINED = {
     "imageio": {"viz"},
     "imageio_ffmpeg": {"viz"},
     "pddlgym": {"planning"},
-    "gym": {"planning"},
     "trimesh": {"domain", "robots", "viz"},
     "fast_simplification": {"viz"},
     "shapely": {"planar", "skills"},
-    "unified_planning": {"planning"},
     "pyarrow": {"learning", "planar"},
     **{each: {"learning"} for each in ("zarr", "numcodecs")},
     **{each: {"learning", "planar"} for each in ("jax", "equinox", "optax")},
@@ -102,7 +100,6 @@ HEAVY = (
     "matplotlib",
     "pddlgym",
     "gym",
-    "unified_planning",
     "imageio",
     "numba",
     "pyarrow",
@@ -287,9 +284,7 @@ def test_libraries_stay_where_they_belong(library):
             users.setdefault(top(module_name(path)), []).append(str(path.relative_to(ROOT)))
     assert set(users) == CONFINED[library], users
     if library == "pddlgym":
-        assert users == {"planning": ["planning/checks/gym_replay.py", "planning/pddlgym.py"]}
-    if library == "gym":
-        assert users == {"planning": ["planning/pddlgym.py"]}
+        assert users == {"planning": ["planning/checks/gym_replay.py"]}
 
 
 def project():
