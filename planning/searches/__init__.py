@@ -2,7 +2,7 @@
 
 - ``methods``: ``search``, by the name of a method
 - ``breadth_first``: fewest actions
-- ``astar``, ``landmark_cut``: least cost
+- ``astar``: least cost
 - ``greedy``, ``relaxed``: any plan, with the FF heuristic
 - ``top_k``: plans in order of cost
 """

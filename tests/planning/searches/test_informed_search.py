@@ -1,8 +1,7 @@
-"""Greedy search and A* against the exhaustive reference, and their heuristics state by state."""
+"""Greedy search and A* against the exhaustive reference, and the heuristic state by state."""
 
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from time import process_time
 
 import pytest
@@ -13,14 +12,12 @@ from galley.planning import Plan, SearchLimits
 from galley.planning.operators import integer_costs
 from galley.planning.searches.astar import astar
 from galley.planning.searches.greedy import eliminate_actions, greedy
-from galley.planning.searches.landmark_cut import LandmarkCut
 from galley.planning.searches.relaxed import FFHeuristic, RelaxedTask
 from galley.planning.successors import state_space
 from galley.planning.task import ground
-from galley.tests.planning.random_tasks import ADL, STRIPS, ground_case, make, task_of
+from galley.tests.planning.random_tasks import ADL, STRIPS, ground_case, make
 from galley.tests.planning.reference import Reference, mask_of
 
-ASTAR = import_module("galley.planning.searches.astar")
 SEEDS = range(120)
 CONDITIONAL = replace(ADL, quantified=False, either=False, hierarchy=False)
 
@@ -63,9 +60,7 @@ def check(found, reference):
     return True
 
 
-@pytest.mark.parametrize("blind_states", [4, None, 0], ids=["both", "blind", "landmark cuts"])
-def test_astar_is_optimal(blind_states, monkeypatch):
-    monkeypatch.setattr(ASTAR, "_BLIND_STATES", blind_states)
+def test_astar_is_optimal():
     solved = 0
     for seed in SEEDS:
         task, reference = case(seed)
@@ -94,7 +89,7 @@ def test_greedy_finds_plans():
     assert solved > 40
 
 
-# --- heuristics ----------------------------------------------------------------------------------
+# --- the heuristic --------------------------------------------------------------------------------
 
 
 def states(task, reference):
@@ -102,69 +97,6 @@ def states(task, reference):
     relevant = state_space(task).facts
     for state in reference.edges:
         yield state, mask_of(task, state) & relevant
-
-
-def landmark_cut(task):
-    """The heuristic, and the scale of its estimates."""
-    space = state_space(task)
-    *costs, scale = integer_costs([*(each.cost for each in space.operators), 1.0])
-    return LandmarkCut(RelaxedTask(space), costs).estimate, scale
-
-
-def test_landmark_cut_never_overestimates():
-    informative = number = 0
-    for seed in SEEDS:
-        task, reference = case(seed)
-        estimate_of, scale = landmark_cut(task)
-        for state, mask in states(task, reference):
-            estimate = estimate_of(mask)
-            left = reference.to_go.get(state)
-            if left is None:
-                continue
-            assert estimate is not None, f"{seed}: a dead end that is none"
-            assert estimate <= left * scale + 1e-6, seed
-            assert estimate == 0 or not reference.is_goal(state)
-            number += 1
-            informative += estimate == left * scale
-    assert informative > 0.5 * number > 500
-
-
-CASES = [tasks.gripper(3), tasks.kitchen(2), tasks.transport(2)]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda each: each.name)
-def test_landmark_cut_among_many_ways(case):
-    # Here, unlike in most random tasks, cuts begin behind facts dearer than the goal's cheapest.
-    task = ground_case(case)
-    reference = Reference(task.domain, task.problem)
-    estimate, _ = landmark_cut(task)
-    for state, mask in states(task, reference):
-        if state in reference.to_go:
-            assert estimate(mask) <= reference.to_go[state]
-
-
-def test_a_cut_crosses_every_way():
-    # To the goal by "to-g" costs 4, though h_max makes it 2; by "finish" it costs 3. A cut that
-    # leaves out "finish", since it starts at a fact as dear as the goal seems, counts 4.
-    makers = [("a", "()", 1), ("b", "()", 1), ("c", "()", 1), ("s", "()", 2)]
-    makers.append(("g", "(and (a) (b) (c))", 1))
-    parts = [
-        f"(:action to-{made} :parameters () :precondition {needed}"
-        f" :effect (and ({made}) (increase (total-cost) {cost})))"
-        for made, needed, cost in makers
-    ]
-    parts.append(
-        "(:action finish :parameters () :precondition (s)"
-        " :effect (and (g) (increase (total-cost) 1)))"
-    )
-    task = task_of(
-        "(define (domain d) (:requirements :strips :action-costs)"
-        f"(:predicates (a) (b) (c) (s) (g)) (:functions (total-cost) - number) {' '.join(parts)})",
-        "(define (problem p) (:domain d) (:init (= (total-cost) 0)) (:goal (g))"
-        " (:metric minimize (total-cost)))",
-    )
-    estimate, _ = landmark_cut(task)
-    assert estimate(task.init) == 3
 
 
 def relaxed_holds(condition, true, false):
@@ -220,23 +152,13 @@ def kitchen():
 @pytest.mark.parametrize(
     "limits", [SearchLimits(nodes=5), SearchLimits(seconds=0), SearchLimits(memory_mib=1)]
 )
-@pytest.mark.parametrize(("search", "blind_states"), [(greedy, 0), (astar, None), (astar, 0)])
-def test_a_limit_is_no_proof(kitchen, search, blind_states, limits, monkeypatch):
-    monkeypatch.setattr(ASTAR, "_BLIND_STATES", blind_states)
+@pytest.mark.parametrize("search", [greedy, astar])
+def test_a_limit_is_no_proof(kitchen, search, limits):
     found = search(kitchen, limits)
     assert isinstance(found, Failure)
     assert found.kind is FailureKind.BUDGET
     assert found.numbers["expanded"] <= 5
     assert found.certificate is None
-
-
-def test_blind_and_informed_agree_on_a_kitchen(monkeypatch):
-    task = ground_case(tasks.kitchen(4))
-    blind = astar(task)
-    monkeypatch.setattr(ASTAR, "_BLIND_STATES", 0)
-    informed = astar(task)
-    assert blind.cost == informed.cost
-    assert informed.expanded < blind.expanded / 20
 
 
 def test_greedy_solves_large_kitchens_at_once():
