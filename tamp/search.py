@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -51,7 +50,7 @@ MOST_REORDERED = 50  # plans kept that only reorder others
 ACTIVE, ASIDE, OVER = "active", "aside", "over"
 
 
-class Skeletons(Iterator[tuple[GroundAction, ...]]):
+class Skeletons:
     """The plans of one task in order of cost, without detours; mere reorderings come last.
 
     Large tasks begin with a greedy plan, where a shortest one would take too long. The task is
@@ -66,25 +65,14 @@ class Skeletons(Iterator[tuple[GroundAction, ...]]):
         self._ground, self._effort = ground, effort
         self.failure: Failure | None = None
         self.complete = False
-        self._plans = self._all()
 
     @cached_property
     def task(self) -> Task:
         """The ground task."""
         return self._ground()
 
-    def __iter__(self) -> Skeletons:
-        return self
-
-    def __next__(self) -> tuple[GroundAction, ...]:
-        """The next plan.
-
-        Raises:
-            StopIteration: there is none within the limits; ``failure`` says why.
-        """
-        return next(self._plans)
-
-    def _all(self) -> Iterator[tuple[GroundAction, ...]]:
+    def __iter__(self) -> Iterator[tuple[GroundAction, ...]]:
+        """The plans, as many as are found within the limits."""
         first = shortest(self.task, self._effort)
         if isinstance(first, Failure):
             self.failure = first
@@ -176,6 +164,7 @@ class Search:
         constraints: all that were learned.
         learned: of them those about plans considered, in order.
         latest: the last skeleton considered.
+        effort: what was tried so far. most_tries: that may be.
         task_s: seconds spent on plans and on checks without motions.
         total_s: seconds in all.
         solved: whether a plan with motions was found.
@@ -195,6 +184,8 @@ class Search:
         self.learned: list[LearnedConstraint] = []
         self.latest: tuple[GroundAction, ...] = ()
         self.solved = False
+        self.effort = context.effort = Effort()
+        self.most_tries = context.settings.effort * MOST_TRIES
 
         there, open_now = item_places(task, start), open_furniture(task, start)
         self._constrained = constrained_task(task, there, open_now)
@@ -204,19 +195,12 @@ class Search:
         self._given_up: set[Key] = set()  # unproven ones that leave no plan
 
         self._known: dict[tuple[GroundAction, ...], _Skeleton] = {}
-        self._source = self._new_source()
+        self._begin()
         self._narrow: tuple[tuple[int, str], ...] = ()
 
-        self._before = Effort(Counter(context.effort.counts))  # of earlier searches
-        self.most_tries = context.settings.effort * MOST_TRIES
         self._left = sys.maxsize  # fewest actions without motions that a plan had
         self._progress = 0.0  # tries until it last learned something, or came to fewer
         self.task_s = self.total_s = time.perf_counter() - clock
-
-    @property
-    def effort(self) -> Effort:
-        """What it tried so far."""
-        return Effort(self.context.effort.counts - self._before.counts)
 
     def _over(self) -> bool:
         """Whether as much was tried as a search may, or a good part of it in vain."""
@@ -269,15 +253,16 @@ class Search:
                 return found
         raise AssertionError("unreachable")
 
-    def _new_source(self) -> Skeletons:
-        """Plans that keep to all constraints but those given up."""
+    def _begin(self) -> None:
+        """Ask anew for plans: those that keep to all constraints but the ones given up."""
         task = partial(self.constraints.applied_to, self._constrained, set(self._given_up))
-        return Skeletons(task, self.context.effort)
+        self._source = Skeletons(task, self.effort)
+        self._plans = iter(self._source)
 
     def _add_skeleton(self) -> Failure | None:
         """Add a skeleton to the active ones; a Failure if there is none left to try."""
         while True:
-            plan = next(self._source, None)
+            plan = next(self._plans, None)
             if plan is None:
                 return self._exhausted()
             if plan in self._known:
@@ -292,7 +277,7 @@ class Search:
                 break  # that constraint was dropped: try it all the same
             # Nothing new: no fact states what is wrong with this plan; take the next one.
         self.listener.skeleton(tuple(map(str, plan)))
-        self.context.effort.spend("plans")
+        self.effort.spend("plans")
         skills, listener = self.task.skills, self.listener
         refinement = Refinement(
             self.context, bound, skills, self.start, listener, self._analyzer, self._over
@@ -325,7 +310,7 @@ class Search:
         """A proof that there is no plan; else drop unproven constraints and go on."""
         if not self.constraints.all:
             # Unsolvable in PDDL alone.
-            found = shortest(ground(self.task.domain, self.task.problem), self.context.effort)
+            found = shortest(ground(self.task.domain, self.task.problem), self.effort)
             return found if isinstance(found, Failure) else self._source.failure
         needed = minimal_core(self._constrained, self.constraints, self._given_up)
         refused = refusal(needed, self._prover.prove)
@@ -339,7 +324,7 @@ class Search:
             return self._budget("; ".join(["no arrangement of the items was found", *why]), named)
         self._given_up |= {each.key for each in unproven}
         self._analyzer.silent = True
-        self._source = self._new_source()
+        self._begin()
         return self._add_skeleton()
 
     def _round(self, again: bool) -> RefinedPlan | None:
@@ -389,7 +374,7 @@ class Search:
                 self.listener.learned(str(constraint))
         if new:
             self._progress = self.effort.tries
-            self._source = self._new_source()
+            self._begin()
             suspected = {key for key, each in self.constraints.all.items() if not each.proven}
             possible = self.constraints.applied_to(self._constrained, suspected)
             for each in self._known.values():

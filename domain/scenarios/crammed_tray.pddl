@@ -6,16 +6,16 @@
     center - furniture
     burner - stove
     tray right_end - surface
-    spam c1 c2 c3 - objective
+    spam red green blue - objective
     h1 - hand)
 
   (:init
     (near center)
     (on spam burner)
-    (on c1 right_end)
-    (on c2 right_end)
-    (on c3 right_end)
+    (on red right_end)
+    (on green right_end)
+    (on blue right_end)
     (empty h1))
 
-  (:goal (and (on spam tray) (on c1 tray) (on c2 tray) (on c3 tray)))
+  (:goal (and (on spam tray) (on red tray) (on green tray) (on blue tray)))
 )

@@ -446,9 +446,10 @@ class _Counterfactual:
         moved[:, changed] = self.state.scene_q[changed]
         for joint in changed:
             names |= dict.fromkeys(scene.moved_by(scene.joints[joint].name), ("joint", int(joint)))
-        checker = self.context.checker(back.with_scene(moved[0]), motion.allowed, MARGIN)
+        margin = motion.record.margin_m or MARGIN
+        checker = self.context.checker(back.with_scene(moved[0]), motion.allowed, margin)
         hit: set[_Hit] = set()
         for i in np.flatnonzero(~checker.free_many(Q, moved)):
-            for contact in checker.contacts(Q[i], moved[i], within=MARGIN):
+            for contact in checker.contacts(Q[i], moved[i], within=margin):
                 hit |= {names[n] for n in (contact.a, contact.b) if n in names}
         return hit

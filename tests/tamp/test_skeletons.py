@@ -84,9 +84,7 @@ def test_it_stays_at_its_end(monkeypatch):
     domain = read_domain(KITCHEN / "kitchen.pddl")
     task = ground(domain, read_problem(KITCHEN / "task.pddl", domain))
     source = Skeletons(lambda: task, Effort())
-    found = list(source)
-    assert found
-    assert next(source, None) is None
+    assert list(source)
     assert not source.complete, "there are plans"
     assert source.failure.kind is FailureKind.BUDGET
 
@@ -95,7 +93,7 @@ def test_no_plan_at_all_is_complete_and_says_why(kitchen, with_goal):
     source = Skeletons(
         lambda: with_goal(kitchen, "(on sugar countertop)", "(grasp sugar)"), Effort()
     )
-    assert next(source, None) is None
+    assert list(source) == []
     assert source.complete
     assert source.failure.kind is FailureKind.CONTRADICTION
     assert source.failure.certificate is not None
@@ -106,7 +104,7 @@ def test_too_few_states_prove_nothing(kitchen, monkeypatch):
     monkeypatch.setattr("galley.tamp.search.ANY_STATES", 2)
     effort = Effort()
     source = Skeletons(lambda: kitchen, effort)
-    assert next(source, None) is None
+    assert list(source) == []
     assert not source.complete
     assert source.failure.kind is FailureKind.BUDGET
     assert effort.counts == {"states": 4}
