@@ -126,11 +126,12 @@ class Navigate(LookaheadSkill):
 
         Actions without contact don't change the world, so the search goes on behind them.
         """
-        for action in upcoming:
+        for k, action in enumerate(upcoming):
             skill = self.skills.get(action.name)
             if skill is None or skill is self:
                 return None
-            contacts = skill.first_contacts(context, action, state, rng)
+            rest = upcoming[k + 1 :]
+            contacts = skill.contacts_in_view(context, action, rest, state, rng)
             first = next(contacts, None)
             if first is not None:
                 return chain((first,), contacts)

@@ -55,9 +55,20 @@ class Place(LookaheadSkill):
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Placements of the held item."""
+        return self.contacts_in_view(context, action, (), state, rng)
+
+    def contacts_in_view(
+        self,
+        context: PlanningContext,
+        action: BoundAction,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+    ) -> Iterator[Manipulation]:
+        """Placements that leave room for later ones, and rather behind them."""
         if self.resumes(context, action, state):
             return iter(())
-        return self._contacts(context, action, ())(state, rng)
+        return self._contacts(context, action, upcoming)(state, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """If the item stands there: then nothing is left to do."""

@@ -113,6 +113,17 @@ class Skill(ABC):
         """What the hand may do first; ``navigate`` chooses the stance by it. May be empty."""
         return iter(())
 
+    def contacts_in_view(
+        self,
+        context: PlanningContext,
+        action: BoundAction,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+    ) -> Iterator[Manipulation]:
+        """``first_contacts`` where the actions after it are known, which may matter to it."""
+        return self.first_contacts(context, action, state, rng)
+
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """Whether ``refine`` can complete an interrupted action from ``state``.
 

@@ -34,7 +34,7 @@ from galley.tamp.refine import Advice, Refinement
 
 _DIAGNOSES = 6  # of one action in one plan; more would give the same result
 _MOST_FAILURES = 4  # of an action without the other items, before the plan is dropped
-_MOST_RETRIES = 3  # of a placement that blocks a later action
+_MOST_RETRIES = 1  # of a placement that blocks a later action
 _DIAGNOSIS = 30_000  # of its random streams
 TRIES = 6  # refinements without the other items
 _FAILURES = 2  # of these before any success: then the other items are not the reason
@@ -55,6 +55,7 @@ class FailureAnalyzer:
     task: ConstrainedTask
     prove: Callable[[LearnedConstraint], LearnedConstraint]
     silent: bool = False
+    _in_the_way: dict[tuple[str, str, str], None] = field(default_factory=dict)  # see ``_waits``
     _objects: dict[int, str] = field(default_factory=dict)
     _furniture: dict[int, Binding] = field(default_factory=dict)  # by its joint
 
@@ -247,11 +248,17 @@ class FailureAnalyzer:
             return put  # tried again as often as any action, then what is before it
         if self._placing_action(refinement, refinement.at, subject) is not None:
             return put
-        target = subject.bindings[takes].object
-        names = (action.bindings[role.puts].object, action.bindings[role.place].object, target)
-        what = f"({action}) leaves no way to take {target}"
-        failure = Failure(FailureKind.BLOCKED, what, (target,))
-        return (LearnedConstraint(self.task.fact("no-room", *names), failure, by=action.name),)
+        put, place = action.bindings[role.puts].object, action.bindings[role.place].object
+        pairs = {(put, subject.bindings[takes].object): None}
+        # What stood in the way of an item there would do so again.
+        pairs |= {(item, of): None for item, where, of in self._in_the_way if where == place}
+        found = []
+        for item, of in pairs:
+            what = f"{item}, put on {place}, leaves no way to take {of}"
+            failure = Failure(FailureKind.BLOCKED, what, (of,))
+            fact = self.task.fact("no-room", item, place, of)
+            found.append(LearnedConstraint(fact, failure, by=action.name))
+        return tuple(found)
 
     def _waits(
         self, subject: BoundAction, index: int, failure: Failure | None
@@ -272,6 +279,8 @@ class FailureAnalyzer:
             predicate = "no-room"
         else:
             names, predicate = (args[role.works_on[0]], blocker), "blocked-by"
+            if role.takes is not None and role.place is not None:
+                self._in_the_way[blocker, args[role.place], args[role.takes]] = None
         return LearnedConstraint(self.task.fact(predicate, *names), failure, by=subject.name)
 
     def _last_action_on(self, refinement: Refinement, k: int, index: int, what: str) -> int | None:
