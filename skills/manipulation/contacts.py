@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from galley.collision.checker import MARGIN, Pair, pairs
 from galley.domain.frames import Array, inverse, transform
 from galley.domain.predicates import corners
-from galley.domain.scene.model import HAND, Grasp, Handle, Item, Joint, Region, Spot
+from galley.domain.scene.model import HAND, Grasp, Handle, Item, Joint, Region, Spot, Stance
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.guarded_approach import threshold
 from galley.motion.motion import Attachment, Guard
@@ -197,11 +197,12 @@ def place_manipulations(
     landing = _landing(item)
     X_IT = inverse(X_HI) @ transform(None, context.robot.p_HT)
     most = widest_opening(item, X_IT, 2.0 * width, context.robot.gripper) / 2.0
-    base = state.q[context.robot.slice("base")]
+    there = [b for b in scene.bindings if b.kind == "furniture" and b.region == region.name]
+    stances = [scene.stance(binding.target) for binding in there]
     room = partial(_hand_room, context, state, region, X_IT, width)
     poses = placements_in(scene, state, item, region, later, spot, rng)
-    if later and region.kind == "surface":  # into a drawer the hand comes from above
-        poses = _farthest_first(poses, inverse(X_WB)[:2] @ [*base[:2], 0.0, 1.0])
+    if later and stances and region.kind == "surface":  # into a drawer the hand comes from above
+        poses = _deepest_first(poses, X_WB, stances)
     lost = [X_WI for k, X_WI in context.failed.placements if k == index]
     if lost:
         poses = _others_first(poses, X_WB, lost)
@@ -229,13 +230,20 @@ def place_manipulations(
         )
 
 
-def _farthest_first(poses: Iterator[Array], p: Array) -> Iterator[Array]:
-    """Of a few poses at a time those first that are farthest from a point p (2,), in the plane.
+def _deepest_first(
+    poses: Iterator[Array], X_WB: Array, stances: Sequence[Stance]
+) -> Iterator[Array]:
+    """Of a few poses in a body at X_WB those first that are farthest from where the base stands.
 
     What is put down behind leaves later items the way that it came.
     """
+
+    def depth(X_BI: Array) -> float:
+        p = (X_WB @ X_BI)[:2, 3]
+        return min(math.dist(p, np.clip(p, s.lower[:2], s.upper[:2])) for s in stances)
+
     while some := list(islice(poses, _FEW)):
-        yield from sorted(some, key=lambda X: -math.dist(X[:2, 3], p))
+        yield from sorted(some, key=depth, reverse=True)
 
 
 def _others_first(poses: Iterator[Array], X_WB: Array, lost: Sequence[Array]) -> Iterator[Array]:
