@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from galley.cli.common.arguments import plural
 from galley.domain.options import argument, option
-from galley.domain.words import plural
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer

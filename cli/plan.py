@@ -9,10 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from galley.cli.common.arguments import Count, Positive
+from galley.cli.common.arguments import Count, Positive, plural
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.options import argument, option
-from galley.domain.words import plural
 
 if TYPE_CHECKING:
     from galley.planning import Plan, SearchLimits, Task

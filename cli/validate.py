@@ -6,8 +6,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from galley.cli.common.arguments import plural
 from galley.domain.options import argument, option
-from galley.domain.words import plural
 
 EPILOG = """examples:
   galley plan domain.pddl problem.pddl > task.plan

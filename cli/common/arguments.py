@@ -12,6 +12,7 @@ from typing import Annotated
 
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable
+from galley.domain.words import plural as plural  # for commands
 
 
 def whole(text: str) -> int:

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from galley.cli.common.arguments import Index, need
+from galley.cli.common.arguments import Index, need, plural
 from galley.cli.common.shared import Workers, out_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 from galley.domain.options import argument, group, option
-from galley.domain.words import plural
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer

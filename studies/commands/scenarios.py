@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.text import Text
 
+from galley.cli.common.arguments import plural
 from galley.cli.common.shared import Seeds, Sweep, optimize_option
 from galley.cli.common.study import NamedJob, Study, results_folder
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.options import argument, group, option
-from galley.domain.words import plural
 from galley.sweeps import LostJob, digest
 
 if TYPE_CHECKING:

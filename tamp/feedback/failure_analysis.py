@@ -248,8 +248,8 @@ class FailureAnalyzer:
             return put  # tried again as often as any action, then what is before it
         if self._placing_action(refinement, refinement.at, subject) is not None:
             return put
-        put, place = action.bindings[role.puts].object, action.bindings[role.place].object
-        pairs = {(put, subject.bindings[takes].object): None}
+        thing, place = action.bindings[role.puts].object, action.bindings[role.place].object
+        pairs = {(thing, subject.bindings[takes].object): None}
         # What stood in the way of an item there would do so again.
         pairs |= {(item, of): None for item, where, of in self._in_the_way if where == place}
         found = []

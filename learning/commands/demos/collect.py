@@ -6,11 +6,10 @@ import argparse
 from dataclasses import dataclass
 from typing import Literal
 
-from galley.cli.common.arguments import need
+from galley.cli.common.arguments import need, plural
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Seeds, TaskFiles, optimize_option
 from galley.domain.options import group, option
-from galley.domain.words import plural
 from galley.learning.collection.recording import Recording
 from galley.learning.commands.collecting import FILES_EPILOG, Collecting, collect_command
 

@@ -8,10 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import Count, need
+from galley.cli.common.arguments import Count, need, plural
 from galley.cli.common.progress import Printer
 from galley.domain.options import group, option
-from galley.domain.words import plural
 from galley.learning.commands.collecting import (
     FILES_EPILOG,
     Collecting,

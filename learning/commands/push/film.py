@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import Count
+from galley.cli.common.arguments import Count, plural
 from galley.domain.options import group
-from galley.domain.words import plural
 from galley.learning.commands.push.options import Film, Pusher, episodes_option, episodes_table
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from galley.cli.common.arguments import plural
 from galley.cli.common.progress import Printer
 from galley.domain.errors import BadInput
-from galley.domain.words import plural
 from galley.learning.commands.collecting import Stored, open_demonstrations
 
 if TYPE_CHECKING:

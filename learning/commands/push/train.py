@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import Count, need, usage
+from galley.cli.common.arguments import Count, need, plural, usage
 from galley.cli.common.progress import Printer
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable
 from galley.domain.options import REQUIRED, argument, group, option
-from galley.domain.words import plural
 from galley.learning.commands.push.options import LEARNED
 from galley.learning.policy.design import Design, Training
 

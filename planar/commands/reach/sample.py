@@ -15,13 +15,13 @@ from galley.cli.common.arguments import (
     multiple,
     need,
     number,
+    plural,
     usage,
 )
 from galley.cli.common.options import given
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Sweep, out_option, seed_option
 from galley.domain.options import group, option
-from galley.domain.words import plural
 from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
 _SHAPES = ("circle", "box", "polygon")

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import Count, Positive, Seed, need, usage
+from galley.cli.common.arguments import Count, Positive, Seed, need, plural, usage
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import seed_option
 from galley.domain.files import check_writable
 from galley.domain.options import option
-from galley.domain.words import plural
 from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
 if TYPE_CHECKING:

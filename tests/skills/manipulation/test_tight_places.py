@@ -70,12 +70,17 @@ def test_what_later_items_must_pass_is_put_down_behind(context):
     for motion in carried_out(context, "pick", ("soup", "niche", "h1"), state):
         state = after(scene, context.robot, motion, state)
 
-    def first(later):
+    def first(later, base=None):
         rng = np.random.default_rng(0)
-        found = place_manipulations(context, state, scene.region("niche"), rng, later)
+        q = state.q if base is None else context.robot.with_groups(state.q, base=base)[0]
+        at = state.with_robot(q)
+        found = place_manipulations(context, at, scene.region("niche"), rng, later)
         return [(next(found).contact @ state.items[soup].X_PI)[0, 3] for _ in range(4)]
 
-    assert np.mean(first((LaterItem(scene.items[beans]),))) < np.mean(first(())) - 0.05
+    behind = first((LaterItem(scene.items[beans]),))
+    assert np.mean(behind) < np.mean(first(())) - 0.05
+    # Wherever the base comes from: it will drive to the niche.
+    assert first((LaterItem(scene.items[beans]),), base=np.array([0.8, 1.4, np.pi])) == behind
 
 
 @pytest.mark.parametrize("context", ["hand_in_a_bin"], indirect=True)

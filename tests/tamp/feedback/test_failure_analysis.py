@@ -170,6 +170,23 @@ def test_a_placement_found_in_the_way_is_gone_back_to_after_the_last_diagnosis(k
     assert told == [3] * 20
 
 
+def test_what_stood_in_the_way_does_not_go_back_before_it(kitchen, diagnosis):
+    """Put elsewhere once; then it is a lesson, of all that was known to stand in the way there."""
+    diagnosis["items"] = {BLACK, GREEN}
+    analyzer = kitchen.analyzer()
+    analyzer(kitchen.stuck(*PICK), TIRED)
+    diagnosis["items"] = {GREEN}
+    plan = ("pick green countertop h1", "place green countertop h1", "pick gelatin countertop h1!")
+    stuck = kitchen.stuck(*plan, moved=[GREEN])
+    assert analyzer(stuck, TIRED) == 1
+    told = analyzer(stuck, TIRED)
+    assert facts(told) == [
+        "(no-room green countertop gelatin)",
+        "(no-room black countertop gelatin)",
+    ]
+    assert not any(lesson.proven for lesson in told)
+
+
 def test_no_way_without_the_items_either_drops_the_plan_at_last(kitchen, diagnosis):
     diagnosis["items"] = None
     analyzer, stuck = kitchen.analyzer(), kitchen.stuck(*PICK)
