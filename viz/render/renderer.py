@@ -183,8 +183,9 @@ class Renderer:
         furniture, *moving = self._meshes.meshes
         room = [furniture, room_mesh(scene)] if staged else [furniture]
         self._corners = np.array([_corners(mesh) for mesh in self._meshes.meshes])
-        groups = _group([joined(room)], slice(0, 1)), _group(moving, slice(1, None))
-        self._view = _View(raster_kernel, groups, width, height)
+        self._groups = _group([joined(room)], slice(0, 1)), _group(moving, slice(1, None))
+        self._view = _View(raster_kernel, self._groups, width, height)
+        self._close: _View | None = None
         self._lamp: _View | None = None
         if staged:
             # The lamp sees backs: a surface does not shade itself then.
@@ -223,23 +224,31 @@ class Renderer:
             points = np.concatenate([points, on_floor])
         window = self._view.update(self._poses, camera, points)
         if window[2] > window[0]:
-            self._picture = self._resolved(window)
+            self._picture = self._finished(self._view, window, self._picture)
         return self._picture
+
+    def close_up(self, camera: Camera, width: int, height: int) -> Image:
+        """What was drawn last, from another viewpoint and in another size: (height, width, 3)."""
+        if self._close is None or self._close.size != (width, height):
+            self._close = _View(self._kernel, self._groups, width, height)
+        self._close.camera = None  # to draw all
+        window = self._close.update(self._poses, camera, np.zeros((0, 3)))
+        return self._finished(self._close, window, np.zeros((height, width, 3), dtype=np.uint8))
 
     def forget(self) -> None:
         """Draw the next picture as if it were the first."""
         self._poses = np.full_like(self._poses, _FARTHEST)
 
-    def _resolved(self, window: NDArray[np.int64]) -> Image:
-        """The picture (h, w, 3) of the samples, with shadows, of which a window changed."""
-        view, lamp = self._view, self._lamp
+    def _finished(self, view: _View, window: Any, before: Image) -> Image:
+        """The picture (h, w, 3) of a view's samples, with shadows, of which a window changed."""
+        lamp = self._lamp
         if lamp is not None and view.camera is not None:
             X_LC = inverse(self._lamp_camera.X_WC) @ view.camera.X_WC
             pose = np.ascontiguousarray(X_LC[:3], dtype=np.float32)
             self._kernel.shadow(
                 window, pose, view.lens, lamp.lens, lamp.near, view.near, view.color
             )
-        picture = self._picture.copy()
+        picture = before.copy()
         self._kernel.resolve(window, view.color, picture)
         picture.setflags(write=False)
         return picture

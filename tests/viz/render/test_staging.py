@@ -85,6 +85,15 @@ def test_windows_and_whole_pictures_have_the_same_shadows(staged, scene, items):
         assert differs.sum() <= 8  # on edges, where furniture touches itself
 
 
+def test_a_close_up_is_what_a_renderer_of_its_size_draws(staged, scene, robot, items):
+    state = (scene.robot.q, np.zeros(len(scene.joints)), on_counter(items))
+    staged.render(*state, Camera([2.6, 0.6, 1.7], [0.4, -0.2, 0.7]))
+    close = staged.close_up(COUNTER, 160, 120).astype(int)
+    alone = Renderer(scene, robot, 160, 120, staged=True).render(*state, COUNTER)
+    assert (np.abs(close - alone).max(axis=2) > 12).mean() < 1e-3
+    assert staged.close_up(COUNTER, 80, 60).shape == (60, 80, 3)
+
+
 def test_walls_on_all_sides_are_seen_from_inside_and_not_from_outside(staged, scene, items):
     q, scene_q = scene.robot.q, np.zeros(len(scene.joints))
     ground = np.round(255 * np.array(BACKGROUND))
