@@ -123,19 +123,18 @@ def test_names_and_reasons_are_shown_and_cannot_become_markup(source, plain):
 
 
 @pytest.mark.parametrize(
-    ("name", "says", "draws"),
+    ("name", "says"),
     [
-        ("too_tall", "66 mm are missing", "66 mm too high"),
-        ("out_of_reach", "0.30 m are missing", "missing: 0.30 m"),
-        ("contradiction", "at most one of", ""),
-        ("too_small", "there is no room for soup and spam together", ""),
+        ("too_tall", "66 mm are missing"),
+        ("out_of_reach", "0.30 m are missing"),
+        ("contradiction", "at most one of"),
+        ("too_small", "there is no room for soup and spam together"),
     ],
 )
-def test_certificates_in_words_and_drawn(name, says, draws, tmp_path):
+def test_certificates_in_words(name, says, tmp_path):
     source = read_run(refused(tmp_path, name), part=REPORT)
     told = explain(source.report["failure"], source.scene, source.robot)
     assert says in " ".join(told.sentences)
-    assert draws in (told.drawing or "")
     if name == "too_tall":
         assert source.report["plans_tried"] == 0
         page = page_html(source)
