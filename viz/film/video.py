@@ -25,7 +25,13 @@ from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.viz.film.camera import LinkPoses, film_cameras, smoothed
+from galley.viz.film.camera import (
+    film_cameras,
+    grasp_centres,
+    hand_poses,
+    link_origins,
+    smoothed,
+)
 from galley.viz.film.captions import (
     Caption,
     caption_height,
@@ -346,7 +352,6 @@ def film_insets(
         scene, robot: what may be in the way.
         fps: pictures per second of film. width, height: of the pictures, pixels.
     """
-    links = LinkPoses(robot)
     touching = np.array([*map(_in_contact, lines), False])  # the last: of no motion
     on = np.flatnonzero(touching[frames.motion.clip(-1, len(lines))])
     insets: list[Inset | None] = [None] * len(frames.motion)
@@ -355,9 +360,10 @@ def film_insets(
     for first, last in ((int(each[0]), int(each[-1])) for each in episodes):
         rows = np.arange(max(first - fade, 0), min(last + fade + 1, len(insets)))
         chosen = np.unique(np.linspace(first, last, _SAMPLES).round().astype(int))
-        way = _best_direction(frames, chosen, scene, robot, links)
-        hands = smoothed(links.hands(frames.q[rows]), max(1, round(_CALM * fps))).round(3)
-        seen = [cameras[k].project(links.hands(frames.q[[k]]), width, height)[0] for k in chosen]
+        way = _best_direction(frames, chosen, scene, robot)
+        every = grasp_centres(robot, frames.q[rows])
+        hands = smoothed(every, max(1, round(_CALM * fps))).round(3)
+        seen = [cameras[k].project(every[[k - rows[0]]], width, height)[0] for k in chosen]
         left, top = _corner(np.concatenate(seen), width, height)
         for k, hand in zip(rows.tolist(), hands, strict=True):
             away = max(first - k, k - last, 0) / (fade + 1)
@@ -394,9 +400,7 @@ def draw_inset(picture: Image, inset: Inset, close: Image) -> Image:
     return drawn
 
 
-def _best_direction(
-    frames: Frames, chosen: Array, scene: Scene, robot: RobotModel, links: LinkPoses
-) -> Array:
+def _best_direction(frames: Frames, chosen: Array, scene: Scene, robot: RobotModel) -> Array:
     """The direction (3,) from the hand in which it is seen best in the chosen frames.
 
     Best is where nothing stands between camera and hand, the palm's broad side is seen, so that
@@ -404,15 +408,15 @@ def _best_direction(
     """
     directions = unit_vector(_AZIMUTH, _ELEVATION)
     merit = -0.5 * len(chosen) * np.abs(_ELEVATION - np.radians(20.0))
-    for k, hand in zip(chosen, links.hands(frames.q[chosen]), strict=True):
-        origins = links.origins(frames.q[k])
-        X_WH = links.link_pose(robot.palm)
-        closing = np.diff([links.link_pose(robot.fingers[f])[:3, 3] for f in (0, -1)], axis=0)[0]
+    q = frames.q[chosen]
+    each = zip(chosen, grasp_centres(robot, q), hand_poses(robot, q), strict=True)
+    for k, hand, X_WH in each:
+        origins = link_origins(robot, frames.q[k])
         eyes, room = hand + DISTANCE * directions, furniture_boxes(scene, frames.scene_q[k])
         merit += 2.0 * visible_from(eyes, hand, room, origins)
         merit -= 3.0 * (room.distance(eyes) < _ROOM)
         # From the side of the fingertips: on the other one is the hand itself.
-        merit -= np.abs(directions @ closing) / max(float(np.linalg.norm(closing)), 1e-6)
+        merit -= np.abs(directions @ X_WH[:3, 1])
         merit -= 1.5 * np.maximum(-directions @ X_WH[:3, 2] - 0.3, 0.0)
     return np.asarray(directions[int(merit.argmax())])
 

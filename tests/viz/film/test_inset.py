@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from galley.viz.film.camera import LinkPoses, film_cameras
+from galley.viz.film.camera import film_cameras, grasp_centres
 from galley.viz.film.captions import caption_height
 from galley.viz.film.frames import frame_times, resample
 from galley.viz.film.video import draw_inset, film_insets
@@ -21,7 +21,6 @@ def test_it_appears_for_contacts_only_and_shows_the_hand(log, scene, robot, heig
     cameras = film_cameras(frames, LINES, scene, robot, FPS)
     width = height * 16 // 9
     insets = film_insets(frames, LINES, cameras, scene, robot, FPS, width, height)
-    links = LinkPoses(robot)
     for t, q, motion, inset in zip(frames.time, frames.q, frames.motion, insets, strict=True):
         if motion == 2:
             assert inset is not None
@@ -31,10 +30,8 @@ def test_it_appears_for_contacts_only_and_shows_the_hand(log, scene, robot, heig
         if inset is None:
             continue
         assert 0.0 < inset.opacity <= 1.0
-        links.set_robot(q)
-        X_WH = links.link_pose(robot.palm)
-        hand = X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3]
-        pixel = inset.camera.project(hand[None], inset.width, inset.height)[0][0]
+        hand = grasp_centres(robot, q[None])
+        pixel = inset.camera.project(hand, inset.width, inset.height)[0][0]
         assert (np.abs(pixel / (inset.width, inset.height) - 0.5) < 0.25).all()
         assert 0 <= inset.left <= width - inset.width
         assert 0 <= inset.top <= height - caption_height(height) - inset.height
