@@ -58,6 +58,7 @@ _NEAR_LOST = 0.03  # m, a place nearer than this to one where the item did not s
 _UNCHECKED = 6  # grasps and placements tried before the hand's room is looked at
 _MOST_VAIN = 48  # placements in a row without room for the hand, after which the search ends
 _FEW = 16  # leaning grasps checked in one turn
+_COMPARED = 48  # placements of which the deepest are tried first
 
 
 def pick_manipulations(
@@ -242,7 +243,7 @@ def _deepest_first(
         p = (X_WB @ X_BI)[:2, 3]
         return min(math.dist(p, np.clip(p, s.lower[:2], s.upper[:2])) for s in stances)
 
-    while some := list(islice(poses, _FEW)):
+    while some := list(islice(poses, _COMPARED)):
         yield from sorted(some, key=depth, reverse=True)
 
 
