@@ -229,8 +229,7 @@ class _Proof:
         """The halves of the cells (n, 2, 4) that aren't ruled out; None where one never will be."""
         fan, middle, half = family.fan, cells[:, 0], cells[:, 1]
         X_WT = family.X_WO @ fan.poses(middle)
-        flat = middle * [1.0, 0.0, 0.0, 0.0]
-        R_OF = fan.poses(flat)[:, :3, :3]  # but for signs, the fan's axes
+        R_OF = fan.poses(middle * [1.0, 0.0, 0.0, 0.0])[:, :3, :3]  # but for signs, the fan's axes
         # Farthest from the axis about which the fan turns.
         out = np.abs(middle[:, 2]) + half[:, 2]
         slide = np.stack([half[:, 2], half[:, 3]], axis=1)

@@ -408,10 +408,9 @@ def _best_direction(frames: Frames, chosen: Array, scene: Scene, robot: RobotMod
     """
     directions = unit_vector(_AZIMUTH, _ELEVATION)
     merit = -0.5 * len(chosen) * np.abs(_ELEVATION - np.radians(20.0))
-    q = frames.q[chosen]
-    each = zip(chosen, grasp_centres(robot, q), hand_poses(robot, q), strict=True)
-    for k, hand, X_WH in each:
-        origins = link_origins(robot, frames.q[k])
+    for k, q in zip(chosen, frames.q[chosen], strict=True):
+        hand, X_WH = grasp_centres(robot, q[None])[0], hand_poses(robot, q[None])[0]
+        origins = link_origins(robot, q)
         eyes, room = hand + DISTANCE * directions, furniture_boxes(scene, frames.scene_q[k])
         merit += 2.0 * visible_from(eyes, hand, room, origins)
         merit -= 3.0 * (room.distance(eyes) < _ROOM)
