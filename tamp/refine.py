@@ -119,11 +119,6 @@ class Refinement:
     def _tries_per_plan(self) -> float:
         return self.context.settings.effort * TRIES_PER_PLAN
 
-    @property
-    def worst(self) -> Failure | None:
-        """Why the action failed that came furthest; None if none failed."""
-        return self.failures[max(self.failures)] if self.failures else None
-
     def advance(self, tries: float) -> RefinedMotions | Learned | Failure | None:
         """Continue for some tries, or for one refinement if that takes more.
 
@@ -200,8 +195,7 @@ class Refinement:
         del self.states[target + 1 :]
 
     def _given_up(self) -> Failure:
-        assert self.worst is not None  # something failed, else it would go on
-        return self.worst
+        return self.failures[max(self.failures)]  # of the action that came furthest
 
     def _proven(self, failed: Failure) -> bool:
         """Whether the certificate is independent of earlier choices: all stands as found."""

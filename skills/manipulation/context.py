@@ -158,7 +158,11 @@ class PlanningContext:
         return self.world.checker(state, allowed, margin)
 
     def free(
-        self, state: State, group: str, allowed: frozenset[Pair], margin: float
+        self,
+        state: State,
+        group: str,
+        allowed: frozenset[Pair] = frozenset(),
+        margin: float = MARGIN,
     ) -> Callable[[Array], bool]:
         """A predicate: is a configuration (k,) of one group free, the rest as in ``state``?"""
         checker = self.checker(state, allowed, margin)
