@@ -144,18 +144,6 @@ def manipulation_parts(manipulation: Manipulation) -> tuple[ManipulationPart, ..
     return tuple(found)
 
 
-def _free(
-    context: PlanningContext,
-    state: State,
-    allowed: frozenset[Pair],
-    margin: float,
-    Q: Array,
-    scene_q: Array | None,
-) -> NDArray[np.bool_]:
-    """Which configurations Q (m, n), with scene joints (m, nj) or None, keep a margin: (m,)."""
-    return context.checker(state, allowed, margin).free_many(Q, scene_q)
-
-
 def _count_hit(
     context: PlanningContext,
     state: State,
@@ -171,7 +159,7 @@ def _count_hit(
     As a matter of the margin if some collide with nothing, or all of a line's.
     """
     checker = context.checker(state, allowed, margin)
-    apart = _free(context, state, allowed, 0.0, Q, scene_q)
+    apart = context.checker(state, allowed, 0.0).free_many(Q, scene_q)
     q, joints = Q[0], None if scene_q is None else scene_q[0]
     reason = TOO_NARROW if (apart.all() if line else apart.any()) else IN_COLLISION
     tally.hit(lambda: touched(context, checker.contacts(q, joints)[:1]), reason)
@@ -219,7 +207,7 @@ def free_at_contact(
     line = first.line
     scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(options), axis=0)
     Q = assemble(context.robot, base, options, first.opening)
-    free = _free(context, line.state, line.allowed, CONTACT_MARGIN, Q, scene_q)
+    free = context.checker(line.state, line.allowed, CONTACT_MARGIN).free_many(Q, scene_q)
     if not free.any():
         _count_hit(context, line.state, line.allowed, CONTACT_MARGIN, Q, scene_q, tally)
     return np.asarray(options[free])
@@ -334,7 +322,7 @@ def _with_margin(
     Q = assemble(context.robot, base, arms[some], opening)
     scene_q = None if line.scene_q is None else line.scene_q[some]
     for margin in (MARGIN, NARROW):
-        free = _free(context, line.state, allowed, margin, Q, scene_q)
+        free = context.checker(line.state, allowed, margin).free_many(Q, scene_q)
         if free.any():
             return np.flatnonzero(free), margin
     _count_hit(context, line.state, allowed, NARROW, Q, scene_q, tally)
@@ -360,7 +348,7 @@ def _sampled(
             arms = next(rest)
             Q = assemble(robot, base, arms, part.opening)
         about = line.state, line.allowed, CONTACT_MARGIN
-        free = _free(context, *about, Q, line.scene_q)
+        free = context.checker(*about).free_many(Q, line.scene_q)
         if not free.all():
             scene_q = None if line.scene_q is None else line.scene_q[~free]
             _count_hit(context, *about, Q[~free], scene_q, tally, line=True)

@@ -9,7 +9,7 @@ with all other drawers and doors shut, then with all of them open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -55,7 +55,7 @@ class FailureAnalyzer:
     task: ConstrainedTask
     prove: Callable[[LearnedConstraint], LearnedConstraint]
     silent: bool = False
-    _in_the_way: dict[tuple[str, str, str], None] = field(default_factory=dict)  # see ``_waits``
+    _in_the_way: dict[tuple[str, str, str], None] = field(default_factory=dict)  # see ``_remember``
     _objects: dict[int, str] = field(default_factory=dict)
     _furniture: dict[int, Binding] = field(default_factory=dict)  # by its joint
 
@@ -139,7 +139,9 @@ class FailureAnalyzer:
             if refinement.states[-1].items[index] is refinement.start.items[index]
             and self.context.scene.items[index].name not in named
         )
-        return tuple(each for each in map(self.prove, suspects) if each.proven)
+        found = tuple(each for each in map(self.prove, suspects) if each.proven)
+        self._remember(subject, found)
+        return found
 
     def _by_furniture(self, subject: BoundAction, hit: tuple[int, bool]) -> LearnedConstraint:
         """A drawer or door is in the way while it is open, or while it is shut."""
@@ -234,7 +236,16 @@ class FailureAnalyzer:
         ):
             # It may depend on what has been moved, or on a drawer that could be moved.
             failure = replace(failure, certificate=None)
-        return tuple(self._waits(subject, index, failure) for index in sorted(items))
+        found = tuple(self._waits(subject, index, failure) for index in sorted(items))
+        self._remember(subject, found)
+        return found
+
+    def _remember(self, subject: BoundAction, lessons: Iterable[LearnedConstraint]) -> None:
+        """What stands in the way of taking something from a place."""
+        role = self.task.skills[subject.name].role
+        if role.takes is not None and role.place is not None:
+            item, place = (subject.bindings[i].object for i in (role.takes, role.place))
+            self._in_the_way |= {(each.fact.args[-1], place, item): None for each in lessons}
 
     def _retry_placement(self, refinement: Refinement, put: int, subject: BoundAction) -> Advice:
         """Place it elsewhere; after some retries, only after what it blocks has been taken."""
@@ -279,8 +290,6 @@ class FailureAnalyzer:
             predicate = "no-room"
         else:
             names, predicate = (args[role.works_on[0]], blocker), "blocked-by"
-            if role.takes is not None and role.place is not None:
-                self._in_the_way[blocker, args[role.place], args[role.takes]] = None
         return LearnedConstraint(self.task.fact(predicate, *names), failure, by=subject.name)
 
     def _last_action_on(self, refinement: Refinement, k: int, index: int, what: str) -> int | None:
