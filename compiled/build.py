@@ -26,16 +26,15 @@ from galley.compiled.jit import cache_folder, compile_ahead, compile_now, folder
 _log = logging.getLogger(__name__)
 KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
 KINEMATICS, TIMING, RENDERER = "kinematics", "path timing", "the film's renderer"
-POLYGONS, PUSHING, HAND_ROOM = "polygons", "pushing", "the hand's room"
+POLYGONS, PUSHING = "polygons", "pushing"
 PARTS = {  # the longest first
     KERNEL: (
         "collision.kernel.confirm collision.kernel.examine collision.kernel.contacts"
         " collision.kernel.prepare collision.kernel.edges",
     ),
     PLANNERS: ("motion.kernel.plan motion.kernel.shortcut",),
-    REACH: ("robots.panda.reach_kernel",),
+    REACH: ("robots.panda.reach_kernel", "skills.manipulation.hand_kernel"),
     KINEMATICS: ("robots.panda.ik_kernel",),
-    HAND_ROOM: ("skills.manipulation.hand_kernel",),
     RENDERER: ("viz.render.raster_kernel",),
     TIMING: (
         "optimization.kernel.dynamics",

@@ -253,13 +253,13 @@ class _Proof:
                 self.far += int(gone.sum())
                 open_ &= ~gone
             beaten |= short > 0.0
+        displaced = [_displacements(part, middle, half) for part in parts]
         for other in still:
-            for part in parts:
+            for part, most in zip(parts, displaced, strict=True):
                 own = other.name == self.item and part.name in self.context.robot.fingers
                 if own and not self.composite:
                     continue
                 least = TOUCHING if own else 0.0
-                most = _displacements(part, middle, half)
                 for move in family.moves:
                     where = np.flatnonzero(open_)
                     hit = where[overlaps(part, move @ X_WT[where], other) > least]

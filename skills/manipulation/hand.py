@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.collision.solids import of_link_shape
-from galley.compiled.build import HAND_ROOM, ensure
+from galley.compiled.build import REACH, ensure
 from galley.domain.frames import Array, inverse, transform
 from galley.domain.meshes import hull
 from galley.domain.scene.model import HAND
@@ -127,7 +127,7 @@ def overlaps(part: ConvexPart, X_WT: Array, other: ConvexPart) -> Array:
     at = X_WT[:, :3, :3] @ part.centre + X_WT[:, :3, 3]
     near = np.flatnonzero(np.linalg.norm(at - np.clip(at, low, high), axis=1) < part.radius)
     if len(near):
-        ensure(HAND_ROOM)
+        ensure(REACH)
         from galley.skills.manipulation.hand_kernel import depths
 
         deep = np.empty(len(near))
