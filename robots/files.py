@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,6 +22,33 @@ def pybullet_data_file(name: str) -> Path:
     raise FileNotFoundError(
         f"{name}: the robot and its meshes come with the package pybullet_data, which was not"
         " found; install pybullet"
+    )
+
+
+def find_package_file(name: str, near: Path) -> Path:
+    """The file that a path names, or ``package://NAME/PATH``.
+
+    Packages are looked for in ``ROS_PACKAGE_PATH``, in the folders above ``near``, and among those
+    of the installed Python packages that hold robot descriptions.
+
+    Raises:
+        FileNotFoundError: there is none; the message says where it was looked for.
+    """
+    if not name.startswith("package://"):
+        file = near.parent / name.removeprefix("file://")
+        if file.is_file():
+            return file.resolve()
+        raise FileNotFoundError(f"no such file: {file}")
+    inside = name.removeprefix("package://")
+    places = [Path(each) for each in os.environ.get("ROS_PACKAGE_PATH", "").split(":") if each]
+    places += near.absolute().parents
+    places += [Path(each) / part for each in sys.path for part in ("", "cmeel.prefix/share")]
+    for place in places:
+        if (place / inside).is_file():
+            return (place / inside).resolve()
+    raise FileNotFoundError(
+        f"{name} was not found: neither in ROS_PACKAGE_PATH, nor in a folder above {near}, nor "
+        "among the installed Python packages"
     )
 
 

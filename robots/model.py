@@ -77,8 +77,8 @@ class Gripper:
         pad: farthest that the pads reach from the grasp centre.
         to_palm: from the grasp centre to the palm, rounded down.
         to_finger: from the pad's face to the middle of the finger.
-        table: rows of half the width between the pads, ascending, and the finger joints' positions
-            at it (m or rad); empty if each joint's position is that half. Between rows it is linear.
+        table: rows of half the width between the pads, ascending, and of the finger joints there
+            (m or rad), linear in between; empty if each joint's position is that half.
     """
 
     opening: float = 0.0

@@ -10,7 +10,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from galley.domain.scene.base_spec import MobileBaseSpec, Triple as Three
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.scene.base_spec import Triple as Three
 from galley.domain.scene.entries import Posed, Rates, about, needed
 from galley.domain.scene.robot_file import STANDING, GripperSpec, RobotFile
 from galley.domain.yaml_models import (
@@ -123,6 +124,7 @@ class RobotFileEntry(FileModel):
     velocity: _Limits | None = about("of the arm, rad/s or m/s (default: the URDF's)")
     acceleration: _Limits | None = about("of the arm, per s^2 (default: full speed in 0.25 s)")
     jerk: _Limits | None = about("of the arm, per s^3 (default: full acceleration in 0.05 s)")
+    without: tuple[Word, ...] = about("links that it lacks, with all that they carry", ())
     may_touch: tuple[_Links, ...] = about("pairs of links that are not checked", ())
 
     @model_validator(mode="after")
@@ -154,4 +156,5 @@ class RobotFileEntry(FileModel):
             foot=STANDING if base.fixed is None else (base.fixed.xyz, base.fixed.rpy),
             limits=tuple(self.given("velocity", "acceleration", "jerk").items()),
             allowed=tuple((a, b) for a, b in self.may_touch),
+            without=self.without,
         )

@@ -49,6 +49,7 @@ class RobotFile:
         foot: of a fixed one, the URDF's root in the base's frame: xyz (m) and rpy (rad).
         limits: ``velocity``, ``acceleration`` and ``jerk`` of the arm that the file gives.
         allowed: pairs of links that may touch.
+        without: links of the arm's URDF that this robot lacks, with all that they carry.
     """
 
     source: str
@@ -62,6 +63,7 @@ class RobotFile:
     foot: tuple[Triple, Triple] = STANDING
     limits: tuple[tuple[str, tuple[float, ...]], ...] = ()
     allowed: tuple[tuple[str, str], ...] = ()
+    without: tuple[str, ...] = ()
 
     def base(self, scene: MobileBaseSpec, start: Triple) -> MobileBaseSpec:
         """The base: its room to drive is the scene's; one that is fixed stands at ``start``."""
