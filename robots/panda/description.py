@@ -16,7 +16,7 @@ from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.model import Gripper, JointGroup, RobotModel
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import FINGER_STROKE, JOINTS, X_FH, inverse_batch, p_HT
-from galley.robots.panda.urdf import base_elements, panda_elements
+from galley.robots.panda.urdf import base_elements, identified, panda_elements
 
 NEIGHBOURS: tuple[tuple[str, str], ...] = (
     ("chassis", "column"),
@@ -151,6 +151,7 @@ def _robot(
         sphere_excess=PANDA_EXCESS,
         gripper=PANDA_GRIPPER,
         base_links=links[: links.index("panda_link1")],
+        inertials=identified(),
     )
 
 
