@@ -138,9 +138,13 @@ class FileExecutor:
 
         ``grasp`` where the fingers close on something and are to press on it, else ``move``.
         """
-        width = float(motion.trajectory.end.sum())
-        speed = float(motion.trajectory.peaks(1).sum())
-        closes = width < float(motion.trajectory.start.sum())
+        start, width = (
+            2.0 * float(self.robot.half_width(each))
+            for each in (motion.trajectory.start, motion.trajectory.end)
+        )
+        rates = np.abs(self.robot.finger_rates(width / 2.0))
+        speed = float((2.0 * motion.trajectory.peaks(1) / rates).min())
+        closes = width < start
         grasps = closes and bool(motion.allowed)
         force = self.scene.physics.finger_force if grasps else 0.0
         header = "time [s],width [m],speed [m/s],force [N]"

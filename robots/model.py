@@ -75,7 +75,7 @@ def join_groups(name: str, groups: list[JointGroup]) -> JointGroup:
 
 @dataclass(frozen=True)
 class Gripper:
-    """Two parallel fingers that close along y of the grasp frame T. All in metres; 0 for none.
+    """Two fingers that close along y of the grasp frame T. All in metres; 0 for none.
 
     Attributes:
         opening: between the fingers, fully open.
@@ -83,6 +83,8 @@ class Gripper:
         pad: farthest that the pads reach from the grasp centre.
         to_palm: from the grasp centre to the palm, rounded down.
         to_finger: from the pad's face to the middle of the finger.
+        table: rows of half the width between the pads, ascending, and the finger joints' positions
+            at it (m or rad); empty if each joint's position is that half. Between rows it is linear.
     """
 
     opening: float = 0.0
@@ -90,10 +92,11 @@ class Gripper:
     pad: float = 0.0
     to_palm: float = 0.0
     to_finger: float = 0.0
+    table: tuple[tuple[float, ...], ...] = ()
 
     @property
     def open(self) -> float:
-        """Position of each finger, fully open."""
+        """Half the width between the pads, fully open."""
         return 0.5 * self.opening
 
 
@@ -189,6 +192,31 @@ class RobotModel:
         for name, value in values.items():
             Q[:, self.slice(name)] = value
         return Q
+
+    def fingers_at(self, half: float | Array) -> Array:
+        """Positions (..., k) of the finger joints with the pads 2 ``half`` (...) apart, metres."""
+        half, count = np.asarray(half, dtype=np.float64), self.group("fingers").size
+        if not self.gripper.table:
+            return np.repeat(half[..., None], count, axis=-1)
+        width, *columns = np.array(self.gripper.table).T
+        return np.stack([np.interp(half, width, each) for each in columns], axis=-1)
+
+    def half_width(self, fingers: Array) -> Array:
+        """Half the width (...) between the pads, metres, for finger joints (..., k)."""
+        if not self.gripper.table:
+            return np.asarray(fingers.mean(axis=-1))
+        width, first, *_ = np.array(self.gripper.table).T
+        order = np.argsort(first)  # which of open and closed is greater differs
+        return np.asarray(np.interp(fingers[..., 0], first[order], width[order]))
+
+    def finger_rates(self, half: float | Array) -> Array:
+        """How far each finger joint moves a metre of half the width (...): (..., k)."""
+        if not self.gripper.table:
+            return np.ones((*np.shape(half), self.group("fingers").size))
+        table = np.array(self.gripper.table)
+        row = np.clip(np.searchsorted(table[:, 0], half), 1, len(table) - 1)
+        step = table[row] - table[row - 1]
+        return np.asarray(step[..., 1:] / step[..., :1])
 
     def group(self, name: str) -> JointGroup:
         """The group called ``name``; ``base+arm`` joins two that are adjacent in q.

@@ -189,7 +189,7 @@ def place_manipulations(
         return
     item = scene.items[index]
     X_HI = state.items[index].X_PI
-    width = float(state.q[context.robot.slice("fingers")][0])
+    width = float(context.robot.half_width(state.q[context.robot.slice("fingers")]))
     grip = pairs(fingers, (item.name,)) | held_item_contacts(context, state, item)
     down = pairs((item.name,), (region.body,))
     X_WB = scene.body_pose(region.body, state.scene_q)
