@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from galley.domain.frames import Array, as_numbers, as_pose, frozen, transform
+from galley.robots.inertials import Inertial
 from galley.robots.kinematics import Kinematics
+
+if TYPE_CHECKING:  # validation computes poses by itself
+    from galley.robots.urdf_reader import JointTree
 
 InverseKinematics = Callable[[Array, Array], Array]
 """Closed-form inverse kinematics of the group ``arm``: ``(X_AT, redundant) -> q`` (k, n), all
@@ -119,6 +125,8 @@ class RobotModel:
         gripper: measures of the fingers.
         kinematics: of the arm on its base.
         base_links: links that only the base moves, from the floor up.
+        inertials: masses and moments of links, by name, for dynamics; of the others, and of all if
+            empty, those of the URDF count.
     """
 
     name: str
@@ -136,6 +144,7 @@ class RobotModel:
     gripper: Gripper = Gripper()
     kinematics: Kinematics = field(default_factory=Kinematics)
     base_links: tuple[str, ...] = ()
+    inertials: Mapping[str, Inertial] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.tool_link:
@@ -162,6 +171,19 @@ class RobotModel:
     def joints(self) -> tuple[str, ...]:
         """All joint names in the order of q."""
         return tuple(joint for group in self.groups for joint in group.joints)
+
+    def foot_pose(self, q: Array) -> Array:
+        """X_WA (4, 4) of the arm's foot, the link that carries its first joint, for q (n,)."""
+        tree, foot = self._foot
+        return tree.link_pose(foot, q)
+
+    @cached_property
+    def _foot(self) -> tuple[JointTree, str]:
+        from galley.robots.urdf_reader import joined_link, read_tree
+
+        first, root = self.group("arm").joints[0], ET.fromstring(self.urdf)
+        joint = next(each for each in root.findall("joint") if each.get("name") == first)
+        return read_tree(self.urdf, self.joints), joined_link(joint, "parent")
 
     def with_groups(self, q: Array, **values: Array) -> Array:
         """Configurations (m, n): q (n,) with groups replaced by values, (k,) or (m, k) each."""

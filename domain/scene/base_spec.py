@@ -9,17 +9,17 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class MobileBaseSpec:
-    """A holonomic base that carries the Panda. Lengths in metres, angles in radians.
+    """A holonomic base that carries an arm. Lengths in metres, angles in radians.
 
     Frame B lies on the floor under the middle of the chassis, x forwards; the arm faces forwards.
 
     Attributes:
         size: length, width and top of the chassis.
         ground_gap: height of the chassis' underside, and of its collision box, above the floor.
-        p_BA: where ``panda_link0`` stands in B.
+        p_BA: where the arm's foot A stands in B.
         column: length and width of the column between chassis and arm.
         plate: length, width and thickness of the plate on the column, under the arm's foot.
-        column_offset: x of the column's centre from the axis of ``panda_link0``.
+        column_offset: x of the column's centre from the axis of the arm's first joint.
         lower, upper: position limits of ``base_x``, ``base_y`` (m, in the world) and
             ``base_heading`` (rad). Equal where it may not move.
         velocity, acceleration, jerk: limits of magnitude, per s, s^2 and s^3.

@@ -22,9 +22,8 @@ from galley.collision.backends.pybullet_world import load_bullet_scene
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
 from galley.domain.state import State, item_poses
+from galley.robots.inertials import with_inertials
 from galley.robots.model import RobotModel
-from galley.robots.panda.mobile import hand_pose
-from galley.robots.panda.urdf import set_identified
 from galley.robots.urdf_reader import link_shapes
 
 SOLVER_ITERATIONS = 100  # at most; with 25 a grip at 960 Hz creeps, with 60 it does not
@@ -47,18 +46,6 @@ class JointStates(NamedTuple):
     q: Array
     velocity: Array
     torque: Array
-
-
-def with_identified_inertias(robot: RobotModel) -> RobotModel:
-    """The robot with the identified masses and inertias of its links, where there are any.
-
-    Those of the URDF are placeholders, so large at the wrist that joint 5 could not reach its
-    acceleration limit.
-    """
-    root = ET.fromstring(robot.urdf)
-    if not set_identified(root):
-        return robot
-    return replace(robot, urdf=ET.tostring(root, encoding="unicode"))
 
 
 def with_fitted_fingers(robot: RobotModel) -> RobotModel:
@@ -106,7 +93,8 @@ class PhysicsWorld:
     def __init__(self, scene: Scene, robot: RobotModel, state: State) -> None:
         self.scene, self.robot = scene, robot
         self.client = pb.connect(pb.DIRECT)
-        simulated = with_fitted_fingers(with_identified_inertias(robot))
+        weighed = replace(robot, urdf=with_inertials(robot.urdf, robot.inertials))
+        simulated = with_fitted_fingers(weighed)
         with tempfile.TemporaryDirectory() as folder, quiet():
             self.loaded = load_bullet_scene(
                 self.client, scene, simulated, Path(folder), dynamic=True
@@ -156,7 +144,7 @@ class PhysicsWorld:
     def _set_state(self, state: State) -> None:
         self.loaded.set_robot(state.q)
         self.loaded.set_furniture(state.scene_q)
-        X_WH = hand_pose(state.q, self.scene.robot.base)
+        X_WH = self.robot.kinematics.hand_pose(state.q)
         for index, X_WI in enumerate(item_poses(self.scene, state, X_WH)):
             self.loaded.set_item(index, X_WI)
 

@@ -17,7 +17,7 @@ from galley.robots.base_urdf import base_elements, base_group
 from galley.robots.model import Gripper, JointGroup, RobotModel
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import FINGER_STROKE, JOINTS, X_FH, inverse_batch, p_HT
-from galley.robots.panda.urdf import panda_elements
+from galley.robots.panda.urdf import identified, panda_elements
 
 NEIGHBOURS: tuple[tuple[str, str], ...] = (
     ("chassis", "column"),
@@ -157,6 +157,7 @@ def _robot(
         sphere_excess=PANDA_EXCESS,
         gripper=PANDA_GRIPPER,
         base_links=links[: links.index("panda_link1")],
+        inertials=identified(),
     )
 
 

@@ -2,7 +2,7 @@
 
 Links and joints are those of ``pybullet_data``'s URDF. Its masses are plausible, but all moments of
 inertia are 0.1 kg m^2, far too large for wrist and hand: joint 7 at its limits would need 3.6 N m,
-and really needs 0.1. ``set_identified`` replaces them by figures identified on a real arm.
+and really needs 0.1. ``identified`` has figures that were identified on a real arm.
 
 Their source: C. Gaz, M. Cognetti, A. Oliva, P. Robuffo Giordano, A. De Luca, "Dynamic
 identification of the Franka Emika Panda robot with retrieval of feasible parameters using
@@ -18,12 +18,12 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from galley.robots.files import pybullet_data_file
+from galley.robots.inertials import Inertial
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import JOINTS
 
 _DROPPED = ("panda_grasptarget", "panda_grasptarget_hand")  # a frame without shape; see p_HT
-# Link; mass (kg); centre of mass in the link's frame (m); moments about that centre, along the
-# link's axes: xx, yy, zz, xy, xz, yz (kg m^2).
+# Link; mass, centre and moments of ``Inertial``.
 _IDENTIFIED = """
 link0 0.629769 -0.041018 -0.00014 0.049974 0.00315 0.00388 0.004285 8.2904e-07 0.00015 8.2299e-06
 link1 4.970684 0.003875 0.002081 -0.04762 0.70337 0.70661 0.009117 -0.000139 0.006772 0.019169
@@ -37,7 +37,6 @@ hand 0.73 -0.01 0.0 0.03 0.001 0.0025 0.0017 0.0 0.0 0.0
 leftfinger 0.015 0.0 0.0 0.0 2.375e-06 2.375e-06 7.5e-07 0.0 0.0 0.0
 rightfinger 0.015 0.0 0.0 0.0 2.375e-06 2.375e-06 7.5e-07 0.0 0.0 0.0
 """
-_AXES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
 def panda_folder() -> Path:
@@ -106,20 +105,11 @@ def _remove(element: ET.Element, tag: str) -> None:
         element.remove(child)
 
 
-def set_identified(root: ET.Element) -> bool:
-    """Write the identified inertias into a URDF's Panda links; False if it has none."""
-    rows = (line.split() for line in _IDENTIFIED.split("\n") if line)
-    identified = {f"panda_{name}": figures for name, *figures in rows}
-    found = False
-    for link in root.iter("link"):
-        if link.get("name", "") not in identified:
-            continue
-        found = True
-        mass, x, y, z, *moments = identified[link.get("name", "")]
-        for old in link.findall("inertial"):
-            link.remove(old)
-        inertial = ET.SubElement(link, "inertial")
-        ET.SubElement(inertial, "origin", xyz=f"{x} {y} {z}", rpy="0 0 0")
-        ET.SubElement(inertial, "mass", value=mass)
-        ET.SubElement(inertial, "inertia", dict(zip(_AXES, moments, strict=True)))
+def identified() -> dict[str, Inertial]:
+    """Mass, centre and moments by link, as identified on a real arm."""
+    found = {}
+    for line in _IDENTIFIED.split("\n")[1:-1]:
+        name, *words = line.split()
+        mass, *figures = map(float, words)
+        found[f"panda_{name}"] = Inertial(mass, tuple(figures[:3]), tuple(figures[3:]))
     return found

@@ -47,7 +47,7 @@ from galley.skills.manipulation.manipulation import (
 from galley.skills.placing.placements import LaterItem, placements_in
 
 LIFT = 0.05  # m, straight up from a support
-_FORCE_RATE = 1000.0  # Hz, of readings of the force: the Panda's
+_FORCE_RATE = 1000.0  # Hz, of readings of the force: a control period of many arms
 _TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
 _BESIDE = MARGIN - 0.0005  # m, two items nearer than this leave no margin between them
 _OVER = 0.02  # m, an item is lifted this far above what is beside it
