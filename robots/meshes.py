@@ -11,8 +11,11 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
+import os
 import shutil
 import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,6 +30,49 @@ from galley.robots.files import cache_folder
 WORTH = 0.02
 """A cut must take off at least this share of the whole mesh's hull."""
 _PLACES = 12  # cuts tried along each axis
+
+
+def mesh_file(urdf: Path, filename: str) -> Path:
+    """The file that a URDF names as a mesh.
+
+    A relative path begins at the URDF's folder. A package is looked for in ``ROS_PACKAGE_PATH``,
+    in ``AMENT_PREFIX_PATH``, then in the folders above the URDF: by the folder's name, or by the
+    name in its package.xml.
+
+    Raises:
+        FileNotFoundError: no such file; the message lists where it was looked for.
+    """
+    if not filename.startswith("package://"):
+        tries = [urdf.parent / filename.removeprefix("file://")]
+    else:
+        name, _, inside = filename.removeprefix("package://").partition("/")
+        tries = [folder / inside for folder in _packages(urdf, name)]
+    for file in tries:
+        if os.path.isfile(file):
+            return file.resolve()
+    hint = "; ROS_PACKAGE_PATH may name the package's folder" * filename.startswith("package://")
+    where = ", ".join(dict.fromkeys(str(file.parent) for file in tries))
+    raise FileNotFoundError(f"mesh '{filename}' was not found, looked in {where}{hint}")
+
+
+def _packages(urdf: Path, name: str) -> Iterator[Path]:
+    """Folders that may be the package called ``name``."""
+    for root in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
+        yield from (Path(root, name), *sorted(Path(root).glob(f"*/{name}")))
+        if Path(root).name == name or _package_name(Path(root)) == name:
+            yield Path(root)
+    for root in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
+        yield Path(root, "share", name)
+    for folder in urdf.parents:
+        yield folder / name
+        if _package_name(folder) == name:
+            yield folder
+
+
+def _package_name(folder: Path) -> str | None:
+    with contextlib.suppress(OSError, ET.ParseError):
+        return ET.parse(folder / "package.xml").findtext("name")
+    return None
 
 
 def as_obj(mesh: Path | str) -> Path:
