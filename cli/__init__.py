@@ -92,7 +92,7 @@ def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
     """
     top = _Parser(
         prog="galley",
-        description="Task-and-motion planning for a mobile Franka Panda in a kitchen.",
+        description="Task-and-motion planning for a robot arm in a kitchen.",
         epilog=f"{_EXAMPLES}\n\n{_EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

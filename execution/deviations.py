@@ -11,7 +11,6 @@ from galley.domain.scene.model import HAND, Item, Scene
 from galley.domain.state import State, item_pose
 from galley.motion.thresholds import Thresholds
 from galley.robots.model import RobotModel
-from galley.robots.panda.mobile import hand_pose
 
 UPRIGHT = np.radians(20.0)  # rad between its axes; an item that leans more has fallen over
 
@@ -43,7 +42,7 @@ def deviations(
     scene: Scene, robot: RobotModel, expected: State, observed: State, limits: Thresholds
 ) -> tuple[Deviation, ...]:
     """All differences beyond the thresholds, items first, in the order of the scene."""
-    hands = tuple(hand_pose(state.q, scene.robot.base) for state in (expected, observed))
+    hands = tuple(map(robot.kinematics.hand_pose, (expected.q, observed.q)))
     found = []
     for index in range(len(scene.items)):
         one = _item(scene, expected, observed, index, hands, limits)

@@ -25,15 +25,14 @@ from galley.motion.motion import Motion
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.export import CSV_RATE, write_csv
 from galley.robots.model import RobotModel
-from galley.robots.panda.mobile import hand_pose, link0_pose
 
 INDEX = "motions.json"
 SCHEMA_VERSION = 2
 _LONGEST = 80  # characters of a file's name, without number and ending
 
 README = """\
-Motions of a mobile Panda, planned by Galley
-=============================================
+{title}
+{line}
 
 Run the motions in the order of motions.json. Each entry names a file beside it.
 All units are SI: m, rad, s, N. Poses are x, y, z, qx, qy, qz, qw.
@@ -95,7 +94,9 @@ class FileExecutor:
         except OSError as error:
             raise write_fault(folder, error) from None
         self._clear()
-        write_atomically(folder / "README.txt", README)
+        title = f"Motions of {robot.name}, planned by Galley"
+        text = README.format(title=title, line="=" * len(title))
+        write_atomically(folder / "README.txt", text)
         self._index(finished=False)
 
     # -- the interface ---------------------------------------------------------------------------
@@ -137,9 +138,13 @@ class FileExecutor:
 
         ``grasp`` where the fingers close on something and are to press on it, else ``move``.
         """
-        width = float(motion.trajectory.end.sum())
-        speed = float(motion.trajectory.peaks(1).sum())
-        closes = width < float(motion.trajectory.start.sum())
+        start, width = (
+            2.0 * float(self.robot.half_width(each))
+            for each in (motion.trajectory.start, motion.trajectory.end)
+        )
+        rates = np.abs(self.robot.finger_rates(width / 2.0))
+        speed = float((2.0 * motion.trajectory.peaks(1) / rates).min())
+        closes = width < start
         grasps = closes and bool(motion.allowed)
         force = self.scene.physics.finger_force if grasps else 0.0
         header = "time [s],width [m],speed [m/s],force [N]"
@@ -153,8 +158,7 @@ class FileExecutor:
         """The index's entry of one motion."""
         model = effects(self.scene, self.robot, motion, before)
         state = model.at(motion.path.end)
-        X_WH = hand_pose(state.q, self.scene.robot.base)
-        X_WA = link0_pose(state.q[self.robot.slice("base")], self.scene.robot.base)
+        X_WH, X_WA = self.robot.kinematics.hand_pose(state.q), self.robot.foot_pose(state.q)
         guard = motion.guard
         return {
             "file": file,

@@ -21,7 +21,6 @@ from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
 from galley.planning import GroundAction
 from galley.robots.model import RobotModel
-from galley.robots.panda.mobile import hand_pose
 from galley.skills.manipulation.context import NOTHING_FAILED, FailedContacts
 
 if TYPE_CHECKING:
@@ -200,7 +199,7 @@ class ExecutionMonitor:
         for _ in range(_REST_OBSERVATIONS):
             self.executor.wait(_REST_PERIOD)
             before, state = state, average_observations(self.executor)
-            X_WH = [hand_pose(each.q, self.scene.robot.base) for each in (before, state)]
+            X_WH = [self.robot.kinematics.hand_pose(each.q) for each in (before, state)]
             moved = (
                 pose_difference(
                     item_pose(self.scene, before, k, X_WH[0]),

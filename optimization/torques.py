@@ -23,10 +23,10 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, as_pose, frozen
 from galley.domain.scene.model import Item
 from galley.motion.trajectory.trajectory import Trajectory, slowed
+from galley.robots.inertials import with_inertials
 from galley.robots.model import RobotModel
-from galley.robots.panda.urdf import set_identified
 
-RATE = 1000.0  # Hz, of the samples: the Panda's control period
+RATE = 1000.0  # Hz, of the samples: a control period of many arms
 INERTIALS = ("identified", "urdf")
 
 
@@ -124,8 +124,8 @@ class TorqueModel:
     Args:
         robot: its URDF gives masses, inertias and effort limits.
         held: an item fixed to the hand, its mass spread over its shapes.
-        inertials: ``identified``: published figures for a Panda's links (``panda_urdf``), the
-            URDF's for all others; ``urdf``: the URDF's for all.
+        inertials: ``identified``: the model's own ``inertials``, the URDF's for links that have
+            none; ``urdf``: the URDF's for all.
 
     Raises:
         ValueError: no joint has a finite effort limit, or ``inertials`` is unknown.
@@ -265,9 +265,12 @@ def _read(robot: RobotModel, inertials: str) -> _Robot:
     for link in root.iter("link"):
         for shape in (*link.findall("visual"), *link.findall("collision")):
             link.remove(shape)
-    source = "identified" if inertials == "identified" and set_identified(root) else "urdf"
+    source = inertials if robot.inertials else "urdf"
+    urdf = ET.tostring(root, encoding="unicode")
+    if source == "identified":
+        urdf = with_inertials(urdf, robot.inertials)
     plant = MultibodyPlant(0.0)
-    Parser(plant).AddModelsFromString(ET.tostring(root, encoding="unicode"), "urdf")
+    Parser(plant).AddModelsFromString(urdf, "urdf")
     plant.Finalize()
     context = plant.CreateDefaultContext()
     joints: list[Any] = [plant.GetJointByName(name) for name in robot.joints]

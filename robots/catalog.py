@@ -1,22 +1,52 @@
-"""Which RobotModel a scene's robot is: the one place where a scene's robot is constructed."""
+"""Which RobotModel a scene's robot is: the one place where a scene's robot is constructed.
+
+Kinematics are imported late: validation does without them.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
+
+import numpy as np
 
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.model import RobotSpec
+from galley.domain.scene.robot_file import RobotFile
 from galley.robots.model import RobotModel
-from galley.robots.panda.models import mobile_panda
+from galley.robots.panda.description import mobile_panda_description
 
-_MODELS = {"mobile_panda": mobile_panda}
+_DESCRIPTIONS = {"mobile_panda": mobile_panda_description}
 
 
 def robot_of(spec: RobotSpec) -> RobotModel:
-    """The model of a scene's robot; made once for the same name and base."""
-    return _robot(spec.model, spec.base)
+    """The model of a scene's robot; made once for the same name or file, and base."""
+    return _robot(spec.model, spec.file, spec.base)
+
+
+def description_of(spec: RobotSpec) -> RobotModel:
+    """The same without kinematics, for who computes poses by itself."""
+    return _description(spec.model, spec.file, spec.base)
 
 
 @lru_cache(maxsize=8)
-def _robot(model: str, base: MobileBaseSpec) -> RobotModel:
-    return _MODELS[model](base)
+def _robot(model: str, file: RobotFile | None, base: MobileBaseSpec) -> RobotModel:
+    if file is not None:
+        from galley.robots.chain import ChainKinematics, chain_of
+
+        made = _description(model, file, base)
+        arm, fingers = (made.group(name).joints for name in ("arm", "fingers"))
+        chain = chain_of(made.urdf, arm, made.palm, fingers)
+        return replace(made, kinematics=ChainKinematics(chain, np.array(file.folded)))
+    from galley.robots.panda.models import mobile_panda
+
+    return {"mobile_panda": mobile_panda}[model](base)
+
+
+@lru_cache(maxsize=8)
+def _description(model: str, file: RobotFile | None, base: MobileBaseSpec) -> RobotModel:
+    if file is None:
+        return _DESCRIPTIONS[model](base)
+    from galley.robots.assembly import described_robot
+
+    return described_robot(file, base)

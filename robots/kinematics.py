@@ -1,7 +1,7 @@
 """What skills ask of an arm on a mobile base: closed-form kinematics and bounds on its reach.
 
-Frames: W the world, B the base, H the hand (the robot's palm), S the shoulder. The Panda's are in
-``panda.mobile_kinematics``; another robot needs a subclass of ``Kinematics``.
+Frames: W the world, B the base, H the hand (the robot's palm), S the shoulder. Each kind of robot
+has a subclass of ``Kinematics``.
 """
 
 from __future__ import annotations

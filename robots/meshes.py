@@ -11,11 +11,8 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
-import os
 import shutil
 import tempfile
-import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,59 +29,18 @@ WORTH = 0.02
 _PLACES = 12  # cuts tried along each axis
 
 
-def mesh_file(urdf: Path, filename: str) -> Path:
-    """The file that a URDF names as a mesh.
-
-    A relative path begins at the URDF's folder. A package is looked for in ``ROS_PACKAGE_PATH``,
-    in ``AMENT_PREFIX_PATH``, then in the folders above the URDF: by the folder's name, or by the
-    name in its package.xml.
-
-    Raises:
-        FileNotFoundError: no such file; the message lists where it was looked for.
-    """
-    if not filename.startswith("package://"):
-        tries = [urdf.parent / filename.removeprefix("file://")]
-    else:
-        name, _, inside = filename.removeprefix("package://").partition("/")
-        tries = [folder / inside for folder in _packages(urdf, name)]
-    for file in tries:
-        if os.path.isfile(file):
-            return file.resolve()
-    hint = "; ROS_PACKAGE_PATH may name the package's folder" * filename.startswith("package://")
-    where = ", ".join(dict.fromkeys(str(file.parent) for file in tries))
-    raise FileNotFoundError(f"mesh '{filename}' was not found, looked in {where}{hint}")
-
-
-def _packages(urdf: Path, name: str) -> Iterator[Path]:
-    """Folders that may be the package called ``name``."""
-    for root in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
-        yield from (Path(root, name), *sorted(Path(root).glob(f"*/{name}")))
-        if Path(root).name == name or _package_name(Path(root)) == name:
-            yield Path(root)
-    for root in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
-        yield Path(root, "share", name)
-    for folder in urdf.parents:
-        yield folder / name
-        if _package_name(folder) == name:
-            yield folder
-
-
-def _package_name(folder: Path) -> str | None:
-    with contextlib.suppress(OSError, ET.ParseError):
-        return ET.parse(folder / "package.xml").findtext("name")
-    return None
-
-
 def as_obj(mesh: Path | str) -> Path:
-    """The mesh file itself, or for an STL file an OBJ copy in the user's cache.
+    """The mesh file itself, or for an STL or Collada file an OBJ copy in the user's cache.
 
     Raises:
-        ValueError: the file is no STL, whatever it is called.
+        ValueError: the file is not what it is called.
     """
     mesh = Path(mesh)
-    if mesh.suffix.lower() != ".stl":
+    if mesh.suffix.lower() not in (".stl", ".dae"):
         return mesh
     key = hashlib.sha256(read_bytes(mesh)).hexdigest()[:20]
+    if mesh.suffix.lower() == ".dae":
+        return _collada_as_obj(mesh, _folder() / f"{mesh.stem}-{key}")
     copy = _folder() / f"{mesh.stem}-{key}.obj"
     if not copy.is_file():
         _write(copy, read_mesh(mesh))
@@ -100,8 +56,10 @@ def parts_as_obj(mesh: Path | str, most: int) -> list[Path]:
         ValueError: the file can't be read as a mesh.
     """
     mesh = Path(mesh)
+    if most == 1 or mesh.suffix.lower() == ".dae":
+        mesh = as_obj(mesh)
     if most == 1:
-        return [as_obj(mesh)]
+        return [mesh]
     key = hashlib.sha256(f"{WORTH} {most} ".encode() + read_bytes(mesh)).hexdigest()[:20]
     for last in range(1, most + 1):
         files = [_folder() / f"{mesh.stem}-{key}-{k}of{last}.obj" for k in range(1, last + 1)]
@@ -112,6 +70,26 @@ def parts_as_obj(mesh: Path | str, most: int) -> list[Path]:
     for file, part in zip(files, parts, strict=True):
         _write(file, part)
     return files
+
+
+def _collada_as_obj(mesh: Path, folder: Path) -> Path:
+    """An OBJ copy in metres in ``folder``, with its materials."""
+    import trimesh
+    from trimesh.exchange.obj import export_obj
+
+    if not (folder / "mesh.obj").is_file():
+        try:
+            scene = trimesh.load_scene(mesh)
+            if scene.units not in (None, "meters"):
+                scene = scene.convert_units("meters")
+            text, materials = export_obj(scene, return_texture=True)
+        except Exception as error:  # pycollada raises many kinds for a malformed file
+            raise ValueError(f"{mesh.name} can't be read: {error}") from None
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in materials.items():
+            write_atomically(folder / name, data)
+        write_atomically(folder / "mesh.obj", text)
+    return folder / "mesh.obj"
 
 
 def _write(file: Path, mesh: CollisionMesh) -> None:

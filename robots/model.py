@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, as_numbers, as_pose, frozen, transform
+from galley.robots.inertials import Inertial
 from galley.robots.kinematics import Kinematics
+
+if TYPE_CHECKING:  # validation computes poses by itself
+    from galley.robots.urdf_reader import JointTree
 
 InverseKinematics = Callable[[Array, Array], Array]
 """Closed-form inverse kinematics of the group ``arm``: ``(X_AT, redundant) -> q`` (k, n), all
@@ -95,7 +101,7 @@ def join_groups(name: str, groups: list[JointGroup]) -> JointGroup:
 
 @dataclass(frozen=True)
 class Gripper:
-    """Two parallel fingers that close along y of the grasp frame T. All in metres; 0 for none.
+    """Two fingers that close along y of the grasp frame T. All in metres; 0 for none.
 
     Attributes:
         opening: between the fingers, fully open.
@@ -103,6 +109,8 @@ class Gripper:
         pad: farthest that the pads reach from the grasp centre.
         to_palm: from the grasp centre to the palm, rounded down.
         to_finger: from the pad's face to the middle of the finger.
+        table: rows of half the width between the pads, ascending, and of the finger joints there
+            (m or rad), linear in between; empty if each joint's position is that half.
     """
 
     opening: float = 0.0
@@ -110,10 +118,11 @@ class Gripper:
     pad: float = 0.0
     to_palm: float = 0.0
     to_finger: float = 0.0
+    table: tuple[tuple[float, ...], ...] = ()
 
     @property
     def open(self) -> float:
-        """Position of each finger, fully open."""
+        """Half the width between the pads, fully open."""
         return 0.5 * self.opening
 
 
@@ -142,6 +151,8 @@ class RobotModel:
         gripper: measures of the fingers.
         kinematics: of the arm on its base.
         base_links: links that only the base moves, from the floor up.
+        inertials: masses and moments of links, by name, for dynamics; of the others, and of all if
+            empty, those of the URDF count.
     """
 
     name: str
@@ -159,6 +170,7 @@ class RobotModel:
     gripper: Gripper = Gripper()
     kinematics: Kinematics = field(default_factory=Kinematics)
     base_links: tuple[str, ...] = ()
+    inertials: Mapping[str, Inertial] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.tool_link:
@@ -186,6 +198,19 @@ class RobotModel:
         """All joint names in the order of q."""
         return tuple(joint for group in self.groups for joint in group.joints)
 
+    def foot_pose(self, q: Array) -> Array:
+        """X_WA (4, 4) of the arm's foot, the link that carries its first joint, for q (n,)."""
+        tree, foot = self._foot
+        return tree.link_pose(foot, q)
+
+    @cached_property
+    def _foot(self) -> tuple[JointTree, str]:
+        from galley.robots.urdf_reader import joined_link, read_tree
+
+        first, root = self.group("arm").joints[0], ET.fromstring(self.urdf)
+        joint = next(each for each in root.findall("joint") if each.get("name") == first)
+        return read_tree(self.urdf, self.joints), joined_link(joint, "parent")
+
     def with_groups(self, q: Array, **values: Array) -> Array:
         """Configurations (m, n): q (n,) with groups replaced by values, (k,) or (m, k) each."""
         count = max((len(v) for v in values.values() if v.ndim == 2), default=1)
@@ -193,6 +218,31 @@ class RobotModel:
         for name, value in values.items():
             Q[:, self.slice(name)] = value
         return Q
+
+    def fingers_at(self, half: float | Array) -> Array:
+        """Positions (..., k) of the finger joints with the pads 2 ``half`` (...) apart, metres."""
+        half, count = np.asarray(half, dtype=np.float64), self.group("fingers").size
+        if not self.gripper.table:
+            return np.repeat(half[..., None], count, axis=-1)
+        width, *columns = np.array(self.gripper.table).T
+        return np.stack([np.interp(half, width, each) for each in columns], axis=-1)
+
+    def half_width(self, fingers: Array) -> Array:
+        """Half the width (...) between the pads, metres, for finger joints (..., k)."""
+        if not self.gripper.table:
+            return np.asarray(fingers.mean(axis=-1))
+        width, first, *_ = np.array(self.gripper.table).T
+        order = np.argsort(first)  # which of open and closed is greater differs
+        return np.asarray(np.interp(fingers[..., 0], first[order], width[order]))
+
+    def finger_rates(self, half: float | Array) -> Array:
+        """How far each finger joint moves a metre of half the width (...): (..., k)."""
+        if not self.gripper.table:
+            return np.ones((*np.shape(half), self.group("fingers").size))
+        table = np.array(self.gripper.table)
+        row = np.clip(np.searchsorted(table[:, 0], half), 1, len(table) - 1)
+        step = table[row] - table[row - 1]
+        return np.asarray(step[..., 1:] / step[..., :1])
 
     def group(self, name: str) -> JointGroup:
         """The group called ``name``; ``base+arm`` joins two that are adjacent in q.

@@ -79,8 +79,8 @@ def arm_from_urdf(
 
     Args:
         path: URDF file. Mesh names may be relative to it, absolute, ``file://`` or ``package://``
-            (looked for as ``meshes.mesh_file`` says). STL meshes are replaced by OBJ copies in the
-            user's cache, since Drake reads no STL.
+            (see ``files.find_package_file``). STL and Collada meshes are replaced by OBJ copies in
+            the user's cache, since Drake reads neither.
         joints: names of the joints in q, base first; default: all movable ones that lead to the
             tool link.
         tool_link: link that carries the tool; default: what the last of ``joints`` moves, or the
@@ -108,7 +108,7 @@ def arm_from_urdf(
     check_moved(root, path, chain, [tool_link], speeds=limits.velocity is None)
     prepare(root, path, chain, convex_parts)
     _stand_in_world(root, table, np.eye(4) if X_WB is None else as_pose(X_WB, "X_WB"))
-    group = _group([table[joint] for joint in chain], limits)
+    group = joint_group([table[joint] for joint in chain], limits)
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
     links = [str(e.get("name")) for e in root.findall("link")]
     allowed = _sorted_pairs(allowed_self_collisions, links)
@@ -187,7 +187,8 @@ def _chain(
     return tuple(joint for joint in movable if joint in joints), tool_link
 
 
-def _group(elements: list[ET.Element], limits: MotionLimits) -> JointGroup:
+def joint_group(elements: list[ET.Element], limits: MotionLimits) -> JointGroup:
+    """The group ``arm`` of <joint> elements."""
     units = tuple("m" if e.get("type") == "prismatic" else "rad" for e in elements)
     lower, upper, speed = [], [], []
     for element, unit in zip(elements, units, strict=True):

@@ -199,20 +199,27 @@ def _limit(joint: ET.Element, key: str, default: float) -> float:
 def leaders(table: dict[str, ET.Element], joint: str) -> list[tuple[str, ET.Element]]:
     """What a joint mimics: leaders and their followers' <mimic>, from the joint itself on."""
     found = []
-    while (mimic := table[joint].find("mimic")) is not None and table[joint].get("type") in MOVABLE:
+    while table[joint].get("type") in MOVABLE:
+        mimic = table[joint].find("mimic")
+        if mimic is None or mimic.get("joint") not in table:
+            break
         joint = mimic.get("joint", "")
         found.append((joint, mimic))
     return found
 
 
 def check_moved(
-    root: ET.Element, path: Path, moved: Collection[str], tips: Collection[str], speeds: bool = True
+    root: ET.Element,
+    path: Path,
+    moved: Collection[str],
+    tips: Collection[str] = (),
+    speeds: bool = True,
 ) -> None:
     """What the joints in q need, beside what ``read_urdf`` has checked.
 
     Args:
-        moved: names of the joints in q.
-        tips: links that these joints move, such as the tool's.
+        moved: names of the joints in q; those that the file does not have are passed over.
+        tips: links that must stand still relative to what these joints move, such as the tool's.
         speeds: whether the file's velocity limits are used.
 
     Raises:
@@ -227,6 +234,7 @@ def _moved_faults(
 ) -> Iterator[str]:
     table = {e.get("name", ""): e for e in root.findall("joint")}
     above = {joined_link(e, "child"): e for e in table.values()}
+    moved = [name for name in moved if name in table]
     for link in (*tips, *(joined_link(table[name], "child") for name in moved)):
         while link in above:
             kind = above[link].get("type")

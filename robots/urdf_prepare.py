@@ -11,7 +11,8 @@ import numpy as np
 
 from galley.domain.errors import BadInput
 from galley.domain.frames import Array, inverse, rotation_rpy, rpy, transform
-from galley.robots.meshes import as_obj, mesh_file, parts_as_obj
+from galley.robots.files import find_package_file
+from galley.robots.meshes import as_obj, parts_as_obj
 from galley.robots.urdf_checks import leaders
 from galley.robots.urdf_reader import MOVABLE, onto_axis, origin_of
 
@@ -104,7 +105,8 @@ def _find_meshes(root: ET.Element, path: Path) -> None:
     for link in root.findall("link"):
         for mesh in link.iter("mesh"):
             try:
-                mesh.set("filename", str(mesh_file(path, mesh.get("filename", ""))))
+                file = find_package_file(mesh.get("filename", ""), path)
+                mesh.set("filename", str(file))
             except FileNotFoundError as error:
                 missing.append(f"{path}: link '{link.get('name')}': {error}")
     if missing:

@@ -7,7 +7,6 @@ without joints, each placed separately.
 from __future__ import annotations
 
 import tempfile
-import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from functools import cache
 from operator import itemgetter
@@ -20,9 +19,9 @@ from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.backends.bullet import quiet
 from galley.domain.frames import Array, frozen, to_pose7
 from galley.domain.scene.model import Scene, Shape
+from galley.robots.catalog import description_of
+from galley.robots.inertials import with_inertials
 from galley.robots.model import RobotModel
-from galley.robots.panda.description import mobile_panda_description
-from galley.robots.panda.urdf import set_identified
 from galley.validation.verdict import Pair
 
 _MOST_SHAPES = 16  # per PyBullet body; it drops further ones without notice
@@ -49,12 +48,12 @@ class ReplayWorld:
     """A physics client that sets states and measures distances; it never simulates.
 
     Args:
-        scene: furniture, items, and the base of the robot.
+        scene: furniture, items and the robot's model.
     """
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self.robot: RobotModel = mobile_panda_description(scene.robot.base)
+        self.robot: RobotModel = description_of(scene.robot)
         self.client = pb.connect(pb.DIRECT)
         pb.setGravity(*scene.physics.gravity, physicsClientId=self.client)
         self._pair = cache(self._named_pair)
@@ -112,12 +111,10 @@ class ReplayWorld:
     def _load_robot(self) -> int:
         flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
         flags |= pb.URDF_IGNORE_VISUAL_SHAPES
-        description = ET.fromstring(self.robot.urdf)
-        set_identified(description)  # the arm's URDF has placeholder inertias
         client = self.client
         with tempfile.TemporaryDirectory() as folder, quiet():
             file = Path(folder) / "robot.urdf"
-            file.write_text(ET.tostring(description, encoding="unicode"))
+            file.write_text(with_inertials(self.robot.urdf, self.robot.inertials))
             body = int(
                 pb.loadURDF(str(file), useFixedBase=True, flags=flags, physicsClientId=client)
             )

@@ -9,19 +9,19 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class MobileBaseSpec:
-    """A holonomic base that carries the Panda. Lengths in metres, angles in radians.
+    """A holonomic base that carries an arm. Lengths in metres, angles in radians.
 
     Frame B lies on the floor under the middle of the chassis, x forwards; the arm faces forwards.
 
     Attributes:
         size: length, width and top of the chassis.
         ground_gap: height of the chassis' underside, and of its collision box, above the floor.
-        p_BA: where ``panda_link0`` stands in B.
+        p_BA: where the arm's foot A stands in B.
         column: length and width of the column between chassis and arm.
         plate: length, width and thickness of the plate on the column, under the arm's foot.
-        column_offset: x of the column's centre from the axis of ``panda_link0``.
+        column_offset: x of the column's centre from the axis of the arm's first joint.
         lower, upper: position limits of ``base_x``, ``base_y`` (m, in the world) and
-            ``base_heading`` (rad).
+            ``base_heading`` (rad). Equal where it may not move.
         velocity, acceleration, jerk: limits of magnitude, per s, s^2 and s^3.
     """
 
@@ -45,5 +45,5 @@ class MobileBaseSpec:
                 "a mobile base needs 0 < ground_gap < size[2] < p_BA[2] - plate[2], got"
                 f" {self.ground_gap}, {self.size[2]}, {self.p_BA[2]} - {self.plate[2]}"
             )
-        if any(low >= high for low, high in zip(self.lower, self.upper, strict=True)):
-            raise ValueError(f"lower limits {self.lower} are not below the upper {self.upper}")
+        if any(low > high for low, high in zip(self.lower, self.upper, strict=True)):
+            raise ValueError(f"lower limits {self.lower} are above the upper {self.upper}")

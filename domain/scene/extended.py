@@ -19,9 +19,12 @@ from galley.domain.scene.schema import MERGED, VERSION, SceneFile
 from galley.domain.shipped import shipped_file
 from galley.domain.yaml_models import At, YamlFile, described, is_null, mapped
 
+_TEXT = "tag:yaml.org,2002:str"
 
-def merged(path: str | Path) -> YamlFile:
-    """A scene file with the entries of all that it extends, and the grasps of files of their own.
+
+def merged(path: str | Path, robot: str | Path | None = None) -> YamlFile:
+    """A scene file with the entries of all that it extends, and those of files that it names:
+    grasps, and its robot or the file ``robot`` in place of it.
 
     Raises:
         BadInput: a file of the chain is missing, not YAML, of another format version, or repeated.
@@ -34,10 +37,68 @@ def merged(path: str | Path) -> YamlFile:
     def item(name: str, entry: yaml.Node) -> yaml.Node:
         return mapped(entry, lambda key, value: _grasps(file, ("items", name, key), value))
 
-    file.root = mapped(
-        node, lambda section, each: mapped(each, item) if section == "items" else each
-    )
+    def section(name: str, each: yaml.Node) -> yaml.Node:
+        if name == "items":
+            return mapped(each, item)
+        return _with_robot(file, each, robot) if name == "robot" else each
+
+    file.root = mapped(node, section)
     return file
+
+
+_ROOM = {"base": ("lower", "upper"), "start": ("base",)}  # is the scene's, whatever the robot
+
+
+def _with_robot(file: YamlFile, node: yaml.Node, other: str | Path | None) -> yaml.Node:
+    """The scene's robot with the entries of the robot file that it names, or of another one.
+
+    Of a shipped robot whose place a robot file takes stay the start and the room to drive: one that
+    ``other`` replaces, or that an extended scene has.
+    """
+    if not isinstance(node, yaml.MappingNode):
+        return node
+    given = {key.value: (key, value) for key, value in node.value}
+    if other is not None:
+        path = yaml.ScalarNode(_TEXT, str(shipped_file(other).absolute()), *_marks(node))
+        given["file"] = (yaml.ScalarNode(_TEXT, "file", *_marks(node)), path)
+    if "file" in given and (other is not None or "model" in given):
+        old = given.pop("model", given["file"])[1].start_mark.name
+        given.pop("name", None)
+        for name in given.keys() & _ROOM.keys():
+            key, each = given[name]
+            if isinstance(each, yaml.MappingNode):
+                pairs = [
+                    pair
+                    for pair in each.value
+                    if pair[0].value in _ROOM[name]
+                    or (other is None and pair[0].start_mark.name != old)
+                ]
+                given[name] = key, yaml.MappingNode(each.tag, pairs, *_marks(each))
+    node = yaml.MappingNode(node.tag, list(given.values()), *_marks(node))
+
+    def urdf(key: str, each: yaml.Node) -> yaml.Node:
+        if key == "gripper":
+            return mapped(each, urdf)
+        if key != "urdf" or not isinstance(each, yaml.ScalarNode) or "://" in each.value:
+            return each
+        return yaml.ScalarNode(each.tag, str(beside(each).absolute()), *_marks(each))
+
+    def entry(key: str, each: yaml.Node) -> yaml.Node:
+        if key != "file":
+            return each
+        if isinstance(each, yaml.ScalarNode) and not is_null(each):
+            own = Path(each.start_mark.name).parent
+            found = _linked(file, ("robot", "file"), each, shipped_file(each.value, own))
+            if found is None:
+                raise file.bad_input()
+            each = found.root
+        return mapped(each, urdf)
+
+    return mapped(node, entry)
+
+
+def _marks(node: yaml.Node) -> tuple[Any, Any]:
+    return node.start_mark, node.end_mark
 
 
 def beside(node: yaml.Node) -> Path:

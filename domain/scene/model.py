@@ -17,6 +17,7 @@ import numpy as np
 from galley.domain.errors import InputError, SourceLocation
 from galley.domain.frames import Array, as_pose, inverse, rotation_about, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.scene.robot_file import RobotFile
 
 WORLD = "world"
 HAND = "hand"
@@ -27,14 +28,17 @@ class RobotSpec:
     """The robot and its start configuration.
 
     Attributes:
-        model: ``mobile_panda``.
-        q: start configuration: base (3), arm (7), fingers (2).
+        model: ``mobile_panda``, or empty if ``file`` describes it.
+        q: start configuration: base (3), arm, fingers.
+        hand: the link that is the hand.
     """
 
     name: str
     model: str
     base: MobileBaseSpec
     q: Array
+    hand: str
+    file: RobotFile | None = None
 
 
 @dataclass(frozen=True)

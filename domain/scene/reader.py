@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from galley.domain.frames import frozen
-from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.scene.base_spec import MobileBaseSpec, Triple
 from galley.domain.scene.bodies import (
     check_body_tree,
     check_handles,
@@ -34,6 +34,7 @@ from galley.domain.scene.model import (
     Spot,
     Stance,
 )
+from galley.domain.scene.robot_file import HAND_FRAME
 from galley.domain.scene.schema import (
     SECTIONS,
     VERSION,
@@ -46,30 +47,39 @@ from galley.domain.scene.schema import (
 )
 from galley.domain.yaml_models import YamlFile
 
+SHIPPED_HAND, _SHIPPED_JOINTS, _SHIPPED_OPENING = "panda_hand", 7, 0.04  # of ``mobile_panda``
 
-def load_scene(path: str | Path) -> Scene:
+
+def load_scene(path: str | Path, robot: str | Path | None = None) -> Scene:
     """The Scene of a file, or of a shipped one by its bare name.
+
+    Args:
+        path: the scene file.
+        robot: a robot file, in place of the scene's robot; it starts folded where that one does.
 
     Raises:
         BadInput: every error found, each with its line and key: first those of form and unknown
             names; without any, those of geometry and of what belongs together.
     """
-    file = merged(path)
+    file = merged(path, robot)
     given = file.read(SceneFile, _names(file))
+    spec = _robot(file, given.robot)
     physics = Physics(**dict(given.physics) | {"gravity": frozen(given.physics.gravity)})
+    if spec.file is not None and spec.file.gripper.force is not None:
+        physics = replace(physics, finger_force=spec.file.gripper.force)
     joints = tuple(read_joint(name, each) for name, each in given.joints.items())
     bodies = tuple(read_body(file, name, each, physics) for name, each in given.bodies.items())
     check_body_tree(file, bodies, joints)
     regions = tuple(read_region(name, each) for name, each in given.regions.items())
     placed = [read_item(file, n, each, physics, regions) for n, each in given.items.items()]
-    bindings = tuple(_binding(file, n, each, regions) for n, each in given.objects.items())
+    bindings = tuple(_binding(file, n, each, regions, spec) for n, each in given.objects.items())
     _check_bound_once(file, bindings)
     scene = Scene(
         name=given.name,
         version=VERSION,
         source=str(file.path),
         physics=physics,
-        robot=_robot(file, given.robot),
+        robot=spec,
         bodies=bodies,
         joints=joints,
         regions=regions,
@@ -115,18 +125,44 @@ def _stance(name: str, entry: StanceEntry) -> Stance:
 
 def _robot(file: YamlFile, entry: RobotEntry) -> RobotSpec:
     base, start = MobileBaseSpec(**entry.base.given()), entry.start
-    q = frozen([*start.base, *start.arm, start.fingers, start.fingers])
+    if entry.file is None:
+        made, hand, count = None, SHIPPED_HAND, _SHIPPED_JOINTS
+        fingers = [_SHIPPED_OPENING if start.fingers is None else start.fingers] * 2
+    else:
+        source = file.places().get("robot.file.name")
+        made = entry.file.file(str(file.path) if source is None else source.file)
+        base, hand, count = made.base(base, _three(start.base)), HAND_FRAME, len(made.arm)
+        fingers = [wide for _, _, wide in made.gripper.joints]
+        if start.fingers is not None:
+            file.fault(("robot", "start", "fingers"), "is for shipped models; these start open")
+    arm = start.arm
+    if arm is None:
+        arm = () if made is None else made.folded
+    if len(arm) != count:
+        file.fault(("robot", "start", "arm"), f"needs {count} joint angles, got {len(arm)}")
+    q = frozen([*start.base, *arm, *fingers])
     if (q[:3] < np.array(base.lower) - 1e-9).any() or (q[:3] > np.array(base.upper) + 1e-9).any():
         file.fault(("robot", "start", "base"), "lies outside the base's limits")
-    return RobotSpec(entry.name or entry.model, entry.model, base, q)
+    model = entry.model or ""
+    name = entry.name or (model if made is None else made.name)
+    return RobotSpec(name, model, base, q, hand, made)
+
+
+def _three(values: tuple[float, ...]) -> Triple:
+    return values[0], values[1], values[2]
 
 
 def _binding(
-    file: YamlFile, name: str, entry: BindingEntry, regions: tuple[Region, ...]
+    file: YamlFile, name: str, entry: BindingEntry, regions: tuple[Region, ...], robot: RobotSpec
 ) -> Binding:
     """The binding of the PDDL object ``name``."""
-    if entry.item is not None or entry.hand is not None:
-        return Binding(name, entry.which, entry.item or entry.hand or "")
+    if entry.hand is not None:
+        if entry.hand != robot.hand and robot.file is None:
+            what = f"the robot's hand is called {robot.hand}, got {entry.hand}"
+            file.fault(("objects", name, "hand"), what)
+        return Binding(name, entry.which, robot.hand)
+    if entry.item is not None:
+        return Binding(name, entry.which, entry.item)
     assert entry.stance is not None
     spot = None
     if entry.at is not None:
@@ -141,14 +177,17 @@ def _binding(
 
 
 def _check_stances(file: YamlFile, scene: Scene) -> None:
-    """Reports each stance in use that is out of the base's limits."""
-    base = scene.robot.base
+    """Reports each stance in use that is out of the base's limits.
+
+    A fault of a scene made for its robot; of another robot that is put into it, a warning.
+    """
+    base, report = scene.robot.base, file.fault if scene.robot.file is None else file.warn
     low, high = np.array(base.lower[:2]), np.array(base.upper[:2])
     for name in sorted({b.target for b in scene.bindings if b.kind == "furniture"}):
         stance = scene.stance(name)
         if (stance.upper[:2] < low).any() or (stance.lower[:2] > high).any():
             what = f"lies outside the base's limits, x from {low[0]:g} to {high[0]:g} and"
-            file.fault(("stances", name), f"{what} y from {low[1]:g} to {high[1]:g}")
+            report(("stances", name), f"{what} y from {low[1]:g} to {high[1]:g}")
 
 
 def _check_bound_once(file: YamlFile, bindings: tuple[Binding, ...]) -> None:

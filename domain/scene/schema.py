@@ -23,12 +23,12 @@ from pydantic import (
     model_validator,
 )
 
-from galley.domain.frames import Array, frozen, rotation_rpy, transform
+from galley.domain.frames import Array, frozen
 from galley.domain.meshes import LARGEST_SIDE, SMALLEST_SIDE
-from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.scene.entries import Posed, about, needed
 from galley.domain.scene.model import HAND, WORLD
+from galley.domain.scene.robot_entries import ChassisEntry, RobotFileEntry
 from galley.domain.yaml_models import (
-    LARGEST,
     Draft7,
     FileModel,
     Flag,
@@ -85,18 +85,6 @@ def _solid(ranges: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...], ..
     return ranges
 
 
-def about(text: str, default: Any = None) -> Any:
-    """An optional key, and what editors show of it."""
-    return Field(default, description=text)
-
-
-def needed(text: str) -> Any:
-    """A needed key, and what editors show of it."""
-    return Field(description=text)
-
-
-_Rate = Annotated[float, Field(ge=1e-3, le=LARGEST, allow_inf_nan=False)]  # slower, it takes hours
-_Rates = Annotated[tuple[_Rate, ...], Length(3)]
 _Width = Annotated[float, Field(gt=0, le=MAX_HAND_OPENING, allow_inf_nan=False)]
 _Opening = Annotated[float, Field(ge=0, le=0.04, allow_inf_nan=False)]
 _Sides = Annotated[tuple[Positive, ...], Length(2)]
@@ -116,19 +104,6 @@ _FreeKey = Annotated[
 _ItemKey = Annotated[_FreeKey, AfterValidator(_not_a_body)]
 
 
-class Posed(FileModel):
-    """A pose, in the frame that its use says."""
-
-    xyz: Triple = about("position, m", (0.0, 0.0, 0.0))
-    rpy: Triple = about("rotation about the fixed x, then y, then z, rad", (0.0, 0.0, 0.0))
-
-    @property
-    def X(self) -> Array:
-        """The pose (4, 4)."""
-        R = rotation_rpy(*self.rpy) if self.given("rpy") else None
-        return frozen(transform(R, self.xyz))
-
-
 class PhysicsEntry(FileModel):
     """Gravity, surfaces and fingers."""
 
@@ -140,39 +115,28 @@ class PhysicsEntry(FileModel):
     finger_friction: FromZero = about("of the finger pads", 1.0)
 
 
-class BaseEntry(FileModel):
+class BaseEntry(ChassisEntry):
     """Dimensions and limits of the base (default: those of Galley's kitchen)."""
 
-    size: Sizes | None = about("[length, width, top], m")
-    ground_gap: Positive | None = about("of the chassis, m")
-    p_BA: Triple | None = about("the arm's foot in the base's frame, m")
-    column: _Sides | None = about("[length, width], m")
-    column_offset: Number | None = about("m")
-    plate: Sizes | None = about("[length, width, thickness], m")
     lower: Triple | None = about(f"{_AXES}, m and rad")
     upper: Triple | None = about(f"{_AXES}, m and rad")
-    velocity: _Rates | None = about(f"{_AXES}, m/s and rad/s, at least 0.001")
-    acceleration: _Rates | None = about(f"{_AXES}, m/s^2 and rad/s^2, at least 0.001")
-    jerk: _Rates | None = about(f"{_AXES}, m/s^3 and rad/s^3, at least 0.001")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        MobileBaseSpec(**self.given())
-        return self
 
 
 class StartEntry(FileModel):
     """The configuration in which a run begins."""
 
     base: Triple = needed(f"{_AXES}, m and rad")
-    arm: Annotated[tuple[Number, ...], Length(7)] = needed("joint angles, rad")
-    fingers: _Opening = about("each from the middle, m", 0.04)
+    arm: tuple[Number, ...] | None = about("joint angles, rad (default: folded)")
+    fingers: _Opening | None = about("half the width between them, m (default: open)")
 
 
 class RobotEntry(FileModel):
-    """The robot."""
+    """The robot: a shipped model, or a robot file."""
 
-    model: Literal["mobile_panda"]
+    one_of = ("model", "file")
+
+    model: Literal["mobile_panda"] | None = about("a shipped one")
+    file: RobotFileEntry | None = about("a robot file, or what stands in one")
     start: StartEntry
     name: Word | None = about("(default: the model's)")
     base: BaseEntry = Field(default_factory=BaseEntry)
@@ -364,7 +328,7 @@ class BindingEntry(FileModel):
     one_of = ("item", "hand", "stance")
 
     item: Annotated[Word, named("items")] | None = about("the item that the object is")
-    hand: Literal["panda_hand"] | None = about("the object is the hand")
+    hand: Word | None = about("the object is the hand")
     stance: Annotated[Word, named("stances")] | None = about("furniture: where the base stands")
     region: _RegionName | None = about("where things are put")
     handle: Annotated[Word, named("handles")] | None = about(
@@ -421,6 +385,8 @@ def scene_schema() -> dict[str, Any]:
     """The JSON Schema (draft 7) of scene files."""
     whole = SceneFile.model_json_schema(schema_generator=Draft7)
     kinds = whole.pop("$defs")
+    robot = kinds["RobotEntry"]["properties"]
+    robot["file"] = {"anyOf": [robot["file"], {"type": "string"}]}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": f"Galley scene, format {VERSION}",
@@ -441,6 +407,7 @@ def _partial(
         entry = whole["properties"][name]
         if "$ref" in entry:
             part = _partial(kinds[entry["$ref"].rsplit("/")[-1]], kinds, below)
+            part.pop("oneOf", None)
             part["properties"] = {key: _or_null(each) for key, each in part["properties"].items()}
         else:
             part = {**entry, "additionalProperties": _or_null(entry["additionalProperties"])}

@@ -34,7 +34,6 @@ from galley.execution.physics.intervention import (
 )
 from galley.motion.effects import displacement
 from galley.motion.motion import Motion
-from galley.robots.panda.mobile import hand_pose
 
 if TYPE_CHECKING:
     from galley.execution.physics.world import PhysicsWorld
@@ -313,7 +312,7 @@ def approached_item(world: PhysicsWorld, motion: Motion) -> str:
         return ""
     q = world.q()
     q[world.robot.slice(motion.group)] = motion.path.end
-    X_WH = hand_pose(q, world.scene.robot.base)
+    X_WH = world.robot.kinematics.hand_pose(q)
     p_WT, found = X_WH[:3, :3] @ world.robot.p_HT + X_WH[:3, 3], [(NEAR, "")]
     for index, item in enumerate(world.scene.items):
         X_WI = world.item_pose(index)
@@ -342,7 +341,7 @@ def _travel(world: PhysicsWorld, motion: Motion, name: str) -> float:
     for values in (motion.path.start, motion.path.end):
         q = world.q()
         q[world.robot.slice(motion.group)] = values
-        hands.append(hand_pose(q, world.scene.robot.base))
+        hands.append(world.robot.kinematics.hand_pose(q))
     return float(displacement(world.scene.joint(name), *hands))
 
 

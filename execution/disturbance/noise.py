@@ -121,11 +121,11 @@ class Noise:
 
     def observed(self, scene: Scene, state: State, rng: np.random.Generator) -> State:
         """The observation of ``state``: item poses with errors, all else exact."""
-        from galley.robots.panda.mobile import hand_pose  # slow to import
+        from galley.robots.catalog import robot_of  # slow to import
 
         if not (self.observation or self.observation_turn):
             return state
-        X_WH = hand_pose(state.q, scene.robot.base)
+        X_WH = robot_of(scene.robot).kinematics.hand_pose(state.q)
         for index, placement in enumerate(state.items):
             x, y, z, turn = rng.standard_normal(4)
             X_WI = item_pose(scene, state, index, X_WH)

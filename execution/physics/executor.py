@@ -469,7 +469,7 @@ class PhysicsExecutor:
         stepper.set_gripping(True)
         where = world.robot.slice("fingers")
         # Twice as long as closing from fully open takes.
-        timeout = 2.0 * float(world.robot.group("fingers").upper[0]) / CLOSING_SPEED
+        timeout = 2.0 * world.robot.gripper.open / CLOSING_SPEED
         pressed_for, end = 0.0, stepper.t + timeout
         while stepper.t < end:
             began = stepper.t
@@ -481,7 +481,7 @@ class PhysicsExecutor:
             pressed_for = pressed_for + stepper.t - began if min(forces) >= force else 0.0
             if pressed_for >= self.limits.grip_time:
                 return f"grip, {min(forces):.0f} N"
-            if float(world.q()[where].max()) < _CLOSED:
+            if float(world.robot.half_width(world.q()[where])) < _CLOSED:
                 return "closed on nothing"
         return "no grip"
 

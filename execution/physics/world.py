@@ -1,8 +1,8 @@
 """The scene and the robot under PyBullet's dynamics: surfaces, joints, motors.
 
 No constraint ties one body to another: items are carried by friction, and a drawer moves because
-something pushes or pulls it. The only constraint is the gear between the two fingers, which the
-real hand has too.
+something pushes or pulls it. The only constraints are the gears between the finger joints, which
+the real hand has too.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from galley.collision.backends.pybullet_world import load_bullet_scene
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
 from galley.domain.state import State, item_poses
+from galley.robots.inertials import with_inertials
 from galley.robots.model import RobotModel
-from galley.robots.panda.mobile import hand_pose
-from galley.robots.panda.urdf import set_identified
 from galley.robots.urdf_reader import link_shapes
 
 SOLVER_ITERATIONS = 100  # at most; with 25 a grip at 960 Hz creeps, with 60 it does not
@@ -47,18 +46,6 @@ class JointStates(NamedTuple):
     q: Array
     velocity: Array
     torque: Array
-
-
-def with_identified_inertias(robot: RobotModel) -> RobotModel:
-    """The robot with the identified masses and inertias of its links, where there are any.
-
-    Those of the URDF are placeholders, so large at the wrist that joint 5 could not reach its
-    acceleration limit.
-    """
-    root = ET.fromstring(robot.urdf)
-    if not set_identified(root):
-        return robot
-    return replace(robot, urdf=ET.tostring(root, encoding="unicode"))
 
 
 def with_fitted_fingers(robot: RobotModel) -> RobotModel:
@@ -106,7 +93,8 @@ class PhysicsWorld:
     def __init__(self, scene: Scene, robot: RobotModel, state: State) -> None:
         self.scene, self.robot = scene, robot
         self.client = pb.connect(pb.DIRECT)
-        simulated = with_fitted_fingers(with_identified_inertias(robot))
+        weighed = replace(robot, urdf=with_inertials(robot.urdf, robot.inertials))
+        simulated = with_fitted_fingers(weighed)
         with tempfile.TemporaryDirectory() as folder, quiet():
             self.loaded = load_bullet_scene(
                 self.client, scene, simulated, Path(folder), dynamic=True
@@ -128,7 +116,7 @@ class PhysicsWorld:
         for index, joint in enumerate(scene.joints):
             self._dynamics(self.furniture_id, self.scene_joints[index], jointDamping=joint.damping)
         self._joint_friction = np.array([joint.friction for joint in scene.joints])
-        self._gear = self._make_gear()
+        self._gears = self._make_gears()
         pb.setPhysicsEngineParameter(
             numSolverIterations=SOLVER_ITERATIONS,
             solverResidualThreshold=SOLVER_RESIDUAL,
@@ -148,14 +136,15 @@ class PhysicsWorld:
         pb.setPhysicsEngineParameter(fixedTimeStep=dt, physicsClientId=self.client)
         for index, force in enumerate(self._joint_friction):
             self.set_joint_friction(index, float(force))
-        pb.changeConstraint(
-            self._gear, gearRatio=-1, erp=0.2, maxForce=GEAR_FORCE, physicsClientId=self.client
-        )
+        for gear, values in self._gears:
+            pb.changeConstraint(
+                gear, **values, erp=0.2, maxForce=GEAR_FORCE, physicsClientId=self.client
+            )
 
     def _set_state(self, state: State) -> None:
         self.loaded.set_robot(state.q)
         self.loaded.set_furniture(state.scene_q)
-        X_WH = hand_pose(state.q, self.scene.robot.base)
+        X_WH = self.robot.kinematics.hand_pose(state.q)
         for index, X_WI in enumerate(item_poses(self.scene, state, X_WH)):
             self.loaded.set_item(index, X_WI)
 
@@ -195,22 +184,41 @@ class PhysicsWorld:
             physicsClientId=self.client,
         )
 
-    def _make_gear(self) -> int:
-        """The constraint by which both fingers open and close together."""
-        left, right = self.robot_joints[self.robot.slice("fingers")]
-        return int(
-            pb.createConstraint(
+    def _make_gears(self) -> list[tuple[int, dict[str, float]]]:
+        """The constraints by which all finger joints move with the first, and their parameters.
+
+        Bullet's gear keeps q_first + gearRatio q_other where it is told.
+        """
+        shut, wide = (self.robot.fingers_at(h) for h in (0.0, self.robot.gripper.open))
+        first, *others = self.robot_joints[self.robot.slice("fingers")]
+        found = []
+        for k, other in enumerate(others, 1):
+            ratio = float(-(wide[0] - shut[0]) / (wide[k] - shut[k]))
+            gear = pb.createConstraint(
                 self.robot_id,
-                left,
+                first,
                 self.robot_id,
-                right,
+                other,
                 jointType=pb.JOINT_GEAR,
                 jointAxis=[1, 0, 0],
                 parentFramePosition=[0, 0, 0],
                 childFramePosition=[0, 0, 0],
                 physicsClientId=self.client,
             )
+            offset = float(shut[0] + ratio * shut[k])
+            values = {"gearRatio": ratio, "relativePositionTarget": offset}
+            found.append((int(gear), values))
+        return found
+
+    def _press(self, force: float) -> tuple[Array, Array]:
+        """How far each finger joint moves a metre of half the width (k,), and its share (k,) of a
+        force (N) of each finger: the joints' work is that of both fingers."""
+        rates = self.robot.finger_rates(
+            self.robot.half_width(self.q()[self.robot.slice("fingers")])
+            if self.robot.gripper.table
+            else 0.0
         )
+        return rates, 2.0 * force / (np.abs(rates) * len(rates))
 
     def _read_effort_limits(self) -> Array:
         """Of the motors (n,), N m or N: from the URDF, for the fingers from the scene."""
@@ -219,7 +227,7 @@ class PhysicsWorld:
             for k in self.robot_joints
         ]
         limits = np.array([joint[10] for joint in info])
-        limits[self.robot.slice("fingers")] = self.scene.physics.finger_force
+        _, limits[self.robot.slice("fingers")] = self._press(self.scene.physics.finger_force)
         return limits
 
     def drive(self, joints: Sequence[int], positions: Array, velocities: Array) -> None:
@@ -272,12 +280,13 @@ class PhysicsWorld:
 
     def press(self, velocity: float, force: float) -> None:
         """Move both fingers at ``velocity`` (m/s, negative closes) with at most ``force`` (N)."""
+        rates, shares = self._press(force)
         pb.setJointMotorControlArray(
             self.robot_id,
             self.robot_joints[self.robot.slice("fingers")],
             pb.VELOCITY_CONTROL,
-            targetVelocities=[velocity] * 2,
-            forces=[force] * 2,
+            targetVelocities=(velocity * rates).tolist(),
+            forces=shares.tolist(),
             physicsClientId=self.client,
         )
 

@@ -28,7 +28,6 @@ from galley.domain.predicates import state_facts
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State
 from galley.planning import Semantics
-from galley.robots.panda.mobile import hand_pose
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.skill import BoundAction
 from galley.tamp.task import TampTask
@@ -81,7 +80,8 @@ def observed_task(
         for predicate in domain.predicates
         if _GEOMETRIC.get(predicate.name) == predicate.arity
     }
-    X_WH = hand_pose(state.q, scene.robot.base) if state.held is not None else np.eye(4)
+    hand_pose = context.robot.kinematics.hand_pose
+    X_WH = hand_pose(state.q) if state.held is not None else np.eye(4)
     judged = state_facts(scene, state, names, bindings, X_WH)
     observed = {fact for fact, v in judged.items() if v.holds and _typed(domain, problem, fact)}
     held = next(

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley import engine
 from galley.domain.failure import Failure
@@ -104,7 +105,7 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
     items = np.concatenate([log.items[..., :3], continuous(log.items[..., 3:])], axis=-1)[steps]
     observations = {
         **at(log.q[steps]),
-        **{f"{name}_velocity": each for name, each in at(log.velocity[steps]).items()},
+        **{f"{name}_velocity": each for name, each in _rates(robot, log, steps).items()},
         **{_ITEM + item.name: items[:, k] for k, item in enumerate(task.scene.items)},
         "held": log.held[steps, None],
         SYMBOLIC_ACTION: which[steps, None],
@@ -133,9 +134,16 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
 
 
 def _by_group(robot: RobotModel, values: Array) -> dict[str, Array]:
-    """Columns of (T, n) by group; of the fingers their sum, which is the opening."""
+    """Columns of (T, n) by group; of the fingers the width between them."""
     found = {name: values[:, robot.slice(group)] for name, group in _GROUPS.items()}
-    return found | {"gripper": found["gripper"].sum(axis=1, keepdims=True)}
+    return found | {"gripper": 2.0 * robot.half_width(found["gripper"])[:, None]}
+
+
+def _rates(robot: RobotModel, log: Log, steps: NDArray[np.int64]) -> dict[str, Array]:
+    """The same of velocities."""
+    found = {name: log.velocity[steps][:, robot.slice(group)] for name, group in _GROUPS.items()}
+    rates = robot.finger_rates(robot.half_width(log.q[steps][:, robot.slice("fingers")]))
+    return found | {"gripper": 2.0 * (found["gripper"] / rates).mean(axis=1, keepdims=True)}
 
 
 def _symbolic_actions(log: Log) -> tuple[list[str], Array]:

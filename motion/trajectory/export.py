@@ -17,7 +17,7 @@ from galley.domain.files import write_atomically
 from galley.motion.trajectory.trajectory import Samples, Trajectory
 from galley.robots.model import JointGroup
 
-CSV_RATE = 1000.0  # Hz, of the Panda's control loop
+CSV_RATE = 1000.0  # Hz, of many arms' control loops
 ROS_RATE = 100.0  # Hz: a ROS controller interpolates between the points by quintic splines
 _NANO = 1_000_000_000
 

@@ -13,10 +13,11 @@ import xml.etree.ElementTree as ET
 
 from galley.domain.frames import Array, frozen, inverse, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.robots.base_urdf import base_elements, base_group
 from galley.robots.model import Gripper, JointGroup, RobotModel
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import FINGER_STROKE, JOINTS, X_FH, inverse_batch, p_HT
-from galley.robots.panda.urdf import base_elements, panda_elements
+from galley.robots.panda.urdf import identified, panda_elements
 
 NEIGHBOURS: tuple[tuple[str, str], ...] = (
     ("chassis", "column"),
@@ -110,7 +111,12 @@ def mobile_panda_description(spec: MobileBaseSpec | None = None) -> RobotModel:
         FileNotFoundError: pybullet_data, which has the Panda's meshes, is not installed.
     """
     spec = spec or MobileBaseSpec()
-    return _robot("mobile_panda", (base_group(spec),), LINKS, base_elements(spec))
+    return _robot(
+        "mobile_panda",
+        (base_group(spec),),
+        LINKS,
+        base_elements(spec, "panda_link0", "panda_mount"),
+    )
 
 
 def panda_arm() -> RobotModel:
@@ -151,6 +157,7 @@ def _robot(
         sphere_excess=PANDA_EXCESS,
         gripper=PANDA_GRIPPER,
         base_links=links[: links.index("panda_link1")],
+        inertials=identified(),
     )
 
 
@@ -180,9 +187,3 @@ def finger_group() -> JointGroup:
     """
     limits = (frozen([limit] * 2) for limit in (0.0, FINGER_STROKE, 0.2, 2.0, 40.0))
     return JointGroup("fingers", FINGER_JOINTS, ("m", "m"), *limits)
-
-
-def base_group(spec: MobileBaseSpec) -> JointGroup:
-    """x, y and heading of the base, with the limits of its spec."""
-    limits = (spec.lower, spec.upper, spec.velocity, spec.acceleration, spec.jerk)
-    return JointGroup("base", spec.joints, ("m", "m", "rad"), *map(frozen, limits))

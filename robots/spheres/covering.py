@@ -12,8 +12,8 @@ if its radius is at most d + excess. A few such spheres are fitted by Lloyd's al
 
 F. Aurenhammer, Power diagrams, SIAM J. Computing 16 (1987).
 
-The covers of the Panda and the iiwa are shipped, in files that are named by a digest of the hull
-and the excess. A longer search made them, of fewer spheres. Their numbers are whole micrometres.
+The covers of the robots here are shipped, in files that are named by a digest of the hull and the
+excess. A longer search made them, of fewer spheres. Their numbers are whole micrometres.
 """
 
 from __future__ import annotations

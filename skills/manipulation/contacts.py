@@ -47,7 +47,7 @@ from galley.skills.manipulation.manipulation import (
 from galley.skills.placing.placements import LaterItem, placements_in
 
 LIFT = 0.05  # m, straight up from a support
-_FORCE_RATE = 1000.0  # Hz, of readings of the force: the Panda's
+_FORCE_RATE = 1000.0  # Hz, of readings of the force: a control period of many arms
 _TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
 _BESIDE = MARGIN - 0.0005  # m, two items nearer than this leave no margin between them
 _OVER = 0.02  # m, an item is lifted this far above what is beside it
@@ -189,7 +189,7 @@ def place_manipulations(
         return
     item = scene.items[index]
     X_HI = state.items[index].X_PI
-    width = float(state.q[context.robot.slice("fingers")][0])
+    width = float(context.robot.half_width(state.q[context.robot.slice("fingers")]))
     grip = pairs(fingers, (item.name,)) | held_item_contacts(context, state, item)
     down = pairs((item.name,), (region.body,))
     X_WB = scene.body_pose(region.body, state.scene_q)

@@ -88,16 +88,16 @@ def _touching(context: PlanningContext, state: State) -> frozenset[Pair]:
 
 def _open_fingers(context: PlanningContext, state: State) -> tuple[Motion, ...]:
     """The stroke that opens empty fingers as far as possible; none if they touch nothing."""
-    where = context.robot.slice("fingers")
-    now, most = state.q[where], context.robot.gripper.open
-    if state.held is not None or (now > most - 1e-4).all():
+    now = float(context.robot.half_width(state.q[context.robot.slice("fingers")]))
+    most = context.robot.gripper.open
+    if state.held is not None or now > most - 1e-4:
         return ()
     allowed = _touching(context, state)
     fingers = frozenset(context.robot.fingers)
     if not any(fingers & set(pair) for pair in allowed):
         return ()
     checker = context.checker(state, allowed, CONTACT_CLEARANCE)
-    for wider in (most, *(float(now.max()) + d for d in (0.015, 0.01, 0.005, 0.002))):
+    for wider in (most, *(now + d for d in (0.015, 0.01, 0.005, 0.002))):
         opening = min(wider, most)
         if checker.free_many(stroke_states(context, state.q, opening)).all():
             opened = Stroke("escape: open fingers", opening, allowed, ())

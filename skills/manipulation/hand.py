@@ -66,7 +66,7 @@ def hand_parts(robot: RobotModel, opening: float) -> tuple[ConvexPart, ...]:
         opening: of each finger from the middle, metres.
     """
     q = np.zeros(robot.size)
-    q[robot.slice("fingers")] = opening
+    q[robot.slice("fingers")] = robot.fingers_at(opening)
     p_HT = tuple(float(v) for v in robot.p_HT)
     return _hand(robot.urdf, robot.joints, robot.palm, robot.fingers, p_HT, tuple(q))
 

@@ -172,7 +172,7 @@ def stroke_motion(
     group = context.robot.group("fingers")
     path = Path(
         "fingers",
-        np.stack([q[context.robot.slice("fingers")], np.full(group.size, stroke.opening)]),
+        np.stack([q[context.robot.slice("fingers")], context.robot.fingers_at(stroke.opening)]),
     )
     trajectory = rest_to_rest(path, group, _STROKE_SPEED)
     return Motion(
@@ -191,7 +191,8 @@ def stroke_motion(
 def stroke_states(context: PlanningContext, q: Array, opening: float) -> Array:
     """Configurations (m, n) while the fingers move from q (n,) to an opening."""
     now = q[context.robot.slice("fingers")]
-    return context.robot.with_groups(q, fingers=np.linspace(now, opening, _STROKE_STATES))
+    then = context.robot.fingers_at(opening)
+    return context.robot.with_groups(q, fingers=np.linspace(now, then, _STROKE_STATES))
 
 
 def touched(context: PlanningContext, contacts: Sequence[Contact]) -> tuple[str, ...]:
@@ -221,7 +222,7 @@ def assemble(robot: RobotModel, base: Array, arms: Array, openings: float | Arra
     Q = np.empty((len(arms), robot.size))
     Q[:, robot.slice("base")] = base
     Q[:, robot.slice("arm")] = arms
-    Q[:, robot.slice("fingers")] = np.reshape(openings, (-1, 1))
+    Q[:, robot.slice("fingers")] = robot.fingers_at(np.reshape(openings, -1))
     return Q
 
 

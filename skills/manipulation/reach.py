@@ -66,7 +66,8 @@ class ManipulationSolution:
         assert isinstance(last, Line)
         strokes = [s for s in self.manipulation.steps if isinstance(s, Stroke)]
         q = last.state.q.copy()
-        q[robot.slice("fingers")] = strokes[-1].opening if strokes else self.manipulation.opening
+        opening = strokes[-1].opening if strokes else self.manipulation.opening
+        q[robot.slice("fingers")] = robot.fingers_at(opening)
         return last.state.with_robot(q)
 
 

@@ -113,7 +113,8 @@ class MotionBuilder:
     def move_fingers(self, opening: float, step: str) -> None:
         """Move the empty fingers to ``opening`` (m each)."""
         where = self.context.robot.slice("fingers")
-        if self.state.held is None and np.abs(self.state.q[where] - opening).max() > 1e-9:
+        apart = self.state.q[where] - self.context.robot.fingers_at(opening)
+        if self.state.held is None and np.abs(apart).max() > 1e-9:
             self._stroke(Stroke("open fingers", opening, frozenset(), ()), step)
 
     def _stroke(self, part: Stroke, step: str) -> None:

@@ -46,7 +46,7 @@ examples:
 results, in --out:
   compare.json                             all figures
   compare.png                              joints, velocities, hand path, clearance
-  trajectory_rrt.npy, _qp.npy, _opt.npy    waypoints (n, 7), rad: rrt, shortest, smooth
+  trajectory_rrt.npy, _qp.npy, _opt.npy    waypoints, a row each: rrt, shortest, smooth
   rrt.mp4, qp.mp4, opt.mp4                 films of these three, from one viewpoint
   side_by_side.mp4                         rrt and smooth on one clock
 

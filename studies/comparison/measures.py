@@ -73,7 +73,7 @@ class Curve:
     """A trajectory sampled every millisecond, for figures.
 
     Attributes:
-        time: s (n,). position, velocity: (n, 7) rad, rad/s. hand: p_WH (n, 3), m.
+        time: s (n,). position, velocity: (n, k) rad or m, per s. hand: p_WH (n, 3), m.
         clearance_time: s (m,). clearance: m (m,), at most CLEARANCE_CAP.
     """
 
@@ -119,7 +119,7 @@ def measure(
     group = kernel.robot.group("arm")
     times = sample_times(trajectory.duration)
     Q = trajectory(times)
-    hand = hand_poses(kernel.scene.robot.base, query.state.q[:3], Q)[:, :3, 3]
+    hand = hand_poses(kernel.robot, query.state.q, Q)[:, :3, 3]
     rows = spaced_rows(Q, STEP)
     clearance = arm_view(kernel, query.state).clearances(Q[rows], CLEARANCE_CAP)
     return Measurements(
@@ -150,7 +150,7 @@ def find_collisions(
 
     Args:
         world: any PyBullet world of the same scene; its state is changed.
-        times, Q: samples of it (n,) in s, (n, 7) in rad; see ``spaced_rows``.
+        times, Q: samples of it (n,) in s, (n, k) in rad or m; see ``spaced_rows``.
     """
     view = arm_view(kernel, query.state, 0.0)
     proven = view.curve_unproven(trajectory.breaks, trajectory.coefficients, 0.0) is None

@@ -57,7 +57,7 @@ class Attempt:
     Attributes:
         method: one of METHODS.
         trajectory: None if the method failed.
-        waypoints: (n, 7) rad, of a polygon, else None.
+        waypoints: (n, k), rad or m, of a polygon, else None.
         by: the method that made the trajectory; differs from ``method`` after a fallback.
         note: a remark for the reader. reason: why there is no trajectory.
         seconds: solve time, without that of the path it started from.

@@ -16,12 +16,10 @@ import numpy as np
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.frames import Array
 from galley.domain.log import Log
-from galley.domain.scene.model import Scene
 from galley.execution.kinematic import KinematicExecutor
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.panda.mobile import link0_pose
 from galley.studies.comparison.measures import CLEARANCE_CAP, Measurements
 from galley.studies.comparison.methods import DEFAULT, FILES, TITLES, Attempt
 from galley.studies.comparison.summary import QueryResult
@@ -51,7 +49,7 @@ _Row = tuple[Attempt, Measurements]
 # -- one query -------------------------------------------------------------------------------------
 
 
-def draw_query(path: Path | str, result: QueryResult, scene: Scene, robot: RobotModel) -> None:
+def draw_query(path: Path | str, result: QueryResult, robot: RobotModel) -> None:
     """Draw one query, with every method that has a trajectory, as a PNG file.
 
     Raises:
@@ -62,8 +60,9 @@ def draw_query(path: Path | str, result: QueryResult, scene: Scene, robot: Robot
     if not rows:
         return
     state, group = result.query.state, robot.group("arm")
-    foot = link0_pose(state.q[robot.slice("base")], scene.robot.base)[:3, 3]
-    names = [[f"q{j}", f"v{j}", "hand" if j < 4 else "clearance"] for j in range(group.size)]
+    foot = robot.foot_pose(state.q)[:3, 3]
+    right = ("hand", "clearance")
+    names = [[f"q{j}", f"v{j}", right[2 * j > group.size]] for j in range(group.size)]
     with figure_file(path, (16.0, 11.0)) as figure:
         axes = figure.subplot_mosaic(names, width_ratios=(1.0, 1.0, 1.35))
         figure.subplots_adjust(0.06, 0.055, 0.985, 0.86, wspace=0.22, hspace=0.25)

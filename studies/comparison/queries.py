@@ -19,15 +19,12 @@ from galley.collision.scene_kernel import SceneKernel
 from galley.collision.view import View
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen, inverse, rotation_from_quaternion, transform, wrap
-from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.model import HAND, Binding, Grasp, Scene
 from galley.domain.state import Placement, State, initial_state
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.planning import search
 from galley.motion.planners.rrt import EndRegion
 from galley.robots.model import RobotModel
-from galley.robots.panda.kinematics import X_FH, forward
-from galley.robots.panda.mobile import hand_pose, link0_pose
 from galley.skills.base_placement.stances import sample_headings
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
 
@@ -57,7 +54,7 @@ class ArmQuery:
     Attributes:
         name: unique in a comparison.
         state: of the world, with the arm at the start; an item may be in the hand.
-        goals: free arm configurations (m, 7), rad; any of them will do.
+        goals: free arm configurations (m, n), rad or m; any of them will do.
         region: where the RRT's hand may end instead; None for ``goals`` only.
         about: a short description.
     """
@@ -69,7 +66,7 @@ class ArmQuery:
     about: str = ""
 
     def start(self, robot: RobotModel) -> Array:
-        """The arm's configuration (7,) at the start, rad."""
+        """The arm's configuration (n,) at the start, rad or m."""
         return np.array(self.state.q[robot.slice("arm")])
 
 
@@ -84,9 +81,9 @@ def stands_free(kernel: SceneKernel, state: State) -> bool:
     return kernel.view(state, "all", allowed).free(state.q)
 
 
-def hand_poses(spec: MobileBaseSpec, base: Array, Q: Array) -> Array:
-    """Hand poses X_WH (n, 4, 4) for arm configurations (n, 7) and the base at (x, y, heading)."""
-    return np.asarray(link0_pose(base, spec) @ forward(Q) @ X_FH)
+def hand_poses(robot: RobotModel, q: Array, arms: Array) -> Array:
+    """Hand poses X_WH (m, 4, 4) for arm configurations (m, n), the other joints as in ``q``."""
+    return robot.kinematics.hand_poses(robot.with_groups(q, arm=arms))
 
 
 def turnaround_query(
@@ -96,15 +93,15 @@ def turnaround_query(
 
     Even the near side of the end region is ``distance`` from the grasp centre at the start.
     """
-    scene, state = kernel.scene, initial_state(kernel.scene)
-    spec, base = scene.robot.base, state.q[:3]
-    kinematics, X_HT = kernel.robot.kinematics, transform(None, kernel.robot.p_HT)
-    p_start = (hand_pose(state.q, spec) @ X_HT)[:3, 3]
-    axis = float(link0_pose(base, spec)[0, 3])
+    robot, state = kernel.robot, initial_state(kernel.scene)
+    base = state.q[robot.slice("base")]
+    kinematics, X_HT = robot.kinematics, transform(None, robot.p_HT)
+    p_start = (kinematics.hand_pose(state.q) @ X_HT)[:3, 3]
+    axis = float(robot.foot_pose(state.q)[0, 3])
     view = arm_view(kernel, state)
 
     def tool(arm: Array) -> Array:
-        return np.asarray(hand_poses(spec, base, arm) @ X_HT)
+        return np.asarray(hand_poses(robot, state.q, arm)[0] @ X_HT)
 
     rng = np.random.default_rng(np.random.SeedSequence((seed, 0)))
     tries = 0
@@ -165,18 +162,17 @@ def _draw_query(
     kernel: SceneKernel, number: int, carries: bool, blocked: bool, rng: np.random.Generator
 ) -> ArmQuery | None:
     scene, robot = kernel.scene, kernel.robot
-    state, p_work, where = _sample_stance(scene, rng)
+    state, p_work, where = _sample_stance(scene, robot, rng)
     if carries and scene.items:
         state = _with_random_item(scene, robot, state, rng)
-    group, spec = robot.group("arm"), scene.robot.base
-    foot = link0_pose(state.q[:3], spec)[:2, 3]
+    group, foot = robot.group("arm"), robot.foot_pose(state.q)[:2, 3]
     if not _REACH[0] <= float(np.linalg.norm(p_work[:2] - foot)) <= _REACH[1]:
         return None
     arms = rng.uniform(group.lower, group.upper, (_ARMS, group.size))
     arms = arms[arm_view(kernel, state).free_many(arms)]
     if len(arms) < 2:
         return None
-    hands = hand_poses(spec, state.q[:3], arms)[:, :3, 3]
+    hands = hand_poses(robot, state.q, arms)[:, :3, 3]
     goal = int(np.argmin(np.linalg.norm(hands - p_work, axis=1)))
     far = np.nonzero(np.linalg.norm(arms - arms[goal], axis=1) >= _FAR)[0]
     if not len(far):
@@ -199,14 +195,15 @@ def _draw_query(
     )
 
 
-def _sample_stance(scene: Scene, rng: np.random.Generator) -> tuple[State, Array, str]:
+def _sample_stance(
+    scene: Scene, robot: RobotModel, rng: np.random.Generator
+) -> tuple[State, Array, str]:
     """A state with the base at random furniture, the work point (3,) over it, and its name."""
-    state = initial_state(scene)
-    spec = scene.robot.base
+    state, base = initial_state(scene), robot.group("base")
     furniture = [b for b in scene.bindings if b.kind == "furniture" and b.region is not None]
     if not furniture:  # stay, and work around the base
         angle = rng.uniform(-np.pi, np.pi)
-        p = link0_pose(state.q[:3], spec)[:3, 3]
+        p = robot.foot_pose(state.q)[:3, 3]
         reach = rng.uniform(*_REACH)
         ahead = np.array([reach * np.cos(angle), reach * np.sin(angle), rng.uniform(*_ABOVE)])
         return state, p + ahead, "its start"
@@ -217,15 +214,15 @@ def _sample_stance(scene: Scene, rng: np.random.Generator) -> tuple[State, Array
     low, high = region.boxes[int(rng.integers(len(region.boxes)))]
     point = np.array([*rng.uniform(low[:2], high[:2]), high[2] + rng.uniform(*_ABOVE), 1.0])
     p_work = (scene.body_pose(region.body, state.scene_q) @ point)[:3]
-    inner_low = np.maximum(stance.lower[:2], spec.lower[:2])
-    inner_high = np.maximum(inner_low, np.minimum(stance.upper[:2], spec.upper[:2]))
+    inner_low = np.maximum(stance.lower[:2], base.lower[:2])
+    inner_high = np.maximum(inner_low, np.minimum(stance.upper[:2], base.upper[:2]))
     x, y = rng.uniform(inner_low, inner_high)
     facing = np.arctan2(p_work[1] - y, p_work[0] - x)
     heading = float(wrap(facing + rng.uniform(-_LOOKING, _LOOKING)))
     if not stance.contains(np.array([x, y, heading])):
         heading = sample_headings(stance, 1, rng)[0]
     q = state.q.copy()
-    q[:3] = x, y, heading
+    q[robot.slice("base")] = x, y, heading
     return state.with_robot(q), p_work, binding.object
 
 

@@ -23,7 +23,6 @@ from galley.domain.state import State, initial_state
 from galley.domain.yaml_models import (
     At,
     FileModel,
-    Length,
     Number,
     Triple,
     Word,
@@ -51,7 +50,7 @@ class _Configuration(FileModel):
 
     one_of = ("arm", "hand")
 
-    arm: Annotated[tuple[Number, ...], Length(7)] | None = None
+    arm: tuple[Number, ...] | None = None
     hand: _HandPose | None = None
 
 
@@ -208,6 +207,8 @@ def _grasp_states(read: QueryFile, kernel: SceneKernel, state: State) -> list[St
 
 
 def _check_limits(file: YamlFile, at: At, values: Sequence[float], group: JointGroup) -> None:
+    if len(values) != group.size:
+        return file.fault(at, f"expected {group.size} entries, a joint each, got {len(values)}")
     for name, unit, value, low, high in zip(
         group.joints, group.units, values, group.lower, group.upper, strict=True
     ):

@@ -153,7 +153,7 @@ class _Comparison:
             if attempt is not None:
                 save_waypoints(folder / f"trajectory_{name}.npy", attempt)
         self.listener.stage("drawing compare.png")
-        draw_query(folder / "compare.png", shown, self.world.scene, self.world.robot)
+        draw_query(folder / "compare.png", shown, self.world.robot)
         if self.options.video:
             self._film(shown)
 
@@ -217,7 +217,7 @@ class _Comparison:
 
 
 def save_waypoints(path: Path | str, attempt: Attempt) -> None:
-    """Write an attempt's waypoints (n, 7), rad; of a smooth curve, one every 10 ms.
+    """Write an attempt's waypoints (n, k), rad or m; of a smooth curve, one every 10 ms.
 
     Raises:
         BadInput: ``path`` can't be written.

@@ -17,9 +17,9 @@ from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.optimization.torques import HeldItem, TorqueCheck, TorqueModel
 from galley.robots.iiwa import iiwa
+from galley.robots.inertials import with_inertials
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.models import mobile_panda
-from galley.robots.panda.urdf import set_identified
 
 G = 9.81
 HOME = np.array([0.012, -0.570, 0.0, -2.811, 0.0, 3.036, 0.741])
@@ -42,7 +42,7 @@ class Drakes:
     def __init__(self, robot, held=None, inertials="identified"):
         root = ET.fromstring(robot.urdf)
         if inertials == "identified":
-            set_identified(root)
+            root = ET.fromstring(with_inertials(robot.urdf, robot.inertials))
         for limit in root.iter("limit"):
             limit.attrib.pop("effort", None)
         for link in root.iter("link"):
@@ -182,8 +182,7 @@ def test_other_joints_stand_where_they_are_told(robot):
     check = model.check(drive, folded)
     assert check.units[0] == "N"
     # The whole robot's mass times the acceleration: what drives it forwards.
-    root = ET.fromstring(robot.urdf)
-    set_identified(root)
+    root = ET.fromstring(with_inertials(robot.urdf, robot.inertials))
     masses = sum(float(m.get("value")) for m in root.iter("mass"))
     forward = rest_to_rest(Path("base", np.array([[0.0, 0, 0], [0.5, 0, 0]])), base)
     expected = masses * forward.peaks(2)[0]

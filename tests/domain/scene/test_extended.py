@@ -166,7 +166,7 @@ FAULTS = {
     "fault of an entry of one's own": ("mass: 0.1", "mass: -1", "mass",
         "items.ball.mass: must be greater than 0"),
     "what the base needs is gone": ("{base: [1.5, 0.2, 3.0]}", "{arm: null}", "  start:",
-        "robot.start: needs the key 'arm'"),
+        "robot.start: needs 7 joint angles"),
 }  # fmt: skip
 
 

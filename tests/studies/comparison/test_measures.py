@@ -8,7 +8,6 @@ from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
 from galley.studies.comparison.measures import measure
 from galley.studies.comparison.methods import Attempt
-from galley.studies.comparison.queries import hand_poses
 
 
 def attempt(trajectory):
@@ -21,7 +20,7 @@ def test_a_turn_about_the_first_joint_draws_an_arc(kernel, shared_world, query):
     trajectory = rest_to_rest(Path("arm", np.array([start, end])), kernel.robot.group("arm"))
     found = measure(kernel, shared_world, query, attempt(trajectory))
     spec, base = kernel.scene.robot.base, query.state.q[:3]
-    p = hand_poses(spec, base, start[None])[0, :3, 3]
+    p = kernel.robot.kinematics.hand_pose(query.state.q)[:3, 3]
     # The first joint's axis is vertical, through the arm's foot.
     foot = base[:2] + spec.p_BA[0] * np.array([np.cos(base[2]), np.sin(base[2])])
     radius = np.linalg.norm(p[:2] - foot)

@@ -25,8 +25,8 @@ def test_all_methods_go_from_the_same_start_to_the_same_goal(kernel, query, solv
         assert np.allclose(trajectory(np.array([0.0, trajectory.duration]), 1), 0.0, atol=1e-6)
         ends[attempt.method] = trajectory(trajectory.duration)
     # The RRT in PyBullet is a search of its own; the others go on from the compiled one's path.
-    spec, base = kernel.scene.robot.base, query.state.q[:3]
-    for X_WH in hand_poses(spec, base, np.array([ends["rrt"], ends.pop("rrt-pybullet")])):
+    found = np.array([ends["rrt"], ends.pop("rrt-pybullet")])
+    for X_WH in hand_poses(kernel.robot, query.state.q, found):
         p = X_WH[:3, :3] @ kernel.robot.p_HT + X_WH[:3, 3]
         assert np.abs(p - query.region.target[:3, 3]).max() <= query.region.radius + 1e-6
     assert np.allclose(list(ends.values()), ends["rrt"], atol=1e-8)

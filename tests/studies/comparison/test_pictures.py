@@ -25,7 +25,7 @@ def test_every_method_is_in_the_figure(tmp_path, kitchen, robot, solved, collide
         verdict = CollisionVerdict(False, (Hit(0.5, ("hand", "stove"), 0.01, "kernel"),), 9)
         rows = tuple((a, m and replace(m, verdict=verdict)) for a, m in solved.rows)
         solved = replace(solved, rows=rows)
-    draw_query(path, solved, kitchen, robot)
+    draw_query(path, solved, robot)
     assert [p.name for p in tmp_path.iterdir()] == ["compare.png"]
     assert Image.open(path).size == (1760, 1210)
     for attempt, measured in solved.rows:

@@ -12,7 +12,8 @@ from galley.studies.comparison.queries import ArmQuery, hand_poses, random_queri
 
 def test_the_seeds_goals_lie_beyond_the_base_and_are_free_in_pybullet(kernel, query, world):
     spec, base = kernel.scene.robot.base, query.state.q[:3]
-    X_WH = hand_poses(spec, base, np.vstack([query.start(kernel.robot)[None], query.goals]))
+    arms = np.vstack([query.start(kernel.robot)[None], query.goals])
+    X_WH = hand_poses(kernel.robot, query.state.q, arms)
     p = X_WH[:, :3, :3] @ kernel.robot.p_HT + X_WH[:, :3, 3]
     assert (p[1:, 0] - p[0, 0] >= 0.6 - 1e-9).all()
     foot = base[0] + np.cos(base[2]) * spec.p_BA[0]

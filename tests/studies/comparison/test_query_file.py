@@ -56,7 +56,7 @@ def test_all_that_a_file_may_say(asked, kernel):
     assert np.allclose(state.q[3:10], [0.0, -0.57, 0.0, -2.81, 0.0, 3.04, 0.74])
     assert state.scene_q[scene.joint_index["indigo_drawer_top_joint"]] == 0.3
     assert scene.items[state.held].name == "potted_meat_can"
-    X_WH = hand_poses(scene.robot.base, state.q[:3], query.goals)
+    X_WH = hand_poses(kernel.robot, state.q, query.goals)
     p = X_WH[:, :3, :3] @ kernel.robot.p_HT + X_WH[:, :3, 3]
     assert np.abs(p - [0.3, 0.5, 1.2]).max() < 1e-6
     assert np.abs(X_WH[:, :3, 2] - [0, 0, -1]).max() < 1e-4  # pointing down
@@ -79,7 +79,7 @@ def test_a_start_may_be_a_pose_of_the_hand(asked, kernel):
         "{hand: {xyz: [0.5, 0.6, 1.3], rpy: [3.14159, 0, 0]}}",
     )
     query = asked(text)
-    X_WH = hand_poses(kernel.scene.robot.base, query.state.q[:3], query.state.q[None, 3:10])[0]
+    X_WH = kernel.robot.kinematics.hand_pose(query.state.q)
     assert np.allclose(X_WH[:3, :3] @ kernel.robot.p_HT + X_WH[:3, 3], [0.5, 0.6, 1.3], atol=1e-6)
 
 

@@ -1,0 +1,36 @@
+"""What entries of scene and robot files share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from galley.domain.frames import Array, frozen, rotation_rpy, transform
+from galley.domain.yaml_models import LARGEST, FileModel, Length, Triple
+
+_Rate = Annotated[float, Field(ge=1e-3, le=LARGEST, allow_inf_nan=False)]  # slower, it takes hours
+Rates = Annotated[tuple[_Rate, ...], Length(3)]
+
+
+def about(text: str, default: Any = None) -> Any:
+    """An optional key, and what editors show of it."""
+    return Field(default, description=text)
+
+
+def needed(text: str) -> Any:
+    """A needed key, and what editors show of it."""
+    return Field(description=text)
+
+
+class Posed(FileModel):
+    """A pose, in the frame that its use says."""
+
+    xyz: Triple = about("position, m", (0.0, 0.0, 0.0))
+    rpy: Triple = about("rotation about the fixed x, then y, then z, rad", (0.0, 0.0, 0.0))
+
+    @property
+    def X(self) -> Array:
+        """The pose (4, 4)."""
+        R = rotation_rpy(*self.rpy) if self.given("rpy") else None
+        return frozen(transform(R, self.xyz))

@@ -1,0 +1,160 @@
+"""The robot file, version 1, as pydantic models: what a URDF leaves open. See docs/robots.md.
+
+A scene names one (``robot.file``), or holds its entries in place. Files are merged before they are
+read, so that a fault shows its own file and line.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.scene.base_spec import Triple as Three
+from galley.domain.scene.entries import Posed, Rates, about, needed
+from galley.domain.scene.robot_file import STANDING, GripperSpec, RobotFile
+from galley.domain.yaml_models import (
+    FileModel,
+    Length,
+    Number,
+    Pair,
+    Positive,
+    Sizes,
+    Triple,
+    Word,
+    version,
+)
+
+ROBOT_VERSION = 1
+_Limits = Annotated[tuple[Positive, ...], Field(min_length=1)]
+_Links = Annotated[tuple[Word, ...], Length(2)]
+
+
+class _LinkPose(Posed):
+    """A pose in a link's frame."""
+
+    link: Word = needed("the link")
+
+    @property
+    def spec(self) -> tuple[str, Three, Three]:
+        """As ``GripperSpec`` has it."""
+        return self.link, self.xyz, self.rpy
+
+
+class GripperEntry(FileModel):
+    """The hand: two fingers that move together."""
+
+    joints: dict[Word, Pair] = needed("joint: [closed, open], m or rad, of every finger joint")
+    fingers: _Links = needed("the two links that touch")
+    urdf: Word | None = about("the gripper's own URDF (default: the arm's has it)")
+    root: Word | None = about("its link that is mounted (default: its root)")
+    mount: _LinkPose | None = about("the arm's link that carries it, needed with urdf")
+    grasp: _LinkPose | None = about("the grasp frame (default: found from the meshes)")
+    opening: Positive | None = about("m between the pads, open (default: found)")
+    widest: Positive | None = about("m, of what it can take (default: 2 mm less)")
+    pad: Positive | None = about("m that the pads reach from the grasp centre (default: found)")
+    to_palm: Positive | None = about("m from the grasp centre to the palm (default: found)")
+    to_finger: Positive | None = about("m from a pad to the finger's middle (default: found)")
+    force: Positive | None = about("N of each finger (default: the scene's finger_force)")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if (self.urdf is None) != (self.mount is None):
+            raise ValueError("urdf and mount go together: the gripper, and the link it stands on")
+        still = [name for name, (closed, wide) in self.joints.items() if closed == wide]
+        if still or not self.joints:
+            raise ValueError(f"needs joints that move, got {still or 'none'}")
+        return self
+
+    @property
+    def spec(self) -> GripperSpec:
+        """As plain data."""
+        measures = self.given("opening", "widest", "pad", "to_palm", "to_finger")
+        return GripperSpec(
+            joints=tuple((name, *ends) for name, ends in self.joints.items()),
+            fingers=(self.fingers[0], self.fingers[1]),
+            urdf=self.urdf or "",
+            root=self.root or "",
+            mount=self.mount and self.mount.spec,
+            grasp=self.grasp and self.grasp.spec,
+            measures=tuple(measures.items()),
+            force=self.force,
+        )
+
+
+class ChassisEntry(FileModel):
+    """A base that drives every way. What is left out is as in Galley's kitchen."""
+
+    size: Sizes | None = about("[length, width, top], m")
+    ground_gap: Positive | None = about("of the chassis, m")
+    p_BA: Triple | None = about("the arm's foot in the base's frame, m")
+    column: Annotated[tuple[Positive, ...], Length(2)] | None = about("[length, width], m")
+    column_offset: Number | None = about("m")
+    plate: Sizes | None = about("[length, width, thickness], m")
+    velocity: Rates | None = about("[x, y, heading], m/s and rad/s, at least 0.001")
+    acceleration: Rates | None = about("[x, y, heading], m/s^2 and rad/s^2, at least 0.001")
+    jerk: Rates | None = about("[x, y, heading], m/s^3 and rad/s^3, at least 0.001")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        MobileBaseSpec(**self.given())
+        return self
+
+
+class RobotBaseEntry(FileModel):
+    """What the arm stands on."""
+
+    one_of = ("fixed", "holonomic")
+
+    fixed: Posed | None = about("the foot, where the scene starts the base")
+    holonomic: ChassisEntry | None = about("a base that drives every way")
+
+
+class RobotFileEntry(FileModel):
+    """A robot file."""
+
+    galley_robot: Annotated[Number, version(ROBOT_VERSION)]
+    name: Word = needed("of the robot")
+    urdf: Word = needed("its URDF: a path beside this file, or package://NAME/PATH")
+    arm: Annotated[tuple[Word, ...], Field(min_length=1)] = needed("joints, from the foot on")
+    folded: Annotated[tuple[Number, ...], Field(min_length=1)] = needed("in which it drives")
+    base: RobotBaseEntry
+    gripper: GripperEntry
+    velocity: _Limits | None = about("of the arm, rad/s or m/s (default: the URDF's)")
+    acceleration: _Limits | None = about("of the arm, per s^2 (default: full speed in 0.25 s)")
+    jerk: _Limits | None = about("of the arm, per s^3 (default: full acceleration in 0.05 s)")
+    without: tuple[Word, ...] = about("links that it lacks, with all that they carry", ())
+    may_touch: tuple[_Links, ...] = about("pairs of links that are not checked", ())
+
+    @model_validator(mode="after")
+    def _one_value_a_joint(self) -> Self:
+        for key in ("folded", "velocity", "acceleration", "jerk"):
+            values = getattr(self, key)
+            if values is not None and len(values) != len(self.arm):
+                raise ValueError(f"{key} needs {len(self.arm)} values, one a joint of the arm")
+        twice = {n for n in self.arm if self.arm.count(n) > 1} | self.gripper.joints.keys() & {
+            *self.arm
+        }
+        if twice:
+            raise ValueError(f"joints that stand twice: {', '.join(sorted(twice))}")
+        return self
+
+    def file(self, source: str) -> RobotFile:
+        """As plain data."""
+        base = self.base
+        chassis = {} if base.holonomic is None else base.holonomic.given()
+        return RobotFile(
+            source=source,
+            name=self.name,
+            urdf=self.urdf,
+            arm=self.arm,
+            folded=self.folded,
+            gripper=self.gripper.spec,
+            holonomic=base.holonomic is not None,
+            chassis=tuple(chassis.items()),
+            foot=STANDING if base.fixed is None else (base.fixed.xyz, base.fixed.rpy),
+            limits=tuple(self.given("velocity", "acceleration", "jerk").items()),
+            allowed=tuple((a, b) for a, b in self.may_touch),
+            without=self.without,
+        )

@@ -1,0 +1,71 @@
+"""What a robot file says of a robot, beside its URDF, as plain data. See docs/robots.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from galley.domain.scene.base_spec import MobileBaseSpec, Triple
+
+HAND_FRAME = "hand_frame"
+"""The link that is added in the hand: z points out of it, the fingers close along y."""
+STANDING: tuple[Triple, Triple] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
+@dataclass(frozen=True)
+class GripperSpec:
+    """Two fingers, as the robot file describes them.
+
+    Attributes:
+        joints: name and position, closed and open, of every joint that moves a finger.
+        fingers: the two links that touch what is grasped.
+        urdf: the gripper's own URDF; empty if the arm's has it. root: its link to be mounted.
+        mount: the arm's link that carries it, and where there: xyz (m) and rpy (rad).
+        grasp: link, and the grasp frame T in it: xyz (m) and rpy (rad); None: from the meshes.
+        measures: those of ``robots.model.Gripper`` that the file gives, m.
+        force: N of each finger; None: the scene's.
+    """
+
+    joints: tuple[tuple[str, float, float], ...]
+    fingers: tuple[str, str]
+    urdf: str = ""
+    root: str = ""
+    mount: tuple[str, Triple, Triple] | None = None
+    grasp: tuple[str, Triple, Triple] | None = None
+    measures: tuple[tuple[str, float], ...] = ()
+    force: float | None = None
+
+
+@dataclass(frozen=True)
+class RobotFile:
+    """A robot file's contents. Hashable: one makes one model.
+
+    Attributes:
+        source: the file, for messages.
+        urdf: path, or ``package://`` and the path in that package.
+        arm: names of the arm's joints, from the foot on. folded: configuration in which it drives.
+        holonomic: whether it drives; else it stands where the scene starts it.
+        chassis: measures and rates of a holonomic base that differ from the kitchen's.
+        foot: of a fixed one, the URDF's root in the base's frame: xyz (m) and rpy (rad).
+        limits: ``velocity``, ``acceleration`` and ``jerk`` of the arm that the file gives.
+        allowed: pairs of links that may touch.
+        without: links of the arm's URDF that this robot lacks, with all that they carry.
+    """
+
+    source: str
+    name: str
+    urdf: str
+    arm: tuple[str, ...]
+    folded: tuple[float, ...]
+    gripper: GripperSpec
+    holonomic: bool = False
+    chassis: tuple[tuple[str, Any], ...] = ()
+    foot: tuple[Triple, Triple] = STANDING
+    limits: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    allowed: tuple[tuple[str, str], ...] = ()
+    without: tuple[str, ...] = ()
+
+    def base(self, scene: MobileBaseSpec, start: Triple) -> MobileBaseSpec:
+        """The base: its room to drive is the scene's; one that is fixed stands at ``start``."""
+        room = (scene.lower, scene.upper) if self.holonomic else (start, start)
+        return MobileBaseSpec(**dict(self.chassis) | {"lower": room[0], "upper": room[1]})

@@ -1,0 +1,253 @@
+"""A RobotModel from a robot file: base, arm and gripper as one URDF, with all that it leaves open."""
+
+from __future__ import annotations
+
+import itertools
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from galley.domain.errors import BadInput, InputError, did_you_mean
+from galley.domain.frames import Array, frozen, rotation_rpy, rpy, transform
+from galley.domain.scene.base_spec import MobileBaseSpec, Triple
+from galley.domain.scene.robot_file import HAND_FRAME, RobotFile
+from galley.robots.base_urdf import base_elements, base_group, stand_elements
+from galley.robots.files import find_package_file
+from galley.robots.gripper import find_gripper
+from galley.robots.model import JointGroup, RobotModel
+from galley.robots.urdf_arm import (
+    WORLD,
+    MotionLimits,
+    joint_group,
+    neighbours_and_always_touching,
+)
+from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
+from galley.robots.urdf_prepare import prepare
+from galley.robots.urdf_reader import joined_link, link_shapes, read_tree
+
+_FINGER_RISE, _FINGER_JERK = 0.1, 0.05  # s to full speed of the fingers, to full acceleration
+_EFFORT = {"rad": 200.0, "m": 1000.0}
+"""N m and N, of joints whose URDF states no effort."""
+
+
+def described_robot(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
+    """The model of a robot file, without kinematics.
+
+    Args:
+        file: what it says. base: its base, with the room it has in the scene.
+
+    Raises:
+        BadInput: the URDF, or what the robot file says of it, is wrong.
+    """
+    try:
+        return _assembled(file, base)
+    except (ValueError, FileNotFoundError) as error:
+        lines = str(error).split("\n")
+        raise BadInput([InputError(file.source, None, None, line) for line in lines]) from error
+
+
+def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
+    moving = {name: (closed, wide) for name, closed, wide in file.gripper.joints}
+    root, mounted = _arm_and_gripper(file, moving)
+    foot = _own_world(root, root_link(root))
+    if file.holonomic:
+        stand = base_elements(base, foot, f"{foot}_mount")
+    else:
+        stand = stand_elements(base, foot, *file.foot)
+    whole = ET.Element("robot", name=file.name)
+    whole.extend([*stand, *root])
+    elements = {str(e.get("name")): e for e in whole.iter("joint")}
+    joints = (*base.joints, *file.arm, *moving)
+    _check_chain(whole, joints, len(moving))
+    carrier = mounted or joined_link(elements[next(iter(moving))], "parent")
+    grasp = file.gripper.grasp
+    X_RT = None
+    if grasp is not None:
+        carrier, X_RT = grasp[0], _pose(grasp[1], grasp[2])
+    text = ET.tostring(whole, encoding="unicode")
+    found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT)
+    depth = float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
+    _add_hand_frame(whole, carrier, found.X_RT @ transform(translation=[0.0, 0.0, -depth]))
+    _state_efforts(elements[name] for name in joints)
+    urdf = '<?xml version="1.0"?>\n' + ET.tostring(whole, encoding="unicode") + "\n"
+    tree = read_tree(urdf, joints)
+    shapes = link_shapes(urdf)
+    check_shapes(whole, Path(file.source), tree, shapes)
+    links = tuple(dict.fromkeys(shape.link for shape in shapes))
+    arm = joint_group([elements[name] for name in file.arm], MotionLimits(**dict(file.limits)))
+    hand = [link for link in links if tree.link(link)[0] >= tree.link(carrier)[0]]
+    allowed = neighbours_and_always_touching(urdf, arm) | {
+        (min(a, b), max(a, b)) for a, b in (*itertools.combinations(hand, 2), *file.allowed)
+    }
+    return RobotModel(
+        name=file.name,
+        groups=(base_group(base), arm, _finger_group(elements, moving)),
+        links=links,
+        allowed_self_collisions=frozenset(allowed),
+        fingers=file.gripper.fingers,
+        palm=HAND_FRAME,
+        p_HT=frozen([0.0, 0.0, depth]),
+        urdf=urdf,
+        gripper=replace(found.gripper, **dict(file.gripper.measures)),
+        base_links=tuple(link for link in links if tree.link(link)[0] <= len(base.joints)),
+    )
+
+
+def _arm_and_gripper(
+    file: RobotFile, moving: Mapping[str, tuple[float, float]]
+) -> tuple[ET.Element, str]:
+    """The URDF of the arm with its gripper, and the mounted gripper's root; empty if none is."""
+    spec = file.gripper
+    path = find_package_file(file.urdf, Path(file.source))
+    root = read_urdf(path)
+    for link in file.without:
+        _cut(root, link)
+    moved = {*file.arm} if spec.mount else {*file.arm, *moving}
+    check_moved(root, path, moved, speeds="velocity" not in dict(file.limits))
+    prepare(root, path, moved)
+    if spec.mount is None:
+        return root, ""
+    own_path = find_package_file(spec.urdf, Path(file.source))
+    own = read_urdf(own_path)
+    start = spec.root or root_link(own)
+    kept = _below(own, start)
+    for element in list(own):
+        name = joined_link(element, "child") if element.tag == "joint" else element.get("name")
+        if element.tag in ("link", "joint") and (
+            name not in kept or (element.tag == "joint" and name == start)
+        ):
+            own.remove(element)
+    check_moved(own, own_path, moving)
+    prepare(own, own_path, moving)
+    for kind in ("link", "joint"):
+        both = {e.get("name") for e in root.iter(kind)} & {e.get("name") for e in own.iter(kind)}
+        for element in own.iter(kind):
+            if element.get("name") in both:
+                element.set("name", f"gripper_{element.get('name')}")
+        if kind == "link":
+            for role in ("parent", "child"):
+                for end in own.iterfind(f"joint/{role}"):
+                    if end.get("link") in both:
+                        end.set("link", f"gripper_{end.get('link')}")
+            start = f"gripper_{start}" if start in both else start
+    link, xyz, rpy = spec.mount
+    if root.find(f"link[@name='{link}']") is None:
+        raise ValueError(f"gripper.mount: the URDF has no link '{link}'")
+    joint = ET.SubElement(root, "joint", name="gripper_mount", type="fixed")
+    ET.SubElement(joint, "origin", xyz=_text(xyz), rpy=_text(rpy))
+    ET.SubElement(joint, "parent", link=link)
+    ET.SubElement(joint, "child", link=start)
+    root.extend(e for e in own if e.tag in ("link", "joint"))
+    return root, start
+
+
+def _own_world(root: ET.Element, foot: str) -> str:
+    """The name of the foot, another one if it is ``world``: that is what the base stands in."""
+    if foot != WORLD:
+        return foot
+    for element in root.iter():
+        for key in ("name", "link"):
+            if element.get(key) == WORLD and element.tag in ("link", "parent", "child"):
+                element.set(key, f"{WORLD}_0")
+    return f"{WORLD}_0"
+
+
+def root_link(root):
+    moved = {joined_link(e, "child") for e in root.iterfind("joint")}
+    return next(str(e.get("name")) for e in root.iterfind("link") if e.get("name") not in moved)
+
+
+def _cut(root: ET.Element, link: str) -> None:
+    """Remove a link with all that it carries, and the joint that carries it.
+
+    Raises:
+        ValueError: there is no such link.
+    """
+    if root.find(f"link[@name='{link}']") is None:
+        raise ValueError(f"without: the URDF has no link '{link}'")
+    gone = _below(root, link)
+    for element in list(root):
+        name = joined_link(element, "child") if element.tag == "joint" else element.get("name")
+        if element.tag in ("link", "joint") and name in gone:
+            root.remove(element)
+
+
+def _below(root: ET.Element, link: str) -> set[str]:
+    """A link and all that it carries."""
+    found, new = {link}, {link}
+    while new:
+        new = {
+            joined_link(joint, "child")
+            for joint in root.iterfind("joint")
+            if joined_link(joint, "parent") in new
+        } - found
+        found |= new
+    return found
+
+
+def _check_chain(whole: ET.Element, joints: Sequence[str], fingers: int) -> None:
+    """Raise ValueError unless base and arm stand on each other in their order."""
+    names = [str(e.get("name")) for e in whole.iter("joint")]
+    for name in joints:
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise ValueError(f"the URDF has no joint '{name}'{hint}")
+    tree = read_tree(ET.tostring(whole, encoding="unicode"), tuple(joints))
+    for k, name in enumerate(joints[: len(joints) - fingers]):
+        if tree.parent[k] != k:
+            raise ValueError(f"arm: '{name}' is not carried by '{joints[k - 1]}'")
+    for k in range(len(joints) - fingers, len(joints)):
+        if tree.parent[k] < len(joints) - fingers:
+            raise ValueError(
+                f"gripper.joints: '{joints[k]}' is not carried by the arm's last joint"
+            )
+
+
+def _finger_group(
+    elements: Mapping[str, ET.Element], moving: Mapping[str, tuple[float, float]]
+) -> JointGroup:
+    """The finger joints, between closed and open."""
+    plain = joint_group([elements[name] for name in moving], MotionLimits())
+    ends = np.sort(np.array(list(moving.values())), axis=1)
+    outside = (ends[:, 0] < plain.lower - 1e-6) | (ends[:, 1] > plain.upper + 1e-6)
+    for k in np.flatnonzero(outside):
+        limits = f"[{plain.lower[k]:g}, {plain.upper[k]:g}]"
+        raise ValueError(f"gripper.joints: '{plain.joints[k]}' goes beyond its limits {limits}")
+    acceleration = plain.velocity / _FINGER_RISE
+    return replace(
+        plain,
+        name="fingers",
+        lower=frozen(ends[:, 0]),
+        upper=frozen(ends[:, 1]),
+        acceleration=frozen(acceleration),
+        jerk=frozen(acceleration / _FINGER_JERK),
+    )
+
+
+def _add_hand_frame(whole: ET.Element, carrier: str, X_RH: Array) -> None:
+    joint = ET.SubElement(whole, "joint", name=f"{HAND_FRAME}_mount", type="fixed")
+    ET.SubElement(joint, "origin", xyz=_text(X_RH[:3, 3]), rpy=_text(rpy(X_RH[:3, :3])))
+    ET.SubElement(joint, "parent", link=carrier)
+    ET.SubElement(joint, "child", link=HAND_FRAME)
+    ET.SubElement(whole, "link", name=HAND_FRAME)
+
+
+def _state_efforts(joints: Iterable[ET.Element]) -> None:
+    """Give joints that state no effort one: a motor without any would not move."""
+    for joint in joints:
+        limit = joint.find("limit")
+        if limit is None:
+            limit = ET.SubElement(joint, "limit")
+        if not float(limit.get("effort", "0")) > 0.0:
+            limit.set("effort", repr(_EFFORT["m" if joint.get("type") == "prismatic" else "rad"]))
+
+
+def _pose(xyz: Triple, angles: Triple) -> Array:
+    return transform(rotation_rpy(*angles), xyz)
+
+
+def _text(values: Iterable[float]) -> str:
+    return " ".join(repr(float(value)) for value in values)

@@ -1,0 +1,199 @@
+"""A gripper's grasp frame and measures, found from its URDF: the table of ``Gripper`` too.
+
+The fingers close along the line on which their middles part as they open; the hand points from its
+root to them. A pad is the innermost part of a finger. All of it in the root's frame, with the
+finger joints moved from closed to open in equal steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.domain.frames import Array, frozen, inverse, transform
+from galley.robots.model import Gripper
+from galley.robots.urdf_arm import hull_of
+from galley.robots.urdf_reader import JointTree, link_shapes, read_tree
+
+_STEPS = 25  # of the finger joints, between which a table is linear
+_FACE = 1e-3  # m, how far behind the foremost point a pad goes on
+_SNAP = 0.03  # sine of the angle within which an axis of the root's frame is meant
+_PALM_GAP = 2e-4  # m, by which ``to_palm`` is rounded down
+_BESIDE = 0.002  # m of the opening that is left free at the widest item
+_MOST_PAD = 0.02  # m
+
+
+@dataclass(frozen=True)
+class FoundGripper:
+    """What a gripper's meshes say.
+
+    Attributes:
+        X_RT: the grasp frame in the root's (4, 4).
+        gripper: its measures.
+    """
+
+    X_RT: Array
+    gripper: Gripper
+
+
+def find_gripper(
+    urdf: str,
+    joints: Mapping[str, tuple[float, float]],
+    root: str,
+    fingers: tuple[str, str],
+    X_RT: Array | None = None,
+) -> FoundGripper:
+    """The grasp frame of a gripper and its measures.
+
+    Args:
+        urdf: text, with meshes by absolute path.
+        joints: of the fingers: closed, open.
+        root: link that carries the fingers.
+        fingers: the links that touch.
+        X_RT: the grasp frame in the root's, if it is known.
+
+    Raises:
+        ValueError: a finger has no shape, the fingers don't part, or they are not in order.
+    """
+    hand = _Hand(urdf, joints, root, fingers)
+    shut, wide = hand.at(0.0), hand.at(1.0)
+    if X_RT is None:
+        parted = sum((wide[f].mean(axis=0) - shut[f].mean(axis=0)) * w for f, w in hand.sides)
+        size = float(np.linalg.norm(parted))
+        if size < 1e-3:
+            raise ValueError(f"the fingers {fingers[0]} and {fingers[1]} don't part as they open")
+        y = _snapped(np.asarray(parted) / size)
+        y = y * np.sign(y[np.abs(y).argmax()])
+        ahead = sum(wide[f].mean(axis=0) for f in fingers) / 2.0
+        z = _snapped(_unit(ahead - y * (y @ ahead)))
+        R_RT = np.stack([np.cross(y, z), y, z], axis=1)
+    else:
+        R_RT = X_RT[:3, :3]
+    halves, rows, faces, between = [], [], [], []
+    for share in np.linspace(0.0, 1.0, _STEPS):
+        points = {link: p @ R_RT for link, p in hand.at(float(share)).items()}
+        left = float(points[fingers[0]][:, 1].max())
+        right = float(points[fingers[1]][:, 1].min())
+        if points[fingers[0]][:, 1].mean() > points[fingers[1]][:, 1].mean():
+            left, right = points[fingers[1]][:, 1].max(), points[fingers[0]][:, 1].min()
+        halves.append(0.5 * (right - left))
+        rows.append((halves[-1], *hand.positions(float(share))))
+        faces.append(_faces(points, fingers))
+        between += [
+            float(p[within, 2].max())
+            for link, p in points.items()
+            if link not in fingers
+            and (within := (np.abs(p[:, 1]) < halves[-1]) | (link == root)).any()
+        ]
+    if (np.diff(halves) <= 0.0).any():
+        raise ValueError("the pads don't part steadily from closed to open: are these the joints?")
+    pads = np.array(faces)  # (steps, 2, 3): corners of both pads
+    middle = 0.5 * (pads[:, 0] + pads[:, 1])[len(pads) // 2]
+    middle[np.abs(middle) < 5e-4] = 0.0
+    if X_RT is None:
+        X_RT = transform(R_RT, R_RT @ middle)
+    p_T = R_RT.T @ X_RT[:3, 3]
+    size = (pads[:, 1] - pads[:, 0]).min(axis=0) / 2.0
+    opened = {link: p @ R_RT - p_T for link, p in wide.items()}
+    to_palm = max(_FACE, float(p_T[2]) - max(between, default=0.0) - _PALM_GAP)
+    beside = np.concatenate([p[p[:, 2] > -to_palm] for link, p in opened.items() if link != root])
+    opening = float(2.0 * halves[-1])
+    return FoundGripper(
+        frozen(X_RT),
+        Gripper(
+            opening=opening,
+            widest=opening - _BESIDE,
+            pad=float(np.clip(min(size[0], size[2]), _FACE, _MOST_PAD)),
+            to_palm=to_palm,
+            to_finger=0.5 * (float(np.abs(beside[:, 1]).max()) - halves[-1]),
+            table=_table(np.array(rows)),
+        ),
+    )
+
+
+def _table(rows: Array) -> tuple[tuple[float, ...], ...]:
+    """Rows of half the width and joints, from where the pads meet on; two if it is linear."""
+    if np.ptp(np.diff(rows[:, 0])) < 1e-9:
+        rows = rows[[0, -1]]
+    meet = max(0.0, float(rows[0, 0]))
+    first = [np.interp(meet, rows[:, 0], column) for column in rows.T]
+    return tuple(tuple(map(float, row)) for row in (first, *rows[rows[:, 0] > meet + 1e-6]))
+
+
+class _Hand:
+    """The gripper's links in its root's frame."""
+
+    def __init__(
+        self,
+        urdf: str,
+        joints: Mapping[str, tuple[float, float]],
+        root: str,
+        fingers: tuple[str, str],
+    ) -> None:
+        self._ends = np.array(list(joints.values())).T
+        self._tree: JointTree = read_tree(urdf, tuple(joints))
+        self._root = root
+        carrier = self._tree.link(root)[0]
+        self._shapes: dict[str, list[Array]] = {}
+        for shape in link_shapes(urdf):
+            frame = self._tree.link(shape.link)[0]
+            if shape.link == root or frame != carrier:
+                X, corners = shape.X_LS, hull_of(shape).vertices
+                points = corners @ X[:3, :3].T + X[:3, 3]
+                self._shapes.setdefault(shape.link, []).append(points)
+        missing = [f for f in fingers if f not in self._shapes]
+        if missing:
+            raise ValueError(f"finger '{missing[0]}' has no collision shape, or does not move")
+        self.sides = ((fingers[1], 1.0), (fingers[0], -1.0))
+
+    def positions(self, share: float) -> Array:
+        """Of the joints at a share of the way from closed to open (k,)."""
+        return np.asarray(self._ends[0] + share * (self._ends[1] - self._ends[0]))
+
+    def at(self, share: float) -> dict[str, Array]:
+        """Corners (n, 3) of each link's shapes there."""
+        poses = self._tree.poses(self.positions(share))
+
+        def pose(link: str) -> Array:
+            frame, X_FL = self._tree.link(link)
+            return np.asarray(poses[frame] @ X_FL)
+
+        X_RW = inverse(pose(self._root))
+        found = {}
+        for link, parts in self._shapes.items():
+            X = X_RW @ pose(link)
+            found[link] = np.concatenate(parts) @ X[:3, :3].T + X[:3, 3]
+        return found
+
+
+def _faces(points: Mapping[str, Array], fingers: tuple[str, str]) -> Array:
+    """Lowest and highest corner (2, 3) of what both pads have in common, but for y their middles."""
+    boxes, inner = [], []
+    middle = 0.5 * sum(points[f][:, 1].mean() for f in fingers)
+    for finger in fingers:
+        p = points[finger]
+        inward = 1.0 if p[:, 1].mean() < middle else -1.0
+        level = inward * p[:, 1]
+        face = p[level > level.max() - _FACE]
+        boxes.append((face.min(axis=0), face.max(axis=0)))
+        inner.append(inward * level.max())
+    low = np.maximum(boxes[0][0], boxes[1][0])
+    high = np.maximum(low, np.minimum(boxes[0][1], boxes[1][1]))
+    low[1] = high[1] = 0.5 * sum(inner)
+    return np.array([low, high])
+
+
+def _unit(vector: Array) -> Array:
+    size = float(np.linalg.norm(vector))
+    if size < 1e-6:
+        raise ValueError("the hand points nowhere: give the grasp frame in the robot file")
+    return vector / size
+
+
+def _snapped(axis: Array) -> Array:
+    """An axis, or the coordinate axis that is meant: meshes are not exact."""
+    k = int(np.abs(axis).argmax())
+    exact = np.sign(axis[k]) * np.eye(3)[k]
+    return exact if np.linalg.norm(axis - exact) < _SNAP else axis
