@@ -245,7 +245,9 @@ class CollisionWorld:
         fixed = self.fixed_bodies
         arrays = with_obstacles(shared, fixed.arrays, self._shown, allowed, margin, q)
         table = pack(arrays, functions())
-        return View(group, shared.tree.moving, moving, fixed.names, arrays, table)
+        names = [*robot.joints, "the scene's joint"]
+        joints = tuple(names[j] for j in shared.tree.moving)
+        return View(group, shared.tree.moving, joints, moving, fixed.names, arrays, table)
 
     @cached_property
     def _shown(self) -> NDArray[np.int64]:

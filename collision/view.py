@@ -48,6 +48,7 @@ class View:
     Attributes:
         group: name of the joint group, ``base+arm`` for two.
         moving: positions in q of its joints (k,).
+        joints: their names (k,).
         moving_bodies: what moves. bodies: names of what stands still.
         arrays: what the kernel works on; table: their addresses, for compiled functions.
         with_scene: (Q (m, n), scene_q (m, nj)) -> the view with the scene joints there, and the
@@ -56,6 +57,7 @@ class View:
 
     group: str
     moving: NDArray[np.int64]
+    joints: tuple[str, ...]
     moving_bodies: MovingBodies
     bodies: tuple[str, ...]
     arrays: KernelArrays
@@ -73,6 +75,10 @@ class View:
     def fine(self) -> View:
         """The same view at half the step; kept as long as this one, for its table's arrays."""
         return self.finer(0.5)
+
+    def between(self, low: Array, high: Array) -> View:
+        """The same view, joints sampled between ``low`` and ``high`` (k,). They share scratch."""
+        return self._with("tree", "low", low)._with("tree", "high", high)
 
     def finer(self, factor: float) -> View:
         """The same view, edges checked at ``factor`` times the step. They share their scratch."""

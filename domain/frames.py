@@ -210,3 +210,16 @@ def wrap(angle: ArrayLike) -> Array:
     wrapped = (np.asarray(angle, dtype=np.float64) + np.pi) % (2.0 * np.pi) - np.pi
     # The remainder of a tiny negative number may round up to a full turn.
     return np.where(wrapped < np.pi, wrapped, -np.pi)
+
+
+def nearest_turn(angle: ArrayLike, to: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
+    """Angles, by whole turns as near ``to`` others as limits allow; as they are if none is within.
+
+    The arguments are broadcast against each other.
+    """
+    angle = np.asarray(angle, dtype=np.float64)
+    middle = np.round((to - angle) / (2.0 * np.pi))
+    found = angle + 2.0 * np.pi * np.stack([middle + k for k in range(-2, 3)])
+    off = np.where((found >= lower) & (found <= upper), np.abs(found - to), np.inf)
+    best = np.take_along_axis(found, off.argmin(axis=0)[None], axis=0)[0]
+    return np.where(np.isfinite(off).any(axis=0), best, angle)

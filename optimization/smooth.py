@@ -92,7 +92,7 @@ def smooth(
         ValueError: the path is not over the group, or the scale is out of range.
     """
     options = options or SmoothOptions()
-    check_arguments(path, group, scale)
+    path = check_arguments(path, group, scale)
     points = corners(path.waypoints)
     if len(points) == 1:  # standing still
         still = time_optimal(view, path, group, scale, required)

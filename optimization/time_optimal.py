@@ -83,7 +83,7 @@ def time_optimal(
     Raises:
         ValueError: the path is not over the group, or the scale is out of range.
     """
-    check_arguments(path, group, scale)
+    path = check_arguments(path, group, scale)
     if required is None and view is not None:
         required = planned_clearance(view)
     points = polygon_corners(path, group)

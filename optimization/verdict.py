@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from galley.collision.view import View
 from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
-from galley.robots.model import JointGroup
+from galley.robots.model import JointGroup, onto_limits
 
 _EXCESS = 1e-6  # share of a limit allowed for rounding
 _POSITION = 1e-9  # m or rad beyond a position limit, for rounding
@@ -35,14 +35,19 @@ class TrajectoryVerdict:
         return not self.reason
 
 
-def check_arguments(path: Path, group: JointGroup, scale: float) -> None:
-    """Raises ValueError if the path is not over the group, or the scale not in (0, 1]."""
+def check_arguments(path: Path, group: JointGroup, scale: float) -> Path:
+    """The path, what float32 has rounded beyond a limit put back on it.
+
+    Raises:
+        ValueError: the path is not over the group, or the scale not in (0, 1].
+    """
     if path.waypoints.shape[1] != group.size:
         raise ValueError(
             f"the path has {path.waypoints.shape[1]} joints, group '{group.name}' {group.size}"
         )
     if not 0.0 < scale <= 1.0:
         raise ValueError(f"scale must lie in (0, 1], got {scale}")
+    return replace(path, waypoints=onto_limits(path.waypoints, group.lower, group.upper))
 
 
 def planned_clearance(view: View) -> float:

@@ -18,9 +18,15 @@ from galley.robots.base_urdf import base_elements, base_group, stand_elements
 from galley.robots.files import find_package_file
 from galley.robots.gripper import find_gripper
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.urdf_arm import CONVEX_PARTS, WORLD, MotionLimits, neighbours_and_always_touching
-from galley.robots.urdf_arm import _group as joint_group, _parse as read_urdf, _simplify
-from galley.robots.urdf_reader import joined_link, read_tree
+from galley.robots.urdf_arm import (
+    WORLD,
+    MotionLimits,
+    joint_group,
+    neighbours_and_always_touching,
+)
+from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
+from galley.robots.urdf_prepare import prepare
+from galley.robots.urdf_reader import joined_link, link_shapes, read_tree
 
 _FINGER_RISE, _FINGER_JERK = 0.1, 0.05  # s to full speed of the fingers, to full acceleration
 _EFFORT = {"rad": 200.0, "m": 1000.0}
@@ -68,7 +74,9 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     _state_efforts(elements[name] for name in joints)
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(whole, encoding="unicode") + "\n"
     tree = read_tree(urdf, joints)
-    links = tuple(str(e.get("name")) for e in whole.iter("link") if e.find("collision") is not None)
+    shapes = link_shapes(urdf)
+    check_shapes(whole, Path(file.source), tree, shapes)
+    links = tuple(dict.fromkeys(shape.link for shape in shapes))
     arm = joint_group([elements[name] for name in file.arm], MotionLimits(**dict(file.limits)))
     hand = [link for link in links if tree.link(link)[0] >= tree.link(carrier)[0]]
     allowed = neighbours_and_always_touching(urdf, arm) | {
@@ -98,6 +106,7 @@ def _arm_and_gripper(
     for link in file.without:
         _cut(root, link)
     moved = {*file.arm} if spec.mount else {*file.arm, *moving}
+    check_moved(root, path, moved, speeds="velocity" not in dict(file.limits))
     prepare(root, path, moved)
     if spec.mount is None:
         return root, ""
@@ -111,7 +120,8 @@ def _arm_and_gripper(
             name not in kept or (element.tag == "joint" and name == start)
         ):
             own.remove(element)
-    prepare(own, own_path, {*moving})
+    check_moved(own, own_path, moving)
+    prepare(own, own_path, moving)
     for kind in ("link", "joint"):
         both = {e.get("name") for e in root.iter(kind)} & {e.get("name") for e in own.iter(kind)}
         for element in own.iter(kind):
@@ -143,10 +153,6 @@ def _own_world(root: ET.Element, foot: str) -> str:
             if element.get(key) == WORLD and element.tag in ("link", "parent", "child"):
                 element.set(key, f"{WORLD}_0")
     return f"{WORLD}_0"
-
-
-def prepare(root, path, moved):
-    _simplify(root, path, {str(e.get("name")) for e in root.iter("joint")} - moved, CONVEX_PARTS)
 
 
 def root_link(root):
@@ -195,7 +201,9 @@ def _check_chain(whole: ET.Element, joints: Sequence[str], fingers: int) -> None
             raise ValueError(f"arm: '{name}' is not carried by '{joints[k - 1]}'")
     for k in range(len(joints) - fingers, len(joints)):
         if tree.parent[k] < len(joints) - fingers:
-            raise ValueError(f"gripper.joints: '{joints[k]}' is not carried by the arm's last joint")
+            raise ValueError(
+                f"gripper.joints: '{joints[k]}' is not carried by the arm's last joint"
+            )
 
 
 def _finger_group(

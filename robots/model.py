@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.domain.frames import Array, as_numbers, as_pose, frozen, transform
 from galley.robots.inertials import Inertial
@@ -23,10 +24,16 @@ InverseKinematics = Callable[[Array, Array], Array]
 solutions within the limits. X_AT (4, 4) is the pose of the tool frame in the link that carries
 the arm's first joint; ``redundant`` (m,) are the values of the redundant joint to try, if any."""
 
+ENDLESS = 16.0 * np.pi
+"""Limit (rad) to each side of a joint that turns without end: from there, whole turns are the same
+place."""
+
 
 @dataclass(frozen=True)
 class JointGroup:
     """Joints that move together. A Path is in the space of one group.
+
+    A joint that turns without end has limits of ``ENDLESS`` or more.
 
     Attributes:
         name: ``base``, ``arm`` or ``fingers``.
@@ -58,6 +65,25 @@ class JointGroup:
     def size(self) -> int:
         """Number of joints in the group."""
         return len(self.joints)
+
+    @property
+    def endless(self) -> NDArray[np.bool_]:
+        """Which joints turn without end (n,)."""
+        turns = np.array([unit == "rad" for unit in self.units])
+        return turns & (self.lower <= -ENDLESS) & (self.upper >= ENDLESS)
+
+    @property
+    def turn(self) -> tuple[Array, Array]:
+        """The limits (n,), (n,), of endless joints those of the one turn around zero."""
+        endless = self.endless
+        return np.where(endless, -np.pi, self.lower), np.where(endless, np.pi, self.upper)
+
+
+def onto_limits(q: Array, lower: Array, upper: Array) -> Array:
+    """Configurations (..., k), what float32 has rounded beyond a limit (k,) put back on it."""
+    rounding = 1e-9 + 2.0**-24 * np.maximum(np.abs(lower), np.abs(upper))
+    clipped = np.clip(q, lower, upper)
+    return np.where(np.abs(q - clipped) <= rounding, clipped, q)
 
 
 def join_groups(name: str, groups: list[JointGroup]) -> JointGroup:

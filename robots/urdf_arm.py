@@ -6,7 +6,6 @@ configurations, as in MoveIt's setup assistant. Pairs that never touch in the sa
 
 from __future__ import annotations
 
-import copy
 import itertools
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Sequence
@@ -17,17 +16,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from galley.domain.errors import did_you_mean
-from galley.domain.frames import Array, as_pose, frozen, inverse, rpy
+from galley.domain.frames import Array, as_pose, frozen, inverse
 from galley.domain.meshes import Hull, hull
-from galley.robots.meshes import as_obj, parts_as_obj
-from galley.robots.model import JointGroup, RobotModel
-from galley.robots.urdf_reader import JointTree, LinkShape, joined_link, link_shapes, read_tree
+from galley.robots.model import ENDLESS, JointGroup, RobotModel
+from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
+from galley.robots.urdf_prepare import CONVEX_PARTS, origin_element, prepare
+from galley.robots.urdf_reader import (
+    MOVABLE,
+    JointTree,
+    LinkShape,
+    joined_link,
+    link_shapes,
+    read_tree,
+)
 
 SAMPLES = 200
 """Random configurations in which links are tested for overlap."""
 ALWAYS = 0.95
 """A pair is not checked if it overlaps in at least this fraction of the samples."""
-MOVABLE = ("revolute", "continuous", "prismatic")
 DEFAULT_VELOCITY = {"rad": 1.0, "m": 0.1}
 """rad/s and m/s, for joints whose URDF states none."""
 RISE_TIME = 0.25
@@ -37,11 +43,6 @@ JERK_TIME = 0.05
 
 WORLD = "world"
 """The link that stands for the world in every URDF that is made here."""
-
-CONVEX_PARTS = 8
-"""Most convex hulls that stand for a mesh of a link."""
-
-_SKIPPED = ("transmission", "gazebo")
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,17 @@ def arm_from_urdf(
     allowed_self_collisions: Collection[tuple[str, str]] = (),
     convex_parts: int = CONVEX_PARTS,
 ) -> RobotModel:
-    """A RobotModel with one group, ``arm``. Joints that are not in it are fixed at zero.
+    """A RobotModel with one group, ``arm``. Joints that are not in it are fixed.
+
+    They stand in the place of their range that is nearest to zero, and those that mimic one another
+    where that puts them. What is wrong in the file is said at once, in a line for each fault.
 
     Change its other attributes by ``dataclasses.replace``: ``ik``, ``name``, ``sphere_excess``.
 
     Args:
         path: URDF file. Mesh names may be relative to it, absolute, ``file://`` or ``package://``
-            (looked for under the folders above the file). STL meshes are replaced by OBJ copies in
-            the user's cache, since Drake reads no STL.
+            (see ``files.find_package_file``). STL and Collada meshes are replaced by OBJ copies in
+            the user's cache, since Drake reads neither.
         joints: names of the joints in q, base first; default: all movable ones that lead to the
             tool link.
         tool_link: link that carries the tool; default: what the last of ``joints`` moves, or the
@@ -91,24 +95,27 @@ def arm_from_urdf(
 
     Raises:
         FileNotFoundError: the file, or one of its meshes, does not exist.
-        ValueError: it is no URDF, names are unknown, limits are missing or contradictory, or
+        BadInput: the file can't be read.
+        ValueError: it is no URDF; it has faults (``urdf_checks``); names are unknown; or
             ``convex_parts`` is less than 1.
     """
     if convex_parts < 1:
         raise ValueError(f"convex_parts: a mesh has at least 1, got {convex_parts}")
     path = Path(path).resolve()
-    root = _parse(path)
+    root = read_urdf(path)
     table = {str(e.get("name")): e for e in root.findall("joint")}
     chain, tool_link = _chain(root, table, joints, tool_link)
-    _simplify(root, path, set(table) - set(chain), convex_parts)
+    check_moved(root, path, chain, [tool_link], speeds=limits.velocity is None)
+    prepare(root, path, chain, convex_parts)
     _stand_in_world(root, table, np.eye(4) if X_WB is None else as_pose(X_WB, "X_WB"))
-    group = _group([table[joint] for joint in chain], limits)
+    group = joint_group([table[joint] for joint in chain], limits)
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
     links = [str(e.get("name")) for e in root.findall("link")]
     allowed = _sorted_pairs(allowed_self_collisions, links)
     X_LT = frozen(np.eye(4) if X_LT is None else as_pose(X_LT, "X_LT"))
-    links = [link for link in links if root.find(f"link[@name='{link}']/collision") is not None]
-    tree = read_tree(urdf, group.joints)
+    tree, shapes = read_tree(urdf, group.joints), link_shapes(urdf)
+    check_shapes(root, path, tree, shapes)
+    links = list(dict.fromkeys(shape.link for shape in shapes))
     return RobotModel(
         name=str(root.get("name", path.stem)),
         groups=(group,),
@@ -141,55 +148,6 @@ def _sorted_pairs(
     return frozenset((min(pair), max(pair)) for pair in pairs)
 
 
-def _simplify(root: ET.Element, path: Path, still: set[str], most: int) -> None:
-    """Fixes the joints ``still``; drops what no engine here reads; makes mesh paths absolute."""
-    for element in [e for e in root if e.tag in _SKIPPED]:
-        root.remove(element)
-    for element in root.findall("joint"):
-        for tag in ("safety_controller", "mimic", "calibration"):
-            _drop(element, tag)
-        if element.get("name") in still and element.get("type") != "fixed":
-            element.set("type", "fixed")
-            for tag in ("axis", "limit", "dynamics"):
-                _drop(element, tag)
-    for link in root.findall("link"):
-        for inertial in link.findall("inertial"):  # without mass, which Drake refuses
-            mass = inertial.find("mass")
-            if mass is None or float(mass.get("value", "0")) <= 0.0:
-                link.remove(inertial)
-        for collision in link.findall("collision"):
-            _cut_meshes(link, collision, path, most)
-    for mesh in root.iterfind("link/visual//mesh"):
-        mesh.set("filename", f"file://{as_obj(_mesh_file(path, mesh.get('filename', '')))}")
-
-
-def _cut_meshes(link: ET.Element, collision: ET.Element, urdf: Path, most: int) -> None:
-    """Replace a collision mesh by its convex parts."""
-    mesh = collision.find("geometry/mesh")
-    if mesh is None:
-        return
-    try:
-        files = parts_as_obj(_mesh_file(urdf, mesh.get("filename", "")), most)
-    except ValueError as error:
-        raise ValueError(f"link '{link.get('name')}': {error}") from error
-    at = list(link).index(collision)
-    link.remove(collision)
-    collision.attrib.pop("name", None)  # Drake refuses one name for several
-    for k, file in enumerate(files):
-        mesh.set("filename", f"file://{file}")
-        link.insert(at + k, copy.deepcopy(collision))
-
-
-def _parse(path: Path) -> ET.Element:
-    try:
-        root = ET.parse(path).getroot()
-    except ET.ParseError as error:
-        raise ValueError(f"{path}: not XML: {error}") from error
-    if root.tag != "robot":
-        raise ValueError(f"{path}: a URDF's root is <robot>, not <{root.tag}>")
-    return root
-
-
 def _chain(
     root: ET.Element,
     table: dict[str, ET.Element],
@@ -214,7 +172,7 @@ def _chain(
         raise ValueError(f"no link '{tool_link}', there are {links}")
     movable: list[str] = []
     link = tool_link
-    while link in above and len(movable) <= len(table):
+    while link in above:
         element = above[link]
         if element.get("type") in MOVABLE:
             movable.insert(0, str(element.get("name")))
@@ -229,23 +187,21 @@ def _chain(
     return tuple(joint for joint in movable if joint in joints), tool_link
 
 
-def _group(elements: list[ET.Element], limits: MotionLimits) -> JointGroup:
+def joint_group(elements: list[ET.Element], limits: MotionLimits) -> JointGroup:
+    """The group ``arm`` of <joint> elements."""
     units = tuple("m" if e.get("type") == "prismatic" else "rad" for e in elements)
     lower, upper, speed = [], [], []
     for element, unit in zip(elements, units, strict=True):
         limit = element.find("limit")
-        values = {} if limit is None else {k: float(v) for k, v in limit.attrib.items()}
+        stated = {} if limit is None else limit.attrib
+        values = {k: float(stated[k]) for k in ("lower", "upper", "velocity") if k in stated}
         if element.get("type") == "continuous":
-            low, high = -np.pi, np.pi
+            low, high = -ENDLESS, ENDLESS
         else:
             low, high = values.get("lower", 0.0), values.get("upper", 0.0)
-        if not low < high:
-            raise ValueError(
-                f"joint '{element.get('name')}': its limits {low} to {high} leave it no range"
-            )
         lower.append(low)
         upper.append(high)
-        speed.append(values.get("velocity", 0.0) or DEFAULT_VELOCITY[unit])
+        speed.append(values.get("velocity", DEFAULT_VELOCITY[unit]))
     names = tuple(str(e.get("name")) for e in elements)
     v = _limits("velocity", limits.velocity, np.array(speed))
     a = _limits("acceleration", limits.acceleration, v / RISE_TIME)
@@ -260,32 +216,11 @@ def _limits(what: str, given: ArrayLike | None, default: Array) -> Array:
     return frozen(values)
 
 
-def _drop(element: ET.Element, tag: str) -> None:
-    for child in element.findall(tag):
-        element.remove(child)
-
-
-def _mesh_file(urdf: Path, filename: str) -> Path:
-    """The file that a URDF names as a mesh."""
-    tries = [urdf.parent / filename.removeprefix("file://")]
-    if filename.startswith("package://"):
-        inside = filename.removeprefix("package://")
-        # Without its first part as well, in case the package's folder has another name.
-        parts = (inside, inside.split("/", 1)[-1])
-        tries = [folder / part for folder in urdf.parents for part in parts]
-    for file in tries:
-        if file.is_file():
-            return file.resolve()
-    raise FileNotFoundError(f"{urdf}: mesh '{filename}' was not found")
-
-
 def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array) -> None:
     """Add a root link ``world`` without shape, to which the URDF's root is fixed at X_WB."""
     moved = {joined_link(element, "child") for element in table.values()}
     links = {str(e.get("name")) for e in root.findall("link")}
     bases = [link for link in links if link not in moved]
-    if len(bases) != 1:
-        raise ValueError(f"a robot has one root link, here are {sorted(bases)}")
     base = next(e for e in root.findall("link") if e.get("name") == bases[0])
     plain = base.find("collision") is None and base.find("visual") is None
     if plain and np.array_equal(X_WB, np.eye(4)):
@@ -296,8 +231,7 @@ def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array)
         for parent in root.iterfind(f"joint/parent[@link='{WORLD}']"):
             parent.set("link", bases[0])
     joint = ET.Element("joint", name=_unused(f"{WORLD}_mount", table), type="fixed")
-    xyz, angles = (" ".join(map(repr, v.tolist())) for v in (X_WB[:3, 3], rpy(X_WB[:3, :3])))
-    ET.SubElement(joint, "origin", xyz=xyz, rpy=angles)
+    joint.append(origin_element(X_WB))
     ET.SubElement(joint, "parent", link=WORLD)
     ET.SubElement(joint, "child", link=bases[0])
     root.insert(0, joint)
@@ -330,7 +264,7 @@ def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tu
     open_pairs = [p for p in itertools.combinations(sorted(shapes), 2) if p not in found]
     misses = dict.fromkeys(open_pairs, 0)
     rng = np.random.default_rng(0)
-    for q in rng.uniform(group.lower, group.upper, (SAMPLES, group.size)):
+    for q in rng.uniform(*group.turn, (SAMPLES, group.size)):
         poses = tree.poses(q)
         X_WL = {link: poses[frame[link]] @ tree.link(link)[1] for link in shapes}
         for a, b in open_pairs:

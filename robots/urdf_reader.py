@@ -23,7 +23,8 @@ from galley.domain.meshes import Hull, hull, mesh_points
 
 Ints = NDArray[np.int64]
 Kind = Literal["box", "cylinder", "sphere", "hull"]
-_MOVES = ("revolute", "continuous", "prismatic")
+MOVABLE = ("revolute", "continuous", "prismatic")
+"""Types of joints that can be in q."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
     root = ET.fromstring(urdf)
     elements = {str(e.get("name")): e for e in root.findall("joint")}
     for name in joints:
-        if name not in elements or elements[name].get("type") not in _MOVES:
+        if name not in elements or elements[name].get("type") not in MOVABLE:
             raise ValueError(f"the URDF has no movable joint '{name}'")
     children = {joined_link(e, "child"): e for e in elements.values()}
     links = tuple(str(e.get("name")) for e in root.findall("link"))
@@ -104,29 +105,32 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
 
     def place(link: str) -> tuple[int, Array]:
         """A link's frame and its pose there; fills in the joints on the way."""
-        if link in placed:
-            return placed[link]
-        element = children.get(link)
-        if element is None:  # the root stands in the world
-            placed[link] = (0, np.eye(4))
-            return placed[link]
-        frame, X_FP = place(joined_link(element, "parent"))
+        way = []
+        while link not in placed and link in children:  # a chain may be longer than Python's stack
+            way.append(link)
+            link = joined_link(children[link], "parent")
+        placed.setdefault(link, (0, np.eye(4)))  # the root stands in the world
+        for each in reversed(way):
+            placed[each] = carried(children[each])
+        return placed[way[0] if way else link]
+
+    def carried(element: ET.Element) -> tuple[int, Array]:
+        """As ``place``, for the link that a joint carries."""
+        frame, X_FP = placed[joined_link(element, "parent")]
         X = X_FP @ origin_of(element)
         name = str(element.get("name"))
         if name not in joints:
-            placed[link] = (frame, X)
-            return placed[link]
+            return frame, X
         j = joints.index(name)
         if frame > j:
             raise ValueError(f"joint '{name}' stands before '{joints[frame - 1]}', its carrier")
-        X_JL = inverse(_onto_axis(element))
+        X_JL = inverse(onto_axis(element))
         parent[j], X_PJ[j] = frame, X @ inverse(X_JL)
         prismatic[j] = element.get("type") == "prismatic"
         limit = element.find("limit")
         if limit is not None and element.get("type") != "continuous":
             lower[j], upper[j] = (float(limit.get(k, "0")) for k in ("lower", "upper"))
-        placed[link] = (j + 1, X_JL)
-        return placed[link]
+        return j + 1, X_JL
 
     found = [place(link) for link in links]
     frame = np.array([f for f, _ in found], dtype=np.int64)
@@ -158,13 +162,13 @@ def joined_link(joint: ET.Element, role: str) -> str:
     return str(element.get("link"))
 
 
-def _onto_axis(joint: ET.Element) -> Array:
+def onto_axis(joint: ET.Element) -> Array:
     """X_LJ (4, 4): the rotation of z onto the joint's axis in its link's frame."""
     element = joint.find("axis")
     if element is None or element.get("xyz") is None:
         z = np.array([1.0, 0.0, 0.0])  # URDF's default
     else:
-        z = np.array(_numbers(element, "xyz", 3))
+        z = np.array(numbers(element, "xyz", 3))
     size = float(np.linalg.norm(z))
     if size == 0.0:
         raise ValueError(f"joint '{joint.get('name')}' has no axis")
@@ -236,7 +240,7 @@ def _shape(link: str, collision: ET.Element) -> LinkShape:
     if element.tag == "sphere":
         return LinkShape(link, "sphere", X_LS, frozen(_sizes(element, "radius", 1)))
     if element.tag == "mesh":
-        scale = _numbers(element, "scale", 3) if element.get("scale") else [1.0, 1.0, 1.0]
+        scale = numbers(element, "scale", 3) if element.get("scale") else [1.0, 1.0, 1.0]
         path = _mesh_path(element.get("filename", ""))
         covered = _mesh_hull(str(path), (scale[0], scale[1], scale[2]))
         return LinkShape(link, "hull", X_LS, frozen(np.ptp(covered.vertices, axis=0)), covered)
@@ -248,26 +252,31 @@ def origin_of(element: ET.Element) -> Array:
     origin = element.find("origin")
     if origin is None:
         return frozen(np.eye(4))
-    xyz = _numbers(origin, "xyz", 3) if origin.get("xyz") else [0.0, 0.0, 0.0]
-    roll, pitch, yaw = _numbers(origin, "rpy", 3) if origin.get("rpy") else [0.0, 0.0, 0.0]
+    xyz = numbers(origin, "xyz", 3) if origin.get("xyz") else [0.0, 0.0, 0.0]
+    roll, pitch, yaw = numbers(origin, "rpy", 3) if origin.get("rpy") else [0.0, 0.0, 0.0]
     return frozen(transform(rotation_rpy(roll, pitch, yaw), xyz))
 
 
-def _numbers(element: ET.Element, name: str, count: int) -> list[float]:
-    """``count`` numbers of an attribute."""
+def numbers(element: ET.Element, name: str, count: int, finite: bool = True) -> list[float]:
+    """``count`` numbers of an attribute.
+
+    Raises:
+        ValueError: they are none, NaN, or infinite although they must be ``finite``.
+    """
     words = element.get(name, "").split()
     try:
         values = [float(word) for word in words]
     except ValueError:
         values = []
-    if len(values) != count or not np.isfinite(values).all():
+    bad = ~np.isfinite(values) if finite else np.isnan(values)
+    if len(values) != count or bad.any():
         raise ValueError(f'<{element.tag} {name}="{element.get(name, "")}"> needs {count} numbers')
     return values
 
 
 def _sizes(element: ET.Element, name: str, count: int) -> list[float]:
     """``count`` sizes, which are positive: a body of negative size touches nothing."""
-    values = _numbers(element, name, count)
+    values = numbers(element, name, count)
     if min(values) <= 0.0:
         raise ValueError(f'<{element.tag} {name}="{element.get(name)}">: sizes must be positive')
     return values

@@ -32,6 +32,7 @@ class NumericIK:
 
     def __init__(self, robot: RobotModel) -> None:
         self.group = robot.group("arm")
+        self._lower, self._upper = self.group.turn
         self._plant = plant = _plant(robot)
         link = plant.GetFrameByName(robot.tool_link)
         self._tool = plant.AddFrame(FixedOffsetFrame("galley_tool", link, _rigid(robot.X_LT)))
@@ -60,7 +61,8 @@ class NumericIK:
             q: the whole robot's, for the joints outside the group; if omitted, nearest to zero.
 
         Returns:
-            (k, n), within the limits, in the order of their starts. An empty result proves nothing.
+            (k, n), within the limits (``JointGroup.turn``), in the order of their starts. An empty
+            result proves nothing.
 
         Raises:
             ValueError: seeds of another width, or a number without ``rng``; no pose; seeds or q
@@ -70,7 +72,7 @@ class NumericIK:
         if isinstance(seeds, (int, np.integer)):
             if rng is None:
                 raise ValueError("a number of seeds needs rng; or give the seeds themselves")
-            seeds = rng.uniform(self.group.lower, self.group.upper, (int(seeds), size))
+            seeds = rng.uniform(self._lower, self._upper, (int(seeds), size))
         starts: Any = np.atleast_2d(np.asarray_chkfinite(seeds, np.float64))
         if starts.shape[1] != size:
             raise ValueError(f"seeds need {size} columns, not {starts.shape[1]}")
@@ -79,7 +81,7 @@ class NumericIK:
         whole: Any = np.asarray_chkfinite(self._rest if q is None else q, np.float64)[self._order]
         program, found = self._problem(target, whole), list[Array]()
         for start in starts:
-            whole[self._own] = np.clip(start, self.group.lower, self.group.upper)
+            whole[self._own] = np.clip(start, self._lower, self._upper)
             whole[self._own] = SnoptSolver().Solve(program, whole, None).get_x_val()[self._own]
             x = self._polish(target, whole, tolerance)
             if x is not None and all(np.abs(x - other).max() > _ALIKE for other in found):
@@ -90,7 +92,7 @@ class NumericIK:
         """The costs and the limits; joints outside the group stay at ``whole``'s values."""
         ik: Any = InverseKinematics(self._plant, self._context, with_joint_limits=False)
         lower, upper = whole.copy(), whole.copy()
-        lower[self._own], upper[self._own] = self.group.lower, self.group.upper
+        lower[self._own], upper[self._own] = self._lower, self._upper
         ik.prog().AddBoundingBoxConstraint(lower, upper, ik.q())
         W, T = self._plant.world_frame(), self._tool
         ik.AddPositionCost(W, target.translation(), T, np.zeros(3), np.eye(3))
@@ -100,7 +102,7 @@ class NumericIK:
     def _polish(self, target: RigidTransform, q: Array, tolerance: float) -> Array | None:
         """The group's part of q after Newton steps within the limits; None if they diverge."""
         plant, context, T, own = self._plant, self._context, self._tool, self._own
-        lower, upper, W = self.group.lower, self.group.upper, plant.world_frame()
+        lower, upper, W = self._lower, self._upper, plant.world_frame()
         for _ in range(10):
             q[own] = x = np.clip(q[own], lower, upper)
             plant.SetPositions(context, q)

@@ -24,6 +24,7 @@ from pydantic import (
 )
 
 from galley.domain.frames import Array, frozen
+from galley.domain.meshes import LARGEST_SIDE, SMALLEST_SIDE
 from galley.domain.scene.entries import Posed, about, needed
 from galley.domain.scene.model import HAND, WORLD
 from galley.domain.scene.robot_entries import ChassisEntry, RobotFileEntry
@@ -50,7 +51,6 @@ MAX_HAND_OPENING = 0.08  # m between the fingers, at most
 _MAX_SHAPES = 1000  # of a body: Drake takes 6 s to load as many, 40 s for three times as many
 _NAME = "[A-Za-z_][A-Za-z0-9_-]*"  # also the names of files and URDF links
 _RESERVED = (WORLD, HAND)
-SMALLEST_SIDE, LARGEST_SIDE = 1e-4, 100.0  # m, of a side
 _AXES = "[x, y, heading]"
 
 

@@ -18,9 +18,10 @@ from galley.compiled.build import ensure
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, as_numbers, as_pose, inverse
 from galley.motion.path import Path
-from galley.motion.planners import compiled_search
+from galley.motion.planners import compiled_search, turns
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.rrt import RRT, EndRegion, view_space
+from galley.robots.model import onto_limits
 
 Planner = Literal["rrt-connect", "rrt"]
 PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt")
@@ -49,7 +50,10 @@ def plan(
             margin that sampled states keep, and the pairs that may touch.
         start: configuration (k,) of the group.
         goal: a configuration (k,), several of which one is to be reached (m, k), or the tool's
-            pose X_WT (4, 4), for which inverse kinematics finds configurations of the arm.
+            pose X_WT (4, 4), for which inverse kinematics finds configurations of the arm. Of
+            joints that turn without end (``JointGroup``) all whole turns are the goal, so the path
+            ends at the one nearest to the start that can be reached. What float32 has rounded
+            beyond a limit counts as on it, in the start, too.
         seed: the same seed gives the same path, bit for bit.
         planner: ``rrt-connect``; or ``rrt``, the baseline: one tree, in Python.
         group: ``arm``, ``base``, or two groups that move together, ``base+arm``.
@@ -76,7 +80,15 @@ def plan(
         options = SearchOptions(required=required)
     elif prove:
         options = replace(options, required=required)
-    return search(view, begin, ends, seed, planner, options)
+    if not turns.endless(view).any():
+        return search(view, begin, ends, seed, planner, options)
+    begin, ends = configuration(begin, len(view.moving)), configurations(ends, len(view.moving))
+    ends = turns.near(view, begin, ends)
+    found = search(view, begin, ends, seed, planner, options)
+    if isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
+        others = turns.other_ways(view, begin, ends)
+        found = search(view, begin, others, seed, planner, options) if len(others) else found
+    return found
 
 
 def search(
@@ -89,8 +101,10 @@ def search(
     region: EndRegion | None = None,
 ) -> Path | Failure:
     """``plan`` in a view, for goal configurations (m, k); ``rrt`` may end in ``region`` as well."""
-    q, ends = configuration(start, len(view.moving)), configurations(goals, len(view.moving))
-    rough, tree, states = view.rough, view.arrays.tree, np.vstack([q, ends])
+    tree = view.arrays.tree
+    q = onto_limits(configuration(start, len(view.moving)), tree.low, tree.high)
+    ends = onto_limits(configurations(goals, len(view.moving)), tree.low, tree.high)
+    rough, states = view.rough, np.vstack([q, ends])
     beyond = np.maximum(tree.low - states, states - tree.high).max(axis=1) > LIMIT_TOLERANCE
     # The spheres alone make a faster search. If they block an end or every path, search by the
     # hulls.
@@ -99,6 +113,8 @@ def search(
     if not free[0] or not free[1:].any():
         return _refused(view, q, ends)
     ensure(SEARCHES)
+    view = turns.about(view, states[free])
+    rough = view.rough
     run = partial(_rrt, region) if planner == "rrt" else compiled_search.plan_rrt_connect
     if easy[0] and easy[1:].any():
         found_path = run(rough, q, ends[easy[1:]], seed, options)
@@ -166,8 +182,8 @@ def out_of_limits(view: View, q: Array, what: str) -> Failure | None:
         return None
     return Failure(
         FailureKind.UNREACHABLE,
-        f"{what} is out of the joints' limits: number {worst + 1} at {q[worst]:.4f}, "
-        f"within [{low[worst]:.4f}, {high[worst]:.4f}]",
+        f"{what} is out of the joints' limits: '{view.joints[worst]}' at {q[worst]:.4f}, "
+        f"{beyond[worst]:.2g} beyond [{low[worst]:.4f}, {high[worst]:.4f}]",
         numbers={"beyond": float(beyond[worst]), "joint": float(worst)},
         certificate={"kind": "joint-limits", "q": q.tolist()},
     )
@@ -232,7 +248,7 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
     if robot.ik is not None:
         tree = world.model.tree
         X_WA = tree.link_pose(_foot(robot.urdf, group.joints[0]), view.arrays.tree.q[: robot.size])
-        free = np.linspace(group.lower[-1], group.upper[-1], _FREE_VALUES)
+        free = np.linspace(*(limit[-1] for limit in group.turn), _FREE_VALUES)
         own = robot.ik(inverse(X_WA) @ X_WT, free)
         found = as_numbers(own, f"what ik of '{robot.name}' returns", (-1, group.size))
         q = np.array(view.arrays.tree.q[: robot.size])

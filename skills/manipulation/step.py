@@ -13,12 +13,11 @@ from itertools import islice
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array
+from galley.domain.frames import Array, nearest_turn
 from galley.domain.scene.model import Binding, Region
 from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
-from galley.robots.model import JointGroup
 from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.free_motion import free_motion
@@ -56,7 +55,9 @@ class MotionBuilder:
     def move_base(self, goal: Array, step: str, reason: str = "") -> Failure | None:
         """Fold the arm if necessary, then drive to ``goal`` (3,), for a ``reason`` or none."""
         q = self.state.q[self.context.robot.slice("base")]
-        goal = nearest_turn(goal, q, self.context.robot.group("base"))
+        base = self.context.robot.group("base")
+        heading = nearest_turn(goal[2], q[2], base.lower[2], base.upper[2])
+        goal = np.array([*goal[:2], heading])
         if np.abs(q - goal).max() < 1e-9:
             return None
         arm = self.state.q[self.context.robot.slice("arm")]
@@ -126,15 +127,6 @@ class MotionBuilder:
         if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
             return True
         return bool(self.context.checker(self.state).free_many(Q).all())
-
-
-def nearest_turn(goal: Array, start: Array, base: JointGroup) -> Array:
-    """A base pose (3,), by whole turns as near in heading to ``start`` (3,) as the limits allow."""
-    headings = goal[2] + 2.0 * np.pi * np.arange(-2, 3)
-    headings = headings[(headings >= base.lower[2]) & (headings <= base.upper[2])]
-    if not len(headings):
-        return goal  # out of limits: the planner says so
-    return np.array([*goal[:2], headings[np.abs(headings - start[2]).argmin()]])
 
 
 def _no_room(phase: str) -> Failure:

@@ -13,6 +13,7 @@ from galley.domain.frames import rotation_rpy, transform
 from galley.domain.meshes import mesh_points
 from galley.motion import CollisionWorld, plan
 from galley.robots.iiwa import iiwa
+from galley.robots.model import ENDLESS
 from galley.robots.panda.description import panda_arm
 from galley.robots.urdf_arm import MotionLimits, arm_from_urdf
 from galley.robots.urdf_reader import link_shapes, read_tree
@@ -146,8 +147,9 @@ def test_defaults_stand_in_for_limits_that_a_urdf_lacks(small):
     arm = arm_from_urdf(small).group("arm")
     assert arm.joints == ("turn", "push")
     assert arm.units == ("rad", "m")
-    assert arm.lower.tolist() == [-np.pi, -0.1]
-    assert arm.upper.tolist() == [np.pi, 0.2]
+    assert arm.lower.tolist() == [-ENDLESS, -0.1]
+    assert arm.upper.tolist() == [ENDLESS, 0.2]
+    assert [limit.tolist() for limit in arm.turn] == [[-np.pi, -0.1], [np.pi, 0.2]]
     assert arm.velocity.tolist() == [1.0, 0.5]
     assert (arm.acceleration > 0).all()
     assert (arm.jerk > 0).all()

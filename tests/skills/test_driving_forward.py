@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.domain.frames import nearest_turn
 from galley.domain.shipped import KITCHEN, SCENARIOS
 from galley.engine import load
 from galley.motion.effects import after
@@ -17,7 +18,7 @@ from galley.robots.catalog import robot_of
 from galley.skills.manipulation.context import PlanningContext, Settings
 from galley.skills.manipulation.optimize import optimize_trajectories
 from galley.skills.manipulation.proof import free_view
-from galley.skills.manipulation.step import MotionBuilder, nearest_turn
+from galley.skills.manipulation.step import MotionBuilder
 from galley.tamp.search import Search
 
 SEEDS = range(2)
@@ -97,6 +98,5 @@ def test_a_drive_past_the_heading_pi_turns_a_little_not_nearly_all_around(kitche
 
 def test_where_the_short_way_round_leaves_the_limits_the_base_turns_the_other_way(robot):
     base = robot.group("base")
-    start = np.array([1.0, 0.0, base.upper[2] - 0.1])
-    goal = nearest_turn(np.array([1.0, 0.0, 0.2]), start, base)
-    assert goal == pytest.approx([1.0, 0.0, 0.2])  # not 2 pi + 0.2
+    low, high = base.lower[2], base.upper[2]
+    assert nearest_turn(0.2, high - 0.1, low, high) == pytest.approx(0.2)  # not 2 pi + 0.2

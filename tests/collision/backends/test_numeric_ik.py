@@ -14,7 +14,8 @@ from galley.robots.panda.models import mobile_panda
 from galley.robots.urdf_arm import arm_from_urdf
 from galley.tests.collision.kernel.support import bullet
 
-PLANAR = """<robot name="planar"><link name="a"/><link name="b"/><link name="c"/><link name="d"/>
+PLANAR = """<robot name="planar"><link name="a"/><link name="b"/><link name="c">
+<collision><geometry><sphere radius="0.01"/></geometry></collision></link><link name="d"/>
 <joint name="q1" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
 <limit lower="-3" upper="3"/></joint>
 <joint name="q2" type="revolute"><parent link="b"/><child link="c"/><axis xyz="0 0 1"/>

@@ -1,0 +1,132 @@
+"""A checked URDF made ready for every engine: meshes found and cut, joints outside q held."""
+
+from __future__ import annotations
+
+import copy
+import xml.etree.ElementTree as ET
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+
+from galley.domain.errors import BadInput
+from galley.domain.frames import Array, inverse, rotation_rpy, rpy, transform
+from galley.robots.files import find_package_file
+from galley.robots.meshes import as_obj, parts_as_obj
+from galley.robots.urdf_checks import leaders
+from galley.robots.urdf_reader import MOVABLE, onto_axis, origin_of
+
+CONVEX_PARTS = 8
+"""Most convex hulls that stand for a mesh of a link."""
+
+_SKIPPED = ("transmission", "gazebo")
+
+
+def prepare(
+    root: ET.Element, path: Path, joints: Collection[str], convex_parts: int = CONVEX_PARTS
+) -> None:
+    """Change a URDF from ``read_urdf`` in place.
+
+    Joints that are not in q become fixed where they are held (``held_at``); what no engine here
+    reads is dropped; meshes get absolute paths, those of collision shapes in convex parts.
+
+    Args:
+        path: of the file; relative mesh paths begin there.
+        joints: names of the joints in q.
+        convex_parts: most hulls for a mesh; see ``meshes``.
+
+    Raises:
+        FileNotFoundError: a line for each mesh that does not exist.
+        ValueError: a mesh can't be read.
+    """
+    for element in [e for e in root if e.tag in _SKIPPED]:
+        root.remove(element)
+    table = {e.get("name", ""): e for e in root.findall("joint")}
+    held = {name: held_at(table, name) for name in table if name not in joints}
+    for name, element in table.items():
+        for tag in ("safety_controller", "mimic", "calibration"):
+            _drop(element, tag)
+        if name in held and element.get("type") != "fixed":
+            _fix(element, held[name])
+    _find_meshes(root, path)
+    for link in root.findall("link"):
+        for inertial in link.findall("inertial"):  # without mass, which Drake refuses
+            mass = inertial.find("mass")
+            if mass is None or float(mass.get("value", 0.0)) <= 0.0:
+                link.remove(inertial)
+        try:
+            for collision in link.findall("collision"):
+                _cut_mesh(link, collision, convex_parts)
+            for mesh in link.iterfind("visual//mesh"):
+                mesh.set("filename", f"file://{as_obj(mesh.get('filename', ''))}")
+        except (ValueError, BadInput) as error:
+            raise ValueError(f"{path}: link '{link.get('name')}': {error}") from error
+
+
+def held_at(table: dict[str, ET.Element], joint: str) -> float:
+    """Where a joint stands that is not in q, m or rad, by the <joint> elements of all joints.
+
+    In the place of its range that is nearest to zero; one that mimics another, where that puts it.
+    """
+    led = leaders(table, joint)
+    first = table[led[-1][0] if led else joint]
+    limit, value = first.find("limit"), 0.0
+    if limit is not None and first.get("type") in ("revolute", "prismatic"):
+        value = float(np.clip(0.0, *(float(limit.get(k, 0.0)) for k in ("lower", "upper"))))
+    for _, mimic in reversed(led):
+        value = float(mimic.get("multiplier", 1.0)) * value + float(mimic.get("offset", 0.0))
+    return value
+
+
+def _fix(joint: ET.Element, value: float) -> None:
+    """Make a joint fixed where it stands at a value."""
+    if value and joint.get("type") in MOVABLE:
+        slides = joint.get("type") == "prismatic"
+        R = None if slides else rotation_rpy(0.0, 0.0, value)
+        moved = transform(R, (0.0, 0.0, value) if slides else None)
+        X_LJ = onto_axis(joint)
+        X = origin_of(joint) @ X_LJ @ moved @ inverse(X_LJ)
+        _drop(joint, "origin")
+        joint.append(origin_element(X))
+    joint.set("type", "fixed")
+    for tag in ("axis", "limit", "dynamics"):
+        _drop(joint, tag)
+
+
+def origin_element(X: Array) -> ET.Element:
+    """<origin> for a pose (4, 4), to the last bit of its numbers."""
+    xyz, angles = (" ".join(map(repr, v.tolist())) for v in (X[:3, 3], rpy(X[:3, :3])))
+    return ET.Element("origin", xyz=xyz, rpy=angles)
+
+
+def _find_meshes(root: ET.Element, path: Path) -> None:
+    """Absolute paths for all meshes of links."""
+    missing = []
+    for link in root.findall("link"):
+        for mesh in link.iter("mesh"):
+            try:
+                file = find_package_file(mesh.get("filename", ""), path)
+                mesh.set("filename", str(file))
+            except FileNotFoundError as error:
+                missing.append(f"{path}: link '{link.get('name')}': {error}")
+    if missing:
+        raise FileNotFoundError("\n".join(dict.fromkeys(missing)))
+
+
+def _cut_mesh(link: ET.Element, collision: ET.Element, most: int) -> None:
+    """Replace a collision mesh by its convex parts."""
+    mesh = collision.find("geometry/mesh")
+    if mesh is None:
+        return
+    files = parts_as_obj(mesh.get("filename", ""), most)
+    at = list(link).index(collision)
+    link.remove(collision)
+    collision.attrib.pop("name", None)  # Drake refuses one name for several
+    for k, file in enumerate(files):
+        mesh.set("filename", f"file://{file}")
+        link.insert(at + k, copy.deepcopy(collision))
+
+
+def _drop(element: ET.Element, tag: str) -> None:
+    for child in element.findall(tag):
+        element.remove(child)
