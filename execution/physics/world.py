@@ -210,14 +210,10 @@ class PhysicsWorld:
             found.append((int(gear), values))
         return found
 
-    def _press(self, force: float) -> tuple[Array, Array]:
-        """How far each finger joint moves a metre of half the width (k,), and its share (k,) of a
-        force (N) of each finger: the joints' work is that of both fingers."""
-        rates = self.robot.finger_rates(
-            self.robot.half_width(self.q()[self.robot.slice("fingers")])
-            if self.robot.gripper.table
-            else 0.0
-        )
+    def _shares(self, half: float, force: float) -> tuple[Array, Array]:
+        """How far each finger joint moves a metre of half the width, ``half`` now (k,), and its
+        share (k,) of a force (N) of each finger: the joints' work is that of both fingers."""
+        rates = self.robot.finger_rates(half)
         return rates, 2.0 * force / (np.abs(rates) * len(rates))
 
     def _read_effort_limits(self) -> Array:
@@ -227,7 +223,8 @@ class PhysicsWorld:
             for k in self.robot_joints
         ]
         limits = np.array([joint[10] for joint in info])
-        _, limits[self.robot.slice("fingers")] = self._press(self.scene.physics.finger_force)
+        force, gripper = self.scene.physics.finger_force, self.robot.gripper
+        _, limits[self.robot.slice("fingers")] = self._shares(gripper.open, force)
         return limits
 
     def drive(self, joints: Sequence[int], positions: Array, velocities: Array) -> None:
@@ -280,7 +277,8 @@ class PhysicsWorld:
 
     def press(self, velocity: float, force: float) -> None:
         """Move both fingers at ``velocity`` (m/s, negative closes) with at most ``force`` (N)."""
-        rates, shares = self._press(force)
+        fingers = self.q()[self.robot.slice("fingers")] if self.robot.gripper.table else np.zeros(1)
+        rates, shares = self._shares(float(self.robot.half_width(fingers)), force)
         pb.setJointMotorControlArray(
             self.robot_id,
             self.robot_joints[self.robot.slice("fingers")],
