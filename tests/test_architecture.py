@@ -83,6 +83,7 @@ NAMES_ROBOTS = {
     "compiled/build.py",
     "compiled/jit.py",
     "domain/scene/model.py",
+    "domain/scene/reader.py",
     "domain/scene/schema.py",
 }
 
