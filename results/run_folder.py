@@ -218,9 +218,7 @@ def new_names(stem: str) -> Iterator[Path]:
     yield from (Path("runs") / f"{name}-{k}" for k in itertools.count(2))
 
 
-def keep_inputs(
-    folder: Path | str, scene: str, domain: str, problem: str, robot: str = ""
-) -> None:
+def keep_inputs(folder: Path | str, scene: str, domain: str, problem: str, robot: str = "") -> None:
     """Copy the files of a task into a run's folder; the user's skills are code, and are not copied.
 
     ``robot``, a robot file, takes the place of the scene's robot in the copy.

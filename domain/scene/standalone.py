@@ -18,9 +18,7 @@ _PICTURE = rb"(?m)^(\s*map_Kd\s[^\r\n]*?)(\S+)[ \t\r]*$"
 _WIDTH = 100  # characters of a line
 
 
-def standalone(
-    path: str | Path, robot: str | Path | None = None
-) -> tuple[str, dict[str, bytes]]:
+def standalone(path: str | Path, robot: str | Path | None = None) -> tuple[str, dict[str, bytes]]:
     """A scene file with all that it extends as one text, and the files that this one names.
 
     With ``robot``, that robot file in place of the scene's robot. URDFs stay where they are.
