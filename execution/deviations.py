@@ -118,9 +118,9 @@ def _joints(
         found.append(Deviation("base", "base", turned, "rad", words))
     worst = int(np.argmax(np.abs(off[arm])))
     if abs(off[arm][worst]) > limits.arm_off:
-        name = robot.group("arm").joints[worst]
-        amount = abs(float(off[arm][worst]))
-        found.append(Deviation("arm", name, amount, "rad", f"{name} is {amount:.3f} rad off"))
+        group, amount = robot.group("arm"), abs(float(off[arm][worst]))
+        name, unit = group.joints[worst], group.units[worst]
+        found.append(Deviation("arm", name, amount, unit, f"{name} is {amount:.3f} {unit} off"))
     return found
 
 

@@ -266,9 +266,8 @@ def _read(robot: RobotModel, inertials: str) -> _Robot:
         for shape in (*link.findall("visual"), *link.findall("collision")):
             link.remove(shape)
     source = inertials if robot.inertials else "urdf"
-    urdf = ET.tostring(root, encoding="unicode")
-    if source == "identified":
-        urdf = with_inertials(urdf, robot.inertials)
+    known = robot.inertials if source == "identified" else {}
+    urdf = with_inertials(ET.tostring(root, encoding="unicode"), known)
     plant = MultibodyPlant(0.0)
     Parser(plant).AddModelsFromString(urdf, "urdf")
     plant.Finalize()

@@ -128,7 +128,8 @@ def check_tracking(robot: RobotModel, log: Log, tolerances: Tolerances) -> Track
     whole = join_groups(robot.name, list(robot.groups))
     bound = np.full(robot.size, tolerances.tracking_arm)
     bound[robot.slice("base")] = (*(tolerances.tracking_base,) * 2, tolerances.tracking_heading)
-    bound[robot.slice("fingers")] = tolerances.tracking_fingers
+    rates = np.abs(robot.finger_rates(0.5 * robot.gripper.open))
+    bound[robot.slice("fingers")] = tolerances.tracking_fingers * rates
 
     def what(j: int) -> str:
         off = f"{error[:, j].max():.4f} {whole.units[j]}"

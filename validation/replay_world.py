@@ -134,6 +134,7 @@ class ReplayWorld:
                     at = links[link]
                     pb.setCollisionFilterPair(body, other, at, part, 0, physicsClientId=client)
         self._joints = [joints[name] for name in self.robot.joints]
+        self._rank = np.argsort(np.argsort(self._joints))  # of each joint among PyBullet's
         self.palm = links[self.robot.palm]
         return body
 
@@ -227,21 +228,25 @@ class ReplayWorld:
 
     def inverse_dynamics(self, q: list[float], v: list[float], a: list[float]) -> Array:
         """Joint torques (n,), N m and N, of the robot alone for an acceleration."""
-        client = self.client
-        return np.array(pb.calculateInverseDynamics(self.robot_id, q, v, a, physicsClientId=client))
+        motion = (self._in_order(each) for each in (q, v, a))
+        found = pb.calculateInverseDynamics(self.robot_id, *motion, physicsClientId=self.client)
+        return np.array(found)[self._rank]
+
+    def _in_order(self, values: list[float]) -> list[float]:
+        """Values of the joints (n,) in the order in which PyBullet's dynamics take them."""
+        return [values[k] for k in np.argsort(self._rank)]
 
     def jacobian(self, q: list[float], p_WQ: Array) -> Array:
         """dp_WQ / dq (3, n) of a point of the hand, for the current configuration."""
-        client, n = self.client, len(q)
+        client, zero = self.client, [0.0] * len(q)
         # In the link's frame, although PyBullet's manual says: of the centre of mass.
         hand = self.hand_pose()
         back, turn = pb.invertTransform(hand[:3].tolist(), hand[3:].tolist())
         local, _ = pb.multiplyTransforms(back, turn, p_WQ.tolist(), (0.0, 0.0, 0.0, 1.0))
-        zero = [0.0] * n
         found = pb.calculateJacobian(
-            self.robot_id, self.palm, local, q, zero, zero, physicsClientId=client
+            self.robot_id, self.palm, local, self._in_order(q), zero, zero, physicsClientId=client
         )
-        return np.array(found[0])
+        return np.array(found[0])[:, self._rank]
 
     def close(self) -> None:
         """End the physics client."""

@@ -30,7 +30,7 @@ class Tolerances:
             for one simulation step, and not by their motors.
         torque: share of the effort limit.
         tracking_arm, tracking_base, tracking_heading, tracking_fingers: rad, m, rad, m, of a joint
-            from its command. Fingers count only while they may touch nothing.
+            from its command. Fingers count by their pads, and only while they may touch nothing.
         slip, slip_turn: m and rad, of a held item in the hand during one motion.
         support: m, within which a body below an item carries it.
         support_time: s, after which an item without support floats: a grip that is let go, and an

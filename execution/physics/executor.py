@@ -487,7 +487,7 @@ class PhysicsExecutor:
 
 
 def _straight(world: PhysicsWorld, arm: slice, v_WT: Array) -> Array:
-    """Joint rates (7,) that move the grasp centre at v_WT (3,), m/s, without turning the hand."""
+    """Joint rates (n,) that move the grasp centre at v_WT (3,), m/s, without turning the hand."""
     twist = np.concatenate([v_WT, np.zeros(3)])
     return np.asarray(np.linalg.lstsq(grasp_jacobian(world)[:, arm], twist, rcond=None)[0])
 

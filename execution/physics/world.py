@@ -106,12 +106,12 @@ class PhysicsWorld:
         self.names = self.loaded.names
         self.hand_link = self.loaded.link(self.robot_id, robot.palm)
         self.finger_links = tuple(self.loaded.link(self.robot_id, f) for f in robot.fingers)
-        self.effort_limits = self._read_effort_limits()
         self.feed = np.zeros(robot.size)
-        self._efforts = self.effort_limits  # of position control, now
         self.command = np.array(state.q)
         self.base_shift = np.zeros(3)
         self._set_state(state)
+        self.effort_limits = self._read_effort_limits()
+        self._efforts = self.effort_limits  # of position control, now
         self._set_surfaces()
         for index, joint in enumerate(scene.joints):
             self._dynamics(self.furniture_id, self.scene_joints[index], jointDamping=joint.damping)

@@ -70,7 +70,7 @@ class Demonstrator:
         task, recording = self.task, self.recording
         settings: dict[str, Any] = {
             "scene": task.scene.name,
-            "robot": task.scene.robot.model,
+            "robot": robot_of(task.scene.robot).name,
             "domain": task.domain.name,
             "problem": task.problem.name,
             "executor": self.executor,

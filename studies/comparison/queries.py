@@ -252,6 +252,6 @@ def _with_random_item(
 def with_item_in_hand(robot: RobotModel, state: State, index: int, grasp: Grasp) -> State:
     """The state with an item in a grasp, and the fingers closed on it."""
     q = state.q.copy()
-    q[robot.slice("fingers")] = 0.5 * grasp.width
+    q[robot.slice("fingers")] = robot.fingers_at(0.5 * grasp.width)
     placed = Placement(HAND, frozen(item_in_hand(grasp, robot.p_HT)))
     return state.with_robot(q).with_item(index, placed)

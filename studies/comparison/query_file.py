@@ -17,7 +17,7 @@ from pydantic import Field
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen
-from galley.domain.scene.schema import Posed
+from galley.domain.scene.entries import Posed
 from galley.domain.shipped import shipped_file
 from galley.domain.state import State, initial_state
 from galley.domain.yaml_models import (

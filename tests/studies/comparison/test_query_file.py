@@ -90,6 +90,7 @@ def test_a_start_may_be_a_pose_of_the_hand(asked, kernel):
         (("base: [0.85, 0.4, 3.1]", "base: [0.85, 9, 3.1]"), "2:1: base: base_y at 9.0000 m lies"),
         (("base:", "bsae:"), "2:1: bsae: unknown key; did you mean 'base'?"),
         (("-2.81", "0.5"), "3:9: start.arm: panda_joint4 at 0.5000 rad lies outside its limits ["),
+        (("-2.81, ", ""), "3:9: start.arm: expected 7 entries, a joint each, got 6"),
         (("xyz: [0.3, 0.5, 1.2], ", ""), "4:8: goal.hand: needs the key 'xyz'"),
         (("joint: 0.3", "joint: 0.7"), "5:10: joints.indigo_drawer_top_joint: 0.7 lies outside"),
         (("potted_meat_can", "potted_meet_can"), "did you mean 'potted_meat_can'?"),
