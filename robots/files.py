@@ -36,8 +36,8 @@ def find_package_file(name: str, near: Path) -> Path:
     """The file that a path names, or ``package://NAME/PATH``; a relative path begins at ``near``.
 
     A package is a folder of its name, or with it in its package.xml. It is looked for in
-    ``ROS_PACKAGE_PATH``, in the folders above the file ``near``, in ``AMENT_PREFIX_PATH``, and among
-    those of the installed Python packages that hold robot descriptions.
+    ``ROS_PACKAGE_PATH``, in the folders above the file ``near``, in ``AMENT_PREFIX_PATH``, and
+    among those of the installed Python packages that hold robot descriptions.
 
     Raises:
         FileNotFoundError: there is none; the message says where it was looked for.

@@ -11,6 +11,7 @@ import logging
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,15 @@ def refuse(path: Path, faults: Iterable[str]) -> None:
     """Raises ValueError with a line for each fault of a file, if there are any."""
     if lines := list(dict.fromkeys(f"{path}: {fault}" for fault in faults)):
         raise ValueError("\n".join(lines))
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """What is wrong inside is said with the file's name."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _structure(root: ET.Element) -> Iterator[str]:

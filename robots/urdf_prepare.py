@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.domain.errors import BadInput
 from galley.domain.frames import Array, inverse, rotation_rpy, rpy, transform
 from galley.robots.files import find_package_file
 from galley.robots.meshes import as_obj, parts_as_obj
@@ -59,7 +58,7 @@ def prepare(
                 _cut_mesh(link, collision, convex_parts)
             for mesh in link.iterfind("visual//mesh"):
                 mesh.set("filename", f"file://{as_obj(mesh.get('filename', ''))}")
-        except (ValueError, BadInput) as error:
+        except ValueError as error:
             raise ValueError(f"{path}: link '{link.get('name')}': {error}") from error
 
 

@@ -9,7 +9,7 @@ from galley.collision.view import View
 from galley.domain.frames import Array, nearest_turn
 from galley.robots.model import ENDLESS
 
-_ROOM = np.pi  # rad beyond start and goals in which to search
+_ROOM = 0.5 * np.pi  # rad beyond start and goals in which to search
 
 
 def endless(view: View) -> NDArray[np.bool_]:
