@@ -70,17 +70,19 @@ def load(
     domain: File | None = None,
     problem: File | None = None,
     skills: File | None = None,
+    robot: File | None = None,
 ) -> TampTask:
     """Read a task and check it; by default the kitchen's.
 
     Args:
         scene, domain, problem: files; shipped ones also by their bare names.
         skills: Python file with skills of your own, which take precedence.
+        robot: a robot file, in place of the scene's robot (docs/robots.md).
 
     Raises:
         BadInput: a file is malformed, or the files disagree; with all faults of one kind.
     """
-    geometry = load_scene(scene or KITCHEN / "kitchen.yaml")
+    geometry = load_scene(scene or KITCHEN / "kitchen.yaml", robot)
     pddl = read_domain(domain or KITCHEN / "kitchen.pddl")
     task = tamp_task(geometry, pddl, read_problem(problem or KITCHEN / "task.pddl", pddl))
     if skills is not None:
@@ -322,7 +324,7 @@ def report(
         return made
     check_destination(Path(folder), "")
     with run_folder(Path(folder), "") as path:
-        keep_inputs(path, made.scene, made.domain, made.problem)
+        keep_inputs(path, made.scene, made.domain, made.problem, task.scene.robot.replaces)
         record(result, ReportRecorder(made, path))
         made.write(path)
         if html:
@@ -352,7 +354,7 @@ def record_run(options: Options, listener: Listener = SILENT, *, view: bool = Fa
     """
     check_destination(options.out, options.problem.stem)
     listener.stage("reading the scene and the task")
-    task = load(options.scene, options.domain, options.problem, options.skills)
+    task = load(options.scene, options.domain, options.problem, options.skills, options.robot)
     if view:
         from galley.viz.replay.live import LiveView
 
@@ -363,7 +365,7 @@ def record_run(options: Options, listener: Listener = SILENT, *, view: bool = Fa
         parse_fault(options.fault, task.scene, options.seed)
     made = Report.of(task, options)
     with run_folder(options.out, options.problem.stem) as folder:
-        keep_inputs(folder, made.scene, made.domain, made.problem)
+        keep_inputs(folder, made.scene, made.domain, made.problem, task.scene.robot.replaces)
         made.write(folder)
         interrupt = None
         try:

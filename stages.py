@@ -53,6 +53,7 @@ class Options:
         domain: file of the PDDL domain.
         problem: file of the PDDL problem.
         skills: Python file with skills of your own, or None.
+        robot: robot file in place of the scene's robot, or None.
         seed: of every random stream.
         out: folder for the results; None: a new one in ``runs/``.
         planner: of free arm motions, see ``skills.Settings``.
@@ -79,6 +80,7 @@ class Options:
     domain: Path = KITCHEN / "kitchen.pddl"
     problem: Path = KITCHEN / "task.pddl"
     skills: Path | None = None
+    robot: Path | None = None
     seed: int = 0
     out: Path | None = None
     planner: str = "rrt-connect"

@@ -22,6 +22,11 @@ def pair(a: str, b: str) -> Pair:
     return (a, b) if a <= b else (b, a)
 
 
+def standing_pairs(scene: Scene, robot: RobotModel) -> frozenset[Pair]:
+    """A fixed robot's links and furniture, neither of which ever moves: no world checks them."""
+    return pairs(robot.standing_links, scene.standing_bodies)
+
+
 def pairs(group: tuple[str, ...], others: tuple[str, ...]) -> frozenset[Pair]:
     """Every name of ``group`` with every name of ``others``."""
     return frozenset(pair(a, b) for a in group for b in others if a != b)

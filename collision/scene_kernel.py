@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from galley.collision.checker import MARGIN, Pair, pairs
+from galley.collision.checker import MARGIN, Pair, pairs, standing_pairs
 from galley.collision.collision_world import Cache, CollisionWorld, cached, fixed_bodies
 from galley.collision.moving_bodies import AttachedBody, SceneJoint
 from galley.collision.solids import Solid, of_shape
@@ -45,6 +45,7 @@ class SceneKernel:
         self._X_BS = {name: np.array([s.X for s in own]) for name, own in self._own.items() if own}
         frame, X_FP = collision_model(robot).tree.link(robot.palm)
         self._palm, self._X_FP = frame, X_FP
+        self._standing = standing_pairs(scene, robot)
         self._worlds: Cache[CollisionWorld] = OrderedDict()
 
     def world(self, state: State, driven: str | None = None) -> CollisionWorld:
@@ -99,6 +100,7 @@ class SceneKernel:
         driven: str | None = None,
     ) -> View:
         """One joint group in the world of ``state``, the robot's other joints as there."""
+        allowed = allowed | self._standing
         return self._world(state, driven).view(group, state.q, allowed, margin)
 
     def checker(

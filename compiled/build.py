@@ -26,7 +26,7 @@ from galley.compiled.jit import cache_folder, compile_ahead, compile_now, folder
 _log = logging.getLogger(__name__)
 KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
 KINEMATICS, TIMING, RENDERER = "kinematics", "path timing", "the film's renderer"
-POLYGONS, PUSHING = "polygons", "pushing"
+POLYGONS, PUSHING, CHAIN = "polygons", "pushing", "the kinematics of any arm"
 PARTS = {  # the longest first
     KERNEL: (
         "collision.kernel.confirm collision.kernel.examine collision.kernel.contacts"
@@ -35,6 +35,7 @@ PARTS = {  # the longest first
     PLANNERS: ("motion.kernel.plan motion.kernel.shortcut",),
     REACH: ("robots.panda.reach_kernel", "skills.manipulation.hand_kernel"),
     KINEMATICS: ("robots.panda.ik_kernel",),
+    CHAIN: ("robots.chain.chain_kernel",),
     RENDERER: ("viz.render.raster_kernel",),
     TIMING: (
         "optimization.kernel.dynamics",

@@ -218,8 +218,10 @@ def new_names(stem: str) -> Iterator[Path]:
     yield from (Path("runs") / f"{name}-{k}" for k in itertools.count(2))
 
 
-def keep_inputs(folder: Path | str, scene: str, domain: str, problem: str) -> None:
+def keep_inputs(folder: Path | str, scene: str, domain: str, problem: str, robot: str = "") -> None:
     """Copy the files of a task into a run's folder; the user's skills are code, and are not copied.
+
+    ``robot``, a robot file, takes the place of the scene's robot in the copy.
 
     A pipe is left out: it was read to its end.
 
@@ -231,7 +233,7 @@ def keep_inputs(folder: Path | str, scene: str, domain: str, problem: str) -> No
     files = ((DOMAIN, domain), (PROBLEM, problem))
     copies = {name: read_bytes(file) for name, file in files if os.path.isfile(file)}
     if os.path.isfile(scene):
-        text, others = standalone(scene)
+        text, others = standalone(scene, robot or None)
         copies |= others | {SCENE: text.encode()}
     kept = Path(folder) / INPUTS
     kept.mkdir()

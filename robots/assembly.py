@@ -1,4 +1,4 @@
-"""A RobotModel from a robot file: base, arm and gripper as one URDF, with all that it leaves open."""
+"""A RobotModel from a robot file: base, arm and gripper as one URDF."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
-from galley.domain.frames import Array, frozen, rotation_rpy, rpy, transform
+from galley.domain.frames import Array, frozen, rotation_rpy, transform
 from galley.domain.scene.base_spec import MobileBaseSpec, Triple
 from galley.domain.scene.robot_file import HAND_FRAME, RobotFile
 from galley.robots.base_urdf import base_elements, base_group, stand_elements
@@ -25,7 +25,7 @@ from galley.robots.urdf_arm import (
     neighbours_and_always_touching,
 )
 from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
-from galley.robots.urdf_prepare import prepare
+from galley.robots.urdf_prepare import origin_element, prepare
 from galley.robots.urdf_reader import joined_link, link_shapes, read_tree
 
 _FINGER_RISE, _FINGER_JERK = 0.1, 0.05  # s to full speed of the fingers, to full acceleration
@@ -70,7 +70,9 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     text = ET.tostring(whole, encoding="unicode")
     found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT)
     depth = float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
-    _add_hand_frame(whole, carrier, found.X_RT @ transform(translation=[0.0, 0.0, -depth]))
+    ET.SubElement(whole, "link", name=HAND_FRAME)
+    X_RH = found.X_RT @ transform(translation=[0.0, 0.0, -depth])
+    _fix(whole, f"{HAND_FRAME}_mount", carrier, HAND_FRAME, X_RH)
     _state_efforts(elements[name] for name in joints)
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(whole, encoding="unicode") + "\n"
     tree = read_tree(urdf, joints)
@@ -136,10 +138,7 @@ def _arm_and_gripper(
     link, xyz, rpy = spec.mount
     if root.find(f"link[@name='{link}']") is None:
         raise ValueError(f"gripper.mount: the URDF has no link '{link}'")
-    joint = ET.SubElement(root, "joint", name="gripper_mount", type="fixed")
-    ET.SubElement(joint, "origin", xyz=_text(xyz), rpy=_text(rpy))
-    ET.SubElement(joint, "parent", link=link)
-    ET.SubElement(joint, "child", link=start)
+    _fix(root, "gripper_mount", link, start, _pose(xyz, rpy))
     root.extend(e for e in own if e.tag in ("link", "joint"))
     return root, start
 
@@ -155,7 +154,8 @@ def _own_world(root: ET.Element, foot: str) -> str:
     return f"{WORLD}_0"
 
 
-def root_link(root):
+def root_link(root: ET.Element) -> str:
+    """The link that no joint moves."""
     moved = {joined_link(e, "child") for e in root.iterfind("joint")}
     return next(str(e.get("name")) for e in root.iterfind("link") if e.get("name") not in moved)
 
@@ -201,9 +201,7 @@ def _check_chain(whole: ET.Element, joints: Sequence[str], fingers: int) -> None
             raise ValueError(f"arm: '{name}' is not carried by '{joints[k - 1]}'")
     for k in range(len(joints) - fingers, len(joints)):
         if tree.parent[k] < len(joints) - fingers:
-            raise ValueError(
-                f"gripper.joints: '{joints[k]}' is not carried by the arm's last joint"
-            )
+            raise ValueError(f"gripper.joints: '{joints[k]}' is not behind the arm's last joint")
 
 
 def _finger_group(
@@ -227,12 +225,12 @@ def _finger_group(
     )
 
 
-def _add_hand_frame(whole: ET.Element, carrier: str, X_RH: Array) -> None:
-    joint = ET.SubElement(whole, "joint", name=f"{HAND_FRAME}_mount", type="fixed")
-    ET.SubElement(joint, "origin", xyz=_text(X_RH[:3, 3]), rpy=_text(rpy(X_RH[:3, :3])))
-    ET.SubElement(joint, "parent", link=carrier)
-    ET.SubElement(joint, "child", link=HAND_FRAME)
-    ET.SubElement(whole, "link", name=HAND_FRAME)
+def _fix(root: ET.Element, name: str, parent: str, child: str, X: Array) -> None:
+    """Add a fixed joint with the child at X (4, 4) in its parent."""
+    joint = ET.SubElement(root, "joint", name=name, type="fixed")
+    joint.append(origin_element(X))
+    ET.SubElement(joint, "parent", link=parent)
+    ET.SubElement(joint, "child", link=child)
 
 
 def _state_efforts(joints: Iterable[ET.Element]) -> None:
@@ -247,7 +245,3 @@ def _state_efforts(joints: Iterable[ET.Element]) -> None:
 
 def _pose(xyz: Triple, angles: Triple) -> Array:
     return transform(rotation_rpy(*angles), xyz)
-
-
-def _text(values: Iterable[float]) -> str:
-    return " ".join(repr(float(value)) for value in values)

@@ -32,7 +32,8 @@ def description_of(spec: RobotSpec) -> RobotModel:
 @lru_cache(maxsize=8)
 def _robot(model: str, file: RobotFile | None, base: MobileBaseSpec) -> RobotModel:
     if file is not None:
-        from galley.robots.chain import ChainKinematics, chain_of
+        from galley.robots.chain.chain import chain_of
+        from galley.robots.chain.kinematics import ChainKinematics
 
         made = _description(model, file, base)
         arm, fingers = (made.group(name).joints for name in ("arm", "fingers"))

@@ -169,7 +169,7 @@ class _Hand:
 
 
 def _faces(points: Mapping[str, Array], fingers: tuple[str, str]) -> Array:
-    """Lowest and highest corner (2, 3) of what both pads have in common, but for y their middles."""
+    """Lowest and highest corner (2, 3) of what both pads share; for y, the middle between them."""
     boxes, inner = [], []
     middle = 0.5 * sum(points[f][:, 1].mean() for f in fingers)
     for finger in fingers:

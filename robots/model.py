@@ -193,6 +193,12 @@ class RobotModel:
         whole = join_groups(self.name, list(self.groups))
         return whole.lower, whole.upper
 
+    @cached_property
+    def standing_links(self) -> tuple[str, ...]:
+        """Links that never move in the world: those of a base whose joints have no range."""
+        base = [group for group in self.groups if group.name == "base"]
+        return self.base_links if base and (base[0].lower == base[0].upper).all() else ()
+
     @property
     def joints(self) -> tuple[str, ...]:
         """All joint names in the order of q."""

@@ -93,18 +93,24 @@ class _LoadedScene:
         bodies = self.plant.GetBodyIndices(model)
         return [self.plant.GetBodyFrameIdOrThrow(body) for body in bodies]
 
+    def _frame(self, name: str, model: ModelInstanceIndex) -> FrameId:
+        return self.plant.GetBodyFrameIdOrThrow(self.plant.GetBodyByName(name, model).index())
+
     def _filter_collisions(self) -> None:
         """Excludes the pairs that no world checks."""
         furniture = GeometrySet(self._frames(self._furniture_model))
         declaration = CollisionFilterDeclaration().ExcludeWithin(furniture)
         for a, b in self.robot.allowed_self_collisions:
-            frames = [
-                self.plant.GetBodyFrameIdOrThrow(
-                    self.plant.GetBodyByName(name, self._robot_model).index()
-                )
-                for name in (a, b)
-            ]
+            frames = [self._frame(name, self._robot_model) for name in (a, b)]
             declaration.ExcludeWithin(GeometrySet(frames))
+        still = [
+            GeometrySet([self._frame(name, model) for name in names])
+            for names, model in (
+                (self.robot.standing_links, self._robot_model),
+                (self.scene.standing_bodies, self._furniture_model),
+            )
+        ]
+        declaration.ExcludeBetween(*still)
         self.graph.collision_filter_manager().Apply(declaration)
 
     def _geometry_names(self) -> dict[object, str]:

@@ -9,7 +9,7 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +19,12 @@ from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.backends.bullet import quiet
 from galley.collision.backends.urdf import (
     furniture_urdf,
-    is_movable,
     item_urdf,
     loaded_parts,
     standing_urdf,
     without_visuals,
 )
-from galley.collision.checker import MARGIN, Contact, Pair, pair
+from galley.collision.checker import MARGIN, Contact, Pair, pair, standing_pairs
 from galley.domain.frames import Array, from_pose7, frozen, inverse, to_pose7
 from galley.domain.scene.model import HAND, WORLD, Scene
 from galley.domain.state import State, item_pose, item_poses
@@ -130,7 +129,7 @@ def load_bullet_scene(
     standing = {
         load(f"standing_{body.name}", standing_urdf(body, folder), True): body.name
         for body in scene.bodies
-        if dynamic and not is_movable(scene, body)
+        if dynamic and body.name in scene.standing_bodies
     }
     robot_id = load("robot", without_visuals(robot.urdf), True, own)
     item_ids = tuple(
@@ -163,6 +162,9 @@ def load_bullet_scene(
         for pair_of_links in robot.allowed_self_collisions:
             i, j = (loaded.link(robot_id, name) for name in pair_of_links)
             pb.setCollisionFilterPair(robot_id, robot_id, i, j, 0, physicsClientId=client)
+        for link, body in product(robot.standing_links, standing):
+            at = loaded.link(robot_id, link)
+            pb.setCollisionFilterPair(robot_id, body, at, -1, 0, physicsClientId=client)
     return loaded
 
 
@@ -224,6 +226,7 @@ class PyBulletWorld:
             for names in combinations(robot.links, 2)
             if pair(*names) not in robot.allowed_self_collisions
         ]
+        self._standing = standing_pairs(scene, robot)
         self.set_robot(np.zeros(robot.size))
         self.set_scene(np.zeros(len(scene.joints)))
         for index in range(len(scene.items)):
@@ -290,6 +293,8 @@ class PyBulletWorld:
                     self._closest(item, other, within, found)
         for links in self._own_pairs:
             self._closest(self.robot_id, self.robot_id, 0.0, found, *links)
+        for names in self._standing:
+            found.pop(names, None)
         return found
 
     def _closest(

@@ -38,11 +38,6 @@ def link_frame(scene: Scene, body: Body) -> Array:
     return np.eye(4)
 
 
-def is_movable(scene: Scene, body: Body) -> bool:
-    """Whether a furniture body, or one that carries it, has a joint."""
-    return any(scene.body(name).joint is not None for name in scene.chain(body.name))
-
-
 def standing_urdf(body: Body, folder: Path | str) -> str:
     """URDF text of one body of furniture that never moves, its link in the world's origin."""
     robot = ET.Element("robot", name=body.name)
@@ -59,12 +54,12 @@ def furniture_urdf(scene: Scene, folder: Path | str, moving_only: bool = False) 
     robot = ET.Element("robot", name=FURNITURE)
     ET.SubElement(robot, "link", name=WORLD)
     for body in scene.bodies:
-        if moving_only and not is_movable(scene, body):
+        if moving_only and body.name in scene.standing_bodies:
             continue
         X_WL = link_frame(scene, body)
         _link(robot, body.name, body.shapes, inverse(X_WL) @ body.X_WB0, body.mass, folder)
         parent = body.parent
-        if moving_only and parent != WORLD and not is_movable(scene, scene.body(parent)):
+        if moving_only and parent in scene.standing_bodies:
             parent = WORLD
         X_WP = np.eye(4) if parent == WORLD else link_frame(scene, scene.body(parent))
         if body.joint is None:

@@ -31,6 +31,8 @@ class RobotSpec:
         model: ``mobile_panda``, or empty if ``file`` describes it.
         q: start configuration: base (3), arm, fingers.
         hand: the link that is the hand.
+        file: what the robot file says, if there is one.
+        replaces: that file, if it takes the place of the robot that the scene names; else empty.
     """
 
     name: str
@@ -39,6 +41,7 @@ class RobotSpec:
     q: Array
     hand: str
     file: RobotFile | None = None
+    replaces: str = ""
 
 
 @dataclass(frozen=True)
@@ -424,6 +427,12 @@ class Scene:
     @cached_property
     def _bodies(self) -> Mapping[str, Body]:
         return {body.name: body for body in self.bodies}
+
+    @cached_property
+    def standing_bodies(self) -> tuple[str, ...]:
+        """Names of the furniture that never moves."""
+        bodies = self._bodies
+        return tuple(n for n in bodies if not any(bodies[name].joint for name in self.chain(n)))
 
     def chain(self, body: str) -> tuple[str, ...]:
         """The body and its ancestors up to ``world``, which is excluded."""

@@ -63,7 +63,7 @@ def load_scene(path: str | Path, robot: str | Path | None = None) -> Scene:
     """
     file = merged(path, robot)
     given = file.read(SceneFile, _names(file))
-    spec = _robot(file, given.robot)
+    spec = replace(_robot(file, given.robot), replaces="" if robot is None else str(robot))
     physics = Physics(**dict(given.physics) | {"gravity": frozen(given.physics.gravity)})
     if spec.file is not None and spec.file.gripper.force is not None:
         physics = replace(physics, finger_force=spec.file.gripper.force)

@@ -18,8 +18,10 @@ _PICTURE = rb"(?m)^(\s*map_Kd\s[^\r\n]*?)(\S+)[ \t\r]*$"
 _WIDTH = 100  # characters of a line
 
 
-def standalone(path: str | Path) -> tuple[str, dict[str, bytes]]:
+def standalone(path: str | Path, robot: str | Path | None = None) -> tuple[str, dict[str, bytes]]:
     """A scene file with all that it extends as one text, and the files that this one names.
+
+    With ``robot``, that robot file in place of the scene's robot. URDFs stay where they are.
 
     Meshes, what OBJ files name, and textures are to lie beside it, under the names given.
 
@@ -27,7 +29,7 @@ def standalone(path: str | Path) -> tuple[str, dict[str, bytes]]:
         BadInput: as ``load_scene``, of which it looks at less.
     """
     files = _Files()
-    root = merged(path).root
+    root = merged(path, robot).root
     assert isinstance(root, yaml.MappingNode)
     pairs = [(key, value) for key, value in root.value if key.value != "extends"]
     node = files.renamed(yaml.MappingNode(root.tag, pairs, flow_style=root.flow_style))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.collision.backends.urdf import is_movable
 from galley.domain.frames import Array, from_pose7
 from galley.domain.scene.model import Scene, Shape
 from galley.robots.model import RobotModel
@@ -40,8 +39,8 @@ class SceneMeshes:
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
         self._scene = scene
         self._tree: JointTree = read_tree(robot.urdf, robot.joints)
-        resting = [body for body in scene.bodies if not is_movable(scene, body)]
-        moving = [body for body in scene.bodies if is_movable(scene, body)]
+        resting = [body for body in scene.bodies if body.name in scene.standing_bodies]
+        moving = [body for body in scene.bodies if body.name not in scene.standing_bodies]
         links = _link_meshes(robot.urdf)
         start = np.zeros(len(scene.joints))
         base = [
