@@ -66,20 +66,24 @@ def faults(read, text, **arguments):
 STRUCTURE = {
     "a link twice": (LINKS[2], 2 * LINKS[2], "link 'l2' is declared 2 times"),
     "a joint twice": (JOINTS[3], 2 * JOINTS[3], "joint 'j4' is declared 2 times"),
-    "no name": ('<link name="l4">', "<link>", "a <link> has no name"),
-    "a parent that is none": ('parent link="l2"', 'parent link="l_2"', "parent 'l_2' is no link"),
+    "no name": ('<link name="l4">', "<link>", "a nameless <link>"),
+    "a parent that is none": (
+        'parent link="l2"',
+        'parent link="l_2"',
+        "'j3' needs one <parent> that is a link of this file, got ['l_2']",
+    ),
     "no child": ('<child link="l3"/>', "", "joint 'j3' needs one <child>"),
     "two children": ('<child link="l3"/>', '<child link="l3"/>' * 2, "'j3' needs one <child>"),
     "an unknown type": (' name="j2" type="revolute"', ' name="j2" type="hinge"', "type 'hinge'"),
     "two parents": ("</robot>", joint("j5", "l1", "l4") + "</robot>", "the joints ['j4', 'j5']"),
     "two roots": ("</robot>", link("loose") + "</robot>", "here are ['l0', 'loose']"),
-    "a loop": ("</robot>", joint("j5", "l4", "l0") + "</robot>", "in a loop, by the links"),
+    "a loop": ("</robot>", joint("j5", "l4", "l0") + "</robot>", "carry themselves in a loop"),
     "a loop beside": (
         "</robot>",
         link("a") + link("b") + joint("x", "a", "b") + joint("y", "b", "a") + "</robot>",
-        "['x', 'y'] carry each other",
+        "['b', 'a'] carry themselves",
     ),
-    "itself as parent": ('<parent link="l3"/>', '<parent link="l4"/>', "'j4'] carry each other"),
+    "itself as parent": ('<parent link="l3"/>', '<parent link="l4"/>', "['l4'] carry themselves"),
 }
 VALUES = {
     "axis of two": ('xyz="0 1 0"', 'xyz="0 1"', "joint 'j2': <axis xyz=\"0 1\"> needs 3 numbers"),
@@ -100,7 +104,7 @@ VALUES = {
     "any effort": ('effort="10"', 'effort="inf"', "joint 'j1': its effort limit inf"),
     "floating": ('name="j2" type="revolute"', 'name="j2" type="floating"', "'j2' is floating and"),
     "mimics none": (RANGE, RANGE + MIMIC.format("j9"), "joint 'j1' mimics 'j9', which is no"),
-    "mimics itself": (RANGE, RANGE + MIMIC.format("j1"), "joint 'j1' mimics itself"),
+    "mimics itself": (RANGE, RANGE + MIMIC.format("j1"), "the joints ['j1'] mimic themselves"),
 }
 
 
@@ -118,19 +122,9 @@ def test_all_faults_are_said_at_once(read):
         old, new, _ = {**STRUCTURE, **VALUES}[name]
         text = text.replace(old, new, 1)
     assert len(faults(read, text)) == 5
-    text = GOOD.replace('velocity="1"', 'velocity="-1"').replace('upper="2"', 'upper="1e9"')
+    text = GOOD.replace('velocity="1"', 'velocity="0"').replace('upper="2"', 'upper="1e9"')
     assert len(faults(read, text)) == 8
-
-
-def test_speeds_that_are_given_stand_in_for_wrong_ones(read):
-    arm = read(GOOD.replace('velocity="1"', 'velocity="0"'), limits=MotionLimits([3.0] * 4))
-    assert arm.group("arm").velocity.tolist() == [3.0] * 4
-
-
-def test_a_circle_of_mimics_is_refused(read):
-    text = GOOD.replace(JOINTS[1], JOINTS[1].replace(RANGE, RANGE + MIMIC.format("j3")))
-    text = text.replace(JOINTS[2], JOINTS[2].replace(RANGE, RANGE + MIMIC.format("j2")))
-    assert any("'j2' mimics itself, by ['j2', 'j3']" in line for line in faults(read, text))
+    assert len(faults(read, text, limits=MotionLimits(velocity=[3.0] * 4))) == 4
 
 
 def test_a_mimic_of_a_joint_in_q_is_refused_unless_it_is_in_q_itself(read):
@@ -150,18 +144,15 @@ def test_joints_outside_q_stand_within_their_range_or_where_they_mimic(read, tmp
     text = text.replace("</robot>", link("l5") + side + "</robot>")
     robot = read(text, joints=["j1", "j4"], tool_link="l4")
     values = {"j1": 0.7, "j2": 0.4, "j3": -2 * 0.4 + 0.3, "j4": -0.6, "s": -2 * -0.5 + 0.3}
-    tree = read_tree(robot.urdf, robot.joints)
-    client = p.connect(p.DIRECT)
+    tree, client = read_tree(robot.urdf, robot.joints), p.connect(p.DIRECT)
     body = p.loadURDF(str(tmp_path / "arm.urdf"), useFixedBase=True, physicsClientId=client)
-    for k in range(p.getNumJoints(body, physicsClientId=client)):
-        name = p.getJointInfo(body, k, physicsClientId=client)[1].decode()
-        p.resetJointState(body, k, values[name], physicsClientId=client)
-    for k in range(p.getNumJoints(body, physicsClientId=client)):
-        name = p.getJointInfo(body, k, physicsClientId=client)[12].decode()
-        found = p.getLinkState(body, k, computeForwardKinematics=True, physicsClientId=client)
-        theirs = from_pose7(np.array([*found[4], *found[5]]))
-        ours = tree.link_pose(name, np.array([0.7, -0.6]))
-        assert np.abs(ours - theirs).max() < 1e-5, name
+    infos = [p.getJointInfo(body, k, physicsClientId=client) for k in range(len(values))]
+    for info in infos:
+        p.resetJointState(body, info[0], values[info[1].decode()], physicsClientId=client)
+    for info in infos:
+        found = p.getLinkState(body, info[0], computeForwardKinematics=True, physicsClientId=client)
+        ours = tree.link_pose(info[12].decode(), np.array([0.7, -0.6]))
+        assert np.abs(ours - from_pose7(np.array([*found[4], *found[5]]))).max() < 1e-5
     p.disconnect(client)
 
 
@@ -219,16 +210,15 @@ def mutated(seed):
     words = ("", "nan", "-1", "1e400", "l1", "j2", "0 0 0", "fixed", "continuous", "floating", "ä'")
     for _ in range(rng.randint(1, 3)):
         parent = rng.choice([e for e in root.iter() if len(e)])
-        child = rng.choice(list(parent))
-        change = rng.choice(("drop", "twice", "move", "value", "value", "value", "no value"))
-        if change in ("drop", "move"):
+        child, change = rng.choice(list(parent)), rng.randint(0, 5)
+        if change == 0:
             parent.remove(child)
-        if change in ("twice", "move"):
+        elif change == 1:  # declared again, perhaps elsewhere
             rng.choice([root, parent, *root]).append(child)
-        if child.attrib and change in ("value", "no value"):
+        elif child.attrib:
             key = rng.choice(list(child.attrib))
-            child.set(key, rng.choice(words))
-            if change == "no value":
+            child.set(key if change < 5 else "x", rng.choice(words))
+            if change == 5:
                 del child.attrib[key]
     return ET.tostring(root, encoding="unicode")
 

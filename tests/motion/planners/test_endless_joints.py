@@ -1,9 +1,11 @@
 """Joints that turn without end go the short way round; configurations in float32 lie on limits."""
 
+import re
+
 import numpy as np
 import pytest
 
-from galley.domain.failure import Failure, FailureKind
+from galley.domain.failure import FailureKind
 from galley.domain.frames import nearest_turn
 from galley.motion import CollisionWorld, Path, cylinder, plan
 from galley.motion.trajectory.trajectory import limit_ratios
@@ -82,12 +84,6 @@ def test_a_pose_is_reached_the_short_way_round(arm, world):
     assert path.end == pytest.approx([TURN - 3.0, 0.3], abs=1e-6)
 
 
-def test_beyond_the_last_turn_the_joint_is_named(world):
-    failed = plan(world, [ENDLESS + 0.5, 0.0], [0.5, 0.0])
-    assert isinstance(failed, Failure)
-    assert "'round' at 50.7655, 0.5 beyond" in failed.message
-
-
 def test_the_nearest_turn_is_the_best_of_all_turns():
     rng = np.random.default_rng(0)
     angle, to = rng.uniform(-20.0, 20.0, (2, 2000))
@@ -112,9 +108,12 @@ def test_a_joint_state_in_float32_on_its_limit_is_on_it(side, arm, world):
     for method in (smooth, time_optimal):
         trajectory = method(view, Path("arm", np.stack([rounded, other])), group).trajectory
         assert max(np.abs(each[1]) for each in trajectory.extremes()) <= LIMIT + 1e-9
-    beyond = np.array([1.0, side * (LIMIT + 1e-6)])
-    for start, goal, what in ((beyond, other, "start"), (other, beyond, "goal")):
+    beyond, further = [1.0, side * (LIMIT + 1e-6)], [side * (ENDLESS + 0.5), 0.0]
+    for start, goal, message in (
+        (beyond, other, "the start .* 'bend' at .*, 1e-06 beyond"),
+        (other, beyond, "the goal .* 'bend' at .*, 1e-06 beyond"),
+        (further, other, "the start .* 'round' at .*50.7655, 0.5 beyond"),
+    ):
         failed = plan(world, start, goal)
         assert failed.kind is FailureKind.UNREACHABLE
-        assert f"the {what} is out of the joints' limits: 'bend' at" in failed.message
-        assert "1e-06 beyond" in failed.message
+        assert re.search(message, failed.message)
