@@ -20,7 +20,8 @@ from galley.robots.urdf_reader import JointTree, link_shapes, read_tree
 _STEPS = 25  # of the finger joints, between which a table is linear
 _FACE = 1e-3  # m, how far behind the foremost point a pad goes on
 _SNAP = 0.03  # sine of the angle within which an axis of the root's frame is meant
-_PALM_GAP = 2e-4  # m, by which ``to_palm`` is rounded down
+_ASIDE = 6e-3  # m beside the pads, what is nearer there counts as the palm
+_PALM_GAP = 4e-3  # m, by which ``to_palm`` is rounded down
 _BESIDE = 0.002  # m of the opening that is left free at the widest item
 _MOST_PAD = 0.02  # m
 
@@ -71,8 +72,9 @@ def find_gripper(
         R_RT = np.stack([np.cross(y, z), y, z], axis=1)
     else:
         R_RT = X_RT[:3, :3]
-    halves, rows, faces, between = [], [], [], []
-    for share in np.linspace(0.0, 1.0, _STEPS):
+    halves, rows, faces = [], [], []
+    shares = np.linspace(0.0, 1.0, _STEPS)
+    for share in shares:
         points = {link: p @ R_RT for link, p in hand.at(float(share)).items()}
         left = float(points[fingers[0]][:, 1].max())
         right = float(points[fingers[1]][:, 1].min())
@@ -81,12 +83,6 @@ def find_gripper(
         halves.append(0.5 * (right - left))
         rows.append((halves[-1], *hand.positions(float(share))))
         faces.append(_faces(points, fingers))
-        between += [
-            float(p[within, 2].max())
-            for link, p in points.items()
-            if link not in fingers
-            and (within := (np.abs(p[:, 1]) < halves[-1]) | (link == root)).any()
-        ]
     if (np.diff(halves) <= 0.0).any():
         raise ValueError("the pads don't part steadily from closed to open: are these the joints?")
     pads = np.array(faces)  # (steps, 2, 3): corners of both pads
@@ -96,9 +92,16 @@ def find_gripper(
         X_RT = transform(R_RT, R_RT @ middle)
     p_T = R_RT.T @ X_RT[:3, 3]
     size = (pads[:, 1] - pads[:, 0]).min(axis=0) / 2.0
-    opened = {link: p @ R_RT - p_T for link, p in wide.items()}
-    to_palm = max(_FACE, float(p_T[2]) - max(between, default=0.0) - _PALM_GAP)
-    beside = np.concatenate([p[p[:, 2] > -to_palm] for link, p in opened.items() if link != root])
+    reach = max(
+        _foremost(part @ R_RT - p_T, half + _ASIDE)
+        for share, half in zip(shares, halves, strict=True)
+        for link, parts in hand.parts(float(share)).items()
+        for part in parts
+        if link not in fingers
+    )
+    to_palm = max(_FACE, -reach - _PALM_GAP)
+    moved = np.concatenate([p @ R_RT - p_T for link, p in wide.items() if link != root])
+    beside = moved[moved[:, 2] > -to_palm]
     opening = float(2.0 * halves[-1])
     return FoundGripper(
         frozen(X_RT),
@@ -111,6 +114,17 @@ def find_gripper(
             table=_table(np.array(rows)),
         ),
     )
+
+
+def _foremost(points: Array, half: float) -> float:
+    """The greatest z of a convex body, given by its corners (n, 3), within ``half`` of y = 0."""
+    found = [float(points[np.abs(points[:, 1]) <= half][:, 2].max(initial=-np.inf))]
+    for y in (half, -half):
+        low, high = points[points[:, 1] < y], points[points[:, 1] > y]
+        if len(low) and len(high):
+            share = (y - low[:, None, 1]) / (high[:, 1] - low[:, None, 1])
+            found.append(float((low[:, None, 2] + share * (high[:, 2] - low[:, None, 2])).max()))
+    return max(found)
 
 
 def _table(rows: Array) -> tuple[tuple[float, ...], ...]:
@@ -154,6 +168,10 @@ class _Hand:
 
     def at(self, share: float) -> dict[str, Array]:
         """Corners (n, 3) of each link's shapes there."""
+        return {link: np.concatenate(parts) for link, parts in self.parts(share).items()}
+
+    def parts(self, share: float) -> dict[str, list[Array]]:
+        """The same, shape by shape."""
         poses = self._tree.poses(self.positions(share))
 
         def pose(link: str) -> Array:
@@ -164,7 +182,7 @@ class _Hand:
         found = {}
         for link, parts in self._shapes.items():
             X = X_RW @ pose(link)
-            found[link] = np.concatenate(parts) @ X[:3, :3].T + X[:3, 3]
+            found[link] = [part @ X[:3, :3].T + X[:3, 3] for part in parts]
         return found
 
 

@@ -28,7 +28,8 @@ from galley.skills.manipulation.fans import (
     fingers_clear,
 )
 
-DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre
+DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre, at most
+_PALM_ROOM = 0.003  # m between that face and the palm
 ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
 _LEANS = (0.0, np.pi / 4, -np.pi / 4)  # rad between hand and face normal, about the closing axis
 _LYING = float(np.cos(np.pi / 4))  # cosine of the tilt at which another face is the lowest
@@ -206,7 +207,7 @@ def _cells(
     )
     turns = np.arange(first, first + max(fan.turn, 1e-9), _TURNS)
     leans = np.linspace(*fan.lean, round((fan.lean[1] - fan.lean[0]) / step) + 1)
-    shallow = DEPTHS[-1] - gripper.pad
+    shallow = _depths(gripper)[-1] - gripper.pad
     for turn in turns:
         for lean in leans:
             # The hand comes from -x at leans above 0, and from -z beyond 90 degrees.
@@ -252,7 +253,7 @@ def _of_box(
     below, in the middle and near both ends.
     """
     size = np.array(sides)
-    half, standing = size / 2.0, (down, sign) == (2, -1.0)
+    half, standing, depths = size / 2.0, (down, sign) == (2, -1.0), _depths(gripper)
     found = []
     faces = [(axis, way) for axis in range(3) for way in (1.0, -1.0) if (axis, way) != (down, sign)]
     if standing:
@@ -269,10 +270,10 @@ def _of_box(
             shifts = [along * s for s in dict.fromkeys((0.0, room, -room))]
             if down not in (axis, closing):  # high up: the hand stays clear of the worktop
                 shifts = [-sign * np.eye(3)[down] * max(0.0, half[down] - _HIGH)]
-            for depth in DEPTHS:
-                if depth > half[axis] + 1e-9 and depth != DEPTHS[-1]:
+            for depth in depths:
+                if depth > half[axis] + 1e-9 and depth != depths[-1]:
                     continue
-                over = standing and axis == down and depth == DEPTHS[-1]
+                over = standing and axis == down and depth == depths[-1]
                 ways = product(enumerate(shifts), _LEANS if over else (0.0,), (1.0, -1.0))
                 for (k, shift), lean, turn in ways:
                     y = turn * np.eye(3)[closing]
@@ -287,6 +288,11 @@ def _of_box(
                     name = name if standing else f"lying {name}/{k}"
                     found.append(Grasp(name, frozen(transform(R, p)), float(size[closing])))
     return tuple(found)
+
+
+def _depths(gripper: Gripper) -> tuple[float, ...]:
+    """``DEPTHS`` that leave room for the palm."""
+    return tuple(dict.fromkeys(min(d, gripper.to_palm - _PALM_ROOM) for d in DEPTHS))
 
 
 def hand_in_item(grasp: Grasp, p_HT: Array) -> Array:

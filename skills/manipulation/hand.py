@@ -60,7 +60,7 @@ def convex_part(name: str, solid: Polyhedron) -> ConvexPart:
 
 
 def hand_parts(robot: RobotModel, opening: float) -> tuple[ConvexPart, ...]:
-    """Fingers, palm and the links rigid with it, in the grasp frame T.
+    """Fingers, palm, and the links that are rigid with it or move with them, in the frame T.
 
     Args:
         opening: of each finger from the middle, metres.
@@ -68,7 +68,7 @@ def hand_parts(robot: RobotModel, opening: float) -> tuple[ConvexPart, ...]:
     q = np.zeros(robot.size)
     q[robot.slice("fingers")] = robot.fingers_at(opening)
     p_HT = tuple(float(v) for v in robot.p_HT)
-    return _hand(robot.urdf, robot.joints, robot.palm, robot.fingers, p_HT, tuple(q))
+    return _hand(robot.urdf, robot.joints, robot.palm, p_HT, tuple(q))
 
 
 @lru_cache(maxsize=64)
@@ -76,7 +76,6 @@ def _hand(
     urdf: str,
     joints: tuple[str, ...],
     palm: str,
-    fingers: tuple[str, ...],
     p_HT: tuple[float, ...],
     q: tuple[float, ...],
 ) -> tuple[ConvexPart, ...]:
@@ -85,7 +84,7 @@ def _hand(
     found = []
     carrier = tree.link(palm)[0]
     for shape in link_shapes(urdf):
-        if shape.link in fingers or tree.link(shape.link)[0] == carrier:
+        if tree.link(shape.link)[0] >= carrier:  # rigid with the palm, or moved by a finger joint
             solid = of_link_shape(shape, X_TW @ tree.link_pose(shape.link, at) @ shape.X_LS)
             found.append(convex_part(shape.link, unposed(solid).moved(solid.X)))
     return tuple(found)
