@@ -15,7 +15,8 @@ _ROOM = 0.5 * np.pi  # rad beyond start and goals in which to search
 def endless(view: View) -> NDArray[np.bool_]:
     """Which of the view's joints turn without end (k,)."""
     tree = view.arrays.tree
-    return (tree.low <= -ENDLESS) & (tree.high >= ENDLESS) & (tree.prismatic[view.moving] == 0)
+    wide = (tree.low <= -ENDLESS) & (tree.high >= ENDLESS)
+    return np.asarray(wide & (tree.prismatic[view.moving] == 0))
 
 
 def near(view: View, start: Array, goals: Array) -> Array:
