@@ -69,7 +69,7 @@ class View:
         """The same view by the spheres alone, which is faster. They share their scratch."""
         margins = self.arrays.checks.margins.copy()
         margins[2] = 0.0
-        return self._with("checks", "margins", margins)
+        return self._with("checks", margins=margins)
 
     @cached_property
     def fine(self) -> View:
@@ -78,18 +78,18 @@ class View:
 
     def between(self, low: Array, high: Array) -> View:
         """The same view, joints sampled between ``low`` and ``high`` (k,). They share scratch."""
-        return self._with("tree", "low", low)._with("tree", "high", high)
+        return self._with("tree", low=low, high=high)
 
     def finer(self, factor: float) -> View:
         """The same view, edges checked at ``factor`` times the step. They share their scratch."""
-        return self._with("tree", "step", self.arrays.tree.step * factor)
+        return self._with("tree", step=self.arrays.tree.step * factor)
 
-    def _with(self, part: str, field: str, values: NDArray[Any]) -> View:
-        """The same view with another array for one field."""
+    def _with(self, part: str, **fields: NDArray[Any]) -> View:
+        """The same view with other arrays for some fields of a part."""
         from galley.collision.kernel.edges import functions
         from galley.collision.kernel.packed import pack
 
-        changed: Any = getattr(self.arrays, part)._replace(**{field: values})
+        changed: Any = getattr(self.arrays, part)._replace(**fields)
         arrays: Any = self.arrays._replace(**{part: changed})
         return replace(self, arrays=arrays, table=pack(arrays, functions()))
 

@@ -217,8 +217,8 @@ def nearest_turn(angle: ArrayLike, to: ArrayLike, lower: ArrayLike, upper: Array
 
     The arguments are broadcast against each other.
     """
-    angle = np.asarray(angle, dtype=np.float64)
-    middle = np.round((to - angle) / (2.0 * np.pi))
+    angle, to, lower, upper = (np.asarray(v, np.float64) for v in (angle, to, lower, upper))
+    middle = np.round((np.clip(to, lower, upper) - angle) / (2.0 * np.pi))
     found = angle + 2.0 * np.pi * np.stack([middle + k for k in range(-2, 3)])
     off = np.where((found >= lower) & (found <= upper), np.abs(found - to), np.inf)
     best = np.take_along_axis(found, off.argmin(axis=0)[None], axis=0)[0]

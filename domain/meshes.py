@@ -16,7 +16,6 @@ from galley.domain.files import read_bytes
 from galley.domain.frames import Array, frozen
 
 MESH_SUFFIXES = (".obj", ".stl")
-SMALLEST_SIDE, LARGEST_SIDE = 1e-4, 100.0  # m, of a side of a body
 _NORMAL_TOLERANCE = 1e-7  # per component, within which coplanar facets are merged
 _MIN_THICKNESS = 1e-9  # relative to the extent; a thinner hull is flat
 _MAX_COORDINATE = 1e12  # beyond, volumes overflow

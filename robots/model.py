@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.domain.frames import Array, as_numbers, as_pose, frozen, transform
 from galley.robots.inertials import Inertial
@@ -67,15 +66,10 @@ class JointGroup:
         return len(self.joints)
 
     @property
-    def endless(self) -> NDArray[np.bool_]:
-        """Which joints turn without end (n,)."""
-        turns = np.array([unit == "rad" for unit in self.units])
-        return turns & (self.lower <= -ENDLESS) & (self.upper >= ENDLESS)
-
-    @property
     def turn(self) -> tuple[Array, Array]:
         """The limits (n,), (n,), of endless joints those of the one turn around zero."""
-        endless = self.endless
+        endless = np.array([unit == "rad" for unit in self.units])
+        endless &= (self.lower <= -ENDLESS) & (self.upper >= ENDLESS)
         return np.where(endless, -np.pi, self.lower), np.where(endless, np.pi, self.upper)
 
 

@@ -19,7 +19,7 @@ from galley.domain.errors import did_you_mean
 from galley.domain.frames import Array, as_pose, frozen, inverse
 from galley.domain.meshes import Hull, hull
 from galley.robots.model import ENDLESS, JointGroup, RobotModel
-from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
+from galley.robots.urdf_checks import check_moved, check_shapes, naming, read_urdf
 from galley.robots.urdf_prepare import CONVEX_PARTS, origin_element, prepare
 from galley.robots.urdf_reader import (
     MOVABLE,
@@ -104,7 +104,8 @@ def arm_from_urdf(
     path = Path(path).resolve()
     root = read_urdf(path)
     table = {str(e.get("name")): e for e in root.findall("joint")}
-    chain, tool_link = _chain(root, table, joints, tool_link)
+    with naming(path):
+        chain, tool_link = _chain(root, table, joints, tool_link)
     check_moved(root, path, chain, [tool_link], speeds=limits.velocity is None)
     prepare(root, path, chain, convex_parts)
     _stand_in_world(root, table, np.eye(4) if X_WB is None else as_pose(X_WB, "X_WB"))
@@ -113,7 +114,8 @@ def arm_from_urdf(
     links = [str(e.get("name")) for e in root.findall("link")]
     allowed = _sorted_pairs(allowed_self_collisions, links)
     X_LT = frozen(np.eye(4) if X_LT is None else as_pose(X_LT, "X_LT"))
-    tree, shapes = read_tree(urdf, group.joints), link_shapes(urdf)
+    with naming(path):
+        tree, shapes = read_tree(urdf, group.joints), link_shapes(urdf)
     check_shapes(root, path, tree, shapes)
     links = list(dict.fromkeys(shape.link for shape in shapes))
     return RobotModel(

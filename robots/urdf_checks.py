@@ -6,20 +6,27 @@ in q need, ``check_shapes`` what planning needs of the links.
 
 from __future__ import annotations
 
-import io
 import logging
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from galley.domain.errors import did_you_mean
 from galley.domain.files import read_bytes
 from galley.domain.frames import Array
-from galley.domain.meshes import LARGEST_SIDE, SMALLEST_SIDE
-from galley.robots.urdf_reader import MOVABLE, JointTree, LinkShape, joined_link, numbers
+from galley.domain.scene.model import LARGEST_SIDE, SMALLEST_SIDE
+from galley.robots.urdf_reader import (
+    MOVABLE,
+    JointTree,
+    LinkShape,
+    joined_link,
+    numbers,
+    onto_axis,
+    shape_of,
+)
 
 TYPES = (*MOVABLE, "fixed", "floating", "planar")
 LARGEST_LIMIT = 1e3
@@ -29,20 +36,14 @@ LARGEST_MESH = 10.0
 
 _log = logging.getLogger(__name__)
 
-_SHAPES = ("box", "cylinder", "sphere", "mesh")
-# How many numbers the attributes of elements have that are read somewhere.
+# How many numbers the attributes of elements have that are read somewhere, beside ``shape_of``.
 _NUMBERS = {
     "origin": {"xyz": 3, "rpy": 3},
-    "axis": {"xyz": 3},
     "limit": dict.fromkeys(("lower", "upper", "velocity", "effort"), 1),
     "dynamics": {"damping": 1, "friction": 1},
     "mimic": {"multiplier": 1, "offset": 1},
-    "mesh": {"scale": 3},
     "mass": {"value": 1},
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
-    "box": {"size": 3},
-    "cylinder": {"radius": 1, "length": 1},
-    "sphere": {"radius": 1},
 }
 
 
@@ -56,8 +57,9 @@ def read_urdf(path: Path) -> ET.Element:
     """
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
+    data = read_bytes(path)
     try:
-        root = ET.parse(io.BytesIO(read_bytes(path))).getroot()
+        root = ET.fromstring(data)
     except (ET.ParseError, LookupError, ValueError) as error:  # the others: an unknown encoding
         raise ValueError(f"{path}: not XML: {error}") from error
     if root.tag != "robot":
@@ -74,121 +76,96 @@ def refuse(path: Path, faults: Iterable[str]) -> None:
         raise ValueError("\n".join(lines))
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """What is wrong inside is said with the file's name."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
 def _structure(root: ET.Element) -> Iterator[str]:
     """Faults of names, and of the tree of links."""
-    links = [e.get("name", "") for e in root.findall("link")]
-    joints = root.findall("joint")
-    if not links:
-        yield "has no <link>"
-    for kind, names in (("link", links), ("joint", [e.get("name", "") for e in joints])):
+    links, joints = ([e.get("name", "") for e in root.findall(k)] for k in ("link", "joint"))
+    for kind, names in (("link", links), ("joint", joints)):
         for name, count in Counter(names).items():
-            if not name:
-                yield f"a <{kind}> has no name"
-            elif count > 1:
-                yield f"{kind} '{name}' is declared {count} times"
-    carriers: dict[str, list[ET.Element]] = {}
-    for joint in joints:
-        name = joint.get("name")
+            if count > 1 or not name:
+                yield (
+                    f"{kind} '{name}' is declared {count} times" if name else f"a nameless <{kind}>"
+                )
+    carriers: dict[str, list[str]] = {}
+    parent, leader = dict[str, str](), dict[str, str]()
+    for joint in root.findall("joint"):
+        name = joint.get("name", "")
         if joint.get("type") not in TYPES:
             yield f"joint '{name}' has the type '{joint.get('type')}', expected {', '.join(TYPES)}"
-        for role in ("parent", "child"):
-            ends = [e.get("link") for e in joint.findall(role)]
-            if len(ends) != 1 or not ends[0]:
-                yield f"joint '{name}' needs one <{role}> that names a link"
-            elif ends[0] not in links:
-                known = did_you_mean(ends[0], links)
-                yield f"joint '{name}': its {role} '{ends[0]}' is no link of this file{known}"
-            elif role == "child":
-                carriers.setdefault(ends[0], []).append(joint)
-    for link, several in carriers.items():
-        if len(several) > 1:
-            names = [e.get("name", "") for e in several]
+        ends = [[e.get("link", "") for e in joint.findall(role)] for role in ("parent", "child")]
+        for role, found in zip(("parent", "child"), ends, strict=True):
+            if len(found) != 1 or found[0] not in links:
+                yield f"joint '{name}' needs one <{role}> that is a link of this file, got {found}"
+        for link in ends[1]:
+            carriers.setdefault(link, []).append(name)
+            parent.update((link, other) for other in ends[0])
+        for mimic in joint.findall("mimic"):
+            leader[name] = mimic.get("joint", "")
+            if leader[name] not in joints:
+                yield f"joint '{name}' mimics '{leader[name]}', which is no joint of this file"
+    for link, names in carriers.items():
+        if len(names) > 1:
             yield f"link '{link}' is the child of the joints {names}: a tree has no loops"
     roots = [link for link in dict.fromkeys(links) if link not in carriers]
-    if len(roots) > 1:
+    if len(roots) > 1 or not links:
         yield f"a robot has one root link, here are {roots}: join them by joints of type fixed"
-    above = {link: (e[0].find("parent"), e[0]) for link, e in carriers.items()}
-    yield from _loops({k: (p.get("link", ""), e) for k, (p, e) in above.items() if p is not None})
-    yield from _mimics({e.get("name", ""): e for e in joints})
+    yield from (f"the links {loop} carry themselves in a loop" for loop in _circles(parent))
+    yield from (f"the joints {each} mimic themselves" for each in _circles(leader))
 
 
-def _loops(above: dict[str, tuple[str, ET.Element]]) -> Iterator[str]:
-    """Joints whose links carry each other in a circle, by each link's parent and its joint."""
+def _circles(following: dict[str, str]) -> Iterator[list[str]]:
+    """Names that come back to themselves by what each one follows."""
     seen: set[str] = set()
-    for link in above:
-        way: dict[str, None] = {}
-        while link in above and link not in seen:
-            seen.add(link)
-            way[link] = None
-            link = above[link][0]
-        if link in way:
-            loop = list(way)[list(way).index(link) :]
-            names = [above[each][1].get("name", "") for each in loop]
-            yield f"the joints {names} carry each other in a loop, by the links {loop}"
-
-
-def _mimics(table: dict[str, ET.Element]) -> Iterator[str]:
-    """Joints that mimic what can't be mimicked."""
-    leader = {k: m.get("joint") for k, e in table.items() if (m := e.find("mimic")) is not None}
-    for name, followed in leader.items():
-        if followed not in table:
-            yield f"joint '{name}' mimics '{followed}', which is no joint of this file"
-        way = {name}
-        while followed in leader and followed not in way:
-            way.add(followed)
-            followed = leader[followed]
-        if followed == name:
-            yield f"joint '{name}' mimics itself" + (f", by {sorted(way)}" if len(way) > 1 else "")
+    for name in following:
+        way: list[str] = []
+        while name in following and name not in seen:
+            seen.add(name)
+            way.append(name)
+            name = following[name]
+        if name in way:
+            yield way[way.index(name) :]
 
 
 def _values(root: ET.Element) -> Iterator[str]:
     """Faults of attributes."""
     for part in (*root.findall("link"), *root.findall("joint")):
-        found = [f for e in part for each in e.iter() for f in _attributes(each, e.tag != "visual")]
+        found: list[str] = []
+        for element in part.iter():
+            for name, count in _NUMBERS.get(element.tag, {}).items():
+                with _noted(found):
+                    if element.get(name) is not None:
+                        values = numbers(element, name, count, finite=element.tag != "limit")
+                        if name == "xyz" and np.abs(values).max() > LARGEST_SIDE:
+                            what = f'<origin xyz="{element.get(name)}"> is far away'
+                            found.append(f"{what}, over {LARGEST_SIDE:g} m: is it in millimetres?")
         for collision in part.findall("collision"):
-            shapes = [e.tag for e in collision.findall("geometry/*")]
-            if not shapes:
-                found.append("a <collision> without a shape in its <geometry>")
-            elif len(shapes) > 1 or shapes[0] not in _SHAPES:
-                found.append(f"collision shape {shapes}, expected one of {list(_SHAPES)}")
-        if part.tag == "joint" and not found:
-            found += _joint(part)
+            with _noted(found):
+                shape_of(collision)
+        if part.get("type") in MOVABLE:
+            with _noted(found):
+                onto_axis(part)
+        if part.get("type") in ("revolute", "prismatic") and not found:
+            lower, upper = (_limit(part, key, 0.0) for key in ("lower", "upper"))
+            if lower > upper:
+                found.append(f"its lower limit {lower:g} is above its upper limit {upper:g}")
         yield from (f"{part.tag} '{part.get('name')}': {fault}" for fault in found)
 
 
-def _attributes(element: ET.Element, solid: bool) -> Iterator[str]:
-    """Faults of an element's own numbers; sizes count where the part is ``solid``."""
-    tag = element.tag
-    sized = solid and tag in _SHAPES and tag != "mesh"
-    for name, count in _NUMBERS.get(tag, {}).items():
-        if not sized and element.get(name) is None:
-            continue
-        what = f'<{tag} {name}="{element.get(name)}">'
-        try:
-            values = numbers(element, name, count, finite=tag != "limit")
-        except ValueError as error:
-            yield str(error)
-            continue
-        if sized and min(values) <= 0.0:
-            yield f"{what}: sizes must be positive"
-        elif sized and not SMALLEST_SIDE <= min(values) <= max(values) <= LARGEST_SIDE:
-            yield f"{what}: sizes must lie between {SMALLEST_SIDE:g} and {LARGEST_SIDE:g} m"
-        elif name == "xyz" and tag == "origin" and np.abs(values).max() > LARGEST_SIDE:
-            yield f"{what} is more than {LARGEST_SIDE:g} m away: is it in millimetres?"
-        elif name == "scale" and solid and 0.0 in values:
-            yield f"{what} leaves nothing of the mesh"
-
-
-def _joint(joint: ET.Element) -> Iterator[str]:
-    """Faults of a joint whose numbers are numbers."""
-    axis, kind = joint.find("axis"), joint.get("type")
-    if axis is not None and axis.get("xyz") is not None and kind in (*MOVABLE, "planar"):
-        length = np.linalg.norm(numbers(axis, "xyz", 3))
-        if not 1e-6 < length < 1e6:
-            yield f'<axis xyz="{axis.get("xyz")}"> has no direction'
-    lower, upper = (_limit(joint, key, 0.0) for key in ("lower", "upper"))
-    if lower > upper and kind in ("revolute", "prismatic"):
-        yield f"its lower limit {lower:g} is above its upper limit {upper:g}"
+@contextmanager
+def _noted(found: list[str]) -> Iterator[None]:
+    """A ValueError is appended to what was found."""
+    try:
+        yield
+    except ValueError as error:
+        found.append(str(error))
 
 
 def _limit(joint: ET.Element, key: str, default: float) -> float:
@@ -226,37 +203,29 @@ def check_moved(
         ValueError: a floating or planar joint carries one of the tips or of what ``moved`` moves; a
             joint outside q mimics one in it; or a moved joint's limits are missing or no limits.
     """
-    refuse(path, _moved_faults(root, moved, tips, speeds))
-
-
-def _moved_faults(
-    root: ET.Element, moved: Collection[str], tips: Collection[str], speeds: bool
-) -> Iterator[str]:
     table = {e.get("name", ""): e for e in root.findall("joint")}
     above = {joined_link(e, "child"): e for e in table.values()}
     moved = [name for name in moved if name in table]
+    found = []
     for link in (*tips, *(joined_link(table[name], "child") for name in moved)):
         while link in above:
-            kind = above[link].get("type")
+            name, kind = above[link].get("name"), above[link].get("type")
             if kind in ("floating", "planar"):
-                yield (
-                    f"joint '{above[link].get('name')}' is {kind} and carries the arm: make it "
-                    "fixed, or three joints in a row, each with its range"
-                )
+                what = "make it fixed, or joints in a row, each with its range"
+                found.append(f"joint '{name}' is {kind} and carries the arm: {what}")
             link = joined_link(above[link], "parent")
     for name in table:
         for leader, _ in leaders(table, name) if name not in moved else ():
             if leader in moved:
-                yield (
-                    f"joint '{name}' mimics '{leader}', which is in q, but would stand still: "
-                    f"couplings are not planned. List '{name}' in joints to plan it as a joint of "
-                    "its own, or make it fixed"
-                )
-    for name in moved:
-        yield from (f"joint '{name}': {fault}" for fault in _limit_faults(table[name], speeds))
+                what = "couplings are not planned. Let joints name it, too, or make it fixed"
+                found.append(f"joint '{name}' mimics '{leader}', which is in q: {what}")
+    found += [
+        f"joint '{name}': {fault}" for name in moved for fault in _limits(table[name], speeds)
+    ]
+    refuse(path, found)
 
 
-def _limit_faults(joint: ET.Element, speeds: bool) -> Iterator[str]:
+def _limits(joint: ET.Element, speeds: bool) -> Iterator[str]:
     """Faults of the limits of a joint in q."""
     turns = joint.get("type") == "revolute"
     advice = "state the real ones" + (", or use the type continuous" if turns else "")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.domain.errors import BadInput
 from galley.domain.frames import Array, inverse, rotation_rpy, rpy, transform
 from galley.robots.files import find_package_file
 from galley.robots.meshes import as_obj, parts_as_obj
@@ -59,7 +58,7 @@ def prepare(
                 _cut_mesh(link, collision, convex_parts)
             for mesh in link.iterfind("visual//mesh"):
                 mesh.set("filename", f"file://{as_obj(mesh.get('filename', ''))}")
-        except (ValueError, BadInput) as error:
+        except ValueError as error:
             raise ValueError(f"{path}: link '{link.get('name')}': {error}") from error
 
 
@@ -72,7 +71,7 @@ def held_at(table: dict[str, ET.Element], joint: str) -> float:
     first = table[led[-1][0] if led else joint]
     limit, value = first.find("limit"), 0.0
     if limit is not None and first.get("type") in ("revolute", "prismatic"):
-        value = float(np.clip(0.0, *(float(limit.get(k, 0.0)) for k in ("lower", "upper"))))
+        value = float(np.clip(0.0, float(limit.get("lower", 0.0)), float(limit.get("upper", 0.0))))
     for _, mimic in reversed(led):
         value = float(mimic.get("multiplier", 1.0)) * value + float(mimic.get("offset", 0.0))
     return value
@@ -104,11 +103,11 @@ def _find_meshes(root: ET.Element, path: Path) -> None:
     missing = []
     for link in root.findall("link"):
         for mesh in link.iter("mesh"):
+            name = mesh.get("filename", "")
             try:
-                file = find_package_file(mesh.get("filename", ""), path)
-                mesh.set("filename", str(file))
+                mesh.set("filename", str(find_package_file(name, path)))
             except FileNotFoundError as error:
-                missing.append(f"{path}: link '{link.get('name')}': {error}")
+                missing.append(f"{path}: link '{link.get('name')}': mesh '{name}': {error}")
     if missing:
         raise FileNotFoundError("\n".join(dict.fromkeys(missing)))
 

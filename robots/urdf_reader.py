@@ -13,18 +13,25 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen, inverse, rotation_rpy, transform
 from galley.domain.meshes import Hull, hull, mesh_points
+from galley.domain.scene.model import LARGEST_SIDE, SMALLEST_SIDE
 
 Ints = NDArray[np.int64]
 Kind = Literal["box", "cylinder", "sphere", "hull"]
 MOVABLE = ("revolute", "continuous", "prismatic")
 """Types of joints that can be in q."""
+_SIZES = {
+    "box": {"size": 3},
+    "cylinder": {"radius": 1, "length": 1},
+    "sphere": {"radius": 1},
+    "mesh": {"scale": 3},
+}
 
 
 @dataclass(frozen=True)
@@ -170,8 +177,8 @@ def onto_axis(joint: ET.Element) -> Array:
     else:
         z = np.array(numbers(element, "xyz", 3))
     size = float(np.linalg.norm(z))
-    if size == 0.0:
-        raise ValueError(f"joint '{joint.get('name')}' has no axis")
+    if not 1e-6 < size < 1e6:  # beyond, rounding would turn it
+        raise ValueError(f"<axis> {z.tolist()} of joint '{joint.get('name')}' has no direction")
     z = z / size
     # The unit vector farthest from z gives the other axes; the identity if the axis is z.
     x = np.eye(3)[0] if abs(z[0]) < 0.9 else np.eye(3)[1]
@@ -226,25 +233,35 @@ def link_shapes(urdf_text: str, meshes: bool = True) -> tuple[LinkShape, ...]:
 
 def _shape(link: str, collision: ET.Element) -> LinkShape:
     """The shape of one <collision>."""
-    X_LS = origin_of(collision)
-    geometry = collision.find("geometry")
-    found = list(geometry) if geometry is not None else []
-    if not found:
-        raise ValueError("a <collision> without a shape in its <geometry>")
-    element = found[0]
-    if element.tag == "box":
-        return LinkShape(link, "box", X_LS, frozen(_sizes(element, "size", 3)))
-    if element.tag == "cylinder":
-        size = _sizes(element, "radius", 1) + _sizes(element, "length", 1)
-        return LinkShape(link, "cylinder", X_LS, frozen(size))
-    if element.tag == "sphere":
-        return LinkShape(link, "sphere", X_LS, frozen(_sizes(element, "radius", 1)))
-    if element.tag == "mesh":
-        scale = numbers(element, "scale", 3) if element.get("scale") else [1.0, 1.0, 1.0]
-        path = _mesh_path(element.get("filename", ""))
-        covered = _mesh_hull(str(path), (scale[0], scale[1], scale[2]))
-        return LinkShape(link, "hull", X_LS, frozen(np.ptp(covered.vertices, axis=0)), covered)
-    raise ValueError(f"collision shape <{element.tag}>, expected box, cylinder, sphere or mesh")
+    X_LS, (element, size) = origin_of(collision), shape_of(collision)
+    if element.tag != "mesh":
+        return LinkShape(link, cast("Kind", element.tag), X_LS, frozen(size))
+    path = _mesh_path(element.get("filename", ""))
+    covered = _mesh_hull(str(path), (size[0], size[1], size[2]))
+    return LinkShape(link, "hull", X_LS, frozen(np.ptp(covered.vertices, axis=0)), covered)
+
+
+def shape_of(collision: ET.Element) -> tuple[ET.Element, list[float]]:
+    """The shape of a <collision>, and its sizes as in ``LinkShape``; of a mesh, its scale.
+
+    Raises:
+        ValueError: it has none or several, an unknown one, or sizes that none can have.
+    """
+    shapes = collision.findall("geometry/*")
+    if len(shapes) != 1 or shapes[0].tag not in _SIZES:
+        found, known = [shape.tag for shape in shapes], list(_SIZES)
+        raise ValueError(f"a <collision> needs one shape in its <geometry>, {known}, got {found}")
+    shape, sizes = shapes[0], list[float]()
+    if shape.tag == "mesh" and shape.get("scale") is None:
+        return shape, [1.0, 1.0, 1.0]
+    for name, count in _SIZES[shape.tag].items():
+        values = numbers(shape, name, count)
+        least = -LARGEST_SIDE if shape.tag == "mesh" else SMALLEST_SIDE  # a mesh may be mirrored
+        if not least <= min(values) <= max(values) <= LARGEST_SIDE or 0.0 in values:
+            bounds = f"be positive, between {SMALLEST_SIDE:g} and {LARGEST_SIDE:g} m"
+            raise ValueError(f'<{shape.tag} {name}="{shape.get(name)}">: sizes must {bounds}')
+        sizes += values
+    return shape, sizes
 
 
 def origin_of(element: ET.Element) -> Array:
@@ -271,14 +288,6 @@ def numbers(element: ET.Element, name: str, count: int, finite: bool = True) -> 
     bad = ~np.isfinite(values) if finite else np.isnan(values)
     if len(values) != count or bad.any():
         raise ValueError(f'<{element.tag} {name}="{element.get(name, "")}"> needs {count} numbers')
-    return values
-
-
-def _sizes(element: ET.Element, name: str, count: int) -> list[float]:
-    """``count`` sizes, which are positive: a body of negative size touches nothing."""
-    values = numbers(element, name, count)
-    if min(values) <= 0.0:
-        raise ValueError(f'<{element.tag} {name}="{element.get(name)}">: sizes must be positive')
     return values
 
 

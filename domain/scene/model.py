@@ -21,6 +21,7 @@ from galley.domain.scene.robot_file import RobotFile
 
 WORLD = "world"
 HAND = "hand"
+SMALLEST_SIDE, LARGEST_SIDE = 1e-4, 100.0  # m, of a side of a body
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,8 @@ from pydantic import (
 )
 
 from galley.domain.frames import Array, frozen
-from galley.domain.meshes import LARGEST_SIDE, SMALLEST_SIDE
 from galley.domain.scene.entries import Posed, about, needed
-from galley.domain.scene.model import HAND, WORLD
+from galley.domain.scene.model import HAND, LARGEST_SIDE, SMALLEST_SIDE, WORLD
 from galley.domain.scene.robot_entries import ChassisEntry, RobotFileEntry
 from galley.domain.yaml_models import (
     Draft7,

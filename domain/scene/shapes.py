@@ -13,16 +13,9 @@ import numpy as np
 from galley.domain.errors import BadInput
 from galley.domain.files import read_bytes
 from galley.domain.frames import Array, frozen, transform
-from galley.domain.meshes import (
-    LARGEST_SIDE,
-    MESH_SUFFIXES,
-    SMALLEST_SIDE,
-    concavity,
-    hull,
-    read_mesh,
-)
+from galley.domain.meshes import MESH_SUFFIXES, concavity, hull, read_mesh
 from galley.domain.scene.extended import beside
-from galley.domain.scene.model import Shape
+from galley.domain.scene.model import LARGEST_SIDE, SMALLEST_SIDE, Shape
 from galley.domain.scene.schema import ShapeEntry
 from galley.domain.yaml_models import At, YamlFile
 

@@ -248,7 +248,7 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
     if robot.ik is not None:
         tree = world.model.tree
         X_WA = tree.link_pose(_foot(robot.urdf, group.joints[0]), view.arrays.tree.q[: robot.size])
-        free = np.linspace(*(limit[-1] for limit in group.turn), _FREE_VALUES)
+        free = np.linspace(group.turn[0][-1], group.turn[1][-1], _FREE_VALUES)
         own = robot.ik(inverse(X_WA) @ X_WT, free)
         found = as_numbers(own, f"what ik of '{robot.name}' returns", (-1, group.size))
         q = np.array(view.arrays.tree.q[: robot.size])

@@ -9,13 +9,14 @@ from galley.collision.view import View
 from galley.domain.frames import Array, nearest_turn
 from galley.robots.model import ENDLESS
 
-_ROOM = np.pi  # rad beyond start and goals in which to search
+_ROOM = 0.5 * np.pi  # rad beyond start and goals in which to search
 
 
 def endless(view: View) -> NDArray[np.bool_]:
     """Which of the view's joints turn without end (k,)."""
     tree = view.arrays.tree
-    return (tree.low <= -ENDLESS) & (tree.high >= ENDLESS) & (tree.prismatic[view.moving] == 0)
+    wide = (tree.low <= -ENDLESS) & (tree.high >= ENDLESS)
+    return np.asarray(wide & (tree.prismatic[view.moving] == 0))
 
 
 def near(view: View, start: Array, goals: Array) -> Array:
