@@ -32,15 +32,12 @@ class Branches:
 
     Attributes:
         locked: the redundant joint; -1: none.
-        axes, points: of the joints at zero, in the base (n, 3): directions, and a point on each.
-        hand: X_BH at zero (4, 4).
+        frames: poses of its joints and its hand at zero, in the base (n + 1, 4, 4); z is the axis.
         near: rad or m, by which its solutions miss the arm's own at most.
     """
 
     locked: int
-    axes: Array
-    points: Array
-    hand: Array
+    frames: Array
     near: float
 
     def answers(self, X_BH: Array, redundant: Array) -> Array:
@@ -48,8 +45,8 @@ class Branches:
 
         Least-squares ones are among them: whether they serve is seen later.
         """
-        target, found = X_BH.copy(), [np.empty((0, len(self.axes)))]
-        target[:3, :3] = X_BH[:3, :3] @ self.hand[:3, :3].T  # EAIK's hand is unturned at zero
+        target, found = X_BH.copy(), [np.empty((0, len(self.frames) - 1))]
+        target[:3, :3] = X_BH[:3, :3] @ self.frames[-1, :3, :3].T  # EAIK's hand is unturned at zero
         for value in redundant if self.locked >= 0 else (0.0,):
             solver = _solver(self, float(value))
             if solver is not None:
@@ -64,11 +61,12 @@ def _solver(branches: Branches, value: float) -> Any:
     """EAIK's robot for about a value of the redundant joint, or None."""
     from eaik.IK_HP import HPRobot
 
-    ends = np.vstack([np.zeros(3), branches.points, branches.hand[:3, 3]])
+    axes, points = branches.frames[:-1, :3, 2], branches.frames[:, :3, 3]
+    offsets = np.diff(points, axis=0, prepend=np.zeros((1, 3)))
     for nudge in _NUDGES:
         fixed = [(branches.locked, value + nudge)] if branches.locked >= 0 else []
         try:
-            robot = HPRobot(branches.axes, ends[1:] - ends[:-1], fixed)
+            robot = HPRobot(axes, offsets, fixed)
         except RuntimeError:  # two of its axes are parallel by chance
             continue
         if robot.hasKnownDecomposition():
@@ -85,7 +83,7 @@ def branches_of(X: Array, locks: list[int]) -> Branches | None:
     for angle, length, near in (_ROUNDING, _OFFSETS):
         frames = _simplified(X, angle, length)
         for locked in locks:
-            found = Branches(locked, frames[:-1, :3, 2], frames[:-1, :3, 3], frames[-1], near)
+            found = Branches(locked, frames, near)
             if _solver(found, _GENERIC) is not None:
                 return found
     return None

@@ -62,17 +62,11 @@ def chain_of(
     frame, X_FH = tree.link(palm)
     if frame != len(joints):
         raise ValueError(f"link '{palm}' must be fixed behind '{joints[-1]}', the arm's last joint")
-    hulls = _Hulls(urdf, joints, meshes)
+    hulls, X = _Hulls(urdf, joints, meshes), frozen([*tree.X_PJ, X_FH])
     links = [hulls.children[name] for name in joints[2:]]
-    return Chain(
-        joints,
-        frozen([*tree.X_PJ, X_FH]),
-        tree.prismatic,
-        tree.lower,
-        tree.upper,
-        tuple(frozen(_moved(hulls.carried(link), tree.link(link)[1])) for link in links),
-        frozen([hulls.radius[name] for name in fingers]),
-    )
+    points = tuple(frozen(_moved(hulls.carried(link), tree.link(link)[1])) for link in links)
+    radii = frozen([hulls.radius[name] for name in fingers])
+    return Chain(joints, X, tree.prismatic, tree.lower, tree.upper, points, radii)
 
 
 class _Hulls:

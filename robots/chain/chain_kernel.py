@@ -208,8 +208,7 @@ def follow_line(start: Array, poses: Array, X: Array, table: Array) -> tuple[Arr
     path = np.empty((max(m, 1), n))
     path[0] = start
     for i in range(1, m):
-        for k in range(n):
-            path[i, k] = min(max(path[i - 1, k], table[k, 0]), table[k, 1])
+        path[i] = path[i - 1]
         if not _newton(path[i], poses[i], X, table, -1, 1e300) <= _ACCURACY:
             return path, i
         for k in range(n):
@@ -218,21 +217,18 @@ def follow_line(start: Array, poses: Array, X: Array, table: Array) -> tuple[Arr
     return path, path.shape[0]
 
 
-@entry("f8:2 f8:3 f8:2 i8")
+@entry("f8:2 f8:3 f8:2 f8:1")
 @kernel
-def manipulabilities(Q: Array, X: Array, table: Array, locked: int) -> Array:
+def manipulabilities(Q: Array, X: Array, table: Array, share: Array) -> Array:
     """sqrt(det(J J^T)) (m,) of configurations (m, n) (Yoshikawa 1985).
 
     Args:
-        locked: a joint whose column of J is left out; -1: none.
+        share: 1 for each joint that moves, 0 for one that is locked (n,).
     """
     m, n = Q.shape
     frames, J, A, out = np.zeros((n + 2, 4, 4)), np.empty((n, 6)), np.empty((6, 7)), np.empty(m)
-    held, nothing = np.ones(n), np.zeros(6)
-    if locked >= 0:
-        held[locked] = 0.0
     for row in range(m):
         _place(Q[row], X, table, frames)
         _jacobian(frames, table, J)
-        out[row] = math.sqrt(_eliminate(J, nothing, held, 0.0, A))
+        out[row] = math.sqrt(_eliminate(J, np.zeros(6), share, 0.0, A))
     return out

@@ -59,8 +59,7 @@ class ChainKinematics(Kinematics):
 
     def hand_poses(self, Q: Array) -> Array:
         """X_WH (m, 4, 4) from base and arm."""
-        found: Array = _compiled().hand_poses(_input(Q), *self._whole)
-        return found
+        return np.asarray(_compiled().hand_poses(_input(Q), *self._whole))
 
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
         """Ordered by the value of the redundant joint, then by branch."""
@@ -104,8 +103,8 @@ class ChainKinematics(Kinematics):
             found = self._solved(_in_base(X_WH, base), redundant)
             if len(found):
                 freedom = self._manipulabilities(found)
-                spare = np.minimum(found - low, high - found) / (0.5 * (high - low))
-                margin = np.maximum(0.0, spare.min(axis=1))
+                spare = 2.0 * np.minimum(found - low, high - found) / (high - low)
+                margin = spare.min(axis=1).clip(0.0)
                 best = int((freedom * np.sqrt(margin)).argmax())
                 arms[i], scores[i] = found[best], (freedom[best], margin[best])
         scores[:, 0] = np.minimum(1.0, scores[:, 0] / self._most_manipulable)
@@ -167,8 +166,8 @@ class ChainKinematics(Kinematics):
         return path, found
 
     def _manipulabilities(self, arms: Array, locked: int = -1) -> Array:
-        found: Array = _compiled().manipulabilities(arms, *self._arm, locked)
-        return found
+        share = np.where(np.arange(len(self.rest)) == locked, 0.0, 1.0)
+        return np.asarray(_compiled().manipulabilities(arms, *self._arm, share))
 
     @cached_property
     def _whole(self) -> tuple[Array, Array]:

@@ -22,15 +22,12 @@ ARMS = {
     "iiwa": ("kuka_iiwa/model.urdf", 7, "lbr_iiwa_link_7", ()),
     "crane": (None, 7, "palm", ("knuckle", "tip", "thumb")),
 }
-_LINKS = {
-    "foot": '<box size="0.3 0.2 0.1"/>',
-    "lift": '<cylinder radius="0.08" length="0.5"/>',
-    **{f"l{k}": '<box size="0.08 0.1 0.3"/>' for k in range(2, 8)},
-    "palm": '<box size="0.1 0.2 0.05"/>',
-    "finger": '<sphere radius="0.03"/>',
-    "nail": '<box size="0.02 0.03 0.08"/>',
-    "other": '<cylinder radius="0.02" length="0.1"/>',
-}
+_LINKS = ("foot", "lift", *(f"l{k}" for k in range(2, 8)), "palm", "finger", "nail", "other")
+_SHAPES = (
+    '<box size="0.08 0.1 0.3"/>',
+    '<cylinder radius="0.05" length="0.2"/>',
+    '<sphere radius="0.03"/>',
+)
 _JOINTS = (  # name, kind, parent, child, origin, axis, limits
     ("slide", "prismatic", "foot", "lift", "0.1 0 0.2", "0 0 1", (-0.1, 0.6)),
     ("j2", "revolute", "lift", "l2", "0 0.02 0.1", "0 0 1", (-2.5, 2.5)),
@@ -51,7 +48,7 @@ def urdf_of(name):
     file = ARMS[name][0]
     if file is None:
         root = ET.Element("robot", name=name)
-        for link, shape in _LINKS.items():
+        for link, shape in zip(_LINKS, _SHAPES * 4, strict=True):
             collision = ET.SubElement(ET.SubElement(root, "link", name=link), "collision")
             ET.SubElement(collision, "origin", xyz="0.02 0 0.03", rpy="0.3 0 0.1")
             ET.SubElement(collision, "geometry").append(ET.fromstring(shape))
