@@ -24,7 +24,7 @@ class Chain:
         X: pose of each joint's frame at zero in the frame before; last, of the hand H in the last
             joint's frame (n + 4, 4, 4).
         prismatic: whether a joint slides (n + 3,).
-        lower, upper: the URDF's limits (n + 3,).
+        lower, upper: the URDF's limits, of turning joints a whole turn at most (n + 3,).
         points: for the base's frame B and each of the arm's: points (m, 3) in it whose convex hull
             holds all that is fixed to it; in the last the gripper too, wherever its joints are.
         fingers: for each finger joint, how far (m) what it carries moves at most a unit of it (k,).
@@ -66,7 +66,9 @@ def chain_of(
     links = [hulls.children[name] for name in joints[2:]]
     points = tuple(frozen(_moved(hulls.carried(link), tree.link(link)[1])) for link in links)
     radii = frozen([hulls.radius[name] for name in fingers])
-    return Chain(joints, X, tree.prismatic, tree.lower, tree.upper, points, radii)
+    most = np.where(tree.prismatic, np.inf, 2.0 * np.pi)
+    lower, upper = frozen(np.maximum(tree.lower, -most)), frozen(np.minimum(tree.upper, most))
+    return Chain(joints, X, tree.prismatic, lower, upper, points, radii)
 
 
 class _Hulls:

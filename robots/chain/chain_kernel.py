@@ -18,6 +18,7 @@ from galley.domain.frames import Array
 _ACCURACY = 1e-9  # m and rad: of what counts as a solution
 _GOAL = 1e-12  # m and rad, below which no more steps are taken
 _STEPS = 30  # of Newton's method, at most
+_PATIENCE = 8  # steps in which the error must be halved
 _STRIDE = 0.5  # rad or m, the most that a joint moves in one step
 _ALIKE = 1e-6  # rad or m: solutions that differ by less in every joint are the same
 _JUMP = 0.15  # rad or m, the most that a joint may move between two poses of a line
@@ -116,7 +117,7 @@ def _newton(q: Array, target: Array, X: Array, table: Array, locked: int, near: 
     Returns:
         The error that is left, m and rad.
     """
-    n, error = q.shape[0], 0.0
+    n, error, mark = q.shape[0], 0.0, 1e300
     frames, J, A = np.zeros((n + 2, 4, 4)), np.empty((n, 6)), np.empty((6, 7))
     e, dq, held = np.empty(6), np.empty(n), np.empty(n)
     for step in range(_STEPS + 1):
@@ -124,6 +125,10 @@ def _newton(q: Array, target: Array, X: Array, table: Array, locked: int, near: 
         error = _error(target, frames[n + 1], e)
         if error < _GOAL or step == _STEPS or (step == 0 and error > near):
             break
+        if step % _PATIENCE == 0:  # it leads nowhere
+            if error > 0.5 * mark:
+                break
+            mark = error
         _jacobian(frames, table, J)
         for k in range(n):
             held[k] = 0.0 if k == locked else 1.0

@@ -150,7 +150,10 @@ class ChainKinematics(Kinematics):
         settle, about = _compiled().settle, (X_BH, X, own if table is None else table, self.locked)
         if branches is not None:
             starts = branches.answers(X_BH, redundant)
-            out, count = settle(starts, *about, branches.near, len(starts))
+            for near in (branches.near, 1.0):  # further off, too, at singular poses
+                out, count = settle(starts, *about, near, len(starts))
+                if count:
+                    break
             return np.asarray(out[:count])
         for value in redundant if self.locked >= 0 else (None,):
             starts = self._samples[:_GRID].copy()
