@@ -3,14 +3,13 @@
 One point is chosen on each joint's axis. It is fixed to the links on both sides of the joint, so
 the points two joints apart are as far from each other as the one joint between them makes them:
 the greatest distance over its range is exact. A bound on the distance of any two points of the arm
-is the shortest chain of such distances. Any choice of points gives bounds that hold; the choice
+is the shortest way along such distances. Any choice of points gives bounds that hold; a good one
 makes them tight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,111 +18,75 @@ from galley.robots.chain.chain import Chain
 from galley.robots.kinematics import ReachBounds
 
 _TOO_NEAR = 0.25  # of the reach: nearer to its own axis, an arm is mostly in its own way
-
-
-@dataclass(frozen=True, eq=False)
-class Radii:
-    """Bounds (m) on the distance from each joint's axis of what it moves, 1 for a sliding joint.
-
-    The first is for the base's heading, then come the arm's n joints.
-
-    Attributes:
-        links: of any point of the robot (n + 1,).
-        hand: of the hand's origin (n + 1,).
-    """
-
-    links: Array
-    hand: Array
-
-    def with_held(self, held_reach: float) -> Array:
-        """The same (n + 1,) with an item in the hand that reaches so far (m) from its origin."""
-        return np.maximum(self.links, self.hand + held_reach * (held_reach > 0.0))
+_Z = np.array([0.0, 0.0, 1.0])
 
 
 def reach_of(chain: Chain) -> ReachBounds:
     """S is where on the first joint's axis, and C where on the hand's, the bound is least."""
-    n = len(chain.joints)
+    n, hand = len(chain.X) - 4, chain.X[-1]
 
-    def length(values: Array) -> float:
-        return _Points(chain, values[:n]).to_hand(1, values[n])
+    def to_C(values: Array) -> float:
+        return _Points(chain, values[:n]).lengths(1, n, hand[:3, 3] + values[n] * hand[:3, 2])
 
-    best = _least(length, n + 1)
+    best = _least(to_C, n + 1)
     points = _Points(chain, best[:n])
-    first = best[:1]
-
-    def to_hand(rest: Array) -> float:
-        return _Points(chain, np.concatenate([first, rest])).to_hand(1, 0.0)
-
-    shoulder = points.seen[1].mean(axis=0)
-    aside = float(np.linalg.norm(points.seen[1] - shoulder, axis=1).max())  # if it slides
-    to_C = aside + length(best)
-    return ReachBounds(
-        p_BS=frozen(shoulder),
-        p_HC=frozen([0.0, 0.0, best[n]]),
-        to_C=to_C,
-        to_hand=min(aside + to_hand(_least(to_hand, n - 1)), to_C + abs(float(best[n]))),
-        too_near=_TOO_NEAR * to_C,
-    )
+    ends = points.seen[1]  # two, if the first joint slides
+    aside = 0.5 * float(np.linalg.norm(ends[1] - ends[0]))
+    most = to_C(best)
+    to_hand = min(points.lengths(1, n, hand[:3, 3]), most + abs(float(best[n])))
+    p_BS, p_HC = frozen(ends.mean(axis=0)), frozen(best[n] * _Z)
+    return ReachBounds(p_BS, p_HC, aside + most, aside + to_hand, _TOO_NEAR * most)
 
 
-def radii_of(chain: Chain) -> Radii:
-    """For bounds on travel."""
-    n = len(chain.joints)
+def radii_of(chain: Chain) -> tuple[Array, Array]:
+    """Bounds (m) on the distance from each joint's axis of what it moves, 1 for a sliding joint.
 
-    def total(values: Array) -> float:
-        return float(_Points(chain, values).radii(n, _origin(chain)).sum())
-
-    points = _Points(chain, _least(total, n))
+    Returns:
+        Of any point of the robot, and of the hand's origin (n + 1,): about the base's heading, then
+        about each of the arm's joints.
+    """
+    n, hand = len(chain.X) - 4, chain.X[-1, :3, 3]
+    best = _least(lambda along: float(_Points(chain, along).radii(n, hand).sum()), n)
+    points = _Points(chain, best)
     found = [points.radii(k, each) for k, each in enumerate(chain.points) if len(each)]
-    hand = points.radii(n, _origin(chain))
-    slides = np.concatenate([[False], chain.prismatic])
-    links = np.max([*found, hand], axis=0)
-    return Radii(frozen(np.where(slides, 1.0, links)), frozen(np.where(slides, 1.0, hand)))
-
-
-def _origin(chain: Chain) -> Array:
-    """The hand's in frame n (1, 3)."""
-    return np.asarray(chain.X[-1, None, :3, 3])
+    slides, to_hand = chain.prismatic[2:], points.radii(n, hand)
+    links = np.max([*found, to_hand], axis=0)
+    return frozen(np.where(slides, 1.0, links)), frozen(np.where(slides, 1.0, to_hand))
 
 
 def _least(function: Callable[[Array], float], size: int) -> Array:
-    """Where a sum of distances is about least (size,), by Powell's method, from zero."""
+    """Where a sum of distances is about least (size,), by Powell's method from zero."""
     from scipy.optimize import minimize
 
-    options = {"xtol": 1e-5, "ftol": 1e-7, "maxfev": 300 * size}
-    return np.asarray(minimize(function, np.zeros(size), method="Powell", options=options).x)
+    return np.asarray(minimize(function, np.zeros(size), method="Powell").x)
 
 
 class _Points:
-    """A point on each axis, of the heading and of the arm's joints: at ``along`` (n,), the first 0.
+    """A point on the axis of the base's heading and on each of the arm's: ``along`` (n,) them.
 
     Attributes:
         seen: each point in the frame before its joint: (2, 3), at both ends of a sliding joint.
     """
 
     def __init__(self, chain: Chain, along: Array) -> None:
-        self.chain, n = chain, len(chain.joints)
-        self._X = np.concatenate([np.eye(4)[None], chain.X[:n]])
-        self._ends = [(-np.pi, np.pi), *zip(chain.lower, chain.upper, strict=True)]
-        self._slides = [False, *chain.prismatic]
-        self._at = np.zeros((n + 1, 3))
-        self._at[1:, 2] = along
-        self.seen = []
-        for k in range(n + 1):
-            z = np.array([self._ends[k] if self._slides[k] else (0.0, 0.0)]).T
-            moved = self._at[k] + z * np.array([0.0, 0.0, 1.0])
-            self.seen.append(moved @ self._X[k, :3, :3].T + self._X[k, :3, 3])
-        apart = [self._at[k] - self.seen[k + 1] for k in range(n)]
-        self._next = [float(np.linalg.norm(each, axis=1).max()) for each in apart]
+        self._X, self._slides = chain.X[2:-1], chain.prismatic[2:]
+        self._low, self._high = chain.lower[2:].copy(), chain.upper[2:].copy()
+        self._low[0], self._high[0] = -np.pi, np.pi
+        self._at = np.insert(along, 0, 0.0)[:, None] * _Z
+        ends = np.stack([self._low, self._high], axis=1) * self._slides[:, None]
+        moved = self._at[:, None] + ends[..., None] * _Z
+        self.seen = moved @ self._X[:, :3, :3].swapaxes(1, 2) + self._X[:, None, :3, 3]
+        n = len(along)
+        apart = np.linalg.norm(self.seen[1:] - self._at[:-1, None], axis=2)
+        self._next = apart.max(axis=1)
         self._over = [self._farthest(k + 1, self.seen[k + 2]) for k in range(n - 1)]
 
     def _farthest(self, k: int, points: Array) -> float:
         """From the point of joint k - 1 to points (m, 3) of frame k, wherever joint k is."""
         at = self._X[k, :3, :3].T @ (self._at[k - 1] - self._X[k, :3, 3])
-        low, high = self._ends[k]
+        low, high = self._low[k], self._high[k]
         if self._slides[k]:
-            moved = [points + np.array([0.0, 0.0, end]) for end in (low, high)]
-            return float(np.linalg.norm(np.concatenate(moved) - at, axis=1).max())
+            return max(float(_norms(points + end * _Z - at).max()) for end in (low, high))
         # By the law of cosines: farthest where the angle between the two is nearest to pi.
         between = np.arctan2(points[:, 1], points[:, 0]) - np.arctan2(at[1], at[0])
         opposite = np.ceil((low + between - np.pi) / (2.0 * np.pi)) * 2.0 * np.pi + np.pi
@@ -133,25 +96,25 @@ class _Points:
         square = r * r + s * s - 2.0 * r * s * cosine + (points[:, 2] - at[2]) ** 2
         return float(np.sqrt(square.max()))
 
-    def _lengths(self, i: int, k: int, points: Array) -> float:
-        """From the point of joint i to points (m, 3) of frame k."""
+    def lengths(self, i: int, k: int, points: Array) -> float:
+        """From the point of joint i to points (3,) or (m, 3) of frame k, at most."""
+        points = points.reshape(-1, 3)
         before, length = np.inf, 0.0
         for j in range(i, k):
-            step = min(length + self._next[j], before + self._over[j - 1] if j > i else np.inf)
-            before, length = length, step
-        direct = length + float(np.linalg.norm(points - self._at[k], axis=1).max())
+            over = before + self._over[j - 1] if j > i else np.inf
+            before, length = length, min(length + float(self._next[j]), over)
+        direct = length + float(_norms(points - self._at[k]).max())
         return min(direct, before + self._farthest(k, points)) if k > i else direct
 
-    def to_hand(self, i: int, c: float) -> float:
-        """From the point of joint i to the point of the hand at (0, 0, c)."""
-        X = self.chain.X[-1]
-        return self._lengths(i, len(self._next), (X[:3, 3] + c * X[:3, 2])[None])
-
     def radii(self, k: int, points: Array) -> Array:
-        """Of points (m, 3) of frame k, about each axis (n + 1,): 0 for those behind."""
+        """Of points (3,) or (m, 3) of frame k, about each axis (n + 1,): 0 for those behind."""
         found = np.zeros(len(self._at))
         for i in range(k):
-            axis = float(np.hypot(*self.seen[i + 1][:, :2].T).max())
-            found[i] = min(axis + self._lengths(i + 1, k, points), self._lengths(i, k, points))
-        found[k] = np.hypot(points[:, 0], points[:, 1]).max()
+            aside = float(np.hypot(*self.seen[i + 1][:, :2].T).max())
+            found[i] = min(aside + self.lengths(i + 1, k, points), self.lengths(i, k, points))
+        found[k] = np.hypot(*points.reshape(-1, 3)[:, :2].T).max()
         return found
+
+
+def _norms(vectors: Array) -> Array:
+    return np.asarray(np.linalg.norm(vectors, axis=1))

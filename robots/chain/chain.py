@@ -12,23 +12,22 @@ from galley.domain.frames import Array, frozen
 from galley.robots.urdf_reader import LinkShape, joined_link, link_shapes, origin_of, read_tree
 
 BASE_JOINTS = ("base_x", "base_y", "base_heading")
-_SIDES = 8  # of the polygon around what a turning joint sweeps
+_SIDES = 8  # of the prism around a cylinder
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """The arm's n joints; frame 0 is the base's B, joint k moves frame k about or along its z.
+    """The base's three joints, then the arm's n; joint k moves frame k about or along its z.
 
     Attributes:
-        joints: names (n,), from the base to the hand.
-        X: pose of each joint's frame at zero in the frame before; last, of the hand H in frame n
-            (n + 1, 4, 4).
-        prismatic: whether a joint slides (n,).
-        lower, upper: the URDF's limits (n,).
-        points: of each frame from 0 to n: points (m, 3) in it whose convex hull holds all that is
-            fixed to it; for frame n the gripper too, wherever its joints are.
-        fingers: how far (m) anything behind one finger joint moves, at most, a unit of each finger
-            joint (k, k): 0 for joints that don't carry it.
+        joints: names (n + 3,).
+        X: pose of each joint's frame at zero in the frame before; last, of the hand H in the last
+            joint's frame (n + 4, 4, 4).
+        prismatic: whether a joint slides (n + 3,).
+        lower, upper: the URDF's limits, of turning joints a whole turn at most (n + 3,).
+        points: for the base's frame B and each of the arm's: points (m, 3) in it whose convex hull
+            holds all that is fixed to it; in the last the gripper too, wherever its joints are.
+        fingers: for each finger joint, how far (m) what it carries moves at most a unit of it (k,).
     """
 
     joints: tuple[str, ...]
@@ -43,7 +42,7 @@ class Chain:
 def chain_of(
     urdf: str, arm: tuple[str, ...], palm: str, fingers: tuple[str, ...] = (), meshes: bool = True
 ) -> Chain:
-    """The chain of a robot's URDF that has the three base joints below the arm.
+    """The chain of a robot's URDF, which has the three base joints below the arm.
 
     Args:
         urdf: text, with meshes by absolute path.
@@ -57,95 +56,66 @@ def chain_of(
     """
     joints = BASE_JOINTS + arm
     tree = read_tree(urdf, joints)
-    first = len(BASE_JOINTS)
     for k, parent in enumerate(tree.parent):
         if parent != k:
             raise ValueError(f"joint '{joints[k]}' must stand on '{joints[k - 1]}'")
     frame, X_FH = tree.link(palm)
     if frame != len(joints):
         raise ValueError(f"link '{palm}' must be fixed behind '{joints[-1]}', the arm's last joint")
-    clouds = _Clouds(urdf, joints, meshes)
-    points = []
-    for name in joints[first - 1 :]:
-        link = clouds.child(name)
-        X_FL = tree.link(link)[1]
-        points.append(frozen(_moved(clouds.carried(link, ()), X_FL)))
-    radii = np.zeros((len(fingers), len(fingers)))
-    for i, name in enumerate(fingers):
-        for j, carrier in enumerate(fingers):
-            if carrier in clouds.behind.get(name, ()):
-                radii[i, j] = clouds.radius[carrier]
-    return Chain(
-        arm,
-        frozen(np.concatenate([tree.X_PJ[first:], X_FH[None]])),
-        tree.prismatic[first:],
-        tree.lower[first:],
-        tree.upper[first:],
-        tuple(points),
-        frozen(radii),
-    )
+    hulls, X = _Hulls(urdf, joints, meshes), frozen([*tree.X_PJ, X_FH])
+    links = [hulls.children[name] for name in joints[2:]]
+    points = tuple(frozen(_moved(hulls.carried(link), tree.link(link)[1])) for link in links)
+    radii = frozen([hulls.radius[name] for name in fingers])
+    most = np.where(tree.prismatic, np.inf, 2.0 * np.pi)
+    lower, upper = frozen(np.maximum(tree.lower, -most)), frozen(np.minimum(tree.upper, most))
+    return Chain(joints, X, tree.prismatic, lower, upper, points, radii)
 
 
-class _Clouds:
+class _Hulls:
     """Points whose convex hull holds a link and what joints outside the chain carry behind it.
 
     Attributes:
-        behind: for each such joint that was seen, it and those that carry it.
-        radius: for each, distance (m) that a point behind it moves at most a unit of the joint.
+        children: the link that each joint moves.
+        radius: of each such joint that was seen: how far (m) what it carries moves a unit of it.
     """
 
-    def __init__(self, urdf: str, joints: tuple[str, ...], meshes: bool) -> None:
-        self._chain, self._elements = joints, list(ET.fromstring(urdf).findall("joint"))
-        self._shapes: dict[str, list[LinkShape]] = {}
-        for shape in link_shapes(urdf, meshes):
-            self._shapes.setdefault(shape.link, []).append(shape)
-        self.behind: dict[str, tuple[str, ...]] = {}
+    def __init__(self, urdf: str, chain: tuple[str, ...], meshes: bool) -> None:
+        self._joints = {str(e.get("name")): e for e in ET.fromstring(urdf).findall("joint")}
+        self._chain, self._shapes = chain, link_shapes(urdf, meshes)
+        self.children = {name: joined_link(e, "child") for name, e in self._joints.items()}
         self.radius: dict[str, float] = {}
 
-    def child(self, joint: str) -> str:
-        """The link that a joint moves."""
-        return next(joined_link(e, "child") for e in self._elements if e.get("name") == joint)
+    def carried(self, link: str) -> Array:
+        """The points (m, 3) in the link's frame."""
+        found = [_moved(_corners(each), each.X_LS) for each in self._shapes if each.link == link]
+        for name, element in self._joints.items():
+            if joined_link(element, "parent") == link and name not in self._chain:
+                points = self._swept(name, element, self.carried(self.children[name]))
+                found.append(_moved(points, origin_of(element)))
+        return np.concatenate([np.empty((0, 3)), *found])
 
-    def carried(self, link: str, carriers: tuple[str, ...]) -> Array:
-        """The points (m, 3) in the link's frame; ``carriers``: names of the joints before it."""
-        found = [_moved(_corners(shape), shape.X_LS) for shape in self._shapes.get(link, [])]
-        for element in self._elements:
-            name, kind = str(element.get("name")), element.get("type")
-            if joined_link(element, "parent") != link or name in self._chain:
-                continue
-            moves = kind != "fixed"
-            before = (*carriers, name) if moves else carriers
-            points = self.carried(joined_link(element, "child"), before)
-            if moves and len(points):
-                points = self._swept(element, points)
-                self.behind[name] = before
-            found.append(_moved(points, origin_of(element)))
-        return np.concatenate(found) if found else np.empty((0, 3))
-
-    def _swept(self, element: ET.Element, points: Array) -> Array:
-        """Around all that a joint moves, wherever it is."""
-        name, written = str(element.get("name")), element.find("axis")
-        text = "1 0 0" if written is None else written.get("xyz", "1 0 0")  # URDF's default
-        axis = np.array([float(word) for word in text.split()])
-        axis /= np.linalg.norm(axis)
-        if element.get("type") == "prismatic":
-            limit = element.find("limit")
-            ends = [0.0 if limit is None else float(limit.get(k, "0")) for k in ("lower", "upper")]
-            self.radius[name] = 1.0
-            return np.concatenate([points + end * axis for end in ends])
-        along = points @ axis
-        radius = float(np.linalg.norm(points - np.outer(along, axis), axis=1).max())
-        self.radius[name] = radius
-        across = np.linalg.svd(axis[None])[2][1:]
-        ring = _ring(radius, float(along.min()), float(along.max()))
-        return np.asarray(ring @ np.vstack([across, axis]))
+    def _swept(self, name: str, joint: ET.Element, points: Array) -> Array:
+        """Around points (m, 3) behind a joint wherever it is, in the joint's frame."""
+        kind, limit, axis = joint.get("type"), joint.find("limit"), joint.find("axis")
+        self.radius[name] = 1.0
+        if kind == "fixed" or not len(points):
+            return points
+        text = "1 0 0" if axis is None else axis.get("xyz", "1 0 0")  # URDF's default
+        z = np.array([float(word) for word in text.split()])
+        z /= np.linalg.norm(z)
+        if kind == "prismatic" and limit is not None:
+            ends = [float(limit.get(end, "0")) for end in ("lower", "upper")]
+            return np.concatenate([points + end * z for end in ends])
+        across = np.linalg.svd(z[None])[2][1:]
+        self.radius[name] = radius = float(np.linalg.norm(points @ across.T, axis=1).max())
+        return np.asarray(_around(radius, points @ z) @ np.vstack([across, z]))
 
 
-def _ring(radius: float, low: float, high: float) -> Array:
-    """The corners (m, 3) of a prism around a cylinder along z."""
+def _around(radius: float, z: Array) -> Array:
+    """The corners (m, 3) of a prism around a cylinder about the z axis that reaches to all z."""
     turns = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
     flat = radius / np.cos(np.pi / _SIDES) * np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    return np.concatenate([np.insert(flat, 2, z, axis=1) for z in (low, high)])
+    return np.concatenate([np.insert(flat, 2, end, axis=1) for end in (z.min(), z.max())])
 
 
 def _corners(shape: LinkShape) -> Array:
@@ -153,10 +123,10 @@ def _corners(shape: LinkShape) -> Array:
     if shape.hull is not None:
         return shape.hull.vertices
     if shape.kind == "box":
-        signs = np.stack(np.meshgrid(*[(-0.5, 0.5)] * 3), axis=-1).reshape(-1, 3)
-        return np.asarray(signs * shape.size)
-    half = 0.5 * shape.size[1] if shape.kind == "cylinder" else shape.size[0]
-    return _ring(float(shape.size[0]), -float(half), float(half))
+        return np.asarray((np.indices((2, 2, 2)).reshape(3, -1).T - 0.5) * shape.size)
+    radius = float(shape.size[0])
+    half = 0.5 * shape.size[1] if shape.kind == "cylinder" else radius
+    return _around(radius, np.array([-half, half]))
 
 
 def _moved(points: Array, X: Array) -> Array:

@@ -2,8 +2,8 @@
 
 An arm of n joints is two arrays. ``X`` (n + 1, 4, 4): the pose of each joint's frame at zero in the
 frame before, the first in the base's, the last that of the hand behind the last joint; z is the
-axis. ``table`` (n, 3): lower limit, upper limit, and 1 for a joint that slides, 0 for one that
-turns. Poses are in the base's frame B unless they are called X_WH.
+axis. ``table`` (n, 4): lower limit, upper limit, 1 for a joint that slides and 0 for one that
+turns, and a value that a turning joint should be within half a turn of, if limits allow.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from galley.domain.frames import Array
 
 _ACCURACY = 1e-9  # m and rad: of what counts as a solution
 _GOAL = 1e-12  # m and rad, below which no more steps are taken
+_STEPS = 30  # of Newton's method, at most
+_PATIENCE = 8  # steps in which the error must be halved
 _STRIDE = 0.5  # rad or m, the most that a joint moves in one step
 _ALIKE = 1e-6  # rad or m: solutions that differ by less in every joint are the same
+_JUMP = 0.15  # rad or m, the most that a joint may move between two poses of a line
 
 
 @kernel
 def _place(q: Array, X: Array, table: Array, out: Array) -> None:
-    """Write the poses of the joints' moved frames and of the hand (n + 1, 4, 4)."""
+    """Write the base's pose, those of the joints' moved frames, and the hand's (n + 2, 4, 4)."""
     n = table.shape[0]
+    out[0, 0, 0] = out[0, 1, 1] = out[0, 2, 2] = 1.0
     for k in range(n + 1):
-        c, s, d = 1.0, 0.0, 0.0
-        if k < n and table[k, 2] == 0.0:
-            c, s = math.cos(q[k]), math.sin(q[k])
-        elif k < n:
-            d = q[k]
+        value, slides = (q[k], table[k, 2]) if k < n else (0.0, 0.0)
+        c, s = math.cos(value * (1.0 - slides)), math.sin(value * (1.0 - slides))
+        frame, before, fixed = out[k + 1], out[k], X[k]
         for i in range(3):
-            r0, r1, r2, p = X[k, i, 0], X[k, i, 1], X[k, i, 2], X[k, i, 3]
-            if k:
-                a, b, e = out[k - 1, i, 0], out[k - 1, i, 1], out[k - 1, i, 2]
-                r0 = a * X[k, 0, 0] + b * X[k, 1, 0] + e * X[k, 2, 0]
-                r1 = a * X[k, 0, 1] + b * X[k, 1, 1] + e * X[k, 2, 1]
-                r2 = a * X[k, 0, 2] + b * X[k, 1, 2] + e * X[k, 2, 2]
-                p = a * X[k, 0, 3] + b * X[k, 1, 3] + e * X[k, 2, 3] + out[k - 1, i, 3]
-            out[k, i, 0], out[k, i, 1] = c * r0 + s * r1, c * r1 - s * r0
-            out[k, i, 2], out[k, i, 3] = r2, p + d * r2
+            a, b, e = before[i, 0], before[i, 1], before[i, 2]
+            for j in range(4):
+                frame[i, j] = a * fixed[0, j] + b * fixed[1, j] + e * fixed[2, j]
+            x, y = frame[i, 0], frame[i, 1]
+            frame[i, 0], frame[i, 1] = c * x + s * y, c * y - s * x
+            frame[i, 3] += before[i, 3] + value * slides * frame[i, 2]
+        frame[3, 3] = 1.0
 
 
 @kernel
@@ -48,71 +48,63 @@ def _jacobian(frames: Array, table: Array, J: Array) -> None:
     """Write the columns (n, 6) of the Jacobian of the hand: its velocity, then its turning rate."""
     n = table.shape[0]
     for k in range(n):
-        zx, zy, zz = frames[k, 0, 2], frames[k, 1, 2], frames[k, 2, 2]
-        J[k, 3] = J[k, 4] = J[k, 5] = 0.0
-        if table[k, 2] != 0.0:
-            J[k, 0], J[k, 1], J[k, 2] = zx, zy, zz
-            continue
-        x = frames[n, 0, 3] - frames[k, 0, 3]
-        y = frames[n, 1, 3] - frames[k, 1, 3]
-        z = frames[n, 2, 3] - frames[k, 2, 3]
-        J[k, 0], J[k, 1], J[k, 2] = zy * z - zz * y, zz * x - zx * z, zx * y - zy * x
-        J[k, 3], J[k, 4], J[k, 5] = zx, zy, zz
+        at, slides = frames[k + 1], table[k, 2] != 0.0
+        for i in range(3):
+            a, b = (i + 1) % 3, (i + 2) % 3
+            lever = at[a, 2] * (frames[n + 1, b, 3] - at[b, 3])
+            lever -= at[b, 2] * (frames[n + 1, a, 3] - at[a, 3])
+            J[k, i] = at[i, 2] if slides else lever
+            J[k, 3 + i] = 0.0 if slides else at[i, 2]
 
 
 @kernel
 def _error(target: Array, at: Array, e: Array) -> float:
     """Write how the pose ``at`` must move and turn (6,) to the target; return the greater norm."""
+    off, sine, trace = 0.0, 0.0, 0.0
     for i in range(3):
-        e[i] = target[i, 3] - at[i, 3]
-        e[3 + i] = 0.0
-    trace = 0.0
-    for j in range(3):
-        a0, a1, a2 = at[0, j], at[1, j], at[2, j]
-        t0, t1, t2 = target[0, j], target[1, j], target[2, j]
-        e[3] += 0.5 * (a1 * t2 - a2 * t1)
-        e[4] += 0.5 * (a2 * t0 - a0 * t2)
-        e[5] += 0.5 * (a0 * t1 - a1 * t0)
-        trace += a0 * t0 + a1 * t1 + a2 * t2
-    sine = math.sqrt(e[3] * e[3] + e[4] * e[4] + e[5] * e[5])
+        a, b = (i + 1) % 3, (i + 2) % 3
+        e[i], e[3 + i] = target[i, 3] - at[i, 3], 0.0
+        for j in range(3):
+            e[3 + i] += 0.5 * (at[a, j] * target[b, j] - at[b, j] * target[a, j])
+            trace += at[i, j] * target[i, j]
+        off += e[i] * e[i]
+        sine += e[3 + i] * e[3 + i]
+    sine = math.sqrt(sine)
     angle = math.atan2(sine, 0.5 * (trace - 1.0))
-    if sine > 1e-12:
-        for i in range(3, 6):
-            e[i] *= angle / sine
-    return max(math.sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]), angle)
+    for i in range(3, 6):
+        e[i] *= angle / sine if sine > 1e-12 else 1.0
+    return max(math.sqrt(off), angle)
 
 
 @kernel
-def _step(J: Array, e: Array, held: Array, damping: float, A: Array, y: Array, dq: Array) -> None:
-    """Write the step dq (n,) = J^T (J J^T + damping I)^-1 e, joints that are held left out."""
-    n = J.shape[0]
+def _eliminate(J: Array, e: Array, held: Array, damping: float, A: Array) -> float:
+    """Solve (J^T J + damping I) y = e for the columns (n, 6) that aren't held; write y to A (6, 7).
+
+    Returns:
+        The matrix's determinant; for less than six joints, of its rows that are independent.
+    """
+    n, found = J.shape[0], 1.0
     for i in range(6):
-        for j in range(i + 1):
-            value = damping if i == j else 0.0
+        for j in range(i, 6):
+            A[i, j] = damping if i == j else 0.0
             for k in range(n):
-                value += held[k] * J[k, i] * J[k, j]
-            for k in range(j):
-                value -= A[i, k] * A[j, k]
-            A[i, j] = math.sqrt(max(value, 1e-14)) if i == j else value / A[j, j]
+                A[i, j] += held[k] * J[k, i] * J[k, j]
+            A[j, i] = A[i, j]
+        A[i, 6] = e[i]
     for i in range(6):
-        y[i] = e[i]
-        for k in range(i):
-            y[i] -= A[i, k] * y[k]
-        y[i] /= A[i, i]
-    for i in range(5, -1, -1):
-        for k in range(i + 1, 6):
-            y[i] -= A[k, i] * y[k]
-        y[i] /= A[i, i]
-    for k in range(n):
-        dq[k] = 0.0
-        for i in range(6):
-            dq[k] += held[k] * J[k, i] * y[i]
+        pivot = max(A[i, i], 1e-14)
+        found *= pivot if n > 5 or pivot > 1e-12 else 1.0
+        for j in range(i, 7):
+            A[i, j] /= pivot
+        for row in range(6):
+            share = 0.0 if row == i else A[row, i]
+            for j in range(i, 7):
+                A[row, j] -= share * A[i, j]
+    return found
 
 
 @kernel
-def _newton(
-    q: Array, target: Array, X: Array, table: Array, locked: int, steps: int, near: float
-) -> float:
+def _newton(q: Array, target: Array, X: Array, table: Array, locked: int, near: float) -> float:
     """Move q (n,) by damped Newton steps within the limits until the hand is at the target (4, 4).
 
     A joint that is at a limit and would pass it is held there. Steps are of least norm, so a
@@ -125,181 +117,123 @@ def _newton(
     Returns:
         The error that is left, m and rad.
     """
-    n = q.shape[0]
-    frames, J, A = np.zeros((n + 1, 4, 4)), np.empty((n, 6)), np.empty((6, 6))
-    e, y, dq, held = np.empty(6), np.empty(6), np.empty(n), np.empty(n)
-    for step in range(steps + 1):
+    n, error, mark = q.shape[0], 0.0, 1e300
+    frames, J, A = np.zeros((n + 2, 4, 4)), np.empty((n, 6)), np.empty((6, 7))
+    e, dq, held = np.empty(6), np.empty(n), np.empty(n)
+    for step in range(_STEPS + 1):
         _place(q, X, table, frames)
-        error = _error(target, frames[n], e)
-        if error < _GOAL or step == steps or not error < near:
-            return error
-        near = 1e300
+        error = _error(target, frames[n + 1], e)
+        if error < _GOAL or step == _STEPS or (step == 0 and error > near):
+            break
+        if step % _PATIENCE == 0:  # it leads nowhere
+            if error > 0.5 * mark:
+                break
+            mark = error
         _jacobian(frames, table, J)
         for k in range(n):
             held[k] = 0.0 if k == locked else 1.0
-        damping = 1e-3 * min(error * error, 0.1)
         again = True
         while again:
-            _step(J, e, held, damping, A, y, dq)
-            again = False
+            _eliminate(J, e, held, 1e-3 * min(error * error, 0.1), A)
+            again, longest = False, _STRIDE
             for k in range(n):
-                outward = dq[k] < 0.0 if q[k] <= table[k, 0] else dq[k] > 0.0
-                if held[k] == 1.0 and outward and not table[k, 0] < q[k] < table[k, 1]:
+                dq[k] = 0.0
+                for i in range(6):
+                    dq[k] += held[k] * J[k, i] * A[i, 6]
+                longest = max(longest, abs(dq[k]))
+                if (dq[k] < 0.0 and q[k] <= table[k, 0]) or (dq[k] > 0.0 and q[k] >= table[k, 1]):
                     held[k], again = 0.0, True
-        longest = 1e-300
         for k in range(n):
-            longest = max(longest, abs(dq[k]))
-        share = min(1.0, _STRIDE / longest)
-        for k in range(n):
-            q[k] = min(max(q[k] + share * dq[k], table[k, 0]), table[k, 1])
-    return 1e300
-
-
-@kernel
-def _into_base(X_WH: Array, base: Array, X_BH: Array) -> None:
-    """Write X_BH (4, 4) for a base at (x, y, heading) (3,)."""
-    c, s = math.cos(base[2]), math.sin(base[2])
-    for j in range(4):
-        x = X_WH[0, j] - (base[0] if j == 3 else 0.0)
-        y = X_WH[1, j] - (base[1] if j == 3 else 0.0)
-        X_BH[0, j], X_BH[1, j] = c * x + s * y, c * y - s * x
-        X_BH[2, j], X_BH[3, j] = X_WH[2, j], X_WH[3, j]
+            q[k] = min(max(q[k] + dq[k] * _STRIDE / longest, table[k, 0]), table[k, 1])
+    return error
 
 
 @entry("f8:2 f8:3 f8:2")
 @kernel
 def hand_poses(Q: Array, X: Array, table: Array) -> Array:
-    """X_WH (m, 4, 4) for rows x, y, heading of the base and joints of the arm (m, >= 3 + n)."""
+    """The hand's pose (m, 4, 4) for configurations (m, >= n), further joints left out."""
     n = table.shape[0]
-    out, frames = np.zeros((Q.shape[0], 4, 4)), np.zeros((n + 1, 4, 4))
+    out, frames = np.empty((Q.shape[0], 4, 4)), np.zeros((n + 2, 4, 4))
     for i in range(Q.shape[0]):
-        _place(Q[i, 3:], X, table, frames)
-        c, s = math.cos(Q[i, 2]), math.sin(Q[i, 2])
-        for j in range(4):
-            x, y = frames[n, 0, j], frames[n, 1, j]
-            out[i, 0, j], out[i, 1, j], out[i, 2, j] = c * x - s * y, s * x + c * y, frames[n, 2, j]
-        out[i, 0, 3] += Q[i, 0]
-        out[i, 1, 3] += Q[i, 1]
-        out[i, 3, 3] = 1.0
+        _place(Q[i], X, table, frames)
+        out[i] = frames[n + 1]
     return out
 
 
-@entry("f8:2 f8:2 f8:3 f8:2 f8:1 i8 f8 f8 i8 i8")
+@entry("f8:2 f8:2 f8:3 f8:2 i8 f8 i8")
 @kernel
 def settle(
-    starts: Array,
-    X_BH: Array,
-    X: Array,
-    table: Array,
-    about: Array,
-    locked: int,
-    slack: float,
-    near: float,
-    steps: int,
-    most: int,
+    starts: Array, X_BH: Array, X: Array, table: Array, locked: int, near: float, most: int
 ) -> tuple[Array, int]:
     """The distinct configurations (c, n) to which Newton's method leads from each start (m, n).
 
     Args:
-        about: turning joints start within half a turn of these angles (n,), if limits allow.
         locked: a joint that keeps its value; -1: none.
-        slack: starts further (rad or m) beyond a limit are dropped; others begin at the limit.
-        near: starts whose hand is further (m or rad) from X_BH are dropped.
-        steps: of Newton's, at most.
+        near: starts whose hand is further (m or rad) from X_BH are dropped, and those that are
+            further (rad or m) beyond a limit; others beyond one begin at the limit.
         most: configurations after which no more starts are tried.
 
     Returns:
         Rows in the order of their starts, and how many were written.
     """
-    m, n = starts.shape
-    out, count, turn = np.empty((m, n)), 0, 2.0 * math.pi
-    for i in range(m):
-        q, within = out[count], True
+    n, count, turn = X.shape[0] - 1, 0, 2.0 * math.pi
+    out = np.empty((starts.shape[0], n))
+    for start in starts:
+        q, new = out[count], True
         for k in range(n):
-            q[k] = starts[i, k]
+            q[k] = start[k]
             if table[k, 2] == 0.0 and k != locked:
-                q[k] -= turn * math.floor((q[k] - about[k]) / turn + 0.5)
-                if q[k] > table[k, 1] + slack:
-                    q[k] -= turn
-                elif q[k] < table[k, 0] - slack:
-                    q[k] += turn
-            if not table[k, 0] - slack <= q[k] <= table[k, 1] + slack:
-                within = False
+                q[k] -= turn * math.floor((q[k] - table[k, 3]) / turn + 0.5)
+                q[k] -= turn if q[k] > table[k, 1] + near else 0.0
+                q[k] += turn if q[k] < table[k, 0] - near else 0.0
+            new = new and table[k, 0] - near <= q[k] <= table[k, 1] + near
             q[k] = min(max(q[k], table[k, 0]), table[k, 1])
-        if not within or not _newton(q, X_BH, X, table, locked, steps, near) <= _ACCURACY:
-            continue
-        for j in range(count):
+        new = new and _newton(q, X_BH, X, table, locked, near) <= _ACCURACY
+        for j in range(count if new else 0):
             apart = 0.0
             for k in range(n):
                 apart = max(apart, abs(q[k] - out[j, k]))
-            within = within and apart > _ALIKE
-        count += 1 if within else 0
+            new = new and apart > _ALIKE
+        count += 1 if new else 0
         if count == most:
             break
     return out, count
 
 
-@entry("f8:1 f8:3 f8:1 f8:3 f8:2 f8")
+@entry("f8:1 f8:3 f8:3 f8:2")
 @kernel
-def follow_line(
-    start: Array, poses: Array, base: Array, X: Array, table: Array, jump: float
-) -> tuple[Array, int]:
-    """Configurations along hand poses X_WH (m, 4, 4), continuous from ``start`` (n,).
+def follow_line(start: Array, poses: Array, X: Array, table: Array) -> tuple[Array, int]:
+    """Configurations along hand poses X_BH (m, 4, 4), continuous from ``start`` (n,).
 
     Returns:
-        Configurations (m, n), and how many of them were found before a joint would have to move
-        more than ``jump`` (rad or m) from one pose to the next, or no Newton step led on.
+        Configurations (m, n), and how many of them were found before a joint would have to jump,
+        or no Newton step led on.
     """
     m, n = poses.shape[0], start.shape[0]
-    path, X_BH = np.empty((max(m, 1), n)), np.empty((4, 4))
-    for k in range(n):
-        path[0, k] = start[k]
+    path = np.empty((max(m, 1), n))
+    path[0] = start
     for i in range(1, m):
-        _into_base(poses[i], base, X_BH)
-        for k in range(n):
-            path[i, k] = min(max(path[i - 1, k], table[k, 0]), table[k, 1])
-        if not _newton(path[i], X_BH, X, table, -1, 12, 1e300) <= _ACCURACY:
+        path[i] = path[i - 1]
+        if not _newton(path[i], poses[i], X, table, -1, 1e300) <= _ACCURACY:
             return path, i
         for k in range(n):
-            if not abs(path[i, k] - path[i - 1, k]) <= jump:
+            if not abs(path[i, k] - path[i - 1, k]) <= _JUMP:
                 return path, i
     return path, path.shape[0]
 
 
-@entry("f8:2 f8:3 f8:2 i8")
+@entry("f8:2 f8:3 f8:2 f8:1")
 @kernel
-def qualities(Q: Array, X: Array, table: Array, locked: int) -> Array:
-    """Of configurations (m, n): manipulability, and the least margin of a joint (m, 2).
+def manipulabilities(Q: Array, X: Array, table: Array, share: Array) -> Array:
+    """sqrt(det(J J^T)) (m,) of configurations (m, n) (Yoshikawa 1985).
 
-    The manipulability is the root of the determinant of J J^T, or of J^T J for less than six
-    joints (Yoshikawa 1985), without the joint ``locked`` (-1: of all). The margin is the distance
-    to the nearest limit as a share of half the range.
+    Args:
+        share: 1 for each joint that moves, 0 for one that is locked (n,).
     """
     m, n = Q.shape
-    frames, J, out = np.zeros((n + 1, 4, 4)), np.empty((n, 6)), np.empty((m, 2))
-    size = min(6, n if locked < 0 else n - 1)
-    A = np.empty((6, 6))
+    frames, J, A, out = np.zeros((n + 2, 4, 4)), np.empty((n, 6)), np.empty((6, 7)), np.empty(m)
     for row in range(m):
-        margin = 1.0
-        for k in range(n):
-            low, high = table[k, 0], table[k, 1]
-            margin = min(margin, 2.0 * min(Q[row, k] - low, high - Q[row, k]) / (high - low))
-        out[row, 0], out[row, 1] = 1.0, max(margin, 0.0)
         _place(Q[row], X, table, frames)
         _jacobian(frames, table, J)
-        if 0 <= locked < n:  # the last joint takes its place, and is left out
-            for i in range(6):
-                J[locked, i], J[n - 1, i] = J[n - 1, i], 0.0
-        for i in range(size):
-            for j in range(i + 1):
-                value = 0.0
-                for k in range(max(n, 6)):
-                    if n >= 6 and size == 6:
-                        value += J[k, i] * J[k, j]
-                    elif k < 6:
-                        value += J[i, k] * J[j, k]
-                for k in range(j):
-                    value -= A[i, k] * A[j, k]
-                A[i, j] = math.sqrt(max(value, 1e-18)) if i == j else value / A[j, j]
-            out[row, 0] *= A[i, i]
+        out[row] = math.sqrt(_eliminate(J, np.zeros(6), share, 0.0, A))
     return out
