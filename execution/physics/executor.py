@@ -78,6 +78,7 @@ class Stepper:
         self.name = ""
         self.t = 0.0
         self._fingers = world.robot.slice("fingers")
+        self._closing_speed = closing_speed(world.robot)
         self._base_dt = world.dt
         self._stride = max(1, round(LOG_PERIOD / world.dt))
         self._count = 0
@@ -113,7 +114,7 @@ class Stepper:
         count = self._fingers.start if self.gripping else world.robot.size
         world.drive(range(count), self.setpoint[:count], rates[:count])
         if self.gripping:
-            world.press(-CLOSING_SPEED, world.scene.physics.finger_force)
+            world.press(-self._closing_speed, world.scene.physics.finger_force)
         world.step()
         self.t += world.dt
         self._count += 1
@@ -469,7 +470,7 @@ class PhysicsExecutor:
         stepper.set_gripping(True)
         where = world.robot.slice("fingers")
         # Twice as long as closing from fully open takes.
-        timeout = 2.0 * world.robot.gripper.open / CLOSING_SPEED
+        timeout = 2.0 * world.robot.gripper.open / closing_speed(world.robot)
         pressed_for, end = 0.0, stepper.t + timeout
         while stepper.t < end:
             began = stepper.t
@@ -484,6 +485,12 @@ class PhysicsExecutor:
             if float(world.robot.half_width(world.q()[where])) < _CLOSED:
                 return "closed on nothing"
         return "no grip"
+
+
+def closing_speed(robot: RobotModel) -> float:
+    """m/s of each finger: ``CLOSING_SPEED``, or what its joints' limits allow at every width."""
+    rates = np.abs(robot.finger_rates(np.linspace(0.0, robot.gripper.open, 9)))
+    return min(CLOSING_SPEED, float((robot.group("fingers").velocity / rates).min()))
 
 
 def _straight(world: PhysicsWorld, arm: slice, v_WT: Array) -> Array:
