@@ -209,3 +209,9 @@ def test_names_the_joint_or_link_that_is_no_part_of_the_chain():
         chain_of(urdf, (*arm, "knuckle", "thumb"), "palm")
     with pytest.raises(ValueError, match="link 'l6' must be fixed behind 'j7'"):
         chain_of(urdf, arm, "l6")
+    with pytest.raises(ValueError, match=r"joint 'thumb' \(floating\) has no limits"):
+        chain_of(
+            urdf.replace('name="thumb" type="prismatic"', 'name="thumb" type="floating"'),
+            arm,
+            "palm",
+        )
