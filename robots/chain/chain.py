@@ -12,6 +12,7 @@ from galley.domain.frames import Array, frozen
 from galley.robots.urdf_reader import LinkShape, joined_link, link_shapes, origin_of, read_tree
 
 BASE_JOINTS = ("base_x", "base_y", "base_heading")
+_BOUNDED = ("revolute", "continuous", "prismatic")
 _SIDES = 8  # of the prism around a cylinder
 
 
@@ -103,6 +104,8 @@ class _Hulls:
         text = "1 0 0" if axis is None else axis.get("xyz", "1 0 0")  # URDF's default
         z = np.array([float(word) for word in text.split()])
         z /= np.linalg.norm(z)
+        if kind not in _BOUNDED or (kind == "prismatic" and limit is None):
+            raise ValueError(f"joint '{name}' ({kind}) has no limits to what it carries")
         if kind == "prismatic" and limit is not None:
             ends = [float(limit.get(end, "0")) for end in ("lower", "upper")]
             return np.concatenate([points + end * z for end in ends])
