@@ -109,7 +109,7 @@ def _arm_and_gripper(
         _cut(root, link)
     moved = {*file.arm} if spec.mount else {*file.arm, *moving}
     check_moved(root, path, moved, speeds="velocity" not in dict(file.limits))
-    prepare(root, path, moved)
+    prepare(root, path, moved, whole=spec.fingers)
     if spec.mount is None:
         return root, ""
     own_path = find_package_file(spec.urdf, Path(file.source))
@@ -123,7 +123,7 @@ def _arm_and_gripper(
         ):
             own.remove(element)
     check_moved(own, own_path, moving)
-    prepare(own, own_path, moving)
+    prepare(own, own_path, moving, whole=spec.fingers)
     for kind in ("link", "joint"):
         both = {e.get("name") for e in root.iter(kind)} & {e.get("name") for e in own.iter(kind)}
         for element in own.iter(kind):

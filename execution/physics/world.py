@@ -96,6 +96,7 @@ class PhysicsWorld:
     def __init__(self, scene: Scene, robot: RobotModel, state: State) -> None:
         self.scene, self.robot = scene, robot
         self.client = pb.connect(pb.DIRECT)
+        self._set_contact_breaking()  # before the first contact, too: else the first run differs
         weighed = replace(robot, urdf=with_inertials(robot.urdf, robot.inertials))
         simulated = with_fitted_fingers(weighed)
         with tempfile.TemporaryDirectory() as folder, quiet():
@@ -304,10 +305,7 @@ class PhysicsWorld:
 
     def step(self) -> None:
         """Simulate one time step."""
-        # Global to all clients of a process, and others use another value.
-        pb.setPhysicsEngineParameter(
-            contactBreakingThreshold=CONTACT_BREAKING, physicsClientId=self.client
-        )
+        self._set_contact_breaking()
         if self._efforts is not self.effort_limits:  # a torque lasts one step
             pb.setJointMotorControlArray(
                 self.robot_id,
@@ -317,6 +315,12 @@ class PhysicsWorld:
                 physicsClientId=self.client,
             )
         pb.stepSimulation(physicsClientId=self.client)
+
+    def _set_contact_breaking(self) -> None:
+        """Global to all clients of a process, and others use another value."""
+        pb.setPhysicsEngineParameter(
+            contactBreakingThreshold=CONTACT_BREAKING, physicsClientId=self.client
+        )
 
     def joint_states(self) -> JointStates:
         """Of the robot, as they are now."""
