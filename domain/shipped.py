@@ -9,11 +9,12 @@ from galley.domain.errors import closest_match
 _DOMAIN = Path(__file__).parent
 KITCHEN = _DOMAIN / "kitchen"
 SCENARIOS = _DOMAIN / "scenarios"
+ROBOTS = _DOMAIN / "robots"
 TEMPLATES = _DOMAIN / "templates"
 # The files that docs/ names, too: those of an own skill, of contact and of pushing.
 WIPING = _DOMAIN.parent / "docs" / "wiping"
 EXAMPLES = _DOMAIN.parent / "examples"
-PLACES = (KITCHEN, SCENARIOS, WIPING, EXAMPLES / "contact", EXAMPLES / "pushing")
+PLACES = (KITCHEN, SCENARIOS, ROBOTS, WIPING, EXAMPLES / "contact", EXAMPLES / "pushing")
 
 
 def shipped_file(given: str | Path, folder: Path | str = Path()) -> Path:

@@ -28,9 +28,12 @@ def sample_stances(
     low, high = np.maximum(places[0], p_WC[:2] - half), np.minimum(places[1], p_WC[:2] + half)
     if (low > high).any():
         return np.empty((0, 3))
-    bases = np.empty((n, 3))
-    bases[:, :2] = low + (high - low) * rng.random((n, 2))
-    bases[:, 2] = sample_headings(stance, n, rng)
+    if (base.lower == base.upper).all():  # the one place where it stands
+        bases = base.lower[None] if stance.contains(base.lower) else np.empty((0, 3))
+    else:
+        bases = np.empty((n, 3))
+        bases[:, :2] = low + (high - low) * rng.random((n, 2))
+        bases[:, 2] = sample_headings(stance, n, rng)
     square = _square_distance(p_WC, bases, p_BS)
     kept = (square >= least) & (square <= most)
     kept &= (bases[:, 2] >= base.lower[2]) & (bases[:, 2] <= base.upper[2])
