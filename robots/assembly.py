@@ -69,6 +69,9 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
         carrier, X_RT = grasp[0], _pose(grasp[1], grasp[2])
     text = ET.tostring(whole, encoding="unicode")
     found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT)
+    if _add_pads(whole, file.gripper.fingers, found.pads):
+        text = ET.tostring(whole, encoding="unicode")
+        found = find_gripper(text, moving, carrier, file.gripper.fingers, found.X_RT)
     depth = float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
     ET.SubElement(whole, "link", name=HAND_FRAME)
     X_RH = found.X_RT @ transform(translation=[0.0, 0.0, -depth])
@@ -231,6 +234,27 @@ def _fix(root: ET.Element, name: str, parent: str, child: str, X: Array) -> None
     joint.append(origin_element(X))
     ET.SubElement(joint, "parent", link=parent)
     ET.SubElement(joint, "child", link=child)
+
+
+def _add_pads(
+    whole: ET.Element, fingers: tuple[str, str], pads: Sequence[tuple[Array, Array]]
+) -> bool:
+    """Put boxes on the pads of fingers that are meshes; whether there are any.
+
+    Bullet's contacts of a hull with many corners have wrong normals: what lies flat on a pad then
+    clings to it.
+    """
+    meshes = [
+        f for f in fingers if whole.find(f"link[@name='{f}']/collision/geometry/mesh") is not None
+    ]
+    for finger, (X_LS, size) in zip(fingers, pads, strict=True):
+        link = whole.find(f"link[@name='{finger}']")
+        if finger in meshes and link is not None:
+            collision = ET.SubElement(link, "collision")
+            collision.append(origin_element(X_LS))
+            geometry = ET.SubElement(collision, "geometry")
+            ET.SubElement(geometry, "box", size=" ".join(map(repr, size.tolist())))
+    return bool(meshes)
 
 
 def _state_efforts(joints: Iterable[ET.Element]) -> None:

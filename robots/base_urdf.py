@@ -29,6 +29,7 @@ _LAMP = ("base_lamp", "0.95 0.97 1.00 1")
 
 _CHASSIS_MASS = 60.0  # kg; ours: enough to carry an arm of 18 kg without tipping over
 _COLUMN_MASS = 8.0  # kg
+_STAND_MASS = 1e6  # kg: what the arm stands on does not give way
 _CARRIER_MASS = 0.1  # kg, of the two links between the base's joints, which have no shape
 _EFFORT = (1000.0, 1000.0, 500.0)  # N, N, N m
 
@@ -52,7 +53,7 @@ def base_elements(spec: MobileBaseSpec, foot: str, mount: str) -> list[ET.Elemen
 
 def stand_elements(spec: MobileBaseSpec, foot: str, xyz: Vector, rpy: Vector) -> list[ET.Element]:
     """The same for an arm that stands still: a frame without shape, and the foot there."""
-    frame = _link(STAND, _CARRIER_MASS, (0, 0, 0), (0.1, 0.1, 0.1))
+    frame = _link(STAND, _STAND_MASS, (0, 0, 0), (1.0, 1.0, 1.0))
     return [*_planar(spec, frame), _joint(f"{foot}_mount", "fixed", STAND, foot, xyz, rpy)]
 
 

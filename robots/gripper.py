@@ -24,6 +24,7 @@ _ASIDE = 6e-3  # m beside the pads, what is nearer there counts as the palm
 _PALM_GAP = 4e-3  # m, by which ``to_palm`` is rounded down
 _BESIDE = 0.002  # m of the opening that is left free at the widest item
 _MOST_PAD = 0.02  # m
+_PAD, _PROUD = 4e-3, 5e-4  # m, thickness of the boxes on the pads, and how far they stand out
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,12 @@ class FoundGripper:
     Attributes:
         X_RT: the grasp frame in the root's (4, 4).
         gripper: its measures.
+        pads: for each finger the pose in its link (4, 4), and the size (3,), of a box on its pad.
     """
 
     X_RT: Array
     gripper: Gripper
+    pads: tuple[tuple[Array, Array], ...]
 
 
 def find_gripper(
@@ -100,9 +103,17 @@ def find_gripper(
         if link not in fingers
     )
     to_palm = max(_FACE, -reach - _PALM_GAP)
-    moved = np.concatenate([p @ R_RT - p_T for link, p in wide.items() if link != root])
+    opened = {link: p @ R_RT - p_T for link, p in wide.items()}
+    moved = np.concatenate([p for link, p in opened.items() if link != root])
     beside = moved[moved[:, 2] > -to_palm]
     opening = float(2.0 * halves[-1])
+    box = pads[-1] - p_T
+    flat = np.maximum(box[1] - box[0], _FACE) * (1, 0, 1) + (0, _PAD, 0)
+    boxes = []
+    for finger in fingers:
+        at = box.mean(axis=0)
+        at[1] = np.sign(opened[finger][:, 1].mean()) * (halves[-1] - _PROUD + _PAD / 2.0)
+        boxes.append((hand.in_link(finger) @ X_RT @ transform(translation=at), flat))
     return FoundGripper(
         frozen(X_RT),
         Gripper(
@@ -113,6 +124,7 @@ def find_gripper(
             to_finger=0.5 * (float(np.abs(beside[:, 1]).max()) - halves[-1]),
             table=_table(np.array(rows)),
         ),
+        tuple(boxes),
     )
 
 
@@ -169,6 +181,12 @@ class _Hand:
     def at(self, share: float) -> dict[str, Array]:
         """Corners (n, 3) of each link's shapes there."""
         return {link: np.concatenate(parts) for link, parts in self.parts(share).items()}
+
+    def in_link(self, link: str) -> Array:
+        """X_LR (4, 4) of the root in a link, with the fingers open."""
+        poses = self._tree.poses(self.positions(1.0))
+        (i, X_IL), (j, X_JR) = self._tree.link(link), self._tree.link(self._root)
+        return np.asarray(inverse(poses[i] @ X_IL) @ poses[j] @ X_JR)
 
     def parts(self, share: float) -> dict[str, list[Array]]:
         """The same, shape by shape."""

@@ -18,15 +18,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.domain.files import read_bytes, write_atomically
 from galley.domain.frames import Array
-from galley.domain.meshes import CollisionMesh, hull, read_mesh
+from galley.domain.meshes import CollisionMesh, read_mesh
 from galley.robots.files import cache_folder
 
-SPARED = 5e-4
-"""m, by which a finger's hull may fall short of its mesh."""
 WORTH = 0.02
 """A cut must take off at least this share of the whole mesh's hull."""
 _PLACES = 12  # cuts tried along each axis
@@ -73,37 +70,6 @@ def parts_as_obj(mesh: Path | str, most: int) -> list[Path]:
     for file, part in zip(files, parts, strict=True):
         _write(file, part)
     return files
-
-
-def hull_as_obj(mesh: Path | str) -> Path:
-    """The convex hull of a mesh, but for ``SPARED`` m of its corners, in the user's cache.
-
-    Of the corners those are kept that stick out farthest. Bullet finds wrong normals on a finger
-    of a hundred of them, and then items cling to it.
-
-    Raises:
-        ValueError: the file can't be read as a mesh.
-    """
-    mesh = as_obj(mesh)
-    key = hashlib.sha256(f"{SPARED} ".encode() + read_bytes(mesh)).hexdigest()[:20]
-    file = _folder() / f"{mesh.stem}-{key}-hull.obj"
-    if not file.is_file():
-        corners = hull(read_mesh(mesh).points).vertices
-        kept = list(dict.fromkeys([*corners.argmax(axis=0), *corners.argmin(axis=0)]))
-        while True:
-            around = hull(corners[kept])
-            outside = around.distance(corners)
-            if outside.max() < SPARED:
-                break
-            kept.append(int(outside.argmax()))
-        _write(file, CollisionMesh(around.vertices, _facets(around.vertices)))
-    return file
-
-
-def _facets(corners: Array) -> NDArray[np.int64]:
-    from scipy.spatial import ConvexHull
-
-    return np.asarray(ConvexHull(corners).simplices, dtype=np.int64)
 
 
 def _collada_as_obj(mesh: Path, folder: Path) -> Path:

@@ -11,7 +11,7 @@ import numpy as np
 
 from galley.domain.frames import Array, inverse, rotation_rpy, rpy, transform
 from galley.robots.files import find_package_file
-from galley.robots.meshes import as_obj, hull_as_obj, parts_as_obj
+from galley.robots.meshes import as_obj, parts_as_obj
 from galley.robots.urdf_checks import leaders
 from galley.robots.urdf_reader import MOVABLE, onto_axis, origin_of
 
@@ -37,7 +37,7 @@ def prepare(
         path: of the file; relative mesh paths begin there.
         joints: names of the joints in q.
         convex_parts: most hulls for a mesh; see ``meshes``.
-        whole: links of which the hull stands for each mesh, with few corners: fingers.
+        whole: links of which one hull stands for each mesh.
 
     Raises:
         FileNotFoundError: a line for each mesh that does not exist.
@@ -60,7 +60,7 @@ def prepare(
                 link.remove(inertial)
         try:
             for collision in link.findall("collision"):
-                _cut_mesh(link, collision, 0 if link.get("name") in whole else convex_parts)
+                _cut_mesh(link, collision, 1 if link.get("name") in whole else convex_parts)
             for mesh in link.iterfind("visual//mesh"):
                 mesh.set("filename", f"file://{as_obj(mesh.get('filename', ''))}")
         except ValueError as error:
@@ -118,12 +118,11 @@ def _find_meshes(root: ET.Element, path: Path) -> None:
 
 
 def _cut_mesh(link: ET.Element, collision: ET.Element, most: int) -> None:
-    """Replace a collision mesh by its convex parts; ``most`` 0: by ``hull_as_obj``."""
+    """Replace a collision mesh by its convex parts."""
     mesh = collision.find("geometry/mesh")
     if mesh is None:
         return
-    name = mesh.get("filename", "")
-    files = parts_as_obj(name, most) if most else [hull_as_obj(name)]
+    files = parts_as_obj(mesh.get("filename", ""), most)
     at = list(link).index(collision)
     link.remove(collision)
     collision.attrib.pop("name", None)  # Drake refuses one name for several
