@@ -98,6 +98,19 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     )
 
 
+def stated_limits(file: RobotFile) -> dict[str, frozenset[str]]:
+    """Of each joint of the URDFs of arm and gripper, the limits that they state above zero."""
+    found = {}
+    for name in filter(None, (file.urdf, file.gripper.urdf)):
+        for joint in read_urdf(find_package_file(name, Path(file.source))).findall("joint"):
+            limit = joint.find("limit")
+            stated = {} if limit is None else limit.attrib
+            found[str(joint.get("name"))] = frozenset(
+                k for k, v in stated.items() if float(v) > 0.0
+            )
+    return found
+
+
 def _arm_and_gripper(
     file: RobotFile, moving: Mapping[str, tuple[float, float]]
 ) -> tuple[ET.Element, str]:
