@@ -98,6 +98,9 @@ def _placed(scene: Scene) -> Iterator[None]:
         errors = []
         for error in bad.errors:
             key, _, what = error.what.partition(": ")
+            if ".urdf" in error.what and f"robot.file.{key}" not in scene.places:
+                own, what = scene.robot.file.gripper.urdf if scene.robot.file else "", error.what
+                key = "gripper.urdf" if own and Path(own).name in what else "urdf"
             key = _KEYS.get(key, key)
             place = scene.places.get(f"robot.file.{key}")
             errors.append(InputError(*place, f"{key}: {what}") if place else error)

@@ -24,7 +24,7 @@ from galley.robots.urdf_arm import (
     joint_group,
     neighbours_and_always_touching,
 )
-from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
+from galley.robots.urdf_checks import check_moved, check_shapes, naming, read_urdf
 from galley.robots.urdf_prepare import origin_element, prepare
 from galley.robots.urdf_reader import joined_link, link_shapes, read_tree
 
@@ -68,7 +68,8 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     if grasp is not None:
         carrier, X_RT = grasp[0], _pose(grasp[1], grasp[2])
     text = ET.tostring(whole, encoding="unicode")
-    found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT)
+    with naming("gripper"):
+        found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT)
     depth = float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
     ET.SubElement(whole, "link", name=HAND_FRAME)
     X_RH = found.X_RT @ transform(translation=[0.0, 0.0, -depth])
@@ -204,10 +205,10 @@ def _below(root: ET.Element, link: str) -> set[str]:
 def _check_chain(whole: ET.Element, joints: Sequence[str], fingers: int) -> None:
     """Raise ValueError unless base and arm stand on each other in their order."""
     names = [str(e.get("name")) for e in whole.iter("joint")]
-    for name in joints:
+    for k, name in enumerate(joints):
         if name not in names:
-            hint = did_you_mean(name, names)
-            raise ValueError(f"the URDF has no joint '{name}'{hint}")
+            key = "arm" if k < len(joints) - fingers else "gripper.joints"
+            raise ValueError(f"{key}: the URDF has no joint '{name}'{did_you_mean(name, names)}")
     tree = read_tree(ET.tostring(whole, encoding="unicode"), tuple(joints))
     for k, name in enumerate(joints[: len(joints) - fingers]):
         if tree.parent[k] != k:

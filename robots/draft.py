@@ -12,7 +12,6 @@ import numpy as np
 
 from galley.domain.errors import did_you_mean
 from galley.domain.scene.robot_file import GripperSpec, RobotFile
-from galley.robots.files import find_package_file
 from galley.robots.gripper import FoundGripper, find_gripper
 from galley.robots.urdf_checks import leaders, naming, read_urdf
 from galley.robots.urdf_prepare import prepare
@@ -43,7 +42,7 @@ class Draft:
     why: str
 
 
-def draft_of(urdf: str, source: Path, start: str = "", end: str = "") -> Draft:
+def draft_of(path: Path, urdf: str, source: Path, start: str = "", end: str = "") -> Draft:
     """The chain of a URDF up to where it branches, and the fingers behind it.
 
     Finger links are the pair that parts steadily with the widest pads, and of these the one with
@@ -51,13 +50,12 @@ def draft_of(urdf: str, source: Path, start: str = "", end: str = "") -> Draft:
     none, in the order in which those links part.
 
     Args:
-        urdf: as the robot file shall name it. source: of that file.
+        path: of the URDF. urdf: as the robot file shall name it. source: path of that file.
         start, end: links between which the arm is; default: from the root to the branches.
 
     Raises:
         BadInput, FileNotFoundError, ValueError: the URDF is wrong, or the links are.
     """
-    path = find_package_file(urdf, source)
     root = read_urdf(path)
     table = {str(e.get("name")): e for e in root.findall("joint")}
     above = {joined_link(e, "child"): name for name, e in table.items()}
@@ -107,7 +105,9 @@ def draft_of(urdf: str, source: Path, start: str = "", end: str = "") -> Draft:
     spec = GripperSpec(tuple((name, *both) for name, both in moving.items()), fingers)
     name = str(root.get("name") or path.stem)
     file = RobotFile(str(source), name, urdf, tuple(arm), (0.0,) * len(arm), spec)
-    return Draft(file, tip, hand, led, best[1], why or "no two links with collision shapes")
+    return Draft(
+        file, tip, hand, led, best[1], why or "fewer than two links with collision shapes move"
+    )
 
 
 def _further(way: list[str], ways: dict[str, list[str]]) -> bool:

@@ -51,18 +51,19 @@ def command(options: Options) -> int:
     from galley.domain.files import write_atomically
     from galley.domain.frames import rpy
     from galley.robots.draft import draft_of
+    from galley.robots.files import find_package_file
 
     printer, folder = Printer(), Path() if options.out is None else options.out.parent
     printer.stage("reading the URDF")
-    urdf = options.urdf
-    if "://" not in urdf:
-        urdf = os.path.relpath(urdf, folder)
+    source, path = folder.absolute() / "robot.yaml", Path()
+    urdf = options.urdf if "://" in options.urdf else os.path.relpath(options.urdf, folder)
     try:
-        draft = draft_of(urdf, (folder / "robot.yaml").absolute(), options.start, options.end)
+        path = find_package_file(urdf, source)
+        draft = draft_of(path, urdf, source, options.start, options.end)
     except (ValueError, FileNotFoundError) as error:
         if isinstance(error, BadInput):
             raise
-        said = str(error).split("\n")
+        said = [line.removeprefix(f"{path}: ") for line in str(error).split("\n")]
         raise BadInput([InputError(options.urdf, None, None, line) for line in said]) from error
     name = re.sub(r"\W+", "_", draft.file.name)
     out = options.out or Path(f"{name}.yaml")
