@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from os.path import commonprefix
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from galley.domain.errors import did_you_mean
 from galley.domain.scene.robot_file import GripperSpec, RobotFile
 from galley.robots.gripper import FoundGripper, find_gripper
+from galley.robots.urdf_arm import DEFAULT_VELOCITY
 from galley.robots.urdf_checks import leaders, naming, read_urdf
 from galley.robots.urdf_prepare import prepare
 from galley.robots.urdf_reader import MOVABLE, joined_link
@@ -26,7 +27,7 @@ class Draft:
     """A robot file to be, and what is known beside it.
 
     Attributes:
-        file: all joints of the arm at zero.
+        file: all joints of the arm at zero; with velocities where the URDF has one of zero.
         tip: the link that the arm's last joint moves, or that was named.
         hand: the link that carries the fingers; empty if none moves.
         leaders: joints of fingers that mimic one, and which.
@@ -42,7 +43,9 @@ class Draft:
     why: str
 
 
-def draft_of(path: Path, urdf: str, source: Path, start: str = "", end: str = "") -> Draft:
+def draft_of(
+    path: Path | str, urdf: str, source: Path | str, start: str = "", end: str = ""
+) -> Draft:
     """The chain of a URDF up to where it branches, and the fingers behind it.
 
     Finger links are the pair that parts steadily with the widest pads, and of these the one with
@@ -56,6 +59,7 @@ def draft_of(path: Path, urdf: str, source: Path, start: str = "", end: str = ""
     Raises:
         BadInput, FileNotFoundError, ValueError: the URDF is wrong, or the links are.
     """
+    path = Path(path)
     root = read_urdf(path)
     table = {str(e.get("name")): e for e in root.findall("joint")}
     above = {joined_link(e, "child"): name for name, e in table.items()}
@@ -82,9 +86,9 @@ def draft_of(path: Path, urdf: str, source: Path, start: str = "", end: str = ""
     tip = end or joined_link(table[arm[-1]], "child")
     joints = [*dict.fromkeys(name for tail in tails for name in tail)]
     hand = joined_link(table[joints[0]], "parent") if joints else ""
-    led = {name: found[-1][0] for name in joints if (found := leaders(table, name))}
-    solid = {str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None}
-    solid = {link: ways[link] for link in ways if link in solid and ways[link][:n] == whole}
+    led = {name: chain[-1][0] for name in joints if (chain := leaders(table, name))}
+    shaped = {str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None}
+    solid = {link: ways[link] for link in ways if link in shaped and ways[link][:n] == whole}
     tips = [link for link, way in solid.items() if len(way) > n and not _further(way, solid)]
     free = [name for name in joints if name not in led][:_MOST_LEADERS]
     turned = [dict(zip(free, flips, strict=True)) for flips in product((1, -1), repeat=len(free))]
@@ -105,6 +109,12 @@ def draft_of(path: Path, urdf: str, source: Path, start: str = "", end: str = ""
     spec = GripperSpec(tuple((name, *both) for name, both in moving.items()), fingers)
     name = str(root.get("name") or path.stem)
     file = RobotFile(str(source), name, urdf, tuple(arm), (0.0,) * len(arm), spec)
+    speeds = [_limit(table[joint], "velocity", 1.0) for joint in arm]
+    if min(speeds) <= 0.0:  # as good as none
+        units = ["m" if table[joint].get("type") == "prismatic" else "rad" for joint in arm]
+        defaults = (DEFAULT_VELOCITY[unit] for unit in units)
+        stated = tuple(v if v > 0.0 else d for v, d in zip(speeds, defaults, strict=True))
+        file = replace(file, limits=(("velocity", stated),))
     return Draft(
         file, tip, hand, led, best[1], why or "fewer than two links with collision shapes move"
     )
@@ -128,6 +138,9 @@ def _ends(table: dict[str, ET.Element], joint: str, flips: dict[str, int]) -> tu
 
 
 def _limits(joint: ET.Element) -> tuple[float, float]:
+    return _limit(joint, "lower", 0.0), _limit(joint, "upper", 0.0)
+
+
+def _limit(joint: ET.Element, key: str, default: float) -> float:
     limit = joint.find("limit")
-    stated = {} if limit is None else limit.attrib
-    return float(stated.get("lower", 0.0)), float(stated.get("upper", 0.0))
+    return default if limit is None else float(limit.get(key, default))

@@ -45,7 +45,7 @@ class Options:
 def command(options: Options) -> int:
     """Write the file and say what to do next."""
     import numpy as np
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import StrictUndefined, Template
 
     from galley.cli.common.progress import Printer
     from galley.domain.files import write_atomically
@@ -69,26 +69,24 @@ def command(options: Options) -> int:
     out = options.out or Path(f"{name}.yaml")
     if out.exists():
         raise BadInput.one(out, "exists already; choose another name by --out, or remove it")
-    file, arm = replace(draft.file, source=str(out.absolute()), name=name), None
+    file, arm, free = replace(draft.file, source=str(out.absolute()), name=name), None, False
     if draft.found:
         printer.stage("folding the arm")
-        arm, folded = _folded(file)
+        arm, folded, free = _folded(file)
         file = replace(file, folded=tuple(folded))
-    loader = PackageLoader("galley.cli.new", "")
-    environment = Environment(
-        loader=loader, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
-    )
-    template = environment.get_template("robot.yaml.jinja")
+    text = Path(__file__).with_name("robot.yaml.jinja").read_text(encoding="utf-8")
+    template = Template(text, undefined=StrictUndefined, trim_blocks=True)
     X = np.eye(4) if draft.found is None else draft.found.X_RT
-    more = {"file": file, "arm": arm, "row": _row, "xyz": X[:3, 3], "angles": rpy(X[:3, :3])}
-    write_atomically(out, template.render(vars(draft) | more))
+    more = {"file": file, "arm": arm, "free": free, "stated": dict(file.limits), "row": _row}
+    pose = {"xyz": X[:3, 3], "angles": rpy(X[:3, :3])}
+    write_atomically(out, template.render(vars(draft) | more | pose) + "\n")
     print(f"{out}: {len(file.arm)} joints of the arm, {len(file.gripper.joints)} of fingers")
     print(f"Look at what it calls a guess, then: galley robot {shlex.quote(str(out))}")
     return 0
 
 
-def _folded(file: RobotFile) -> tuple[JointGroup, Array]:
-    """The arm, and its most compact configuration (n,) that collides with nothing.
+def _folded(file: RobotFile) -> tuple[JointGroup, Array, bool]:
+    """The arm, its most compact configuration (n,) that collides with nothing, and if there is one.
 
     Of those with two joints moved from zero, or from the middle of the ranges.
     """
@@ -119,9 +117,9 @@ def _folded(file: RobotFile) -> tuple[JointGroup, Array]:
     with PyBulletWorld(scene, robot) as world:
         for k in np.argsort(np.round(reach, 3), kind="stable"):
             world.set_robot(Q[k])
-            if not deep_pairs(world):
+            if free := not deep_pairs(world):
                 break
-    return arm, Q[k][robot.slice("arm")]
+    return arm, Q[k][robot.slice("arm")], free
 
 
 def _row(values: Sequence[float]) -> str:

@@ -146,7 +146,7 @@ def keyframes(poses: Array, metres: float, radians: float) -> list[int]:
     return order[:1] if same else order
 
 
-def page(meshcat: str, data: dict[str, Any], controls: Path = _CONTROLS) -> str:
+def page(meshcat: str, data: dict[str, Any], controls: Path | str = _CONTROLS) -> str:
     """The whole page.
 
     Args:
@@ -160,7 +160,7 @@ def page(meshcat: str, data: dict[str, Any], controls: Path = _CONTROLS) -> str:
     """
     # In a script, "<" could end it.
     text = json.dumps(data, ensure_ascii=True).replace("<", "\\u003c")
-    added = controls.read_text(encoding="utf-8").replace("GALLEY_DATA", text)
+    added = Path(controls).read_text(encoding="utf-8").replace("GALLEY_DATA", text)
     meshcat, commands = _COMMAND.subn(_AT_ONCE, _OUTSIDE.sub("", meshcat))
     if not commands:
         raise ValueError("this version of Drake writes its page in another way")
