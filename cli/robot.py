@@ -65,7 +65,7 @@ def command(options: Options) -> int:
 
     printer = Printer()
     printer.console.print(_joints(scene, robot))
-    for line in _summary(robot):
+    for line in _summary(scene, robot):
         printer.console.print(line)
     display = sys.platform in ("darwin", "win32") or "DISPLAY" in os.environ
     shown = options.browser and display
@@ -108,31 +108,27 @@ def _placed(scene: Scene) -> Iterator[None]:
 
 
 def _joints(scene: Scene, robot: RobotModel) -> PlainTable:
-    """One row a joint, and where its speed and effort come from."""
+    """One row a joint of arm and fingers, and where its speed and effort come from."""
     from galley.robots.assembly import stated_limits
 
     file = scene.robot.file
     stated = {} if file is None else stated_limits(file)
+    given = ("arm",) if file is not None and "velocity" in dict(file.limits) else ()
     urdf = {e.get("name"): e.find("limit") for e in ET.fromstring(robot.urdf).findall("joint")}
-    table = PlainTable(
-        "joint", *(">from", ">to", ">speed", ">effort"), "unit", "speed by", "effort by"
-    )
-    for group in robot.groups:
-        low, high = group.turn
-        for k, name in enumerate(group.joints):
+    figures = (">from", ">to", ">speed", ">effort")
+    table = PlainTable("joint", *figures, "unit", "speed by", "effort by")
+    for group in robot.groups[1:]:
+        rows = zip(group.joints, *group.turn, group.velocity, group.units, strict=True)
+        for name, low, high, velocity, unit in rows:
             limit, own = urdf[name], stated.get(name.removeprefix("gripper_"), "velocity effort")
-            given = file is not None and group.name == "arm" and "velocity" in dict(file.limits)
-            speed = "URDF" if "velocity" in own else "default"
             effort = "" if limit is None else limit.get("effort", "")
-            by = ("file" if given else speed), ("URDF" if "effort" in own else "assumed")
-            values = f"{low[k]:.4g}", f"{high[k]:.4g}", f"{group.velocity[k]:.4g}", effort
-            table.add_row(
-                name, *values, group.units[k], *(("base", "") if group.name == "base" else by)
-            )
+            speed = "URDF" if "velocity" in own else "default"
+            by = "file" if group.name in given else speed, "URDF" if "effort" in own else "assumed"
+            table.add_row(name, f"{low:.4g}", f"{high:.4g}", f"{velocity:.4g}", effort, unit, *by)
     return table
 
 
-def _summary(robot: RobotModel) -> Iterator[str]:
+def _summary(scene: Scene, robot: RobotModel) -> Iterator[str]:
     """Lines on gripper, kinematics and collision."""
     gripper, arm, moves = robot.gripper, robot.group("arm"), robot.kinematics
     yield (
@@ -140,6 +136,10 @@ def _summary(robot: RobotModel) -> Iterator[str]:
         f"of at most {1e3 * gripper.widest:.1f} mm; their pads reach {1e3 * gripper.pad:.1f} mm "
         f"around T, the palm is {1e3 * gripper.to_palm:.1f} mm behind it"
     )
+    if scene.robot.file is not None:
+        given = [name for name, _ in scene.robot.file.gripper.measures]
+        given += ["grasp"] if scene.robot.file.gripper.grasp else []
+        yield f"stated of it: {', '.join(given) or 'nothing'}; the rest is found from its meshes"
     low, high = moves.redundant_range
     free = arm.joints[getattr(moves, "locked", -1)] if high > low else "no joint"
     how = getattr(moves, "solver", "a closed form")

@@ -205,10 +205,14 @@ def _below(root: ET.Element, link: str) -> set[str]:
 def _check_chain(whole: ET.Element, joints: Sequence[str], fingers: int) -> None:
     """Raise ValueError unless base and arm stand on each other in their order."""
     names = [str(e.get("name")) for e in whole.iter("joint")]
-    for k, name in enumerate(joints):
-        if name not in names:
-            key = "arm" if k < len(joints) - fingers else "gripper.joints"
-            raise ValueError(f"{key}: the URDF has no joint '{name}'{did_you_mean(name, names)}")
+    keys = ["arm"] * (len(joints) - fingers) + ["gripper.joints"] * fingers
+    missing = [
+        f"{key}: the URDF has no joint '{name}'{did_you_mean(name, names)}"
+        for key, name in zip(keys, joints, strict=True)
+        if name not in names
+    ]
+    if missing:
+        raise ValueError("\n".join(missing))
     tree = read_tree(ET.tostring(whole, encoding="unicode"), tuple(joints))
     for k, name in enumerate(joints[: len(joints) - fingers]):
         if tree.parent[k] != k:

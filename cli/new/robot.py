@@ -11,6 +11,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from galley.cli.common.arguments import check_output
 from galley.domain.errors import BadInput, InputError
 from galley.domain.options import argument, option
 
@@ -58,7 +59,7 @@ def command(options: Options) -> int:
     source, path = folder.absolute() / "robot.yaml", Path()
     urdf = options.urdf if "://" in options.urdf else os.path.relpath(options.urdf, folder)
     try:
-        path = find_package_file(urdf, source)
+        path = find_package_file(options.urdf, Path("here").absolute())
         draft = draft_of(path, urdf, source, options.start, options.end)
     except (ValueError, FileNotFoundError) as error:
         if isinstance(error, BadInput):
@@ -69,6 +70,7 @@ def command(options: Options) -> int:
     out = options.out or Path(f"{name}.yaml")
     if out.exists():
         raise BadInput.one(out, "exists already; choose another name by --out, or remove it")
+    check_output(out, ".yaml", ".yml")
     file, arm, free = replace(draft.file, source=str(out.absolute()), name=name), None, False
     if draft.found:
         printer.stage("folding the arm")

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from galley.collision.backends.bullet import pybullet
+from galley.domain.frames import from_pose7
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import ALONE
 from galley.robots.catalog import description_of
@@ -48,36 +49,23 @@ def drafts(tmp_path_factory):
     return draft
 
 
-def bullet_poses(urdf, names, values):
-    """X_WL of every link by PyBullet, from the URDF as it came, without its meshes."""
+def bullet_poses(urdf, at):
+    """X_WL of every link by PyBullet, for joints by name, from the URDF without its meshes."""
     root = ET.parse(find_package_file(urdf, Path("here").absolute())).getroot()
     for link in root.iter("link"):
-        for part in (*link.findall("visual"), *link.findall("collision")):
-            link.remove(part)
-    file = Path("plain.urdf")
-    file.write_text(ET.tostring(root, encoding="unicode"))
+        link[:] = link.findall("inertial")
+    Path("plain.urdf").write_text(ET.tostring(root, encoding="unicode"))
     client = pybullet.connect(pybullet.DIRECT)
-    try:
-        body = pybullet.loadURDF(str(file), useFixedBase=True, physicsClientId=client)
-        infos = [
-            pybullet.getJointInfo(body, k, client)
-            for k in range(pybullet.getNumJoints(body, client))
-        ]
-        at = dict(zip(names, values, strict=True))
-        for info in infos:
-            if info[1].decode() in at:
-                pybullet.resetJointState(body, info[0], at[info[1].decode()], 0.0, client)
-        states = {
-            info[12].decode(): pybullet.getLinkState(body, info[0], 0, 1, client) for info in infos
-        }
-    finally:
-        pybullet.disconnect(client)
-    poses = {}
-    for name, state in states.items():
-        poses[name] = np.eye(4)
-        poses[name][:3, :3] = np.reshape(pybullet.getMatrixFromQuaternion(state[5]), (3, 3))
-        poses[name][:3, 3] = state[4]
-    return poses
+    body = pybullet.loadURDF("plain.urdf", useFixedBase=True, physicsClientId=client)
+    numbers = range(pybullet.getNumJoints(body, client))
+    infos = [pybullet.getJointInfo(body, k, client) for k in numbers]
+    for k, name, *_ in infos:
+        pybullet.resetJointState(body, k, at.get(name.decode(), 0.0), 0.0, client)
+    states = [pybullet.getLinkState(body, k, 0, 1, client) for k in numbers]
+    pybullet.disconnect(client)
+    names = [info[12].decode() for info in infos]
+    poses = [from_pose7(np.array([*state[4], *state[5]])) for state in states]
+    return dict(zip(names, poses, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +90,7 @@ def test_a_draft_is_the_robot_of_its_urdf(drafts, urdf, tip, arm, opening, here)
     low, high = (np.concatenate(each) for each in zip(*(g.turn for g in robot.groups), strict=True))
     for _ in range(3):
         q = rng.uniform(low, high)
-        bullet = bullet_poses(urdf, robot.joints, q)
+        bullet = bullet_poses(urdf, dict(zip(robot.joints, q, strict=True)))
         both = [name for name in bullet if name in tree.links]
         assert len(both) >= arm
         for name in both:
@@ -180,6 +168,12 @@ def test_all_faults_of_a_urdf_are_said_with_its_name_and_nothing_is_written(draf
     assert command("new", "robot", "none.urdf").faults == [
         f"none.urdf: no such file: {Path('none.urdf').absolute()}"
     ]
+    misspelt = (
+        drafts(PANDA).read_text().replace("joint3,", "joint33,").replace("_joint1:", "_joint:")
+    )
+    Path("mine.yaml").write_text(misspelt)
+    both = command("robot", "mine.yaml").faults
+    assert [line.split(": ")[1] for line in both] == ["arm", "gripper.joints"]
     assert command("new", "robot", PANDA, "--out", "mine.yaml").status == 2
     stretch = f"{MODELS}/stretch4_robot_model/stretch4_sg4.urdf"
     assert "Say it by --to LINK" in command("new", "robot", stretch).err

@@ -6,6 +6,7 @@ import pytest
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import ALONE
 from galley.robots.catalog import robot_of
+from galley.robots.urdf_reader import read_tree
 from galley.tests.browser import Browser
 from galley.tests.cli.test_robot_file import GEN3
 from galley.tests.command_line import command
@@ -31,6 +32,7 @@ def test_sliders_move_the_drawn_links_to_the_poses_of_the_model(tmp_path, monkey
     assert (done.status, done.err) == (0, "")
     scene = load_scene(ALONE, "gen3.yaml")
     robot = robot_of(scene.robot)
+    tree = read_tree(robot.urdf, robot.joints)
     names = SceneMeshes(scene, for_display(robot)).names
     tab = Browser(tmp_path / "profile")
     try:
@@ -49,8 +51,7 @@ def test_sliders_move_the_drawn_links_to_the_poses_of_the_model(tmp_path, monkey
             assert np.abs(pose(tab.run("galley.pose('hand_frame')")) - X_WH).max() < 1e-4
             for link in ("hand_frame", *robot.fingers):
                 drawn = pose(tab.run(f"{DRAWN}(['looks', '{names.index(link)}'])"))
-                model = robot_pose(robot, link, q)
-                assert np.abs(drawn - model).max() < 1e-4, link
+                assert np.abs(drawn - tree.link_pose(link, q)).max() < 1e-4, link
         assert tab.run("document.querySelectorAll('.limit').length") == 0
         tab.run(f"{move}([1, {high[1]}])")
         assert tab.run("document.querySelector('.limit span').textContent") == "joint_2"
@@ -64,12 +65,3 @@ def test_sliders_move_the_drawn_links_to_the_poses_of_the_model(tmp_path, monkey
         assert tab.errors == []
     finally:
         tab.close()
-
-
-def robot_pose(robot, link, q):
-    """X_WL (4, 4) by the collision world's engine."""
-    from galley.collision.backends.pybullet_world import PyBulletWorld
-
-    with PyBulletWorld(load_scene(ALONE, "gen3.yaml"), robot) as world:
-        world.set_robot(q)
-        return world.link_pose(link)
