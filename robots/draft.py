@@ -76,7 +76,7 @@ def draft_of(
                 raise ValueError(f"no link '{link}'{did_you_mean(link, [*ways])}")
         first = ways.get(start, [])
         ends = [w for w in ways.values() if w[: len(first)] == first and not _further(w, ways)]
-        whole = ways.get(end) or commonprefix(ends)  # noqa: RUF071 - of lists
+        whole = ways[end] if end else commonprefix(ends)  # noqa: RUF071 - of lists
         arm, n = whole[len(first) :], len(whole)
         tails = [w[n:] for w in ways.values() if w[:n] == whole]
         if not arm or whole[: len(first)] != first or len(max(tails, key=len)) > _LONGEST:

@@ -74,7 +74,11 @@ def command(options: Options) -> int:
     file, arm, free = replace(draft.file, source=str(out.absolute()), name=name), None, False
     if draft.found:
         printer.stage("folding the arm")
-        arm, folded, free = _folded(file)
+        try:
+            arm, folded, free = _folded(file)
+        except BadInput as bad:  # no robot yet, by faults of its URDF
+            said = [each.what.removeprefix(f"{path}: ") for each in bad.errors]
+            raise BadInput([InputError(options.urdf, None, None, line) for line in said]) from bad
         file = replace(file, folded=tuple(folded))
     text = Path(__file__).with_name("robot.yaml.jinja").read_text(encoding="utf-8")
     template = Template(text, undefined=StrictUndefined, trim_blocks=True)
