@@ -40,6 +40,7 @@ _EXAMPLES = """examples:
   galley check runs/NAME                  judge a stored run again
   galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
   galley new kitchen my_kitchen           a scene, domain and task to start from
+  galley new robot my_arm.urdf            a robot file for your own arm
   galley COMMAND --help                   options and examples of a command"""
 
 
@@ -48,8 +49,9 @@ _COMMANDS = {
     "run": "solve and execute a task: plan, motions, physics, video, report (the default)",
     "plan": "task planning only: print a plan for any PDDL task, or say why there is none",
     "validate": "check a plan; if it fails, name the first wrong action and the reason",
-    "new": "write a commented scene, domain and task of your own that run at once",
+    "new": "write a commented scene, domain and task of your own, or a robot file from a URDF",
     "scene": "check a scene file and draw it with labels",
+    "robot": "check a robot file, say what is known of the robot, and show it in the browser",
     "trajectory": "show a run's trajectories with limits and torques; export or film them",
     "check": "validate a stored run again, from its executed states and the scene alone",
     "replay": "write a stored run as a page to turn and play in the browser",

@@ -17,15 +17,20 @@ def check_start(world: PyBulletWorld) -> None:
     """
     scene = world.scene
     world.set_state(initial_state(scene))
-    allowed = world.robot.allowed_self_collisions
     errors = [*_names(world), *_limits(world)]
-    for names, distance in sorted(world.near_pairs(0.0).items()):
-        if distance < -DEPTH and names not in allowed:
-            key, subject, other = _culprit(scene, names)
-            what = f"at the start {subject} is {-1e3 * distance:.1f} mm deep in {other}"
-            errors.append(scene.fault(key, what))
+    for names, distance in deep_pairs(world):
+        key, subject, other = _culprit(scene, names)
+        what = f"at the start {subject} is {-1e3 * distance:.1f} mm deep in {other}"
+        errors.append(scene.fault(key, what))
     if errors:
         raise BadInput(errors)
+
+
+def deep_pairs(world: PyBulletWorld) -> list[tuple[tuple[str, str], float]]:
+    """The names of what is in collision as it stands, each pair with its distance (m, negative)."""
+    allowed = world.robot.allowed_self_collisions
+    near = sorted(world.near_pairs(0.0).items())
+    return [(p, distance) for p, distance in near if distance < -DEPTH and p not in allowed]
 
 
 def _culprit(scene: Scene, names: tuple[str, str]) -> tuple[str, str, str]:

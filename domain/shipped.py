@@ -11,6 +11,7 @@ KITCHEN = _DOMAIN / "kitchen"
 SCENARIOS = _DOMAIN / "scenarios"
 ROBOTS = _DOMAIN / "robots"
 TEMPLATES = _DOMAIN / "templates"
+ALONE = TEMPLATES / "robot" / "alone.yaml"  # a scene with a floor, to show a robot in
 # The files that docs/ names, too: those of an own skill, of contact and of pushing.
 WIPING = _DOMAIN.parent / "docs" / "wiping"
 EXAMPLES = _DOMAIN.parent / "examples"

@@ -2,6 +2,7 @@
 
 - ``model``: RobotModel, which all others use; ``kinematics``: what skills ask of an arm on a base
 - ``panda/``: the Panda, fixed and mobile; ``urdf_arm``: any fixed arm; ``iiwa``: an example
+- ``assembly``: the model of a robot file; ``draft``: a first robot file of a URDF
 - ``catalog``: the model of a scene's robot; ``inertials``: masses other than the URDF's
 - ``urdf_reader``, ``meshes``: reads URDF and mesh files, cuts meshes into convex parts
 - ``spheres/``: spheres that cover links; ``collision_model``: a robot made of them

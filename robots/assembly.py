@@ -24,7 +24,7 @@ from galley.robots.urdf_arm import (
     joint_group,
     neighbours_and_always_touching,
 )
-from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
+from galley.robots.urdf_checks import check_moved, check_shapes, naming, read_urdf
 from galley.robots.urdf_prepare import origin_element, prepare
 from galley.robots.urdf_reader import joined_link, link_shapes, read_tree
 
@@ -68,10 +68,11 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     if grasp is not None:
         carrier, X_RT = grasp[0], _pose(grasp[1], grasp[2])
     text = ET.tostring(whole, encoding="unicode")
-    found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT)
-    if _add_pads(whole, file.gripper.fingers, found.pads):
-        text = ET.tostring(whole, encoding="unicode")
-        found = find_gripper(text, moving, carrier, file.gripper.fingers, found.X_RT)
+    with naming("gripper"):
+        found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT)
+        if _add_pads(whole, file.gripper.fingers, found.pads):
+            text = ET.tostring(whole, encoding="unicode")
+            found = find_gripper(text, moving, carrier, file.gripper.fingers, found.X_RT)
     depth = float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
     ET.SubElement(whole, "link", name=HAND_FRAME)
     X_RH = found.X_RT @ transform(translation=[0.0, 0.0, -depth])
@@ -99,6 +100,19 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
         gripper=replace(found.gripper, **dict(file.gripper.measures)),
         base_links=tuple(link for link in links if tree.link(link)[0] <= len(base.joints)),
     )
+
+
+def stated_limits(file: RobotFile) -> dict[str, frozenset[str]]:
+    """Of each joint of the URDFs of arm and gripper, the limits that they state above zero."""
+    found = {}
+    for name in filter(None, (file.urdf, file.gripper.urdf)):
+        for joint in read_urdf(find_package_file(name, Path(file.source))).findall("joint"):
+            limit = joint.find("limit")
+            stated = {} if limit is None else limit.attrib
+            found[str(joint.get("name"))] = frozenset(
+                k for k, v in stated.items() if float(v) > 0.0
+            )
+    return found
 
 
 def _arm_and_gripper(
@@ -194,10 +208,14 @@ def _below(root: ET.Element, link: str) -> set[str]:
 def _check_chain(whole: ET.Element, joints: Sequence[str], fingers: int) -> None:
     """Raise ValueError unless base and arm stand on each other in their order."""
     names = [str(e.get("name")) for e in whole.iter("joint")]
-    for name in joints:
-        if name not in names:
-            hint = did_you_mean(name, names)
-            raise ValueError(f"the URDF has no joint '{name}'{hint}")
+    keys = ["arm"] * (len(joints) - fingers) + ["gripper.joints"] * fingers
+    missing = [
+        f"{key}: the URDF has no joint '{name}'{did_you_mean(name, names)}"
+        for key, name in zip(keys, joints, strict=True)
+        if name not in names
+    ]
+    if missing:
+        raise ValueError("\n".join(missing))
     tree = read_tree(ET.tostring(whole, encoding="unicode"), tuple(joints))
     for k, name in enumerate(joints[: len(joints) - fingers]):
         if tree.parent[k] != k:

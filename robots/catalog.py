@@ -16,7 +16,7 @@ from galley.domain.scene.robot_file import RobotFile
 from galley.robots.model import RobotModel
 from galley.robots.panda.description import mobile_panda_description
 
-_DESCRIPTIONS = {"mobile_panda": mobile_panda_description}
+SHIPPED = {"mobile_panda": mobile_panda_description}
 
 
 def robot_of(spec: RobotSpec) -> RobotModel:
@@ -47,7 +47,7 @@ def _robot(model: str, file: RobotFile | None, base: MobileBaseSpec) -> RobotMod
 @lru_cache(maxsize=8)
 def _description(model: str, file: RobotFile | None, base: MobileBaseSpec) -> RobotModel:
     if file is None:
-        return _DESCRIPTIONS[model](base)
+        return SHIPPED[model](base)
     from galley.robots.assembly import described_robot
 
     return described_robot(file, base)

@@ -77,8 +77,8 @@ def refuse(path: Path, faults: Iterable[str]) -> None:
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """What is wrong inside is said with the file's name."""
+def naming(path: Path | str) -> Iterator[None]:
+    """What is wrong inside is said with the file's name, or the key's."""
     try:
         yield
     except ValueError as error:

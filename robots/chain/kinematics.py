@@ -140,6 +140,11 @@ class ChainKinematics(Kinematics):
         """The redundant joint; -1: there is none."""
         return self._branches.locked if self._branches else self._locks[0]
 
+    @property
+    def solver(self) -> str:
+        """Where Newton's method begins: at EAIK's branches, or on a grid."""
+        return "a grid of starts" if self._branches is None else "EAIK's branches"
+
     def _solved(self, X_BH: Array, redundant: Array, table: Array | None = None) -> Array:
         """Configurations (k, n) with the hand at X_BH (4, 4), within other limits if given."""
         (X, own), reach, branches = self._arm, self.reach, self._branches

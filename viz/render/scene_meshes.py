@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from galley.viz.render.meshes import (
 
 logger = logging.getLogger(__name__)
 _GREY = (0.7, 0.7, 0.7)
+_AXIS = 0.1  # m, length of a frame's drawn axes
 
 
 class SceneMeshes:
@@ -70,6 +72,39 @@ class SceneMeshes:
                 *(from_pose7(pose) for pose in items),
             ]
         )
+
+
+def for_display(robot: RobotModel, shapes: bool = False) -> RobotModel:
+    """The robot with the axes of hand and grasp frame (x red, y green, z blue), to be drawn.
+
+    Args:
+        shapes: draw its collision shapes in place of what it looks like.
+    """
+    root = ET.fromstring(robot.urdf)
+    if shapes:
+        for link in root.iter("link"):
+            for visual in link.findall("visual"):
+                link.remove(visual)
+            for shape in link.findall("collision"):
+                shape.tag = "visual"
+                shape.insert(0, ET.Element("material", name="shapes"))
+        material = ET.SubElement(root, "material", name="shapes")
+        ET.SubElement(material, "color", rgba="0.95 0.55 0.2 1")
+    hand = next(link for link in root.iter("link") if link.get("name") == robot.palm)
+    for k, axis in enumerate(np.eye(3)):
+        color = ET.SubElement(ET.SubElement(root, "material", name=f"axis{k}"), "color")
+        color.set("rgba", _text(0.1 + 0.8 * axis) + " 1")
+        for p_H in (np.zeros(3), robot.p_HT):
+            visual = ET.SubElement(hand, "visual")
+            ET.SubElement(visual, "origin", xyz=_text(p_H + 0.5 * _AXIS * axis))
+            shape = ET.SubElement(ET.SubElement(visual, "geometry"), "box")
+            shape.set("size", _text(np.maximum(_AXIS * axis, 0.05 * _AXIS)))
+            ET.SubElement(visual, "material", name=f"axis{k}")
+    return replace(robot, urdf=ET.tostring(root, encoding="unicode"))
+
+
+def _text(values: Array) -> str:
+    return " ".join(map(str, values.tolist()))
 
 
 def shape_mesh(shape: Shape) -> VisualMesh:

@@ -3,6 +3,7 @@
 - ``recording``: ``replay_html``, a log as one page that needs nothing else, and ``Replay``, the
   page as a value that a notebook shows
 - ``bodies``: robot and scene as Meshcat's objects, with simplified meshes
+- ``robot_page``: a robot alone, with a slider for each joint
 - ``live``: planning and execution while they happen
 """
 

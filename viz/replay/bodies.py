@@ -20,6 +20,7 @@ from galley.robots.model import RobotModel
 from galley.viz.render.meshes import Pixels, VisualMesh, simplified
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.viz.render.scene_picture import front_camera
+from galley.viz.render.view import Camera
 
 ROOT = "galley"
 _Y_UP = transform(rotation_rpy(-np.pi / 2.0, 0.0, 0.0))  # Meshcat turns it back
@@ -50,31 +51,35 @@ class Bodies:
     Args:
         meshcat: where to.
         scene, robot: what.
+        root: Meshcat's path of all of them.
 
     Attributes:
         paths: Meshcat's path of each body, in the order of ``SceneMeshes.meshes``.
         names: of each body, as logs have it; empty for the furniture that does not move.
     """
 
-    def __init__(self, meshcat: Meshcat, scene: Scene, robot: RobotModel) -> None:
+    def __init__(self, meshcat: Meshcat, scene: Scene, robot: RobotModel, root: str = ROOT) -> None:
         self.meshcat = meshcat
         self._meshes = SceneMeshes(scene, robot)
         self.names = self._meshes.names
-        self.paths = tuple(f"{ROOT}/{k}" for k in range(len(self.names)))
+        self.paths = tuple(f"{root}/{k}" for k in range(len(self.names)))
         for mesh, name, path in zip(self._meshes.meshes, self.names, self.paths, strict=True):
             if len(mesh.triangles):
                 contents: Any = as_gltf(mesh)
                 file = MemoryFile(contents, ".gltf", name or "furniture")
                 meshcat.SetObject(path, Mesh(mesh_data=InMemoryMesh(mesh_file=file)))
-        camera = front_camera(scene, WIDTH, HEIGHT)
-        eye, target = columns(camera.position), columns(camera.target)
-        meshcat.SetCameraPose(eye, target)
-        lens = "/Cameras/default/rotated/<object>"
-        meshcat.SetProperty(lens, "fov", float(np.degrees(camera.fov)))
+        self.look_from(front_camera(scene, WIDTH, HEIGHT))
         for lamp in _LAMPS:
             meshcat.SetProperty(f"/Lights/{lamp}/<object>", "intensity", _LAMP)
         meshcat.SetProperty("/Grid", "visible", False)
         meshcat.SetProperty("/Axes", "visible", False)
+
+    def look_from(self, camera: Camera) -> None:
+        """Show what a camera sees."""
+        eye, target = columns(camera.position), columns(camera.target)
+        self.meshcat.SetCameraPose(eye, target)
+        lens = "/Cameras/default/rotated/<object>"
+        self.meshcat.SetProperty(lens, "fov", float(np.degrees(camera.fov)))
 
     def world_poses(self, q: Array, scene_q: Array, items: Array) -> Array:
         """X_WB (nb, 4, 4) of every body, for one row of a log."""

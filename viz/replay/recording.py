@@ -146,20 +146,21 @@ def keyframes(poses: Array, metres: float, radians: float) -> list[int]:
     return order[:1] if same else order
 
 
-def page(meshcat: str, data: dict[str, Any]) -> str:
+def page(meshcat: str, data: dict[str, Any], controls: Path | str = _CONTROLS) -> str:
     """The whole page.
 
     Args:
         meshcat: its ``StaticHtml``.
-        data: for the controls: ``title``, ``duration`` in seconds, ``moments`` in order of time,
-            and ``legend``, colours with what they mean.
+        data: for the controls, with a ``title``. Those of a replay want ``duration`` in seconds,
+            ``moments`` in order of time, and ``legend``, colours with what they mean.
+        controls: what is added to the page's body, with ``GALLEY_DATA`` where the data shall stand.
 
     Raises:
         ValueError: Drake wrote the page in a way that is not known here.
     """
     # In a script, "<" could end it.
     text = json.dumps(data, ensure_ascii=True).replace("<", "\\u003c")
-    controls = _CONTROLS.read_text(encoding="utf-8").replace("GALLEY_DATA", text)
+    added = Path(controls).read_text(encoding="utf-8").replace("GALLEY_DATA", text)
     meshcat, commands = _COMMAND.subn(_AT_ONCE, _OUTSIDE.sub("", meshcat))
     if not commands:
         raise ValueError("this version of Drake writes its page in another way")
@@ -167,7 +168,7 @@ def page(meshcat: str, data: dict[str, Any]) -> str:
     head = head.replace(
         "<title>Drake MeshCat</title>", f"<title>{html.escape(data['title'])}</title>", 1
     )
-    return head + controls + body + foot
+    return head + added + body + foot
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,10 @@
-"""``galley new``: a folder to start from, that runs as it is."""
+"""``galley new kitchen``: a folder to start from, that runs as it is."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from galley.domain.options import argument
 
@@ -17,9 +16,8 @@ an editor completes the scene. FOLDER must be new or empty."""
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley new``."""
+    """Of ``galley new kitchen``."""
 
-    what: Literal["kitchen"] = argument("what to begin with")
     folder: Path = argument("for the files: new, or empty", "FOLDER")
 
 
@@ -31,7 +29,7 @@ def command(options: Options) -> int:
 
     folder = options.folder
     with atomic_folder(folder) as partial:
-        for path in sorted((TEMPLATES / options.what).iterdir()):
+        for path in sorted((TEMPLATES / "kitchen").iterdir()):
             (partial / path.name).write_bytes(path.read_bytes())
         (partial / SCHEMA).write_text(schema_text())
     print(f"""{folder}: kitchen.yaml, domain.pddl, task.pddl. It runs as it is; next:

@@ -1,0 +1,153 @@
+"""``galley robot``: checks a robot file, says what is known of the robot, and shows it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.common.arguments import check_output
+from galley.cli.common.tables import PlainTable
+from galley.domain.errors import BadInput, InputError
+from galley.domain.options import argument, option
+
+if TYPE_CHECKING:
+    from galley.domain.scene.model import Scene
+    from galley.robots.model import RobotModel
+
+EPILOG = """examples:
+  galley robot robot.yaml                     check it, and move its joints in the browser
+  galley robot robot.yaml --no-browser        draw its looks and collision shapes instead
+
+'galley new robot URDF' writes such a file. It passes if file and URDF are without fault, and the
+robot collides with nothing where it is folded."""
+
+# Where a robot file has what scenes have in their own keys.
+_KEYS = dict.fromkeys(("robot.start", "robot.start.arm"), "folded")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of ``galley robot``."""
+
+    file: Path = argument("robot file, YAML (docs/robots.md), or the name of a shipped robot")
+    out: Path | None = option(
+        None, "page or picture (default: the robot's name with .html, or .png)", "HTML|PNG"
+    )
+    browser: bool = option(True, "open the page, if there is a display; else draw a picture")
+
+
+def command(options: Options) -> int:
+    """Check the file, print what is known, write page or picture."""
+    from galley.collision.backends.pybullet_world import PyBulletWorld
+    from galley.collision.scene_check import check_start
+    from galley.domain.files import read_bytes, write_atomically
+    from galley.domain.scene.reader import load_scene
+    from galley.domain.shipped import ALONE, shipped_file
+    from galley.robots.catalog import SHIPPED, robot_of
+
+    given = None if str(options.file) in SHIPPED else shipped_file(options.file)
+    if given is not None:
+        read_bytes(given)  # one that is missing is reported by its own name
+    scene = load_scene(ALONE, given)
+    with _placed(scene):
+        robot = robot_of(scene.robot)
+        with PyBulletWorld(scene, robot) as world:
+            check_start(world)
+    from galley.cli.common.progress import Printer
+
+    printer = Printer()
+    printer.console.print(_joints(scene, robot))
+    for line in _summary(scene, robot):
+        printer.console.print(line)
+    display = sys.platform in ("darwin", "win32") or "DISPLAY" in os.environ
+    shown = options.browser and display
+    out = options.out or Path(f"{scene.robot.name}.{'html' if shown else 'png'}")
+    check_output(out, ".html", ".png")
+    logging.getLogger("galley").setLevel(logging.ERROR)
+    printer.stage("drawing")
+    if out.suffix.lower() == ".png":
+        from galley.viz.render.scene_picture import draw_robot
+
+        draw_robot(scene, robot, out)
+    else:
+        from galley.viz.replay.robot_page import robot_html
+
+        write_atomically(out, robot_html(scene, robot))
+        if shown:
+            import webbrowser
+
+            webbrowser.open(out.resolve().as_uri())
+    printer.console.print(f"written: {out}")
+    return 0
+
+
+@contextmanager
+def _placed(scene: Scene) -> Iterator[None]:
+    """Faults in what the robot file says get their line in it."""
+    try:
+        yield
+    except BadInput as bad:
+        errors = []
+        for error in bad.errors:
+            key, _, what = error.what.partition(": ")
+            if ".urdf" in error.what and f"robot.file.{key}" not in scene.places:
+                own, what = scene.robot.file.gripper.urdf if scene.robot.file else "", error.what
+                key = "gripper.urdf" if own and Path(own).name in what else "urdf"
+            key = _KEYS.get(key, key)
+            place = scene.places.get(f"robot.file.{key}")
+            errors.append(InputError(*place, f"{key}: {what}") if place else error)
+        raise BadInput(errors) from bad
+
+
+def _joints(scene: Scene, robot: RobotModel) -> PlainTable:
+    """One row a joint of arm and fingers, and where its speed and effort come from."""
+    from galley.robots.assembly import stated_limits
+
+    file = scene.robot.file
+    stated = {} if file is None else stated_limits(file)
+    given = ("arm",) if file is not None and "velocity" in dict(file.limits) else ()
+    urdf = {e.get("name"): e.find("limit") for e in ET.fromstring(robot.urdf).findall("joint")}
+    figures = (">from", ">to", ">speed", ">effort")
+    table = PlainTable("joint", *figures, "unit", "speed by", "effort by")
+    for group in robot.groups[1:]:
+        rows = zip(group.joints, *group.turn, group.velocity, group.units, strict=True)
+        for name, low, high, velocity, unit in rows:
+            limit, own = urdf[name], stated.get(name.removeprefix("gripper_"), "velocity effort")
+            effort = "" if limit is None else limit.get("effort", "")
+            speed = "URDF" if "velocity" in own else "default"
+            by = "file" if group.name in given else speed, "URDF" if "effort" in own else "assumed"
+            table.add_row(name, f"{low:.4g}", f"{high:.4g}", f"{velocity:.4g}", effort, unit, *by)
+    return table
+
+
+def _summary(scene: Scene, robot: RobotModel) -> Iterator[str]:
+    """Lines on gripper, kinematics and collision."""
+    gripper, arm, moves = robot.gripper, robot.group("arm"), robot.kinematics
+    yield (
+        f"gripper: {' and '.join(robot.fingers)} open to {1e3 * gripper.opening:.1f} mm, for items "
+        f"of at most {1e3 * gripper.widest:.1f} mm; their pads reach {1e3 * gripper.pad:.1f} mm "
+        f"around T, the palm is {1e3 * gripper.to_palm:.1f} mm behind it"
+    )
+    if scene.robot.file is not None:
+        given = [name for name, _ in scene.robot.file.gripper.measures]
+        given += ["grasp"] if scene.robot.file.gripper.grasp else []
+        yield f"stated of it: {', '.join(given) or 'nothing'}; the rest is found from its meshes"
+    low, high = moves.redundant_range
+    free = arm.joints[getattr(moves, "locked", -1)] if high > low else "no joint"
+    how = getattr(moves, "solver", "a closed form")
+    yield f"kinematics: by {how}; {free} is redundant; reach {moves.reach.to_hand:.3f} m"
+    pairs = math.comb(len(robot.links), 2)
+    checked = pairs - len(robot.allowed_self_collisions)
+    yield f"self-collision: {checked} of {pairs} pairs of links are checked"
+    links = ET.fromstring(robot.urdf).findall("link")
+    drawn = [str(e.get("name")) for e in links if e.find("visual") is not None]
+    if bare := [name for name in drawn if name not in robot.links]:
+        yield f"drawn without a collision shape, so never checked: {', '.join(bare)}"

@@ -1,0 +1,146 @@
+"""A first robot file of a URDF: what it says of an arm and its gripper, and guesses at the rest."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from os.path import commonprefix
+from pathlib import Path
+
+import numpy as np
+
+from galley.domain.errors import did_you_mean
+from galley.domain.scene.robot_file import GripperSpec, RobotFile
+from galley.robots.gripper import FoundGripper, find_gripper
+from galley.robots.urdf_arm import DEFAULT_VELOCITY
+from galley.robots.urdf_checks import leaders, naming, read_urdf
+from galley.robots.urdf_prepare import prepare
+from galley.robots.urdf_reader import MOVABLE, joined_link
+
+_LONGEST = 3  # joints in a row that a finger may have: a longer branch is another arm
+_MOST_LEADERS = 3  # finger joints of which both directions are tried
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A robot file to be, and what is known beside it.
+
+    Attributes:
+        file: all joints of the arm at zero; with velocities where the URDF has one of zero.
+        tip: the link that the arm's last joint moves, or that was named.
+        hand: the link that carries the fingers; empty if none moves.
+        leaders: joints of fingers that mimic one, and which.
+        found: grasp frame in the hand and measures; None: no two links part.
+        why: in that case, what was wrong with the first two.
+    """
+
+    file: RobotFile
+    tip: str
+    hand: str
+    leaders: dict[str, str]
+    found: FoundGripper | None
+    why: str
+
+
+def draft_of(
+    path: Path | str, urdf: str, source: Path | str, start: str = "", end: str = ""
+) -> Draft:
+    """The chain of a URDF up to where it branches, and the fingers behind it.
+
+    Finger links are the pair that parts steadily with the widest pads, and of these the one with
+    the grasp centre farthest from the hand. Closed and open are the limits of the joints that mimic
+    none, in the order in which those links part.
+
+    Args:
+        path: of the URDF. urdf: as the robot file shall name it. source: path of that file.
+        start, end: links between which the arm is; default: from the root to the branches.
+
+    Raises:
+        BadInput, FileNotFoundError, ValueError: the URDF is wrong, or the links are.
+    """
+    path = Path(path)
+    root = read_urdf(path)
+    table = {str(e.get("name")): e for e in root.findall("joint")}
+    above = {joined_link(e, "child"): name for name, e in table.items()}
+    ways: dict[str, list[str]] = {}  # the joints that move each link, from the root on
+    for link in (str(e.get("name")) for e in root.findall("link")):
+        ways[link], at = [], link
+        while at in above:
+            if table[above[at]].get("type") in MOVABLE:
+                ways[link].insert(0, above[at])
+            at = joined_link(table[above[at]], "parent")
+    with naming(path):
+        for link in filter(None, (start, end)):
+            if link not in ways:
+                raise ValueError(f"no link '{link}'{did_you_mean(link, [*ways])}")
+        first = ways.get(start, [])
+        ends = [w for w in ways.values() if w[: len(first)] == first and not _further(w, ways)]
+        whole = ways[end] if end else commonprefix(ends)  # noqa: RUF071 - of lists
+        arm, n = whole[len(first) :], len(whole)
+        tails = [w[n:] for w in ways.values() if w[:n] == whole]
+        if not arm or whole[: len(first)] != first or len(max(tails, key=len)) > _LONGEST:
+            last = sorted({joined_link(table[w[-1]], "child") for w in ends if w})
+            what = f"the arm branches, or is none; chains end at {last or 'no link'}"
+            raise ValueError(f"{what}: which link carries the gripper? Say it by --to LINK")
+    tip = end or joined_link(table[arm[-1]], "child")
+    joints = [*dict.fromkeys(name for tail in tails for name in tail)]
+    hand = joined_link(table[joints[0]], "parent") if joints else ""
+    led = {name: chain[-1][0] for name in joints if (chain := leaders(table, name))}
+    shaped = {str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None}
+    solid = {link: ways[link] for link in ways if link in shaped and ways[link][:n] == whole}
+    tips = [link for link, way in solid.items() if len(way) > n and not _further(way, solid)]
+    free = [name for name in joints if name not in led][:_MOST_LEADERS]
+    turned = [dict(zip(free, flips, strict=True)) for flips in product((1, -1), repeat=len(free))]
+    choices = [{name: _ends(table, name, flips) for name in joints} for flips in turned]
+    prepare(root, path, {*arm, *joints})
+    text, why = ET.tostring(root, encoding="unicode"), ""
+    best: tuple[tuple[float, float], FoundGripper | None] = (0.0, 0.0), None
+    moving, fingers = choices[0], ("", "")
+    for some, pair in product(choices, combinations(tips, 2)):
+        try:
+            found = find_gripper(text, some, hand, pair)
+        except ValueError as error:
+            why = why or str(error)
+            continue
+        score = round(found.gripper.pad, 3), float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
+        if score > best[0]:
+            best, moving, fingers = (score, found), some, pair
+    spec = GripperSpec(tuple((name, *both) for name, both in moving.items()), fingers)
+    name = str(root.get("name") or path.stem)
+    file = RobotFile(str(source), name, urdf, tuple(arm), (0.0,) * len(arm), spec)
+    speeds = [_limit(table[joint], "velocity", 1.0) for joint in arm]
+    if min(speeds) <= 0.0:  # as good as none
+        units = ["m" if table[joint].get("type") == "prismatic" else "rad" for joint in arm]
+        defaults = (DEFAULT_VELOCITY[unit] for unit in units)
+        stated = tuple(v if v > 0.0 else d for v, d in zip(speeds, defaults, strict=True))
+        file = replace(file, limits=(("velocity", stated),))
+    return Draft(
+        file, tip, hand, led, best[1], why or "fewer than two links with collision shapes move"
+    )
+
+
+def _further(way: list[str], ways: dict[str, list[str]]) -> bool:
+    """Whether one of the ways goes on from the end of this one."""
+    return any(len(w) > len(way) and w[: len(way)] == way for w in ways.values())
+
+
+def _ends(table: dict[str, ET.Element], joint: str, flips: dict[str, int]) -> tuple[float, float]:
+    """Both ends of a finger's joint, as those of the joint that it mimics; some the other way."""
+    led = leaders(table, joint)
+    first = led[-1][0] if led else joint
+    values = np.array(_limits(table[first]))[:: flips.get(first, 1)]
+    for _, mimic in reversed(led):
+        values = float(mimic.get("multiplier", 1.0)) * values + float(mimic.get("offset", 0.0))
+    low, high = _limits(table[joint])
+    values = np.clip(values, low, high) if low < high else values
+    return float(values[0]), float(values[1])
+
+
+def _limits(joint: ET.Element) -> tuple[float, float]:
+    return _limit(joint, "lower", 0.0), _limit(joint, "upper", 0.0)
+
+
+def _limit(joint: ET.Element, key: str, default: float) -> float:
+    limit = joint.find("limit")
+    return default if limit is None else float(limit.get(key, default))
