@@ -7,13 +7,14 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.frames import Array, frozen, rotation_rpy, transform
-from galley.domain.scene.base_spec import MobileBaseSpec, Triple
-from galley.domain.scene.robot_file import HAND_FRAME, RobotFile
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.scene.robot_file import HAND_FRAME, Numbers, RobotFile
 from galley.robots.base_urdf import base_elements, base_group, stand_elements
 from galley.robots.files import find_package_file
 from galley.robots.gripper import find_gripper
@@ -97,7 +98,7 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
         palm=HAND_FRAME,
         p_HT=frozen([0.0, 0.0, depth]),
         urdf=urdf,
-        gripper=replace(found.gripper, **dict(file.gripper.measures)),
+        gripper=replace(found.gripper, **cast(Any, dict(file.gripper.measures))),
         base_links=tuple(link for link in links if tree.link(link)[0] <= len(base.joints)),
     )
 
@@ -285,5 +286,5 @@ def _state_efforts(joints: Iterable[ET.Element]) -> None:
             limit.set("effort", repr(_EFFORT["m" if joint.get("type") == "prismatic" else "rad"]))
 
 
-def _pose(xyz: Triple, angles: Triple) -> Array:
+def _pose(xyz: Numbers, angles: Numbers) -> Array:
     return transform(rotation_rpy(*angles), xyz)

@@ -94,7 +94,9 @@ class _LoadedScene:
         return [self.plant.GetBodyFrameIdOrThrow(body) for body in bodies]
 
     def _frame(self, name: str, model: ModelInstanceIndex) -> FrameId:
-        return self.plant.GetBodyFrameIdOrThrow(self.plant.GetBodyByName(name, model).index())
+        body = self.plant.GetBodyByName(name, model).index()
+        found: FrameId = self.plant.GetBodyFrameIdOrThrow(body)
+        return found
 
     def _filter_collisions(self) -> None:
         """Excludes the pairs that no world checks."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from galley.domain.frames import frozen
-from galley.domain.scene.base_spec import MobileBaseSpec, Triple
+from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.bodies import (
     check_body_tree,
     check_handles,
@@ -131,7 +131,7 @@ def _robot(file: YamlFile, entry: RobotEntry) -> RobotSpec:
     else:
         source = file.places().get("robot.file.name")
         made = entry.file.file(str(file.path) if source is None else source.file)
-        base, hand, count = made.base(base, _three(start.base)), HAND_FRAME, len(made.arm)
+        base, hand, count = made.base(base, start.base), HAND_FRAME, len(made.arm)
         fingers = [wide for _, _, wide in made.gripper.joints]
         if start.fingers is not None:
             file.fault(("robot", "start", "fingers"), "is for shipped models; these start open")
@@ -146,10 +146,6 @@ def _robot(file: YamlFile, entry: RobotEntry) -> RobotSpec:
     model = entry.model or ""
     name = entry.name or (model if made is None else made.name)
     return RobotSpec(name, model, base, q, hand, made)
-
-
-def _three(values: tuple[float, ...]) -> Triple:
-    return values[0], values[1], values[2]
 
 
 def _binding(

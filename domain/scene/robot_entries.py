@@ -11,9 +11,8 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from galley.domain.scene.base_spec import MobileBaseSpec
-from galley.domain.scene.base_spec import Triple as Three
 from galley.domain.scene.entries import Posed, Rates, about, needed
-from galley.domain.scene.robot_file import STANDING, GripperSpec, RobotFile
+from galley.domain.scene.robot_file import STANDING, GripperSpec, Numbers, RobotFile
 from galley.domain.yaml_models import (
     FileModel,
     Length,
@@ -37,7 +36,7 @@ class _LinkPose(Posed):
     link: Word = needed("the link")
 
     @property
-    def spec(self) -> tuple[str, Three, Three]:
+    def spec(self) -> tuple[str, Numbers, Numbers]:
         """As ``GripperSpec`` has it."""
         return self.link, self.xyz, self.rpy
 
@@ -72,12 +71,12 @@ class GripperEntry(FileModel):
         """As plain data."""
         measures = self.given("opening", "widest", "pad", "to_palm", "to_finger")
         return GripperSpec(
-            joints=tuple((name, *ends) for name, ends in self.joints.items()),
+            joints=tuple((name, ends[0], ends[1]) for name, ends in self.joints.items()),
             fingers=(self.fingers[0], self.fingers[1]),
             urdf=self.urdf or "",
             root=self.root or "",
-            mount=self.mount and self.mount.spec,
-            grasp=self.grasp and self.grasp.spec,
+            mount=None if self.mount is None else self.mount.spec,
+            grasp=None if self.grasp is None else self.grasp.spec,
             measures=tuple(measures.items()),
             force=self.force,
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from galley.domain.scene.base_spec import MobileBaseSpec, Triple
+from galley.domain.scene.base_spec import MobileBaseSpec
 
+Numbers = tuple[float, ...]
 HAND_FRAME = "hand_frame"
 """The link that is added in the hand: z points out of it, the fingers close along y."""
-STANDING: tuple[Triple, Triple] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+STANDING: tuple[Numbers, Numbers] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class GripperSpec:
     fingers: tuple[str, str]
     urdf: str = ""
     root: str = ""
-    mount: tuple[str, Triple, Triple] | None = None
-    grasp: tuple[str, Triple, Triple] | None = None
+    mount: tuple[str, Numbers, Numbers] | None = None
+    grasp: tuple[str, Numbers, Numbers] | None = None
     measures: tuple[tuple[str, float], ...] = ()
     force: float | None = None
 
@@ -60,12 +61,12 @@ class RobotFile:
     gripper: GripperSpec
     holonomic: bool = False
     chassis: tuple[tuple[str, Any], ...] = ()
-    foot: tuple[Triple, Triple] = STANDING
+    foot: tuple[Numbers, Numbers] = STANDING
     limits: tuple[tuple[str, tuple[float, ...]], ...] = ()
     allowed: tuple[tuple[str, str], ...] = ()
     without: tuple[str, ...] = ()
 
-    def base(self, scene: MobileBaseSpec, start: Triple) -> MobileBaseSpec:
+    def base(self, scene: MobileBaseSpec, start: Numbers) -> MobileBaseSpec:
         """The base: its room to drive is the scene's; one that is fixed stands at ``start``."""
         room = (scene.lower, scene.upper) if self.holonomic else (start, start)
         return MobileBaseSpec(**dict(self.chassis) | {"lower": room[0], "upper": room[1]})
