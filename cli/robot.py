@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import sys
@@ -71,7 +70,6 @@ def command(options: Options) -> int:
     shown = options.browser and display
     out = options.out or Path(f"{scene.robot.name}.{'html' if shown else 'png'}")
     check_output(out, ".html", ".png")
-    logging.getLogger("galley").setLevel(logging.ERROR)
     printer.stage("drawing")
     if out.suffix.lower() == ".png":
         from galley.viz.render.scene_picture import draw_robot

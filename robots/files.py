@@ -32,7 +32,7 @@ def pybullet_data_file(name: str) -> Path:
     )
 
 
-def find_package_file(name: str, near: Path) -> Path:
+def find_package_file(name: str, near: Path | str) -> Path:
     """The file that a path names, or ``package://NAME/PATH``; a relative path begins at ``near``.
 
     A package is a folder of its name, or with it in its package.xml. It is looked for in
@@ -42,6 +42,7 @@ def find_package_file(name: str, near: Path) -> Path:
     Raises:
         FileNotFoundError: there is none; the message says where it was looked for.
     """
+    near = Path(near)
     if not name.startswith("package://"):
         file = near.parent / name.removeprefix("file://")
         if os.path.isfile(file):

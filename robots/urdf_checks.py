@@ -47,7 +47,7 @@ _NUMBERS = {
 }
 
 
-def read_urdf(path: Path) -> ET.Element:
+def read_urdf(path: Path | str) -> ET.Element:
     """The root of a URDF whose links and joints form a tree, and whose numbers are numbers.
 
     Raises:
@@ -55,7 +55,7 @@ def read_urdf(path: Path) -> ET.Element:
         BadInput: it can't be read.
         ValueError: it is no URDF; or a line for each of its faults.
     """
-    if not path.exists():
+    if not Path(path).exists():
         raise FileNotFoundError(f"{path}: no such file")
     data = read_bytes(path)
     try:
@@ -70,7 +70,7 @@ def read_urdf(path: Path) -> ET.Element:
     return root
 
 
-def refuse(path: Path, faults: Iterable[str]) -> None:
+def refuse(path: Path | str, faults: Iterable[str]) -> None:
     """Raises ValueError with a line for each fault of a file, if there are any."""
     if lines := list(dict.fromkeys(f"{path}: {fault}" for fault in faults)):
         raise ValueError("\n".join(lines))
@@ -187,7 +187,7 @@ def leaders(table: dict[str, ET.Element], joint: str) -> list[tuple[str, ET.Elem
 
 def check_moved(
     root: ET.Element,
-    path: Path,
+    path: Path | str,
     moved: Collection[str],
     tips: Collection[str] = (),
     speeds: bool = True,
@@ -245,7 +245,7 @@ def _limits(joint: ET.Element, speeds: bool) -> Iterator[str]:
 
 
 def check_shapes(
-    root: ET.Element, path: Path, tree: JointTree, shapes: Iterable[LinkShape]
+    root: ET.Element, path: Path | str, tree: JointTree, shapes: Iterable[LinkShape]
 ) -> None:
     """What planning needs of the links. A link that is drawn, but has no shape, is warned of.
 

@@ -23,7 +23,7 @@ _SKIPPED = ("transmission", "gazebo")
 
 def prepare(
     root: ET.Element,
-    path: Path,
+    path: Path | str,
     joints: Collection[str],
     convex_parts: int = CONVEX_PARTS,
     whole: Collection[str] = (),
@@ -103,7 +103,7 @@ def origin_element(X: Array) -> ET.Element:
     return ET.Element("origin", xyz=xyz, rpy=angles)
 
 
-def _find_meshes(root: ET.Element, path: Path) -> None:
+def _find_meshes(root: ET.Element, path: Path | str) -> None:
     """Absolute paths for all meshes of links."""
     missing = []
     for link in root.findall("link"):
