@@ -84,7 +84,8 @@ def test_a_draft_is_the_robot_of_its_urdf(drafts, urdf, tip, arm, opening, here)
     spec = load_scene(ALONE, path).robot
     robot = description_of(spec)
     assert robot.group("arm").size == arm
-    # Within 3 mm of the data sheets (boxes on the pads take 1 mm) of the Franka Hand, the 2F-85, and the xArm gripper.
+    # Within 3 mm of the data sheets of the Franka Hand, the 2F-85, and the xArm gripper: the boxes
+    # on the pads take 1 mm.
     assert robot.gripper.opening == pytest.approx(opening, abs=0.003)
     tree, rng = read_tree(robot.urdf, robot.joints), np.random.default_rng(3)
     low, high = (np.concatenate(each) for each in zip(*(g.turn for g in robot.groups), strict=True))
