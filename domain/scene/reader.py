@@ -175,9 +175,11 @@ def _binding(
 def _check_stances(file: YamlFile, scene: Scene) -> None:
     """Reports each stance in use that is out of the base's limits.
 
-    A fault of a scene made for its robot; of another robot that is put into it, a warning.
+    A warning for a robot from a file, or one that stands still: what is near it can be done.
     """
-    base, report = scene.robot.base, file.fault if scene.robot.file is None else file.warn
+    base = scene.robot.base
+    own = scene.robot.file is None and base.lower != base.upper
+    report = file.fault if own else file.warn
     low, high = np.array(base.lower[:2]), np.array(base.upper[:2])
     for name in sorted({b.target for b in scene.bindings if b.kind == "furniture"}):
         stance = scene.stance(name)
