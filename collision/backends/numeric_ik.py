@@ -1,46 +1,30 @@
-"""Inverse kinematics of any arm by Drake: SNOPT from many starts, refined by Newton's method.
-
-From each start SNOPT minimises |p_T - p|^2 + (1 - cos theta) within the joint limits, theta being
-the angle between the tool's orientation and the target's. Costs converge more often than equality
-constraints: with theta = 0 as a constraint, the gradient vanishes where the constraint holds.
-"""
+"""Inverse kinematics of any arm by Newton's method, damped, from many starts."""
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydrake.math import RigidTransform, RotationMatrix
-from pydrake.multibody.inverse_kinematics import InverseKinematics
-from pydrake.multibody.parsing import Parser
-from pydrake.multibody.plant import MultibodyPlant
-from pydrake.multibody.tree import FixedOffsetFrame, JacobianWrtVariable
-from pydrake.solvers import SnoptSolver
 
-from galley.domain.frames import Array, as_pose
+from galley.domain.frames import Array, as_pose, inverse
+from galley.robots.chain.kinematics import compiled
 from galley.robots.model import RobotModel
+from galley.robots.urdf_reader import read_tree
 
 _ALIKE = 1e-3  # rad or m: solutions that differ by less in every joint are the same
-_NEAR = 0.02  # m and rad: a start that ends farther off is in a local minimum
-_QDOT = JacobianWrtVariable.kQDot
+_ANYWHERE = 1e300  # m and rad, from the pose: where a start may be
 
 
 class NumericIK:
-    """Solves for the group ``arm`` of a robot, without obstacles. For one thread at a time."""
+    """Solves for the group ``arm`` of a robot, without obstacles."""
 
     def __init__(self, robot: RobotModel) -> None:
-        self.group = robot.group("arm")
-        self._lower, self._upper = self.group.turn
-        self._plant = plant = _plant(robot)
-        link = plant.GetFrameByName(robot.tool_link)
-        self._tool = plant.AddFrame(FixedOffsetFrame("galley_tool", link, _rigid(robot.X_LT)))
-        plant.Finalize()
-        self._context = plant.CreateDefaultContext()
-        joints = [plant.GetJointByName(name) for name in robot.joints]
-        at = np.array([joint.position_start() for joint in joints])
-        self._order, self._own = np.argsort(at), at[robot.slice("arm")]  # in Drake's positions
+        self.group, self._own = robot.group("arm"), robot.slice("arm")
+        self._tree = read_tree(robot.urdf, robot.joints)
+        frame, X_FL = self._tree.link(robot.tool_link)
+        self._tool, self._X_FT = frame, X_FL @ robot.X_LT
         self._rest = np.concatenate([np.clip(0.0, g.lower, g.upper) for g in robot.groups])
 
     def solve(
@@ -57,7 +41,7 @@ class NumericIK:
             X_WT: target pose of the tool (4, 4).
             seeds: starts (m, n), or how many to draw uniformly within the limits.
             rng: for the draw.
-            tolerance: largest error accepted, m and rad.
+            tolerance: largest error accepted in the pose's numbers; they are within 1e-9 m and rad.
             q: the whole robot's, for the joints outside the group; if omitted, nearest to zero.
 
         Returns:
@@ -68,74 +52,29 @@ class NumericIK:
             ValueError: seeds of another width, or a number without ``rng``; no pose; seeds or q
                 not finite.
         """
-        size = self.group.size
+        size, (lower, upper) = self.group.size, self.group.turn
         if isinstance(seeds, (int, np.integer)):
             if rng is None:
                 raise ValueError("a number of seeds needs rng; or give the seeds themselves")
-            seeds = rng.uniform(self._lower, self._upper, (int(seeds), size))
+            seeds = rng.uniform(lower, upper, (int(seeds), size))
         starts: Any = np.atleast_2d(np.asarray_chkfinite(seeds, np.float64))
         if starts.shape[1] != size:
             raise ValueError(f"seeds need {size} columns, not {starts.shape[1]}")
-        target = _rigid(np.asarray(X_WT, dtype=np.float64))
-        # Bounds or targets that are not finite would make Drake end the process.
-        whole: Any = np.asarray_chkfinite(self._rest if q is None else q, np.float64)[self._order]
-        program, found = self._problem(target, whole), list[Array]()
-        for start in starts:
-            whole[self._own] = np.clip(start, self._lower, self._upper)
-            whole[self._own] = SnoptSolver().Solve(program, whole, None).get_x_val()[self._own]
-            x = self._polish(target, whole, tolerance)
-            if x is not None and all(np.abs(x - other).max() > _ALIKE for other in found):
-                found.append(x)
+        target = np.array(as_pose(X_WT, "X_WT"))
+        X = self._chain(np.asarray_chkfinite(self._rest if q is None else q, np.float64))
+        slides, found = self._tree.prismatic[self._own], list[Array]()
+        for start in np.clip(starts, lower, upper):
+            table = np.column_stack([lower, upper, slides, start])
+            out, count = compiled().settle(start[None], target, X, table, -1, _ANYWHERE, 1)
+            off = np.abs(compiled().hand_poses(out, X, table) - target).max()
+            if count and off <= tolerance and all(np.abs(out - x).max() > _ALIKE for x in found):
+                found.append(out[0])
         return np.array(found).reshape(-1, size)
 
-    def _problem(self, target: RigidTransform, whole: Array) -> Any:
-        """The costs and the limits; joints outside the group stay at ``whole``'s values."""
-        ik: Any = InverseKinematics(self._plant, self._context, with_joint_limits=False)
-        lower, upper = whole.copy(), whole.copy()
-        lower[self._own], upper[self._own] = self._lower, self._upper
-        ik.prog().AddBoundingBoxConstraint(lower, upper, ik.q())
-        W, T = self._plant.world_frame(), self._tool
-        ik.AddPositionCost(W, target.translation(), T, np.zeros(3), np.eye(3))
-        ik.AddOrientationCost(W, target.rotation(), T, RotationMatrix(), 1.0)
-        return ik.prog()
-
-    def _polish(self, target: RigidTransform, q: Array, tolerance: float) -> Array | None:
-        """The group's part of q after Newton steps within the limits; None if they diverge."""
-        plant, context, T, own = self._plant, self._context, self._tool, self._own
-        lower, upper, W = self._lower, self._upper, plant.world_frame()
-        for _ in range(10):
-            q[own] = x = np.clip(q[own], lower, upper)
-            plant.SetPositions(context, q)
-            X = T.CalcPoseInWorld(context)
-            turn = (target.rotation() @ X.rotation().inverse()).ToAngleAxis()
-            e = np.hstack([turn.angle() * turn.axis(), target.translation() - X.translation()])
-            error = max(np.linalg.norm(e[:3]), np.linalg.norm(e[3:]))
-            if error <= 0.01 * tolerance or error > _NEAR:
-                break
-            J = plant.CalcJacobianSpatialVelocity(context, _QDOT, T, np.zeros(3), W, W)[:, own]
-            dx = np.linalg.lstsq(J, e)[0]
-            held = ((x <= lower) & (dx < 0.0)) | ((x >= upper) & (dx > 0.0))  # would cross a limit
-            q[own] += np.linalg.lstsq(np.where(held, 0.0, J), e)[0] if held.any() else dx
-        return x if error <= tolerance else None
-
-
-def _plant(robot: RobotModel) -> Any:
-    """The robot without shapes and masses, which Drake might reject; joints not in q are fixed."""
-    root = ET.fromstring(robot.urdf)
-    root[:] = [part for part in root if part.tag in ("link", "joint")]
-    for part in root:
-        part[:] = [e for e in part if e.tag in ("origin", "parent", "child", "axis", "limit")]
-        if part.tag == "joint" and part.get("name") not in robot.joints:
-            part.set("type", "fixed")
-    plant: Any = MultibodyPlant(time_step=0.0)
-    Parser(plant).AddModelsFromString(ET.tostring(root, encoding="unicode"), "urdf")
-    links = {link.get("name") for link in root.iter("link")}
-    for base in links - {child.get("link") for child in root.iter("child")} - {"world"}:
-        plant.WeldFrames(plant.world_frame(), plant.GetFrameByName(base))
-    return plant
-
-
-def _rigid(X: Any) -> RigidTransform:
-    """Drake's type for X (4, 4), whose rotation may be rounded."""
-    X = as_pose(X, "X_WT or X_LT")
-    return RigidTransform(RotationMatrix.ProjectToRotationMatrix(X[:3, :3]), X[:3, 3])
+    def _chain(self, q: Array) -> Array:
+        """Poses (n + 1, 4, 4) of the arm's joints and the tool at zero, each in the one before."""
+        q = q.copy()
+        q[self._own] = 0.0
+        poses = self._tree.poses(q)
+        at = [np.eye(4), *poses[1:][self._own], poses[self._tool] @ self._X_FT]
+        return np.array([inverse(a) @ b for a, b in pairwise(at)])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -28,7 +27,7 @@ PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt")
 _STREAM = 7919  # added to the seed for each restart
 _SEARCHES = 4  # of the baseline RRT, until a path is proven
 _FREE_VALUES = 72  # of the redundant joint in closed-form inverse kinematics
-_STARTS = 32  # of numeric inverse kinematics
+_STARTS = 64  # of numeric inverse kinematics
 _MISSED = 1e-3  # m and entries of R: where a robot's ``ik`` is further off, it is another arm's
 
 
@@ -247,7 +246,7 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
     group = robot.group("arm")
     if robot.ik is not None:
         tree = world.model.tree
-        X_WA = tree.link_pose(_foot(robot.urdf, group.joints[0]), view.arrays.tree.q[: robot.size])
+        X_WA = robot.foot_pose(view.arrays.tree.q[: robot.size])
         free = np.linspace(group.turn[0][-1], group.turn[1][-1], _FREE_VALUES)
         own = robot.ik(inverse(X_WA) @ X_WT, free)
         found = as_numbers(own, f"what ik of '{robot.name}' returns", (-1, group.size))
@@ -296,14 +295,3 @@ def _shortfall(world: CollisionWorld, view: View, X_WT: Array) -> float:
         frame = int(tree.parent[joint])
     foot = tree.poses(view.arrays.tree.q[: world.robot.size])[first + 1, :3, 3]
     return max(0.0, float(np.linalg.norm(X_WT[:3, 3] - foot)) - length)
-
-
-@lru_cache(maxsize=16)
-def _foot(urdf: str, joint: str) -> str:
-    """The parent link of a joint: the frame of poses for closed-form inverse kinematics."""
-    for element in ET.fromstring(urdf).findall("joint"):
-        if element.get("name") == joint:
-            parent = element.find("parent")
-            assert parent is not None
-            return str(parent.get("link"))
-    raise KeyError(f"no joint '{joint}'")

@@ -59,7 +59,7 @@ class ChainKinematics(Kinematics):
 
     def hand_poses(self, Q: Array) -> Array:
         """X_WH (m, 4, 4) from base and arm."""
-        return np.asarray(_compiled().hand_poses(_input(Q), *self._whole))
+        return np.asarray(compiled().hand_poses(_input(Q), *self._whole))
 
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
         """Ordered by the value of the redundant joint, then by branch."""
@@ -152,7 +152,7 @@ class ChainKinematics(Kinematics):
         found = [np.empty((0, len(self.rest)))]
         if p_SC @ p_SC > reach.to_C**2:
             return found[0]
-        settle, about = _compiled().settle, (X_BH, X, own if table is None else table, self.locked)
+        settle, about = compiled().settle, (X_BH, X, own if table is None else table, self.locked)
         if branches is not None:
             starts = branches.answers(X_BH, redundant)
             for near in (branches.near, 1.0):  # further off, too, at singular poses
@@ -170,12 +170,12 @@ class ChainKinematics(Kinematics):
 
     def _followed(self, start: Array, X_BH: Array) -> tuple[Array, int]:
         path: Array
-        path, found = _compiled().follow_line(_input(start), _input(X_BH), *self._arm)
+        path, found = compiled().follow_line(_input(start), _input(X_BH), *self._arm)
         return path, found
 
     def _manipulabilities(self, arms: Array, locked: int = -1) -> Array:
         share = np.where(np.arange(len(self.rest)) == locked, 0.0, 1.0)
-        return np.asarray(_compiled().manipulabilities(arms, *self._arm, share))
+        return np.asarray(compiled().manipulabilities(arms, *self._arm, share))
 
     @cached_property
     def _whole(self) -> tuple[Array, Array]:
@@ -236,7 +236,8 @@ def _input(values: ArrayLike) -> Array:
 
 
 @cache
-def _compiled() -> ModuleType:
+def compiled() -> ModuleType:
+    """The module of compiled functions, compiled on first use."""
     ensure(CHAIN)
     from galley.robots.chain import chain_kernel
 
