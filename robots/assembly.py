@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -20,14 +20,13 @@ from galley.robots.files import find_package_file
 from galley.robots.gripper import find_gripper
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.urdf_arm import (
-    WORLD,
     MotionLimits,
     joint_group,
     neighbours_and_always_touching,
 )
 from galley.robots.urdf_checks import check_moved, check_shapes, naming, read_urdf
-from galley.robots.urdf_prepare import origin_element, prepare
-from galley.robots.urdf_reader import joined_link, link_shapes, read_tree
+from galley.robots.urdf_prepare import fixed_joint, foot_of, origin_element, prepare, rename
+from galley.robots.urdf_reader import joined_link, limit_of, link_shapes, read_tree, ways
 
 _FINGER_RISE, _FINGER_JERK = 0.1, 0.05  # s to full speed of the fingers, to full acceleration
 _EFFORT = {"rad": 200.0, "m": 1000.0}
@@ -53,7 +52,7 @@ def described_robot(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
 def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     moving = {name: (closed, wide) for name, closed, wide in file.gripper.joints}
     root, mounted = _arm_and_gripper(file, moving)
-    foot = _own_world(root, root_link(root))
+    foot = foot_of(root)
     if file.holonomic:
         stand = base_elements(base, foot, f"{foot}_mount")
     else:
@@ -62,7 +61,7 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     whole.extend([*stand, *root])
     elements = {str(e.get("name")): e for e in whole.iter("joint")}
     joints = (*base.joints, *file.arm, *moving)
-    _check_chain(whole, joints, len(moving))
+    _check_chain(whole, file, joints)
     carrier = mounted or joined_link(elements[next(iter(moving))], "parent")
     grasp = file.gripper.grasp
     X_RT = None
@@ -77,7 +76,7 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     depth = float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
     ET.SubElement(whole, "link", name=HAND_FRAME)
     X_RH = found.X_RT @ transform(translation=[0.0, 0.0, -depth])
-    _fix(whole, f"{HAND_FRAME}_mount", carrier, HAND_FRAME, X_RH)
+    whole.append(fixed_joint(f"{HAND_FRAME}_mount", carrier, HAND_FRAME, X_RH))
     _state_efforts(elements[name] for name in joints)
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(whole, encoding="unicode") + "\n"
     tree = read_tree(urdf, joints)
@@ -124,7 +123,7 @@ def _arm_and_gripper(
     path = find_package_file(file.urdf, Path(file.source))
     root = read_urdf(path)
     for link in file.without:
-        _cut(root, link)
+        _remove(root, _below(root, link, "without"))
     moved = {*file.arm} if spec.mount else {*file.arm, *moving}
     check_moved(root, path, moved, speeds="velocity" not in dict(file.limits))
     prepare(root, path, moved, whole=spec.fingers)
@@ -132,97 +131,55 @@ def _arm_and_gripper(
         return root, ""
     own_path = find_package_file(spec.urdf, Path(file.source))
     own = read_urdf(own_path)
-    start = spec.root or root_link(own)
-    kept = _below(own, start)
-    for element in list(own):
-        name = joined_link(element, "child") if element.tag == "joint" else element.get("name")
-        if element.tag in ("link", "joint") and (
-            name not in kept or (element.tag == "joint" and name == start)
-        ):
-            own.remove(element)
+    start = spec.root or foot_of(own)
+    _remove(own, ways(own).keys() - _below(own, start, "gripper.root"))
     check_moved(own, own_path, moving)
     prepare(own, own_path, moving, whole=spec.fingers)
-    for kind in ("link", "joint"):
-        both = {e.get("name") for e in root.iter(kind)} & {e.get("name") for e in own.iter(kind)}
-        for element in own.iter(kind):
-            if element.get("name") in both:
-                element.set("name", f"gripper_{element.get('name')}")
-        if kind == "link":
-            for role in ("parent", "child"):
-                for end in own.iterfind(f"joint/{role}"):
-                    if end.get("link") in both:
-                        end.set("link", f"gripper_{end.get('link')}")
-            start = f"gripper_{start}" if start in both else start
     link, xyz, rpy = spec.mount
-    if root.find(f"link[@name='{link}']") is None:
-        raise ValueError(f"gripper.mount: the URDF has no link '{link}'")
-    _fix(root, "gripper_mount", link, start, _pose(xyz, rpy))
+    _below(root, link, "gripper.mount")
+    for kind in ("link", "joint"):
+        both = {e.get("name", "") for e in root.findall(kind)}
+        both &= {e.get("name", "") for e in own.findall(kind)}
+        rename(own, kind, {name: f"gripper_{name}" for name in both})
+        start = f"gripper_{start}" if kind == "link" and start in both else start
+    root.append(fixed_joint("gripper_mount", link, start, _pose(xyz, rpy)))
     root.extend(e for e in own if e.tag in ("link", "joint"))
     return root, start
 
 
-def _own_world(root: ET.Element, foot: str) -> str:
-    """The name of the foot, another one if it is ``world``: that is what the base stands in."""
-    if foot != WORLD:
-        return foot
-    for element in root.iter():
-        for key in ("name", "link"):
-            if element.get(key) == WORLD and element.tag in ("link", "parent", "child"):
-                element.set(key, f"{WORLD}_0")
-    return f"{WORLD}_0"
-
-
-def root_link(root: ET.Element) -> str:
-    """The link that no joint moves."""
-    moved = {joined_link(e, "child") for e in root.iterfind("joint")}
-    return next(str(e.get("name")) for e in root.iterfind("link") if e.get("name") not in moved)
-
-
-def _cut(root: ET.Element, link: str) -> None:
-    """Remove a link with all that it carries, and the joint that carries it.
-
-    Raises:
-        ValueError: there is no such link.
-    """
-    if root.find(f"link[@name='{link}']") is None:
-        raise ValueError(f"without: the URDF has no link '{link}'")
-    gone = _below(root, link)
+def _remove(root: ET.Element, links: Collection[str]) -> None:
+    """Remove links, and the joints at them."""
     for element in list(root):
-        name = joined_link(element, "child") if element.tag == "joint" else element.get("name")
-        if element.tag in ("link", "joint") and name in gone:
+        ends = [e.get("link") for e in element] if element.tag == "joint" else [element.get("name")]
+        if element.tag in ("link", "joint") and not {*links}.isdisjoint(ends):
             root.remove(element)
 
 
-def _below(root: ET.Element, link: str) -> set[str]:
-    """A link and all that it carries."""
-    found, new = {link}, {link}
-    while new:
-        new = {
-            joined_link(joint, "child")
-            for joint in root.iterfind("joint")
-            if joined_link(joint, "parent") in new
-        } - found
-        found |= new
-    return found
+def _below(root: ET.Element, link: str, key: str) -> set[str]:
+    """A link, which is named by a key of the robot file, and all that it carries."""
+    found = ways(root)
+    if link not in found:
+        raise ValueError(f"{key}: the URDF has no link '{link}'{did_you_mean(link, found)}")
+    return {n for n, way in found.items() if link in (n, *(joined_link(e, "parent") for e in way))}
 
 
-def _check_chain(whole: ET.Element, joints: Sequence[str], fingers: int) -> None:
+def _check_chain(whole: ET.Element, file: RobotFile, joints: tuple[str, ...]) -> None:
     """Raise ValueError unless base and arm stand on each other in their order."""
-    names = [str(e.get("name")) for e in whole.iter("joint")]
-    keys = ["arm"] * (len(joints) - fingers) + ["gripper.joints"] * fingers
+    known = [str(e.get("name")) for e in whole.iter("joint")]
+    fingers = [name for name, _, _ in file.gripper.joints]
     missing = [
-        f"{key}: the URDF has no joint '{name}'{did_you_mean(name, names)}"
-        for key, name in zip(keys, joints, strict=True)
-        if name not in names
+        f"{key}: the URDF has no joint '{name}'{did_you_mean(name, known)}"
+        for key, names in (("arm", file.arm), ("gripper.joints", fingers))
+        for name in names
+        if name not in known
     ]
     if missing:
         raise ValueError("\n".join(missing))
-    tree = read_tree(ET.tostring(whole, encoding="unicode"), tuple(joints))
-    for k, name in enumerate(joints[: len(joints) - fingers]):
-        if tree.parent[k] != k:
-            raise ValueError(f"arm: '{name}' is not carried by '{joints[k - 1]}'")
-    for k in range(len(joints) - fingers, len(joints)):
-        if tree.parent[k] < len(joints) - fingers:
+    last = len(joints) - len(fingers)
+    for k, carrier in enumerate(read_tree(ET.tostring(whole, encoding="unicode"), joints).parent):
+        if k < last and carrier != k:
+            raise ValueError(f"arm: '{joints[k]}' is not carried by '{joints[k - 1]}'")
+        if carrier < min(k, last):
             raise ValueError(f"gripper.joints: '{joints[k]}' is not behind the arm's last joint")
 
 
@@ -247,14 +204,6 @@ def _finger_group(
     )
 
 
-def _fix(root: ET.Element, name: str, parent: str, child: str, X: Array) -> None:
-    """Add a fixed joint with the child at X (4, 4) in its parent."""
-    joint = ET.SubElement(root, "joint", name=name, type="fixed")
-    joint.append(origin_element(X))
-    ET.SubElement(joint, "parent", link=parent)
-    ET.SubElement(joint, "child", link=child)
-
-
 def _add_pads(
     whole: ET.Element, fingers: tuple[str, str], pads: Sequence[tuple[Array, Array]]
 ) -> bool:
@@ -263,26 +212,23 @@ def _add_pads(
     Bullet's contacts of a hull with many corners have wrong normals: what lies flat on a pad then
     clings to it.
     """
-    meshes = [
-        f for f in fingers if whole.find(f"link[@name='{f}']/collision/geometry/mesh") is not None
-    ]
+    added = False
     for finger, (X_LS, size) in zip(fingers, pads, strict=True):
         link = whole.find(f"link[@name='{finger}']")
-        if finger in meshes and link is not None:
-            collision = ET.SubElement(link, "collision")
+        if link is not None and link.find("collision/geometry/mesh") is not None:
+            collision, added = ET.SubElement(link, "collision"), True
             collision.append(origin_element(X_LS))
             geometry = ET.SubElement(collision, "geometry")
             ET.SubElement(geometry, "box", size=" ".join(map(repr, size.tolist())))
-    return bool(meshes)
+    return added
 
 
 def _state_efforts(joints: Iterable[ET.Element]) -> None:
     """Give joints that state no effort one: a motor without any would not move."""
     for joint in joints:
-        limit = joint.find("limit")
-        if limit is None:
-            limit = ET.SubElement(joint, "limit")
-        if not float(limit.get("effort", "0")) > 0.0:
+        if not limit_of(joint, "effort") > 0.0:
+            limit = joint.find("limit")
+            limit = ET.SubElement(joint, "limit") if limit is None else limit
             limit.set("effort", repr(_EFFORT["m" if joint.get("type") == "prismatic" else "rad"]))
 
 

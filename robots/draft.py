@@ -16,7 +16,7 @@ from galley.robots.gripper import FoundGripper, find_gripper
 from galley.robots.urdf_arm import DEFAULT_VELOCITY
 from galley.robots.urdf_checks import leaders, naming, read_urdf
 from galley.robots.urdf_prepare import prepare
-from galley.robots.urdf_reader import MOVABLE, joined_link
+from galley.robots.urdf_reader import MOVABLE, joined_link, limit_of, ways
 
 _LONGEST = 3  # joints in a row that a finger may have: a longer branch is another arm
 _MOST_LEADERS = 3  # finger joints of which both directions are tried
@@ -62,23 +62,19 @@ def draft_of(
     path = Path(path)
     root = read_urdf(path)
     table = {str(e.get("name")): e for e in root.findall("joint")}
-    above = {joined_link(e, "child"): name for name, e in table.items()}
-    ways: dict[str, list[str]] = {}  # the joints that move each link, from the root on
-    for link in (str(e.get("name")) for e in root.findall("link")):
-        ways[link], at = [], link
-        while at in above:
-            if table[above[at]].get("type") in MOVABLE:
-                ways[link].insert(0, above[at])
-            at = joined_link(table[above[at]], "parent")
+    moving = {  # the joints that move each link, from the root on
+        link: [str(e.get("name")) for e in way if e.get("type") in MOVABLE]
+        for link, way in ways(root).items()
+    }
     with naming(path):
         for link in filter(None, (start, end)):
-            if link not in ways:
-                raise ValueError(f"no link '{link}'{did_you_mean(link, [*ways])}")
-        first = ways.get(start, [])
-        ends = [w for w in ways.values() if w[: len(first)] == first and not _further(w, ways)]
-        whole = ways[end] if end else commonprefix(ends)  # noqa: RUF071 - of lists
+            if link not in moving:
+                raise ValueError(f"no link '{link}'{did_you_mean(link, [*moving])}")
+        first = moving.get(start, [])
+        ends = [w for w in moving.values() if w[: len(first)] == first and not _further(w, moving)]
+        whole = moving[end] if end else commonprefix(ends)  # noqa: RUF071 - of lists
         arm, n = whole[len(first) :], len(whole)
-        tails = [w[n:] for w in ways.values() if w[:n] == whole]
+        tails = [w[n:] for w in moving.values() if w[:n] == whole]
         if not arm or whole[: len(first)] != first or len(max(tails, key=len)) > _LONGEST:
             last = sorted({joined_link(table[w[-1]], "child") for w in ends if w})
             what = f"the arm branches, or is none; chains end at {last or 'no link'}"
@@ -88,7 +84,7 @@ def draft_of(
     hand = joined_link(table[joints[0]], "parent") if joints else ""
     led = {name: chain[-1][0] for name in joints if (chain := leaders(table, name))}
     shaped = {str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None}
-    solid = {link: ways[link] for link in ways if link in shaped and ways[link][:n] == whole}
+    solid = {link: moving[link] for link in moving if link in shaped and moving[link][:n] == whole}
     tips = [link for link, way in solid.items() if len(way) > n and not _further(way, solid)]
     free = [name for name in joints if name not in led][:_MOST_LEADERS]
     turned = [dict(zip(free, flips, strict=True)) for flips in product((1, -1), repeat=len(free))]
@@ -96,7 +92,7 @@ def draft_of(
     prepare(root, path, {*arm, *joints})
     text, why = ET.tostring(root, encoding="unicode"), ""
     best: tuple[tuple[float, float], FoundGripper | None] = (0.0, 0.0), None
-    moving, fingers = choices[0], ("", "")
+    ends_of, fingers = choices[0], ("", "")
     for some, pair in product(choices, combinations(tips, 2)):
         try:
             found = find_gripper(text, some, hand, pair)
@@ -105,11 +101,11 @@ def draft_of(
             continue
         score = round(found.gripper.pad, 3), float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
         if score > best[0]:
-            best, moving, fingers = (score, found), some, pair
-    spec = GripperSpec(tuple((name, *both) for name, both in moving.items()), fingers)
+            best, ends_of, fingers = (score, found), some, pair
+    spec = GripperSpec(tuple((name, *both) for name, both in ends_of.items()), fingers)
     name = str(root.get("name") or path.stem)
     file = RobotFile(str(source), name, urdf, tuple(arm), (0.0,) * len(arm), spec)
-    speeds = [_limit(table[joint], "velocity", 1.0) for joint in arm]
+    speeds = [limit_of(table[joint], "velocity", 1.0) for joint in arm]
     if min(speeds) <= 0.0:  # as good as none
         units = ["m" if table[joint].get("type") == "prismatic" else "rad" for joint in arm]
         defaults = (DEFAULT_VELOCITY[unit] for unit in units)
@@ -138,9 +134,4 @@ def _ends(table: dict[str, ET.Element], joint: str, flips: dict[str, int]) -> tu
 
 
 def _limits(joint: ET.Element) -> tuple[float, float]:
-    return _limit(joint, "lower", 0.0), _limit(joint, "upper", 0.0)
-
-
-def _limit(joint: ET.Element, key: str, default: float) -> float:
-    limit = joint.find("limit")
-    return default if limit is None else float(limit.get(key, default))
+    return limit_of(joint, "lower"), limit_of(joint, "upper")

@@ -20,14 +20,16 @@ from galley.domain.frames import Array, as_pose, frozen, inverse
 from galley.domain.meshes import Hull, hull
 from galley.robots.model import ENDLESS, JointGroup, RobotModel
 from galley.robots.urdf_checks import check_moved, check_shapes, naming, read_urdf
-from galley.robots.urdf_prepare import CONVEX_PARTS, origin_element, prepare
+from galley.robots.urdf_prepare import CONVEX_PARTS, WORLD, fixed_joint, foot_of, prepare
 from galley.robots.urdf_reader import (
     MOVABLE,
     JointTree,
     LinkShape,
     joined_link,
+    limit_of,
     link_shapes,
     read_tree,
+    ways,
 )
 
 SAMPLES = 200
@@ -40,9 +42,6 @@ RISE_TIME = 0.25
 """Seconds to full speed at the default acceleration, which no URDF states."""
 JERK_TIME = 0.05
 """Seconds to full acceleration at the default jerk."""
-
-WORLD = "world"
-"""The link that stands for the world in every URDF that is made here."""
 
 
 @dataclass(frozen=True)
@@ -160,25 +159,18 @@ def _chain(
     unknown = [joint for joint in joints or () if joint not in table]
     if unknown:
         raise ValueError(f"no joints {unknown}, there are {list(table)}")
-    links = [str(e.get("name")) for e in root.findall("link")]
-    above = {joined_link(element, "child"): element for element in table.values()}
+    carriers = ways(root)
     if tool_link is None and joints:
         tool_link = joined_link(table[joints[-1]], "child")
     elif tool_link is None:
-        carriers = {joined_link(element, "parent") for element in table.values()}
-        ends = [link for link in links if link not in carriers]
+        inner = {joined_link(element, "parent") for element in table.values()}
+        ends = [link for link in carriers if link not in inner]
         if len(ends) != 1:
             raise ValueError(f"the robot branches: choose tool_link, among its ends are {ends}")
         tool_link = ends[0]
-    if tool_link not in links:
-        raise ValueError(f"no link '{tool_link}', there are {links}")
-    movable: list[str] = []
-    link = tool_link
-    while link in above:
-        element = above[link]
-        if element.get("type") in MOVABLE:
-            movable.insert(0, str(element.get("name")))
-        link = joined_link(element, "parent")
+    if tool_link not in carriers:
+        raise ValueError(f"no link '{tool_link}', there are {[*carriers]}")
+    movable = [str(e.get("name")) for e in carriers[tool_link] if e.get("type") in MOVABLE]
     if joints is None:
         joints = [joint for joint in movable if table[joint].find("mimic") is None]
     astray = [joint for joint in joints if joint not in movable]
@@ -194,16 +186,10 @@ def joint_group(elements: list[ET.Element], limits: MotionLimits) -> JointGroup:
     units = tuple("m" if e.get("type") == "prismatic" else "rad" for e in elements)
     lower, upper, speed = [], [], []
     for element, unit in zip(elements, units, strict=True):
-        limit = element.find("limit")
-        stated = {} if limit is None else limit.attrib
-        values = {k: float(stated[k]) for k in ("lower", "upper", "velocity") if k in stated}
-        if element.get("type") == "continuous":
-            low, high = -ENDLESS, ENDLESS
-        else:
-            low, high = values.get("lower", 0.0), values.get("upper", 0.0)
-        lower.append(low)
-        upper.append(high)
-        speed.append(values.get("velocity", DEFAULT_VELOCITY[unit]))
+        endless = element.get("type") == "continuous"
+        lower.append(-ENDLESS if endless else limit_of(element, "lower"))
+        upper.append(ENDLESS if endless else limit_of(element, "upper"))
+        speed.append(limit_of(element, "velocity", DEFAULT_VELOCITY[unit]))
     names = tuple(str(e.get("name")) for e in elements)
     v = _limits("velocity", limits.velocity, np.array(speed))
     a = _limits("acceleration", limits.acceleration, v / RISE_TIME)
@@ -221,29 +207,16 @@ def _limits(what: str, given: ArrayLike | None, default: Array) -> Array:
 def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array) -> None:
     """Add a root link ``world`` without shape, to which the URDF's root is fixed at X_WB."""
     moved = {joined_link(element, "child") for element in table.values()}
-    links = {str(e.get("name")) for e in root.findall("link")}
-    bases = [link for link in links if link not in moved]
-    base = next(e for e in root.findall("link") if e.get("name") == bases[0])
+    base = next(e for e in root.findall("link") if e.get("name") not in moved)
     plain = base.find("collision") is None and base.find("visual") is None
     if plain and np.array_equal(X_WB, np.eye(4)):
         return
-    if bases[0] == WORLD:  # the name is taken: to Drake this link is the world itself
-        bases[0] = _unused(f"{WORLD}_0", links)
-        base.set("name", bases[0])
-        for parent in root.iterfind(f"joint/parent[@link='{WORLD}']"):
-            parent.set("link", bases[0])
-    joint = ET.Element("joint", name=_unused(f"{WORLD}_mount", table), type="fixed")
-    joint.append(origin_element(X_WB))
-    ET.SubElement(joint, "parent", link=WORLD)
-    ET.SubElement(joint, "child", link=bases[0])
-    root.insert(0, joint)
-    root.insert(0, ET.Element("link", name=WORLD))
-
-
-def _unused(name: str, names: Collection[str]) -> str:
-    while name in names:
+    name = f"{WORLD}_mount"
+    while name in table:
         name += "_0"
-    return name
+    # If the name ``world`` is taken: to Drake that link is the world itself.
+    mount = fixed_joint(name, WORLD, foot_of(root), X_WB)
+    root[:0] = [ET.Element("link", name=WORLD), mount]
 
 
 def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tuple[str, str]]:

@@ -23,9 +23,11 @@ from galley.robots.urdf_reader import (
     JointTree,
     LinkShape,
     joined_link,
+    limit_of,
     numbers,
     onto_axis,
     shape_of,
+    ways,
 )
 
 TYPES = (*MOVABLE, "fixed", "floating", "planar")
@@ -153,7 +155,7 @@ def _values(root: ET.Element) -> Iterator[str]:
             with _noted(found):
                 onto_axis(part)
         if part.get("type") in ("revolute", "prismatic") and not found:
-            lower, upper = (_limit(part, key, 0.0) for key in ("lower", "upper"))
+            lower, upper = (limit_of(part, key) for key in ("lower", "upper"))
             if lower > upper:
                 found.append(f"its lower limit {lower:g} is above its upper limit {upper:g}")
         yield from (f"{part.tag} '{part.get('name')}': {fault}" for fault in found)
@@ -166,11 +168,6 @@ def _noted(found: list[str]) -> Iterator[None]:
         yield
     except ValueError as error:
         found.append(str(error))
-
-
-def _limit(joint: ET.Element, key: str, default: float) -> float:
-    limit = joint.find("limit")
-    return default if limit is None else float(limit.get(key, default))
 
 
 def leaders(table: dict[str, ET.Element], joint: str) -> list[tuple[str, ET.Element]]:
@@ -204,16 +201,14 @@ def check_moved(
             joint outside q mimics one in it; or a moved joint's limits are missing or no limits.
     """
     table = {e.get("name", ""): e for e in root.findall("joint")}
-    above = {joined_link(e, "child"): e for e in table.values()}
+    carriers = ways(root)
     moved = [name for name in moved if name in table]
     found = []
     for link in (*tips, *(joined_link(table[name], "child") for name in moved)):
-        while link in above:
-            name, kind = above[link].get("name"), above[link].get("type")
-            if kind in ("floating", "planar"):
+        for joint in carriers[link]:
+            if (kind := joint.get("type")) in ("floating", "planar"):
                 what = "make it fixed, or joints in a row, each with its range"
-                found.append(f"joint '{name}' is {kind} and carries the arm: {what}")
-            link = joined_link(above[link], "parent")
+                found.append(f"joint '{joint.get('name')}' is {kind} and carries the arm: {what}")
     for name in table:
         for leader, _ in leaders(table, name) if name not in moved else ():
             if leader in moved:
@@ -230,14 +225,14 @@ def _limits(joint: ET.Element, speeds: bool) -> Iterator[str]:
     turns = joint.get("type") == "revolute"
     advice = "state the real ones" + (", or use the type continuous" if turns else "")
     if joint.get("type") != "continuous":
-        lower, upper = (_limit(joint, key, 0.0) for key in ("lower", "upper"))
+        lower, upper = (limit_of(joint, key) for key in ("lower", "upper"))
         if joint.find("limit") is None:
             yield f"has no <limit lower upper>: {advice}"
         elif max(abs(lower), abs(upper)) > LARGEST_LIMIT:
             yield f"its limits {lower:g} to {upper:g} are none: {advice}"
         elif lower == upper:
             yield f"its limits {lower} to {upper} leave it no range"
-    velocity, effort = (_limit(joint, key, 1.0) for key in ("velocity", "effort"))
+    velocity, effort = (limit_of(joint, key, 1.0) for key in ("velocity", "effort"))
     if speeds and not 0.0 < velocity <= LARGEST_LIMIT:
         yield f"its velocity limit {velocity:g} is none: state it, or pass limits with a velocity"
     if not 0.0 <= effort < np.inf:

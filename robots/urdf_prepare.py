@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import xml.etree.ElementTree as ET
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +13,15 @@ from galley.domain.frames import Array, inverse, rotation_rpy, rpy, transform
 from galley.robots.files import find_package_file
 from galley.robots.meshes import as_obj, parts_as_obj
 from galley.robots.urdf_checks import leaders
-from galley.robots.urdf_reader import MOVABLE, onto_axis, origin_of
+from galley.robots.urdf_reader import MOVABLE, limit_of, onto_axis, origin_of, ways
 
 CONVEX_PARTS = 8
 """Most convex hulls that stand for a mesh of a link."""
 
+WORLD = "world"
+"""The link that stands for the world in every URDF that is made here."""
+
+_NAMED = {"link": ("link", "parent", "child"), "joint": ("joint", "mimic")}
 _SKIPPED = ("transmission", "gazebo")
 
 
@@ -74,9 +78,9 @@ def held_at(table: dict[str, ET.Element], joint: str) -> float:
     """
     led = leaders(table, joint)
     first = table[led[-1][0] if led else joint]
-    limit, value = first.find("limit"), 0.0
-    if limit is not None and first.get("type") in ("revolute", "prismatic"):
-        value = float(np.clip(0.0, float(limit.get("lower", 0.0)), float(limit.get("upper", 0.0))))
+    value = 0.0
+    if first.get("type") in ("revolute", "prismatic"):
+        value = float(np.clip(0.0, limit_of(first, "lower"), limit_of(first, "upper")))
     for _, mimic in reversed(led):
         value = float(mimic.get("multiplier", 1.0)) * value + float(mimic.get("offset", 0.0))
     return value
@@ -101,6 +105,33 @@ def origin_element(X: Array) -> ET.Element:
     """<origin> for a pose (4, 4), to the last bit of its numbers."""
     xyz, angles = (" ".join(map(repr, v.tolist())) for v in (X[:3, 3], rpy(X[:3, :3])))
     return ET.Element("origin", xyz=xyz, rpy=angles)
+
+
+def fixed_joint(name: str, parent: str, child: str, X: Array) -> ET.Element:
+    """A fixed <joint> with the child at X (4, 4) in its parent."""
+    joint = ET.Element("joint", name=name, type="fixed")
+    joint.append(origin_element(X))
+    ET.SubElement(joint, "parent", link=parent)
+    ET.SubElement(joint, "child", link=child)
+    return joint
+
+
+def rename(root: ET.Element, kind: str, names: Mapping[str, str]) -> None:
+    """Rename links or joints (``kind``), wherever links and joints name them."""
+    for element in root.iter():
+        for key in ("name", kind):
+            if element.tag in _NAMED[kind] and (name := element.get(key, "")) in names:
+                element.set(key, names[name])
+
+
+def foot_of(root: ET.Element) -> str:
+    """The root link, under another name if it is ``world``: that is what it stands in."""
+    links = ways(root)
+    foot = own = next(link for link, way in links.items() if not way)
+    while foot == WORLD or (foot != own and foot in links):
+        foot += "_0"
+    rename(root, "link", {own: foot})
+    return foot
 
 
 def _find_meshes(root: ET.Element, path: Path | str) -> None:

@@ -134,9 +134,8 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
         X_JL = inverse(onto_axis(element))
         parent[j], X_PJ[j] = frame, X @ inverse(X_JL)
         prismatic[j] = element.get("type") == "prismatic"
-        limit = element.find("limit")
-        if limit is not None and element.get("type") != "continuous":
-            lower[j], upper[j] = (float(limit.get(k, "0")) for k in ("lower", "upper"))
+        if element.find("limit") is not None and element.get("type") != "continuous":
+            lower[j], upper[j] = (limit_of(element, k) for k in ("lower", "upper"))
         return j + 1, X_JL
 
     found = [place(link) for link in links]
@@ -167,6 +166,23 @@ def joined_link(joint: ET.Element, role: str) -> str:
     if element is None:
         raise ValueError(f"joint '{joint.get('name')}' has no <{role}>")
     return str(element.get("link"))
+
+
+def ways(root: ET.Element) -> dict[str, list[ET.Element]]:
+    """For each link of a tree the <joint> elements that carry it, from the root on."""
+    above = {joined_link(e, "child"): e for e in root.findall("joint")}
+    found = {str(e.get("name")): list[ET.Element]() for e in root.findall("link")}
+    for link, way in found.items():
+        while link in above:
+            way.insert(0, above[link])
+            link = joined_link(way[0], "parent")
+    return found
+
+
+def limit_of(joint: ET.Element, key: str, default: float = 0.0) -> float:
+    """What a joint's <limit> states, or else the default."""
+    limit = joint.find("limit")
+    return default if limit is None else float(limit.get(key, default))
 
 
 def onto_axis(joint: ET.Element) -> Array:

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen
-from galley.robots.urdf_reader import LinkShape, joined_link, link_shapes, origin_of, read_tree
+from galley.robots.urdf_reader import (
+    LinkShape,
+    joined_link,
+    limit_of,
+    link_shapes,
+    onto_axis,
+    origin_of,
+    read_tree,
+)
 
 BASE_JOINTS = ("base_x", "base_y", "base_heading")
 _BOUNDED = ("revolute", "continuous", "prismatic")
@@ -97,17 +105,15 @@ class _Hulls:
 
     def _swept(self, name: str, joint: ET.Element, points: Array) -> Array:
         """Around points (m, 3) behind a joint wherever it is, in the joint's frame."""
-        kind, limit, axis = joint.get("type"), joint.find("limit"), joint.find("axis")
+        kind, limit = joint.get("type"), joint.find("limit")
         self.radius[name] = 1.0
         if kind == "fixed" or not len(points):
             return points
-        text = "1 0 0" if axis is None else axis.get("xyz", "1 0 0")  # URDF's default
-        z = np.array([float(word) for word in text.split()])
-        z /= np.linalg.norm(z)
+        z = onto_axis(joint)[:3, 2]
         if kind not in _BOUNDED or (kind == "prismatic" and limit is None):
             raise ValueError(f"joint '{name}' ({kind}) has no limits to what it carries")
-        if kind == "prismatic" and limit is not None:
-            ends = [float(limit.get(end, "0")) for end in ("lower", "upper")]
+        if kind == "prismatic":
+            ends = [limit_of(joint, end) for end in ("lower", "upper")]
             return np.concatenate([points + end * z for end in ends])
         across = np.linalg.svd(z[None])[2][1:]
         self.radius[name] = radius = float(np.linalg.norm(points @ across.T, axis=1).max())
