@@ -61,34 +61,32 @@ def find_gripper(
     Raises:
         ValueError: a finger has no shape, the fingers don't part, or they are not in order.
     """
-    hand = _Hand(urdf, joints, root, fingers)
-    shut, wide = hand.at(0.0), hand.at(1.0)
+    tree, ends = read_tree(urdf, tuple(joints)), np.array(list(joints.values())).T
+    Q = ends[0] + np.linspace(0.0, 1.0, _STEPS)[:, None] * (ends[1] - ends[0])
+    shapes = _shapes(urdf, tree, root)
+    missing = [f for f in fingers if f not in shapes]
+    if missing:
+        raise ValueError(f"finger '{missing[0]}' has no collision shape, or does not move")
+    parts = [_in_root(shapes, tree, root, q) for q in Q]
+    moved = [{link: np.concatenate(each) for link, each in step.items()} for step in parts]
+    shut, wide = moved[0], moved[-1]
     if X_RT is None:
-        parted = sum((wide[f].mean(axis=0) - shut[f].mean(axis=0)) * w for f, w in hand.sides)
-        size = float(np.linalg.norm(parted))
+        first, second = (wide[f].mean(axis=0) - shut[f].mean(axis=0) for f in fingers)
+        size = float(np.linalg.norm(second - first))
         if size < 1e-3:
             raise ValueError(f"the fingers {fingers[0]} and {fingers[1]} don't part as they open")
-        y = _snapped(np.asarray(parted) / size)
+        y = _snapped((second - first) / size)
         y = y * np.sign(y[np.abs(y).argmax()])
         ahead = sum(wide[f].mean(axis=0) for f in fingers) / 2.0
         z = _snapped(_unit(ahead - y * (y @ ahead)))
         R_RT = np.stack([np.cross(y, z), y, z], axis=1)
     else:
         R_RT = X_RT[:3, :3]
-    halves, rows, faces = [], [], []
-    shares = np.linspace(0.0, 1.0, _STEPS)
-    for share in shares:
-        points = {link: p @ R_RT for link, p in hand.at(float(share)).items()}
-        left = float(points[fingers[0]][:, 1].max())
-        right = float(points[fingers[1]][:, 1].min())
-        if points[fingers[0]][:, 1].mean() > points[fingers[1]][:, 1].mean():
-            left, right = points[fingers[1]][:, 1].max(), points[fingers[0]][:, 1].min()
-        halves.append(0.5 * (right - left))
-        rows.append((halves[-1], *hand.positions(float(share))))
-        faces.append(_faces(points, fingers))
+    faces = [_faces({link: p @ R_RT for link, p in step.items()}, fingers) for step in moved]
+    halves = np.array([half for half, _ in faces])
     if (np.diff(halves) <= 0.0).any():
         raise ValueError("the pads don't part steadily from closed to open: are these the joints?")
-    pads = np.array(faces)  # (steps, 2, 3): corners of both pads
+    pads = np.array([box for _, box in faces])  # (steps, 2, 3): corners of both pads
     middle = 0.5 * (pads[:, 0] + pads[:, 1])[len(pads) // 2]
     middle[np.abs(middle) < 5e-4] = 0.0
     if X_RT is None:
@@ -97,15 +95,14 @@ def find_gripper(
     size = (pads[:, 1] - pads[:, 0]).min(axis=0) / 2.0
     reach = max(
         _foremost(part @ R_RT - p_T, half + _ASIDE)
-        for share, half in zip(shares, halves, strict=True)
-        for link, parts in hand.parts(float(share)).items()
-        for part in parts
-        if link not in fingers
+        for step, half in zip(parts, halves, strict=True)
+        for link in step.keys() - {*fingers}
+        for part in step[link]
     )
     to_palm = max(_FACE, -reach - _PALM_GAP)
     opened = {link: p @ R_RT - p_T for link, p in wide.items()}
-    moved = np.concatenate([p for link, p in opened.items() if link != root])
-    beside = moved[moved[:, 2] > -to_palm]
+    carried = np.concatenate([p for link, p in opened.items() if link != root])
+    beside = carried[carried[:, 2] > -to_palm]
     opening = float(2.0 * halves[-1])
     box = pads[-1] - p_T
     flat = np.maximum(box[1] - box[0], _FACE) * (1, 0, 1) + (0, _PAD, 0)
@@ -113,7 +110,8 @@ def find_gripper(
     for finger in fingers:
         at = box.mean(axis=0)
         at[1] = np.sign(opened[finger][:, 1].mean()) * (halves[-1] - _PROUD + _PAD / 2.0)
-        boxes.append((hand.in_link(finger) @ X_RT @ transform(translation=at), flat))
+        X_LR = inverse(tree.link_pose(finger, Q[-1])) @ tree.link_pose(root, Q[-1])
+        boxes.append((X_LR @ X_RT @ transform(translation=at), flat))
     return FoundGripper(
         frozen(X_RT),
         Gripper(
@@ -121,8 +119,8 @@ def find_gripper(
             widest=opening - _BESIDE,
             pad=float(np.clip(min(size[0], size[2]), _FACE, _MOST_PAD)),
             to_palm=to_palm,
-            to_finger=0.5 * (float(np.abs(beside[:, 1]).max()) - halves[-1]),
-            table=_table(np.array(rows)),
+            to_finger=0.5 * float(np.abs(beside[:, 1]).max() - halves[-1]),
+            table=_table(np.column_stack([halves, Q])),
         ),
         tuple(boxes),
     )
@@ -148,64 +146,32 @@ def _table(rows: Array) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(map(float, row)) for row in (first, *rows[rows[:, 0] > meet + 1e-6]))
 
 
-class _Hand:
-    """The gripper's links in its root's frame."""
-
-    def __init__(
-        self,
-        urdf: str,
-        joints: Mapping[str, tuple[float, float]],
-        root: str,
-        fingers: tuple[str, str],
-    ) -> None:
-        self._ends = np.array(list(joints.values())).T
-        self._tree: JointTree = read_tree(urdf, tuple(joints))
-        self._root = root
-        carrier = self._tree.link(root)[0]
-        self._shapes: dict[str, list[Array]] = {}
-        for shape in link_shapes(urdf):
-            frame = self._tree.link(shape.link)[0]
-            if shape.link == root or frame != carrier:
-                X, corners = shape.X_LS, hull_of(shape).vertices
-                points = corners @ X[:3, :3].T + X[:3, 3]
-                self._shapes.setdefault(shape.link, []).append(points)
-        missing = [f for f in fingers if f not in self._shapes]
-        if missing:
-            raise ValueError(f"finger '{missing[0]}' has no collision shape, or does not move")
-        self.sides = ((fingers[1], 1.0), (fingers[0], -1.0))
-
-    def positions(self, share: float) -> Array:
-        """Of the joints at a share of the way from closed to open (k,)."""
-        return np.asarray(self._ends[0] + share * (self._ends[1] - self._ends[0]))
-
-    def at(self, share: float) -> dict[str, Array]:
-        """Corners (n, 3) of each link's shapes there."""
-        return {link: np.concatenate(parts) for link, parts in self.parts(share).items()}
-
-    def in_link(self, link: str) -> Array:
-        """X_LR (4, 4) of the root in a link, with the fingers open."""
-        poses = self._tree.poses(self.positions(1.0))
-        (i, X_IL), (j, X_JR) = self._tree.link(link), self._tree.link(self._root)
-        return np.asarray(inverse(poses[i] @ X_IL) @ poses[j] @ X_JR)
-
-    def parts(self, share: float) -> dict[str, list[Array]]:
-        """The same, shape by shape."""
-        poses = self._tree.poses(self.positions(share))
-
-        def pose(link: str) -> Array:
-            frame, X_FL = self._tree.link(link)
-            return np.asarray(poses[frame] @ X_FL)
-
-        X_RW = inverse(pose(self._root))
-        found = {}
-        for link, parts in self._shapes.items():
-            X = X_RW @ pose(link)
-            found[link] = [part @ X[:3, :3].T + X[:3, 3] for part in parts]
-        return found
+def _shapes(urdf: str, tree: JointTree, root: str) -> dict[str, list[Array]]:
+    """Corners (n, 3) of each shape of the root, and of each link that moves in it, in the link."""
+    found: dict[str, list[Array]] = {}
+    for shape in link_shapes(urdf):
+        if shape.link == root or tree.link(shape.link)[0] != tree.link(root)[0]:
+            X, corners = shape.X_LS, hull_of(shape).vertices
+            found.setdefault(shape.link, []).append(corners @ X[:3, :3].T + X[:3, 3])
+    return found
 
 
-def _faces(points: Mapping[str, Array], fingers: tuple[str, str]) -> Array:
-    """Lowest and highest corner (2, 3) of what both pads share; for y, the middle between them."""
+def _in_root(
+    shapes: Mapping[str, list[Array]], tree: JointTree, root: str, q: Array
+) -> dict[str, list[Array]]:
+    """The same corners in the root's frame, for the finger joints at q (k,)."""
+    X_RW, found = inverse(tree.link_pose(root, q)), {}
+    for link, parts in shapes.items():
+        X = X_RW @ tree.link_pose(link, q)
+        found[link] = [part @ X[:3, :3].T + X[:3, 3] for part in parts]
+    return found
+
+
+def _faces(points: Mapping[str, Array], fingers: tuple[str, str]) -> tuple[float, Array]:
+    """Half the width between the pads, and lowest and highest corner (2, 3) of what they share.
+
+    For y, the corners are in the middle between them.
+    """
     boxes, inner = [], []
     middle = 0.5 * sum(points[f][:, 1].mean() for f in fingers)
     for finger in fingers:
@@ -218,7 +184,7 @@ def _faces(points: Mapping[str, Array], fingers: tuple[str, str]) -> Array:
     low = np.maximum(boxes[0][0], boxes[1][0])
     high = np.maximum(low, np.minimum(boxes[0][1], boxes[1][1]))
     low[1] = high[1] = 0.5 * sum(inner)
-    return np.array([low, high])
+    return 0.5 * inward * (inner[0] - inner[1]), np.array([low, high])
 
 
 def _unit(vector: Array) -> Array:
