@@ -446,6 +446,10 @@ class PhysicsExecutor:
         if stepper.gripping:
             stepper.step_to_sample()
             stepper.set_gripping(False)
+            if world.robot.gripper.table:  # the mobile Panda's runs stay as they were
+                world.let_fingers_touch(False)
+                stepper.step()
+                world.let_fingers_touch(True)
         where = world.robot.slice("fingers")
         points = self._points(motion)
         rates = np.diff(points, axis=0) / world.dt

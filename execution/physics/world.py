@@ -11,6 +11,7 @@ import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -321,6 +322,15 @@ class PhysicsWorld:
         pb.setPhysicsEngineParameter(
             contactBreakingThreshold=CONTACT_BREAKING, physicsClientId=self.client
         )
+
+    def let_fingers_touch(self, touch: bool) -> None:
+        """Whether items and fingers collide. A step without forgets the contacts of a grip: Bullet
+        keeps some whose normals are wrong, and an item would cling to the finger that leaves it.
+        """
+        for link, item in product(self.finger_links, self.item_ids):
+            pb.setCollisionFilterPair(
+                self.robot_id, item, link, -1, int(touch), physicsClientId=self.client
+            )
 
     def joint_states(self) -> JointStates:
         """Of the robot, as they are now."""
