@@ -110,7 +110,7 @@ def _joints(scene: Scene, robot: RobotModel) -> PlainTable:
     from galley.robots.assembly import stated_limits
 
     file = scene.robot.file
-    stated = {} if file is None else stated_limits(file)
+    stated = set() if file is None else stated_limits(file)
     given = ("arm",) if file is not None and "velocity" in dict(file.limits) else ()
     urdf = {e.get("name"): e.find("limit") for e in ET.fromstring(robot.urdf).findall("joint")}
     figures = (">from", ">to", ">speed", ">effort")
@@ -118,10 +118,11 @@ def _joints(scene: Scene, robot: RobotModel) -> PlainTable:
     for group in robot.groups[1:]:
         rows = zip(group.joints, *group.turn, group.velocity, group.units, strict=True)
         for name, low, high, velocity, unit in rows:
-            limit, own = urdf[name], stated.get(name.removeprefix("gripper_"), "velocity effort")
+            limit, own = urdf[name], name.removeprefix("gripper_")
             effort = "" if limit is None else limit.get("effort", "")
-            speed = "URDF" if "velocity" in own else "default"
-            by = "file" if group.name in given else speed, "URDF" if "effort" in own else "assumed"
+            fast, strong = (file is None or (own, key) in stated for key in ("velocity", "effort"))
+            speed = "file" if group.name in given else "URDF" if fast else "default"
+            by = speed, "URDF" if strong else "assumed"
             table.add_row(name, f"{low:.4g}", f"{high:.4g}", f"{velocity:.4g}", effort, unit, *by)
     return table
 

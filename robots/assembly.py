@@ -102,17 +102,12 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     )
 
 
-def stated_limits(file: RobotFile) -> dict[str, frozenset[str]]:
-    """Of each joint of the URDFs of arm and gripper, the limits that they state above zero."""
-    found = {}
-    for name in filter(None, (file.urdf, file.gripper.urdf)):
-        for joint in read_urdf(find_package_file(name, Path(file.source))).findall("joint"):
-            limit = joint.find("limit")
-            stated = {} if limit is None else limit.attrib
-            found[str(joint.get("name"))] = frozenset(
-                k for k, v in stated.items() if float(v) > 0.0
-            )
-    return found
+def stated_limits(file: RobotFile) -> set[tuple[str, str]]:
+    """Names of joints of the URDFs, each with a limit of it that they state above zero."""
+    urdfs = filter(None, (file.urdf, file.gripper.urdf))
+    roots = [read_urdf(find_package_file(name, file.source)) for name in urdfs]
+    joints = [(str(e.get("name")), e) for root in roots for e in root.findall("joint")]
+    return {(n, key) for n, e in joints for key in ("velocity", "effort") if limit_of(e, key) > 0.0}
 
 
 def _arm_and_gripper(

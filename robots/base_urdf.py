@@ -63,20 +63,13 @@ def _planar(spec: MobileBaseSpec, base: ET.Element) -> list[ET.Element]:
     chain = ("world", "base_x_carrier", "base_y_carrier", str(base.get("name")))
     elements = [ET.Element("link", name="world")]
     for k, name in enumerate(spec.joints):
-        if k < 2:
-            elements.append(_link(chain[k + 1], _CARRIER_MASS, (0, 0, 0), (0.1, 0.1, 0.1)))
-        else:
-            elements.append(base)
+        carrier = _link(chain[k + 1], _CARRIER_MASS, (0, 0, 0), (0.1, 0.1, 0.1))
+        elements.append(carrier if k < 2 else base)
         joint = _joint(name, "revolute" if k == 2 else "prismatic", chain[k], chain[k + 1])
         ET.SubElement(joint, "axis", xyz=axes[k])
-        ET.SubElement(
-            joint,
-            "limit",
-            lower=repr(spec.lower[k]),
-            upper=repr(spec.upper[k]),
-            velocity=repr(spec.velocity[k]),
-            effort=repr(_EFFORT[k]),
-        )
+        limits = {key: getattr(spec, key)[k] for key in ("lower", "upper", "velocity")}
+        limits["effort"] = _EFFORT[k]
+        ET.SubElement(joint, "limit", {key: repr(value) for key, value in limits.items()})
         elements.append(joint)
     return elements
 

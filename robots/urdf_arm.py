@@ -191,17 +191,10 @@ def joint_group(elements: list[ET.Element], limits: MotionLimits) -> JointGroup:
         upper.append(ENDLESS if endless else limit_of(element, "upper"))
         speed.append(limit_of(element, "velocity", DEFAULT_VELOCITY[unit]))
     names = tuple(str(e.get("name")) for e in elements)
-    v = _limits("velocity", limits.velocity, np.array(speed))
-    a = _limits("acceleration", limits.acceleration, v / RISE_TIME)
-    j = _limits("jerk", limits.jerk, a / JERK_TIME)
+    v = frozen(speed if limits.velocity is None else limits.velocity)
+    a = frozen(v / RISE_TIME if limits.acceleration is None else limits.acceleration)
+    j = frozen(a / JERK_TIME if limits.jerk is None else limits.jerk)
     return JointGroup("arm", names, units, frozen(lower), frozen(upper), v, a, j)
-
-
-def _limits(what: str, given: ArrayLike | None, default: Array) -> Array:
-    values = default if given is None else np.asarray(given, dtype=np.float64)
-    if values.shape != default.shape or not ((values > 0.0) & (values < np.inf)).all():
-        raise ValueError(f"{what}: needs {len(default)} positive limits, got {values}")
-    return frozen(values)
 
 
 def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array) -> None:

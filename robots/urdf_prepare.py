@@ -13,7 +13,7 @@ from galley.domain.frames import Array, inverse, rotation_rpy, rpy, transform
 from galley.robots.files import find_package_file
 from galley.robots.meshes import as_obj, parts_as_obj
 from galley.robots.urdf_checks import leaders
-from galley.robots.urdf_reader import MOVABLE, limit_of, onto_axis, origin_of, ways
+from galley.robots.urdf_reader import MOVABLE, drop, limit_of, onto_axis, origin_of, ways
 
 CONVEX_PARTS = 8
 """Most convex hulls that stand for a mesh of a link."""
@@ -53,7 +53,7 @@ def prepare(
     held = {name: held_at(table, name) for name in table if name not in joints}
     for name, element in table.items():
         for tag in ("safety_controller", "mimic", "calibration"):
-            _drop(element, tag)
+            drop(element, tag)
         if name in held and element.get("type") != "fixed":
             _fix(element, held[name])
     _find_meshes(root, path)
@@ -94,11 +94,11 @@ def _fix(joint: ET.Element, value: float) -> None:
         moved = transform(R, (0.0, 0.0, value) if slides else None)
         X_LJ = onto_axis(joint)
         X = origin_of(joint) @ X_LJ @ moved @ inverse(X_LJ)
-        _drop(joint, "origin")
+        drop(joint, "origin")
         joint.append(origin_element(X))
     joint.set("type", "fixed")
     for tag in ("axis", "limit", "dynamics"):
-        _drop(joint, tag)
+        drop(joint, tag)
 
 
 def origin_element(X: Array) -> ET.Element:
@@ -160,8 +160,3 @@ def _cut_mesh(link: ET.Element, collision: ET.Element, most: int) -> None:
     for k, file in enumerate(files):
         mesh.set("filename", f"file://{file}")
         link.insert(at + k, copy.deepcopy(collision))
-
-
-def _drop(element: ET.Element, tag: str) -> None:
-    for child in element.findall(tag):
-        element.remove(child)

@@ -20,6 +20,7 @@ import numpy as np
 from galley.domain.frames import Array, inverse, rpy, transform
 from galley.domain.meshes import hull_triangles
 from galley.domain.scene.model import WORLD, Body, Item, Scene, Shape
+from galley.robots.urdf_reader import drop
 
 FURNITURE = "furniture"
 
@@ -97,8 +98,7 @@ def without_visuals(urdf: str) -> str:
     """A robot's URDF text without what is only seen, which engines take long to load."""
     root = ET.fromstring(urdf)
     for link in root.iter("link"):
-        for visual in link.findall("visual"):
-            link.remove(visual)
+        drop(link, "visual")
     return _text(root)
 
 

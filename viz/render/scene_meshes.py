@@ -13,7 +13,7 @@ import numpy as np
 from galley.domain.frames import Array, from_pose7
 from galley.domain.scene.model import Scene, Shape
 from galley.robots.model import RobotModel
-from galley.robots.urdf_reader import JointTree, origin_of, read_tree
+from galley.robots.urdf_reader import JointTree, drop, origin_of, read_tree
 from galley.viz.render.meshes import (
     VisualMesh,
     box_mesh,
@@ -83,8 +83,7 @@ def for_display(robot: RobotModel, shapes: bool = False) -> RobotModel:
     root = ET.fromstring(robot.urdf)
     if shapes:
         for link in root.iter("link"):
-            for visual in link.findall("visual"):
-                link.remove(visual)
+            drop(link, "visual")
             for shape in link.findall("collision"):
                 shape.tag = "visual"
                 shape.insert(0, ET.Element("material", name="shapes"))
