@@ -63,7 +63,7 @@ def command(options: Options) -> int:
     from galley.cli.common.progress import Printer
 
     printer = Printer()
-    printer.console.print(_joints(scene, robot))
+    printer.console.print(_joints(robot))
     for line in _summary(scene, robot):
         printer.console.print(line)
     display = sys.platform in ("darwin", "win32") or "DISPLAY" in os.environ
@@ -105,25 +105,15 @@ def _placed(scene: Scene) -> Iterator[None]:
         raise BadInput(errors) from bad
 
 
-def _joints(scene: Scene, robot: RobotModel) -> PlainTable:
-    """One row a joint of arm and fingers, and where its speed and effort come from."""
-    from galley.robots.assembly import stated_limits
-
-    file = scene.robot.file
-    stated = set() if file is None else stated_limits(file)
-    given = ("arm",) if file is not None and "velocity" in dict(file.limits) else ()
+def _joints(robot: RobotModel) -> PlainTable:
+    """One row a joint of arm and fingers."""
     urdf = {e.get("name"): e.find("limit") for e in ET.fromstring(robot.urdf).findall("joint")}
-    figures = (">from", ">to", ">speed", ">effort")
-    table = PlainTable("joint", *figures, "unit", "speed by", "effort by")
+    table = PlainTable("joint", ">from", ">to", ">speed", ">effort", "unit")
     for group in robot.groups[1:]:
         rows = zip(group.joints, *group.turn, group.velocity, group.units, strict=True)
         for name, low, high, velocity, unit in rows:
-            limit, own = urdf[name], name.removeprefix("gripper_")
-            effort = "" if limit is None else limit.get("effort", "")
-            fast, strong = (file is None or (own, key) in stated for key in ("velocity", "effort"))
-            speed = "file" if group.name in given else "URDF" if fast else "default"
-            by = speed, "URDF" if strong else "assumed"
-            table.add_row(name, f"{low:.4g}", f"{high:.4g}", f"{velocity:.4g}", effort, unit, *by)
+            effort = "" if (limit := urdf[name]) is None else limit.get("effort", "")
+            table.add_row(name, f"{low:.4g}", f"{high:.4g}", f"{velocity:.4g}", effort, unit)
     return table
 
 

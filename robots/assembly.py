@@ -102,14 +102,6 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     )
 
 
-def stated_limits(file: RobotFile) -> set[tuple[str, str]]:
-    """Names of joints of the URDFs, each with a limit of it that they state above zero."""
-    urdfs = filter(None, (file.urdf, file.gripper.urdf))
-    roots = [read_urdf(find_package_file(name, file.source)) for name in urdfs]
-    joints = [(str(e.get("name")), e) for root in roots for e in root.findall("joint")]
-    return {(n, key) for n, e in joints for key in ("velocity", "effort") if limit_of(e, key) > 0.0}
-
-
 def _arm_and_gripper(
     file: RobotFile, moving: Mapping[str, tuple[float, float]]
 ) -> tuple[ET.Element, str]:

@@ -114,22 +114,6 @@ def test_a_robot_is_summed_up_and_drawn(drafts, urdf, told, here):
     assert 0.01 < orange < 0.3
 
 
-def test_speeds_and_efforts_that_no_file_states_are_named(drafts, here):
-    path, urdf = drafts(GEN3), find_package_file(GEN3, Path("here").absolute())
-    plain = urdf.read_text().replace(' effort="39"', "").replace(' velocity="1.2218"', "")
-    plain = plain.replace('filename="', f'filename="{urdf.parent}/').replace(
-        f"{urdf.parent}/package:", "package:"
-    )
-    Path("gen3.urdf").write_text(plain)
-    Path("mine.yaml").write_text(path.read_text().replace(GEN3, "gen3.urdf"))
-    rows = [
-        line.split() for line in command("robot", "mine.yaml", "--out", "r.png").out.splitlines()
-    ]
-    rows = {row[0]: row for row in rows if row}
-    assert rows["joint_1"][3:] == ["1.396", "200.0", "rad", "URDF", "assumed"]
-    assert rows["joint_7"][3:] == ["1", "9", "rad", "default", "URDF"]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "line", "what"),
     [
