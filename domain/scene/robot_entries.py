@@ -73,12 +73,10 @@ class GripperEntry(FileModel):
         return GripperSpec(
             joints=tuple((name, ends[0], ends[1]) for name, ends in self.joints.items()),
             fingers=(self.fingers[0], self.fingers[1]),
-            urdf=self.urdf or "",
-            root=self.root or "",
             mount=None if self.mount is None else self.mount.spec,
             grasp=None if self.grasp is None else self.grasp.spec,
             measures=tuple(measures.items()),
-            force=self.force,
+            **self.given("urdf", "root", "force"),
         )
 
 
@@ -145,15 +143,11 @@ class RobotFileEntry(FileModel):
         chassis = {} if base.holonomic is None else base.holonomic.given()
         return RobotFile(
             source=source,
-            name=self.name,
-            urdf=self.urdf,
-            arm=self.arm,
-            folded=self.folded,
+            **self.given("name", "urdf", "arm", "folded", "without"),
             gripper=self.gripper.spec,
             holonomic=base.holonomic is not None,
             chassis=tuple(chassis.items()),
             foot=STANDING if base.fixed is None else (base.fixed.xyz, base.fixed.rpy),
             limits=tuple(self.given("velocity", "acceleration", "jerk").items()),
             allowed=tuple((a, b) for a, b in self.may_touch),
-            without=self.without,
         )
