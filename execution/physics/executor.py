@@ -42,6 +42,7 @@ _BLEND_SHARE = 0.2  # share of the acceleration limits for joining one motion to
 _SLOW_FROM = 0.9  # of a trajectory, after which it brakes, so that a drawer's inertia isn't felt
 _RAMP_TIME = 0.05  # s, in which a hand that holds no item comes to the speed at which it creeps
 _BRAKE_TIME = 0.05  # s to come to a stop after a guard triggered
+_PARTED = 0.001  # m of each finger, beyond which nothing touches it any more
 _CLOSED = 0.0015  # m of each finger, below which nothing is between them
 _RELEASE_TIME = 0.05  # s after opening, before anything can count as being at rest
 
@@ -443,21 +444,25 @@ class PhysicsExecutor:
     def _open(self, motion: Motion) -> str:
         """Move the fingers along the trajectory, then wait until all items are at rest."""
         world, stepper = self.world, self._stepper
+        # The runs of the mobile Panda, whose gripper has no table, stay as they were.
+        forget = stepper.gripping and bool(world.robot.gripper.table)
         if stepper.gripping:
             stepper.step_to_sample()
             stepper.set_gripping(False)
-            if world.robot.gripper.table:  # the mobile Panda's runs stay as they were
-                world.let_fingers_touch(False)
-                stepper.step()
-                world.let_fingers_touch(True)
         where = world.robot.slice("fingers")
         points = self._points(motion)
+        halves = world.robot.half_width(points)
+        parted = int((halves < halves[0] + _PARTED).sum())
         rates = np.diff(points, axis=0) / world.dt
         velocities = np.zeros(world.robot.size)
-        for point, rate in zip(points[:-1], rates, strict=True):
+        for k, (point, rate) in enumerate(zip(points[:-1], rates, strict=True)):
+            if forget and k in (parted, parted + 1):
+                world.let_fingers_touch(k > parted)
             stepper.setpoint[where] = point
             velocities[where] = rate
             stepper.step(velocities)
+        if forget:
+            world.let_fingers_touch(True)
         stepper.setpoint[where] = points[-1]
         stepper.wait(_RELEASE_TIME)
         end = stepper.t + self.limits.settle_time
