@@ -488,9 +488,14 @@ class PhysicsExecutor:
                 sum(c.normal_force for pair, c in stepper.contacts.items() if finger in pair)
                 for finger in world.robot.fingers
             ]
-            pressed_for = pressed_for + stepper.t - began if min(forces) >= force else 0.0
+            grip = min(forces)
+            # Linked fingers share their force as the thing between them stands, on a fixed handle
+            # seldom evenly.
+            if world.robot.gripper.table and grip >= self.limits.held_force:
+                grip = sum(forces) / len(forces)
+            pressed_for = pressed_for + stepper.t - began if grip >= force else 0.0
             if pressed_for >= self.limits.grip_time:
-                return f"grip, {min(forces):.0f} N"
+                return f"grip, {grip:.0f} N"
             if float(world.robot.half_width(world.q()[where])) < _CLOSED:
                 return "closed on nothing"
         return "no grip"
