@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import logging
+import time
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -23,6 +25,8 @@ WORLD = "world"
 
 _NAMED = {"link": ("link", "parent", "child"), "joint": ("joint", "mimic")}
 _SKIPPED = ("transmission", "gazebo")
+_PATIENCE = 2.0  # s between lines of progress
+_log = logging.getLogger(__name__)
 
 
 def prepare(
@@ -57,7 +61,11 @@ def prepare(
         if name in held and element.get("type") != "fixed":
             _fix(element, held[name])
     _find_meshes(root, path)
-    for link in root.findall("link"):
+    said, links = time.monotonic(), root.findall("link")
+    for k, link in enumerate(links):
+        if time.monotonic() - said > _PATIENCE:
+            said = time.monotonic()
+            _log.warning("meshes of the links (once; they are kept): %.0f%%", 100 * k / len(links))
         for inertial in link.findall("inertial"):  # without mass, which Drake refuses
             mass = inertial.find("mass")
             if mass is None or float(mass.get("value", 0.0)) <= 0.0:
