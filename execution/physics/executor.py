@@ -444,7 +444,7 @@ class PhysicsExecutor:
     def _open(self, motion: Motion) -> str:
         """Move the fingers along the trajectory, then wait until all items are at rest."""
         world, stepper = self.world, self._stepper
-        # The runs of the mobile Panda, whose gripper has no table, stay as they were.
+        # Of grippers from a file only: runs of the shipped robot stay as they were.
         forget = stepper.gripping and bool(world.robot.gripper.table)
         if stepper.gripping:
             stepper.step_to_sample()
