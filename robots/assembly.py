@@ -66,7 +66,10 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     grasp = file.gripper.grasp
     X_RT = None
     if grasp is not None:
+        _below(whole, grasp[0], "gripper.grasp")
         carrier, X_RT = grasp[0], _pose(grasp[1], grasp[2])
+    for link in itertools.chain(*file.allowed):
+        _below(whole, link, "may_touch")
     text = ET.tostring(whole, encoding="unicode")
     with naming("gripper"):
         found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT)
@@ -196,7 +199,7 @@ def _add_pads(
 ) -> bool:
     """Put boxes on the pads of fingers that are meshes; whether there are any.
 
-    Bullet's contacts of a hull with many corners have wrong normals: what lies flat on a pad then
+    Bullet finds wrong normals on a hull with many corners: what lies flat on a pad then
     clings to it.
     """
     added = False

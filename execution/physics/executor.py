@@ -53,6 +53,7 @@ class Stepper:
     Attributes:
         setpoint: commanded configuration (n,), the base by its own odometry.
         gripping: the fingers are force-controlled, whatever their ``setpoint``.
+        closing_speed: m/s of each finger until it presses on something.
         watching: contacts are measured in each step, not only at samples.
         contacts: as last measured.
         recent: contacts in the steps of the last 1/240 s, if it is watching; else the last ones.
@@ -79,7 +80,7 @@ class Stepper:
         self.name = ""
         self.t = 0.0
         self._fingers = world.robot.slice("fingers")
-        self._closing_speed = closing_speed(world.robot)
+        self.closing_speed = closing_speed(world.robot)
         self._base_dt = world.dt
         self._stride = max(1, round(LOG_PERIOD / world.dt))
         self._count = 0
@@ -115,7 +116,7 @@ class Stepper:
         count = self._fingers.start if self.gripping else world.robot.size
         world.drive(range(count), self.setpoint[:count], rates[:count])
         if self.gripping:
-            world.press(-self._closing_speed, world.scene.physics.finger_force)
+            world.press(-self.closing_speed, world.scene.physics.finger_force)
         world.step()
         self.t += world.dt
         self._count += 1
@@ -479,7 +480,7 @@ class PhysicsExecutor:
         stepper.set_gripping(True)
         where = world.robot.slice("fingers")
         # Twice as long as closing from fully open takes.
-        timeout = 2.0 * world.robot.gripper.open / closing_speed(world.robot)
+        timeout = 2.0 * world.robot.gripper.open / stepper.closing_speed
         pressed_for, end = 0.0, stepper.t + timeout
         while stepper.t < end:
             began = stepper.t

@@ -123,3 +123,17 @@ def test_faults_of_a_robot_file_come_with_its_own_lines(tmp_path):
     at = next(k for k, line in enumerate(lines, 1) if "fingers:" in line)
     assert f"{tmp_path}/bad.yaml:{at}:" in said
     assert "fingers: expected 2 entries, got 1" in said
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("may_touch: [[left_finger, lbr_iiwa_link_9]]", "may_touch: the URDF has no link 'lbr_"),
+        ("  grasp: {link: palm}", "gripper.grasp: the URDF has no link 'palm'"),
+    ],
+)
+def test_links_that_the_urdf_does_not_have_are_named_with_their_key(entry, said, tmp_path):
+    text = (ROBOTS / "iiwa.yaml").read_text().replace("urdf: parallel", f"urdf: {ROBOTS}/parallel")
+    (tmp_path / "bad.yaml").write_text(f"{text}{entry}\n")
+    with pytest.raises(BadInput, match=said):
+        robot_of(load_scene("kuka.yaml", robot=tmp_path / "bad.yaml").robot)
