@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,8 +62,13 @@ def command(options: Options) -> int:
 
     printer = Printer()
     printer.console.print(_joints(robot))
-    for line in _summary(scene, robot):
-        printer.console.print(line)
+    gripper, moves = robot.gripper, robot.kinematics
+    printer.console.print(
+        f"gripper: {' and '.join(robot.fingers)} open to {1e3 * gripper.opening:.1f} mm, for items "
+        f"of at most {1e3 * gripper.widest:.1f} mm"
+    )
+    how = getattr(moves, "solver", "a closed form")
+    printer.console.print(f"kinematics: by {how}; reach {moves.reach.to_hand:.3f} m")
     display = sys.platform in ("darwin", "win32") or "DISPLAY" in os.environ
     shown = options.browser and display
     out = options.out or Path(f"{scene.robot.name}.{'html' if shown else 'png'}")
@@ -107,36 +110,9 @@ def _placed(scene: Scene) -> Iterator[None]:
 
 def _joints(robot: RobotModel) -> PlainTable:
     """One row a joint of arm and fingers."""
-    urdf = {e.get("name"): e.find("limit") for e in ET.fromstring(robot.urdf).findall("joint")}
-    table = PlainTable("joint", ">from", ">to", ">speed", ">effort", "unit")
+    table = PlainTable("joint", ">from", ">to", ">speed", "unit")
     for group in robot.groups[1:]:
         rows = zip(group.joints, *group.turn, group.velocity, group.units, strict=True)
         for name, low, high, velocity, unit in rows:
-            effort = "" if (limit := urdf[name]) is None else limit.get("effort", "")
-            table.add_row(name, f"{low:.4g}", f"{high:.4g}", f"{velocity:.4g}", effort, unit)
+            table.add_row(name, f"{low:.4g}", f"{high:.4g}", f"{velocity:.4g}", unit)
     return table
-
-
-def _summary(scene: Scene, robot: RobotModel) -> Iterator[str]:
-    """Lines on gripper, kinematics and collision."""
-    gripper, arm, moves = robot.gripper, robot.group("arm"), robot.kinematics
-    yield (
-        f"gripper: {' and '.join(robot.fingers)} open to {1e3 * gripper.opening:.1f} mm, for items "
-        f"of at most {1e3 * gripper.widest:.1f} mm; their pads reach {1e3 * gripper.pad:.1f} mm "
-        f"around T, the palm is {1e3 * gripper.to_palm:.1f} mm behind it"
-    )
-    if scene.robot.file is not None:
-        given = [name for name, _ in scene.robot.file.gripper.measures]
-        given += ["grasp"] if scene.robot.file.gripper.grasp else []
-        yield f"stated of it: {', '.join(given) or 'nothing'}; the rest is found from its meshes"
-    low, high = moves.redundant_range
-    free = arm.joints[getattr(moves, "locked", -1)] if high > low else "no joint"
-    how = getattr(moves, "solver", "a closed form")
-    yield f"kinematics: by {how}; {free} is redundant; reach {moves.reach.to_hand:.3f} m"
-    pairs = math.comb(len(robot.links), 2)
-    checked = pairs - len(robot.allowed_self_collisions)
-    yield f"self-collision: {checked} of {pairs} pairs of links are checked"
-    links = ET.fromstring(robot.urdf).findall("link")
-    drawn = [str(e.get("name")) for e in links if e.find("visual") is not None]
-    if bare := [name for name in drawn if name not in robot.links]:
-        yield f"drawn without a collision shape, so never checked: {', '.join(bare)}"

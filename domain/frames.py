@@ -119,23 +119,14 @@ def quaternion(R: Array) -> Array:
     if R.ndim > 2:
         return np.asarray(_quaternions(R.reshape(-1, 3, 3)).reshape(*R.shape[:-2], 4))
     # Divide by the largest component, for numerical accuracy.
-    t = np.array(
-        [
-            1 + R[0, 0] - R[1, 1] - R[2, 2],
-            1 - R[0, 0] + R[1, 1] - R[2, 2],
-            1 - R[0, 0] - R[1, 1] + R[2, 2],
-            1 + R[0, 0] + R[1, 1] + R[2, 2],
-        ]
-    )
+    a, b, c = R.diagonal()
+    t = np.array([1 + a - b - c, 1 - a + b - c, 1 - a - b + c, 1 + a + b + c])
     k = int(np.argmax(t))
-    if k == 0:
-        q = np.array([t[0], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[2, 1] - R[1, 2]])
-    elif k == 1:
-        q = np.array([R[0, 1] + R[1, 0], t[1], R[1, 2] + R[2, 1], R[0, 2] - R[2, 0]])
-    elif k == 2:
-        q = np.array([R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], t[2], R[1, 0] - R[0, 1]])
-    else:
+    if k == 3:
         q = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], t[3]])
+    else:
+        i, j, q = (k + 1) % 3, (k + 2) % 3, np.empty(4)
+        q[[k, i, j, 3]] = t[k], R[k, i] + R[i, k], R[k, j] + R[j, k], R[j, i] - R[i, j]
     q /= np.linalg.norm(q)
     return -q if q[3] < 0 else q
 

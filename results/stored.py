@@ -165,7 +165,8 @@ class Stored:
         """
         start = initial_state(self.scene)
         if not self.complete:
-            return tuple(_with_start(self.robot, start, motion) for motion in self.planned)
+            at = [{m.group: m.trajectory.start} for m in self.planned]
+            return tuple(start.with_robot(self.robot.with_groups(start.q, **a)[0]) for a in at)
         try:
             return states_along(self.scene, self.robot, self.planned, start)
         except ValueError as error:
@@ -277,9 +278,3 @@ def _alone(trajectory: Trajectory) -> Motion:
     """A trajectory as a motion of which nothing more is known."""
     path = JointPath(trajectory.group, np.array([trajectory.start, trajectory.end]))
     return Motion(0, "", trajectory.group, path, trajectory)
-
-
-def _with_start(robot: RobotModel, state: State, motion: Motion) -> State:
-    q = state.q.copy()
-    q[robot.slice(motion.group)] = motion.trajectory.start
-    return state.with_robot(q)

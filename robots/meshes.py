@@ -13,7 +13,6 @@ import contextlib
 import hashlib
 import shutil
 import tempfile
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -112,12 +111,6 @@ def _folder() -> Path:
     return Path(made)
 
 
-@dataclass(frozen=True)
-class _Cut:
-    saved: float  # m^3 of hull
-    halves: tuple[CollisionMesh, ...] = ()
-
-
 def convex_parts(mesh: CollisionMesh, most: int) -> list[CollisionMesh]:
     """Parts of a mesh whose convex hulls together cover it; itself if no cut is worth it.
 
@@ -131,17 +124,19 @@ def convex_parts(mesh: CollisionMesh, most: int) -> list[CollisionMesh]:
     parts = [mesh]
     cuts = [_best_cut(mesh)]
     while len(parts) < most:
-        k = max(range(len(cuts)), key=lambda i: cuts[i].saved)
-        if not cuts[k].halves or cuts[k].saved < worth:
+        k = max(range(len(cuts)), key=lambda i: cuts[i][0])
+        saved, halves = cuts[k]
+        if not halves or saved < worth:
             break
-        halves = cuts[k].halves
         parts[k : k + 1] = halves
         cuts[k : k + 1] = map(_best_cut, halves)
     return parts
 
 
-def _best_cut(mesh: CollisionMesh) -> _Cut:
-    whole, best = _volume(mesh.points), _Cut(0.0)
+def _best_cut(mesh: CollisionMesh) -> tuple[float, tuple[CollisionMesh, ...]]:
+    """What it saves, m^3 of hull, and the halves; none if there is none."""
+    whole = _volume(mesh.points)
+    best: tuple[float, tuple[CollisionMesh, ...]] = (0.0, ())
     if not len(mesh.triangles):
         return best
     for axis in np.eye(3):
@@ -149,8 +144,8 @@ def _best_cut(mesh: CollisionMesh) -> _Cut:
         for at in np.linspace(height.min(), height.max(), _PLACES + 2)[1:-1]:
             halves = tuple(_side(mesh, sign * axis, at * axis) for sign in (1.0, -1.0))
             volumes = [_volume(half.points) for half in halves]
-            if min(volumes) > 0.0 and whole - sum(volumes) > best.saved:
-                best = _Cut(whole - sum(volumes), halves)
+            if min(volumes) > 0.0 and whole - sum(volumes) > best[0]:
+                best = whole - sum(volumes), halves
     return best
 
 

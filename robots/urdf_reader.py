@@ -101,7 +101,6 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
     for name in joints:
         if name not in elements or elements[name].get("type") not in MOVABLE:
             raise ValueError(f"the URDF has no movable joint '{name}'")
-    children = {joined_link(e, "child"): e for e in elements.values()}
     links = tuple(str(e.get("name")) for e in root.findall("link"))
     n = len(joints)
     parent = np.zeros(n, dtype=np.int64)
@@ -110,19 +109,8 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
     lower, upper = np.full(n, -np.pi), np.full(n, np.pi)
     placed: dict[str, tuple[int, Array]] = {}
 
-    def place(link: str) -> tuple[int, Array]:
-        """A link's frame and its pose there; fills in the joints on the way."""
-        way = []
-        while link not in placed and link in children:  # a chain may be longer than Python's stack
-            way.append(link)
-            link = joined_link(children[link], "parent")
-        placed.setdefault(link, (0, np.eye(4)))  # the root stands in the world
-        for each in reversed(way):
-            placed[each] = carried(children[each])
-        return placed[way[0] if way else link]
-
     def carried(element: ET.Element) -> tuple[int, Array]:
-        """As ``place``, for the link that a joint carries."""
+        """Frame and pose there of the link that a joint carries; fills in the joint."""
         frame, X_FP = placed[joined_link(element, "parent")]
         X = X_FP @ origin_of(element)
         name = str(element.get("name"))
@@ -138,7 +126,14 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
             lower[j], upper[j] = (limit_of(element, k) for k in ("lower", "upper"))
         return j + 1, X_JL
 
-    found = [place(link) for link in links]
+    for link, way in ways(root).items():
+        foot = joined_link(way[0], "parent") if way else link
+        placed.setdefault(foot, (0, np.eye(4)))  # the root stands in the world
+        for element in way:
+            child = joined_link(element, "child")
+            if child not in placed:
+                placed[child] = carried(element)
+    found = [placed[link] for link in links]
     frame = np.array([f for f, _ in found], dtype=np.int64)
     X_FL = np.array([X for _, X in found])
     for array in (parent, prismatic, frame):
@@ -258,7 +253,10 @@ def _shape(link: str, collision: ET.Element) -> LinkShape:
     X_LS, (element, size) = origin_of(collision), shape_of(collision)
     if element.tag != "mesh":
         return LinkShape(link, cast("Kind", element.tag), X_LS, frozen(size))
-    path = _mesh_path(element.get("filename", ""))
+    name = element.get("filename", "")
+    path = Path(name.removeprefix("file://"))
+    if not path.is_absolute():
+        raise ValueError(f"mesh '{name}': give meshes by file:// or absolute path")
     covered = _mesh_hull(str(path), (size[0], size[1], size[2]))
     return LinkShape(link, "hull", X_LS, frozen(np.ptp(covered.vertices, axis=0)), covered)
 
@@ -311,13 +309,6 @@ def numbers(element: ET.Element, name: str, count: int, finite: bool = True) -> 
     if len(values) != count or bad.any():
         raise ValueError(f'<{element.tag} {name}="{element.get(name, "")}"> needs {count} numbers')
     return values
-
-
-def _mesh_path(filename: str) -> Path:
-    path = Path(filename.removeprefix("file://"))
-    if not path.is_absolute():
-        raise ValueError(f"mesh '{filename}': give meshes by file:// or absolute path")
-    return path
 
 
 @lru_cache(maxsize=256)

@@ -86,7 +86,7 @@ def _sentences(
         names=names,
         numbers=failure.get("numbers", {}),
         items=items,
-        things=lambda indices: [_thing(items, k) for k in indices],
+        things=lambda ks: [items[k] if k < len(items) else f"thing {k + 1}" for k in ks],
         across=_across(c) if "widest_m" in c else (),
         reach=robot.kinematics.reach if kind == "distance-bound" else None,
     )
@@ -103,10 +103,6 @@ def _items(scene: Scene, names: Sequence[str]) -> list[str]:
     known = {item.name for item in scene.items}
     known |= {b.object for b in scene.bindings if b.kind == "item"}
     return [name for name in names if name in known]
-
-
-def _thing(names: Sequence[str], index: int) -> str:
-    return names[index] if index < len(names) else f"thing {index + 1}"
 
 
 def _across(c: Certificate) -> list[float]:

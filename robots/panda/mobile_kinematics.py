@@ -106,16 +106,9 @@ class MobilePandaKinematics(Kinematics):
 
     def folded(self, arm: Array) -> tuple[Array, ...]:
         """Joint 1 swung, joint 7 turned; in the second set the forearm is lifted as well."""
-        return tuple(
-            np.array(
-                [
-                    arm + np.array([swing, 0.0, 0.0, lift, 0.0, lift * 0.5, turn])
-                    for swing in _SWINGS
-                    for turn in _TURNS
-                ]
-            )
-            for lift in _LIFTS
-        )
+        turns = np.array([[s, 0.0, 0.0, 0.0, 0.0, 0.0, t] for s in _SWINGS for t in _TURNS])
+        lifted = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.0])
+        return tuple(arm + (turns + lift * lifted) for lift in _LIFTS)
 
     def travel_bound(self, group: str, a: Array, b: Array, held_reach: float) -> float:
         """From link lengths laid end to end: see ``mobile.travel_bound``."""

@@ -21,6 +21,7 @@ from galley.robots.files import pybullet_data_file
 from galley.robots.inertials import Inertial
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import JOINTS
+from galley.robots.urdf_reader import drop
 
 _DROPPED = ("panda_grasptarget", "panda_grasptarget_hand")  # a frame without shape; see p_HT
 # Link; mass, centre and moments of ``Inertial``.
@@ -68,10 +69,9 @@ def panda_elements() -> list[ET.Element]:
         for visual in element.iter("visual"):
             _drop_idle_material(visual)
         for collision in element.iter("collision"):
-            _remove(collision, "material")
-        _remove(element, "safety_controller")
-        _remove(element, "contact")
-        _remove(element, "mimic")
+            drop(collision, "material")
+        for tag in ("safety_controller", "contact", "mimic"):
+            drop(element, tag)
         if element.get("name") == "panda_link8":
             for inertia in element.iter("inertia"):
                 for axis in ("ixx", "iyy", "izz"):
@@ -86,9 +86,8 @@ def _set_limits(elements: list[ET.Element]) -> None:
     for k, name in enumerate(JOINTS):
         limit = joints[name].find("limit")
         assert limit is not None, f"{name} has no <limit> in panda.urdf"
-        limit.set("lower", repr(float(LIMITS.lower[k])))
-        limit.set("upper", repr(float(LIMITS.upper[k])))
-        limit.set("velocity", repr(float(LIMITS.velocity[k])))
+        for key in ("lower", "upper", "velocity"):
+            limit.set(key, repr(float(getattr(LIMITS, key)[k])))
 
 
 def _drop_idle_material(visual: ET.Element) -> None:
@@ -96,13 +95,7 @@ def _drop_idle_material(visual: ET.Element) -> None:
     for mesh in visual.iter("mesh"):
         file = Path(mesh.get("filename", "").removeprefix("file://"))
         if file.with_suffix(".mtl").is_file():
-            _remove(visual, "material")
-
-
-def _remove(element: ET.Element, tag: str) -> None:
-    """Removes every child called ``tag``."""
-    for child in element.findall(tag):
-        element.remove(child)
+            drop(visual, "material")
 
 
 def identified() -> dict[str, Inertial]:

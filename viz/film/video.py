@@ -178,13 +178,12 @@ def film(
     start = time.monotonic()
     path = Path(path)
     frames = resample(log, robot, frame_times(log, fps, speed, options.hold))
+    lines = [str(line) for line in log.motions]
     if options.camera is None:
-        lines = [str(line) for line in log.motions]
         cameras = film_cameras(frames, lines, scene, robot, fps)
     else:
         cameras = (options.camera,) * len(frames.time)
     captions = film_captions(log, frames, scene, robot, speed, options.title, plans)
-    lines = [str(line) for line in log.motions]
     insets = film_insets(frames, lines, cameras, scene, robot, fps, width, height)
     job = FilmJob(scene, robot, frames, cameras, captions, width, height, insets)
     pictures = draw_frames(job, options.workers)

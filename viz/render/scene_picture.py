@@ -22,7 +22,6 @@ from galley.domain.frames import Array, from_pose7, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene.model import WORLD, Body, Item, Scene
 from galley.robots.model import RobotModel
-from galley.robots.urdf_reader import read_tree
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.scene_meshes import for_display
 from galley.viz.render.tags import Color, Tag, draw_tags
@@ -37,7 +36,6 @@ _MARKED: Color = (230, 74, 25)
 _OVERHEAD = 0.35  # m above the highest region, from which on furniture is left out from above
 _WIDTH, _HEIGHT = 1280, 720  # of the picture in draw_end
 _NEAREST = 1.3  # m from the items
-_AROUND = 0.1  # m that a link may reach from its origin
 _SHARE = 0.45  # of a picture, at each side of its middle, that a camera fills
 _ABOVE = np.array([0.0, 0.0, 0.02])  # m, of where a region is looked at
 _OVERHEAD_SPACE = np.array([0.0, 0.0, 0.5])  # m above all that a picture must show
@@ -70,7 +68,7 @@ def draw_scene(
         _outline(picture, shown, camera)
         _name(picture, _labels(shown), camera, max(11, round(height / 56)))
         views.append(picture)
-    sheet = PilImage.fromarray(np.concatenate([np.asarray(view) for view in views], axis=1))
+    sheet = PilImage.fromarray(np.concatenate(views, axis=1))
     ImageDraw.Draw(sheet).line((left, 0, left, height), fill=(255, 255, 255), width=4)
     with atomic_file(path) as partial:
         sheet.save(partial, format="PNG")
@@ -82,26 +80,10 @@ def draw_robot(scene: Scene, robot: RobotModel, path: Path | str) -> None:
     Raises:
         BadInput: ``path`` can't be written.
     """
-    camera = robot_camera(robot, scene.robot.q, _HEIGHT, _HEIGHT)
-    sheet = PilImage.new("RGB", (2 * _HEIGHT, _HEIGHT))
-    for k, shapes in enumerate((False, True)):
-        drawer = Renderer(scene, for_display(robot, shapes), _HEIGHT, _HEIGHT)
-        picture = PilImage.fromarray(drawer.render(*start_of(scene), camera))
-        sheet.paste(picture, (k * _HEIGHT, 0))
+    looks = (for_display(robot), for_display(robot, shapes=True))
+    views = [draw_state(scene, each, start_of(scene), _HEIGHT, _HEIGHT) for each in looks]
     with atomic_file(path) as partial:
-        sheet.save(partial, format="PNG")
-
-
-def robot_camera(robot: RobotModel, q: Array, width: int, height: int) -> Camera:
-    """From the front and the left, with all of a robot at q (n,) in the picture."""
-    tree = read_tree(robot.urdf, robot.joints)
-    points = np.array([tree.link_pose(link, q)[:3, 3] for link in (*robot.links, robot.palm)])
-    low, high = points.min(axis=0) - _AROUND, points.max(axis=0) + _AROUND
-    away = unit_vector(np.array([q[2] + 0.7]), np.array([0.4]))[0]
-    corners = np.where(np.indices((2, 2, 2)).reshape(3, -1).T, high, low)
-    return _fitted(
-        Camera(corners.mean(axis=0) + away, corners.mean(axis=0)), corners, width, height
-    )
+        PilImage.fromarray(np.concatenate(views, axis=1)).save(partial, format="PNG")
 
 
 def draw_end(scene: Scene, robot: RobotModel, states: Path | str, path: Path | str) -> None:

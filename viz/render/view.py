@@ -62,12 +62,7 @@ class Camera:
 
     def same(self, other: Camera) -> bool:
         """Whether both cameras are equal."""
-        return bool(
-            self.fov == other.fov
-            and np.array_equal(self.position, other.position)
-            and np.array_equal(self.target, other.target)
-            and np.array_equal(self.up, other.up)
-        )
+        return all(np.array_equal(each, getattr(other, k)) for k, each in vars(self).items())
 
     def project(self, points: Array, width: int, height: int) -> tuple[Array, Array]:
         """Project points of the world into a picture.

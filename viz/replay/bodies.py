@@ -14,12 +14,12 @@ from pydrake.geometry import InMemoryMesh, Mesh, Meshcat, MeshcatParams
 from pydrake.math import RigidTransform, RotationMatrix
 from trimesh.exchange.gltf import export_gltf
 
-from galley.domain.frames import Array, rotation_rpy, to_pose7, transform
+from galley.domain.frames import Array, rotation_rpy, transform
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.viz.render.meshes import Pixels, VisualMesh, simplified
 from galley.viz.render.scene_meshes import SceneMeshes
-from galley.viz.render.scene_picture import front_camera
+from galley.viz.render.scene_picture import front_camera, start_of
 from galley.viz.render.view import Camera
 
 ROOT = "galley"
@@ -92,9 +92,7 @@ class Bodies:
 
     def show_start(self, scene: Scene) -> None:
         """Move everything to where the scene file has it."""
-        start = np.array([joint.start for joint in scene.joints])
-        items = np.array([to_pose7(item.X_WI) for item in scene.items]).reshape(-1, 7)
-        self.show(scene.robot.q, start, items)
+        self.show(*start_of(scene))
 
 
 def rigid(X: Array) -> RigidTransform:
