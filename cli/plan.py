@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -78,7 +79,7 @@ def command(options: Options) -> int:
         progress=progress,
     )
     try:
-        with progress:
+        with closing(progress):
             task = ground(domain, problem, limits)
     except LimitReached as stopped:
         return _refuse(stopped.failure, options, {"plan": None})
@@ -94,7 +95,7 @@ def command(options: Options) -> int:
     if options.top_k is not None:
         return _top_k(task, options.top_k, options, limits, figures, progress)
     method = options.search or "bfs"
-    with progress:
+    with closing(progress):
         plan = search(task, method, limits)
     if isinstance(plan, Failure):
         return _refuse(plan, options, {"plan": None})
@@ -136,14 +137,14 @@ def _top_k(
     iterator = plans(task, limits)
     found: list[Plan] = []
     for plan in islice(iterator, min(most, sys.maxsize)):
-        progress.end()
+        progress.close()
         found.append(plan)
         if not options.json:
             cost = cost_text(plan.cost)
             print(f"; plan {len(found)}: cost {cost}, {plural(len(plan.actions), 'action')}")
             for action in plan.actions:
                 print(action)
-    progress.end()
+    progress.close()
     spent = time.perf_counter() - began
     stopped = iterator.failure if len(found) < most else None
     if not found and stopped is not None:
@@ -202,12 +203,7 @@ class _Progress:
         text = f"{self.doing}: {count:,} {self.counted}, {spent:.0f} s (Ctrl-C to stop)"
         print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
 
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def end(self) -> None:
+    def close(self) -> None:
         """Erase the line."""
         if self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

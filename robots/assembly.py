@@ -14,7 +14,7 @@ import numpy as np
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.frames import Array, frozen, rotation_rpy, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
-from galley.domain.scene.robot_file import HAND_FRAME, Numbers, RobotFile
+from galley.domain.scene.robot_file import HAND_FRAME, RobotFile
 from galley.robots.base_urdf import base_elements, base_group, stand_elements
 from galley.robots.files import find_package_file
 from galley.robots.gripper import find_gripper
@@ -67,7 +67,7 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     X_RT = None
     if grasp is not None:
         _below(whole, grasp[0], "gripper.grasp")
-        carrier, X_RT = grasp[0], _pose(grasp[1], grasp[2])
+        carrier, X_RT = grasp[0], transform(rotation_rpy(*grasp[2]), grasp[1])
     for link in itertools.chain(*file.allowed):
         _below(whole, link, "may_touch")
     text = ET.tostring(whole, encoding="unicode")
@@ -132,7 +132,7 @@ def _arm_and_gripper(
         both &= {e.get("name", "") for e in own.findall(kind)}
         rename(own, kind, {name: f"gripper_{name}" for name in both})
         start = f"gripper_{start}" if kind == "link" and start in both else start
-    root.append(fixed_joint("gripper_mount", link, start, _pose(xyz, rpy)))
+    root.append(fixed_joint("gripper_mount", link, start, transform(rotation_rpy(*rpy), xyz)))
     root.extend(e for e in own if e.tag in ("link", "joint"))
     return root, start
 
@@ -220,7 +220,3 @@ def _state_efforts(joints: Iterable[ET.Element]) -> None:
             limit = joint.find("limit")
             limit = ET.SubElement(joint, "limit") if limit is None else limit
             limit.set("effort", repr(_EFFORT["m" if joint.get("type") == "prismatic" else "rad"]))
-
-
-def _pose(xyz: Numbers, angles: Numbers) -> Array:
-    return transform(rotation_rpy(*angles), xyz)

@@ -141,7 +141,8 @@ class RobotModel:
         X_LT: pose of T in that link (4, 4); unturned at p_HT if left out.
         ik: closed-form inverse kinematics, or None where there is none.
         sphere_excess: pairs of a link and how far (m) the spheres that cover its meshes may reach
-            beyond their convex hulls; ``*`` stands for all links that are not named.
+            beyond their convex hulls; ``*`` stands for all links that are not named. Few
+            spheres make a fast first check; where they are too near, the hulls decide.
         gripper: measures of the fingers.
         kinematics: of the arm on its base.
         base_links: links that only the base moves, from the floor up.

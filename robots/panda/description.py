@@ -16,7 +16,7 @@ from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.base_urdf import base_elements, base_group
 from galley.robots.model import Gripper, JointGroup, RobotModel
 from galley.robots.panda.ik import LIMITS
-from galley.robots.panda.kinematics import FINGER_STROKE, JOINTS, X_FH, inverse_batch, p_HT
+from galley.robots.panda.kinematics import FINGER_STROKE, X_FH, inverse_batch, p_HT
 from galley.robots.panda.urdf import identified, panda_elements
 
 NEIGHBOURS: tuple[tuple[str, str], ...] = (
@@ -88,10 +88,6 @@ ARM_LINKS = (*(f"panda_link{k}" for k in range(8)), "panda_hand", *FINGERS)
 LINKS = ("chassis", "column", *ARM_LINKS)
 """The links with collision geometry, from the floor to the fingertips."""
 
-PANDA_EXCESS: tuple[tuple[str, float], ...] = (("*", 0.008),)
-"""How far covering spheres may reach beyond the links, metres. Few spheres make a fast first check;
-where they are too near, the hulls decide."""
-
 PANDA_GRIPPER = Gripper(
     opening=2.0 * FINGER_STROKE,
     widest=2.0 * FINGER_STROKE - 0.002,
@@ -144,7 +140,7 @@ def _robot(
     ET.indent(root)
     return RobotModel(
         name=name,
-        groups=(*below, arm_group(), finger_group()),
+        groups=(*below, LIMITS, finger_group()),
         links=links,
         allowed_self_collisions=frozenset(
             (a, b) for a, b in ALLOWED_SELF_COLLISIONS if a in links and b in links
@@ -154,7 +150,6 @@ def _robot(
         p_HT=p_HT,
         urdf='<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n",
         ik=arm_ik,
-        sphere_excess=PANDA_EXCESS,
         gripper=PANDA_GRIPPER,
         base_links=links[: links.index("panda_link1")],
         inertials=identified(),
@@ -173,11 +168,6 @@ def arm_ik(X_AT: Array, redundant: Array) -> Array:
     """
     X_FT = X_FH @ transform(translation=p_HT)
     return inverse_batch(X_AT @ inverse(X_FT), redundant).q
-
-
-def arm_group() -> JointGroup:
-    """The seven joints with the real arm's limits."""
-    return JointGroup("arm", JOINTS, ("rad",) * 7, **vars(LIMITS))
 
 
 def finger_group() -> JointGroup:

@@ -21,11 +21,10 @@ on stands here: the DH table, the lengths that follow from it, and the limits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from galley.domain.frames import Array, frozen
+from galley.domain.frames import frozen
+from galley.robots.model import JointGroup
 
 # Lengths of Franka's DH table (modified convention, after Craig), metres.
 D1 = 0.333  # link0 to the shoulder, where the axes of joints 1, 2 and 3 meet
@@ -53,18 +52,10 @@ DH = (
 )
 
 
-@dataclass(frozen=True)
-class JointLimits:
-    """Limits of the seven joints, each (7,): rad, rad/s, rad/s^2, rad/s^3."""
-
-    lower: Array
-    upper: Array
-    velocity: Array
-    acceleration: Array
-    jerk: Array
-
-
-LIMITS = JointLimits(
+LIMITS = JointGroup(
+    "arm",
+    tuple(f"panda_joint{k}" for k in range(1, 8)),
+    ("rad",) * 7,
     lower=frozen([-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973]),
     upper=frozen([2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973]),
     velocity=frozen([2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61]),

@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.build import KINEMATICS, ensure
 from galley.domain.frames import Array, as_numbers, as_pose, frozen, rotation_z, transform
-from galley.robots.panda.ik import ANGLE_AT_ZERO, FORE, LIMITS, UPPER, JointLimits
+from galley.robots.model import JointGroup
+from galley.robots.panda.ik import ANGLE_AT_ZERO, FORE, LIMITS, UPPER
 
-JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
+JOINTS = LIMITS.joints
 
 X_FH: Array = frozen(transform(rotation_z(-np.pi / 4)))
 """The hand in the flange: it is bolted on turned by -45 degrees."""
@@ -80,7 +81,7 @@ def forward(q: ArrayLike) -> Array:
     return link_frames(q)[..., 8, :, :].copy()
 
 
-def inverse(X: Array, q7: float, limits: JointLimits = LIMITS) -> Array:
+def inverse(X: Array, q7: float, limits: JointGroup = LIMITS) -> Array:
     """Every configuration that puts the flange at ``X`` with joint 7 at ``q7``.
 
     Args:
@@ -95,7 +96,7 @@ def inverse(X: Array, q7: float, limits: JointLimits = LIMITS) -> Array:
     return inverse_batch(X, np.array([q7]), limits).q
 
 
-def inverse_batch(X: Array, q7: ArrayLike, limits: JointLimits = LIMITS) -> Solutions:
+def inverse_batch(X: Array, q7: ArrayLike, limits: JointGroup = LIMITS) -> Solutions:
     """Every configuration for each pose combined with each value of joint 7.
 
     Args:
@@ -116,7 +117,7 @@ def inverse_batch(X: Array, q7: ArrayLike, limits: JointLimits = LIMITS) -> Solu
     return Solutions(q[:count].copy(), *where[:, :count].copy())
 
 
-def limit_table(limits: JointLimits) -> Array:
+def limit_table(limits: JointGroup) -> Array:
     """The table of limits (7, 6) for the compiled functions: see ``ik_kernel.limit_table``.
 
     Raises:

@@ -10,7 +10,7 @@ from galley.optimization.heading import astern, astern_cost
 from galley.optimization.program import Iterate, Weights, build_program, solve_program
 from galley.optimization.smooth import initial_control_points, minimum_duration
 from galley.optimization.spline import FIXED, spline_space
-from galley.robots.panda.description import arm_group
+from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.models import mobile_panda
 
 
@@ -25,7 +25,7 @@ def pairs(rows, distances, gradients, size=7):
     )
 
 
-GROUP = arm_group()
+GROUP = LIMITS
 START = np.array([-0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
 GOAL = np.array([0.9, -0.4, 0.8, -1.2, 0.5, 1.6, -0.7])
 VIA = START + np.array([0.5, 0.9, -0.5, 0.4, 0.2, -0.6, 1.0])

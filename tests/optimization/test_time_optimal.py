@@ -16,7 +16,8 @@ from galley.optimization import time_optimal as module
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
 from galley.optimization.verdict import check_trajectory
 from galley.robots.model import join_groups
-from galley.robots.panda.description import arm_group, panda_arm
+from galley.robots.panda.description import panda_arm
+from galley.robots.panda.ik import LIMITS
 from galley.tests.optimization.curves import GOAL, SHAPES, START, assert_runs, fastest
 
 few = settings(max_examples=20, deadline=None)
@@ -177,7 +178,7 @@ def test_a_path_in_collision_is_a_failure(world, arm):
 
 @pytest.mark.parametrize("scale", [1e-2, 1.1e-3, 1e-3, 1e-4, 1e-6])
 def test_at_a_crawl_the_duration_is_the_distance_over_the_speed(scale):
-    group = arm_group()
+    group = LIMITS
     goal = START + np.array([0.5, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
     found = time_optimal(None, Path("arm", np.array([START, goal])), group, scale)
     assert check_trajectory(None, found.trajectory, group, scale).passed

@@ -13,10 +13,11 @@ from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.smooth import SmoothOptions, smooth
 from galley.optimization.verdict import check_trajectory, planned_clearance
-from galley.robots.panda.description import arm_group, panda_arm
+from galley.robots.panda.description import panda_arm
+from galley.robots.panda.ik import LIMITS
 from galley.tests.optimization.curves import GOAL, START
 
-GROUP = arm_group()
+GROUP = LIMITS
 GOOD = rest_to_rest(Path("arm", np.array([START, START + 0.2, START])), GROUP)
 
 

@@ -139,14 +139,15 @@ def film_captions(
     lines = [str(line) for line in log.motions]
     texts = action_captions(lines, scene, plans)
     alerts = [split_recovery(line)[0] for line in lines]
-    ends, last = _ends(log), _End(-np.inf, "", True)
+    ends, last = _ends(log), (-np.inf, "", True)
     force = finger_force(log, robot)
     captions = []
     for t, motion in zip(frames.time, frames.motion, strict=True):
         action, pddl, phase = texts[motion] if 0 <= motion < len(texts) else ("", "", "")
-        while ends and ends[0].time <= t:
+        while ends and ends[0][0] <= t:
             last = ends.pop(0)
-        event = last.words if t < last.time + EVENT_TIME * max(1.0, speed) else ""
+        time, words, expected = last
+        event = words if t < time + EVENT_TIME * max(1.0, speed) else ""
         now = min(int(np.searchsorted(log.time, t + 1e-9)), len(log.time)) - 1
         captions.append(
             Caption(
@@ -158,7 +159,7 @@ def film_captions(
                 log.mode,
                 alerts[motion] if 0 <= motion < len(alerts) else "",
                 event,
-                last.expected,
+                expected,
                 round(float(force[max(now, 0)])),
                 round(scene.physics.finger_force),
                 pddl,
@@ -167,16 +168,7 @@ def film_captions(
     return tuple(captions)
 
 
-@dataclass(frozen=True)
-class _End:
-    """The early end of a motion: time (s), words, and whether it was expected."""
-
-    time: float
-    words: str
-    expected: bool
-
-
-def _ends(log: Log) -> list[_End]:
+def _ends(log: Log) -> list[tuple[float, str, bool]]:
     """The early ends of motions, in order of time.
 
     None was meant that asked for another force, or after which the run had to recover.
@@ -188,8 +180,8 @@ def _ends(log: Log) -> list[_End]:
             phase = split_line(split_recovery(str(log.motions[k]))[1])[1]
             meant = str(why).startswith(_EXPECTED) and " instead of " not in str(why)
             meant = meant and recoveries[k] == [*recoveries, recoveries[k]][k + 1]
-            ends.append(_End(float(log.time[samples[-1]]), f"{phase}: {why}", meant))
-    return sorted(ends, key=lambda end: end.time)
+            ends.append((float(log.time[samples[-1]]), f"{phase}: {why}", meant))
+    return sorted(ends, key=lambda end: end[0])
 
 
 def finger_force(log: Log, robot: RobotModel) -> Array:

@@ -50,16 +50,14 @@ def pictures(
     cameras: Iterator[Camera]
     if camera == "hand":
         cameras = (_hand_camera(robot, X_WH) for X_WH in hand_poses(robot, q))
-        drawer = Renderer(scene, robot, size, size)
     elif camera == "front":
         cameras = repeat(front_camera(scene, size, size))
-        drawer = Renderer(scene, robot, size, size)
     else:
-        low = without_overhead(scene)
-        kept = {joint.name for joint in low.joints}
-        scene_q = scene_q[:, [joint.name in kept for joint in scene.joints]]
-        cameras = repeat(top_camera(low, size, size))
-        drawer = Renderer(low, robot, size, size)
+        every, scene = scene.joints, without_overhead(scene)
+        kept = {joint.name for joint in scene.joints}
+        scene_q = scene_q[:, [joint.name in kept for joint in every]]
+        cameras = repeat(top_camera(scene, size, size))
+    drawer = Renderer(scene, robot, size, size)
     # A fixed camera is repeated without end.
     for row, drawers, poses, at in zip(q, scene_q, items, cameras, strict=False):
         yield drawer.render(row, drawers, poses, at)

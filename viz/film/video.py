@@ -351,7 +351,10 @@ def film_insets(
         scene, robot: what may be in the way.
         fps: pictures per second of film. width, height: of the pictures, pixels.
     """
-    touching = np.array([*map(_in_contact, lines), False])  # the last: of no motion
+    phases = [split_line(split_recovery(line)[1])[1] for line in lines]
+    touching = np.array(
+        [*(any(word in p for word in CONTACTS) for p in phases), False]
+    )  # the last: of no motion
     on = np.flatnonzero(touching[frames.motion.clip(-1, len(lines))])
     insets: list[Inset | None] = [None] * len(frames.motion)
     episodes = np.split(on, np.flatnonzero(np.diff(on) > _GAP * fps) + 1) if len(on) else []
@@ -369,12 +372,6 @@ def film_insets(
             camera = Camera(hand + DISTANCE * way, hand, _FOV)
             insets[k] = Inset(camera, left, top, *inset_size(height), 1.0 - away)
     return tuple(insets)
-
-
-def _in_contact(line: str) -> bool:
-    """Whether something is grasped, moved while held, or let go in a motion of the log."""
-    phase = split_line(split_recovery(line)[1])[1]
-    return any(word in phase for word in CONTACTS)
 
 
 def inset_size(height: int) -> tuple[int, int]:
