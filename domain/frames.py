@@ -21,6 +21,11 @@ def frozen(values: ArrayLike) -> Array:
     return array
 
 
+def as_input(values: ArrayLike) -> Array:
+    """A writeable copy in C order: Numba compiles anew for read-only and for strided arrays."""
+    return np.array(values, dtype=np.float64, order="C")
+
+
 def as_numbers(
     values: ArrayLike, what: str, shape: tuple[int, ...] = (), least: float = -np.inf
 ) -> Array:

@@ -7,10 +7,9 @@ from functools import cache, cached_property
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from galley.compiled.build import CHAIN, ensure
-from galley.domain.frames import Array, wrap
+from galley.domain.frames import Array, as_input, wrap
 from galley.robots.chain.bounds import radii_of, reach_of
 from galley.robots.chain.branches import Branches, branches_of, even
 from galley.robots.chain.chain import Chain
@@ -59,7 +58,7 @@ class ChainKinematics(Kinematics):
 
     def hand_poses(self, Q: Array) -> Array:
         """X_WH (m, 4, 4) from base and arm."""
-        return np.asarray(compiled().hand_poses(_input(Q), *self._whole))
+        return np.asarray(compiled().hand_poses(as_input(Q), *self._whole))
 
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
         """Ordered by the value of the redundant joint, then by branch."""
@@ -170,7 +169,7 @@ class ChainKinematics(Kinematics):
 
     def _followed(self, start: Array, X_BH: Array) -> tuple[Array, int]:
         path: Array
-        path, found = compiled().follow_line(_input(start), _input(X_BH), *self._arm)
+        path, found = compiled().follow_line(as_input(start), as_input(X_BH), *self._arm)
         return path, found
 
     def _manipulabilities(self, arms: Array, locked: int = -1) -> Array:
@@ -184,7 +183,7 @@ class ChainKinematics(Kinematics):
         inset = np.where(chain.prismatic, _SLIDE_INSET, _INSET)
         inset = np.minimum(inset, _INSET_SHARE * (chain.upper - chain.lower))
         columns = chain.lower + inset, chain.upper - inset, chain.prismatic, [*zeros, *self.rest]
-        return _input(chain.X), np.column_stack(columns)
+        return as_input(chain.X), np.column_stack(columns)
 
     @cached_property
     def _arm(self) -> tuple[Array, Array]:
@@ -228,11 +227,6 @@ def _in_base(X_WH: Array, base: Array) -> Array:
     c, s = np.cos(heading), np.sin(heading)
     X[:2] = [c, s, 0.0, -c * x - s * y], [-s, c, 0.0, s * x - c * y]
     return np.asarray(X @ X_WH)
-
-
-def _input(values: ArrayLike) -> Array:
-    """A writeable copy in C order: Numba compiles anew for read-only and for strided arrays."""
-    return np.array(values, dtype=np.float64, order="C")
 
 
 @cache

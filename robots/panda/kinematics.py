@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.build import KINEMATICS, ensure
-from galley.domain.frames import Array, as_numbers, as_pose, frozen, rotation_z, transform
+from galley.domain.frames import Array, as_input, as_numbers, as_pose, frozen, rotation_z, transform
 from galley.robots.model import JointGroup
 from galley.robots.panda.ik import ANGLE_AT_ZERO, FORE, LIMITS, UPPER
 
@@ -127,11 +127,6 @@ def limit_table(limits: JointGroup) -> Array:
         raise ValueError("a joint's range must be under 2 pi wide")
     table: Array = _compiled().limit_table(as_input(limits.lower), as_input(limits.upper))
     return table
-
-
-def as_input(values: ArrayLike) -> Array:
-    """A writeable copy in C order: Numba compiles anew for read-only and for strided arrays."""
-    return np.array(values, dtype=np.float64, order="C")
 
 
 @cache

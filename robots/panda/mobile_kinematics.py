@@ -9,11 +9,11 @@ from types import ModuleType
 import numpy as np
 
 from galley.compiled.build import REACH, ensure
-from galley.domain.frames import Array, frozen, inverse
+from galley.domain.frames import Array, as_input, frozen, inverse
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.kinematics import Kinematics, ReachBounds
 from galley.robots.panda.ik import A7, D1, DF, LIMITS
-from galley.robots.panda.kinematics import X_FH, as_input, limit_table, stretch
+from galley.robots.panda.kinematics import X_FH, limit_table, stretch
 from galley.robots.panda.mobile import hand_pose, travel_bound
 
 _JUMP = 0.15  # rad, the most a joint may move between two poses of a line

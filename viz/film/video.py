@@ -352,9 +352,8 @@ def film_insets(
         fps: pictures per second of film. width, height: of the pictures, pixels.
     """
     phases = [split_line(split_recovery(line)[1])[1] for line in lines]
-    touching = np.array(
-        [*(any(word in p for word in CONTACTS) for p in phases), False]
-    )  # the last: of no motion
+    # The last: of no motion.
+    touching = np.array([*(any(word in p for word in CONTACTS) for p in phases), False])
     on = np.flatnonzero(touching[frames.motion.clip(-1, len(lines))])
     insets: list[Inset | None] = [None] * len(frames.motion)
     episodes = np.split(on, np.flatnonzero(np.diff(on) > _GAP * fps) + 1) if len(on) else []

@@ -22,6 +22,7 @@ from galley.domain.frames import Array, from_pose7, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene.model import WORLD, Body, Item, Scene
 from galley.robots.model import RobotModel
+from galley.robots.urdf_reader import read_tree
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.scene_meshes import for_display
 from galley.viz.render.tags import Color, Tag, draw_tags
@@ -81,9 +82,18 @@ def draw_robot(scene: Scene, robot: RobotModel, path: Path | str) -> None:
         BadInput: ``path`` can't be written.
     """
     looks = (for_display(robot), for_display(robot, shapes=True))
-    views = [draw_state(scene, each, start_of(scene), _HEIGHT, _HEIGHT) for each in looks]
+    at, camera = start_of(scene), robot_camera(robot, scene.robot.q)
+    views = [Renderer(scene, each, _HEIGHT, _HEIGHT).render(*at, camera) for each in looks]
     with atomic_file(path) as partial:
         PilImage.fromarray(np.concatenate(views, axis=1)).save(partial, format="PNG")
+
+
+def robot_camera(robot: RobotModel, q: Array) -> Camera:
+    """From the front and the left, with all of a robot at q (n,) in the picture."""
+    tree = read_tree(robot.urdf, robot.joints)
+    points = np.array([tree.link_pose(link, q)[:3, 3] for link in (*robot.links, robot.palm)])
+    away = unit_vector(np.array(q[2] + 0.7), np.array(0.4))
+    return _around(points.min(axis=0), points.max(axis=0), away)
 
 
 def draw_end(scene: Scene, robot: RobotModel, states: Path | str, path: Path | str) -> None:
