@@ -13,7 +13,7 @@ from galley.domain.frames import Array
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.base_placement.stances import sample_headings
+from galley.skills.base_placement.stances import places, sample_headings
 from galley.skills.infeasibility.refusals import out_of_reach_as_found
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import Tally
@@ -62,10 +62,11 @@ class Navigate(LookaheadSkill):
                 break
         if failed is not None:
             return failed
+        skill = self.skills.get(upcoming[0].name) if upcoming else None
+        if skill is not None:
+            failed = out_of_reach_as_found(context, state, upcoming[0], skill)
         after = f" to {upcoming[0]}" if upcoming else ""
-        return self._proof(context, upcoming, state) or tally.failure(
-            f"stand at '{stance.name}'{after}"
-        )
+        return failed or tally.failure(f"stand at '{stance.name}'{after}")
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """A drive can start anywhere."""
@@ -139,18 +140,6 @@ class Navigate(LookaheadSkill):
                 return None  # it will fail and say why
         return None
 
-    def _proof(
-        self,
-        context: PlanningContext,
-        upcoming: tuple[BoundAction, ...],
-        state: State,
-    ) -> Failure | None:
-        """A proof that the next item is out of reach where it stands now; None if there is none."""
-        skill = self.skills.get(upcoming[0].name) if upcoming else None
-        if skill is None:
-            return None
-        return out_of_reach_as_found(context, state, upcoming[0], skill)
-
 
 def _anywhere(
     context: PlanningContext,
@@ -161,9 +150,7 @@ def _anywhere(
     tally: Tally,
 ) -> Iterator[Array]:
     checker = context.checker(state, holding_contact_pairs(context, state))
-    group = context.robot.group("base")
-    low = np.maximum(stance.lower, group.lower)[:2]
-    high = np.minimum(stance.upper, group.upper)[:2]
+    low, high = places(stance, context.robot)
     while tally.tried < context.settings.placements and (low <= high).all():
         tally.tried += 1
         base = np.array([*rng.uniform(low, high), sample_headings(stance, 1, rng)[0]])
