@@ -26,6 +26,7 @@ from galley.execution.recovery.plans import (
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.planning import GroundAction, Semantics, validate_actions
+from galley.planning.checks.validation import bound_action
 from galley.robots.catalog import robot_of
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.escape import escape
@@ -172,10 +173,7 @@ def _done(task: ObservedTask, action: GroundAction, role: Role) -> Facts:
     If it brings the base near a place, the base is near no other; an item that it takes or places
     is nowhere else; what it closes is not open.
     """
-    schema = task.domain.action(action.name)
-    assert schema is not None  # it is in the plan
-    names = (variable.name for variable in schema.parameters)
-    bound = dict(zip(names, action.args, strict=True))
+    schema, bound = bound_action(task.domain, action)
     facts = task.facts
     added, deleted = Semantics(task.domain, task.problem).changes(schema.effect, bound, facts)
     moved = {action.args[i] for i in (role.takes, role.puts) if i is not None}

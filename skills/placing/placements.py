@@ -302,7 +302,8 @@ def exposed_part(scene: Scene, state: State, region: Region) -> Region | None:
         return None
     box = region.boxes[0]
     own, left = moving_with(scene, region.body), box[:, :2]
-    for body, _, _, (low, high) in solid_furniture(scene, state.scene_q, region):
+    scene_q = state.scene_q.tobytes()
+    for body, _, _, (low, high) in solid_furniture(scene, scene_q, region.body):
         if body in own or low[2] < box[0, 2] + 1e-6 or low[2] > box[1, 2] + HEADROOM:
             continue
         if (high[:2] > left[0]).all() and (low[:2] < left[1]).all():
