@@ -257,22 +257,20 @@ def _solid(shape: Shape, outside: bool) -> Array:
 def _outline(item: Item, X: Array) -> Array:
     """The convex outline (n, 2) of the item's solid shapes, its frame at X (4, 4)."""
     points = []
-    solid = [shape for shape in item.shapes if shape.collision]
-    for shape in solid:
+    for shape in item.solid:
         X_S = X @ shape.X_BS
         if shape.kind == "sphere":
             points.append(X_S[:2, 3] + circle(float(shape.size[0]), True))
         elif shape.kind != "mesh":
             points.append((_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2])
-    if not solid or any(shape.kind == "mesh" for shape in solid):
+    if not item.solid or any(shape.kind == "mesh" for shape in item.solid):
         points.append((corners(item) @ X[:3, :3].T + X[:3, 3])[:, :2])
     return convex_hull(np.concatenate(points))
 
 
 def _layers(item: Item, X: Array) -> tuple[Layer, ...]:
     """A layer for each box and cylinder with a vertical axis."""
-    solid = (shape for shape in item.shapes if shape.collision)
-    return tuple(layer for shape in solid for layer in _layers_of(shape, X @ shape.X_BS, 0.0))
+    return tuple(layer for shape in item.solid for layer in _layers_of(shape, X @ shape.X_BS, 0.0))
 
 
 def _layers_of(shape: Shape, X_S: Array, floor: float) -> tuple[Layer, ...]:
