@@ -10,7 +10,7 @@ import numpy as np
 
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
-from galley.domain.scene.model import Binding, Stance
+from galley.domain.scene.model import Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.base_placement.stances import places, sample_headings
@@ -47,10 +47,16 @@ class Navigate(LookaheadSkill):
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
         """No Motions if the current stance will do."""
-        stance = stance_of(context, action.bindings[1])
+        place = action.bindings[1]
+        stance = stance_of(context, place)
         tally = Tally()
-        if self._can_stay(context, action.bindings[1], upcoming, state, rng):
-            return ()
+        if stance.contains(state.q[context.robot.slice("base")]):  # it may stay
+            contacts = self._next_contacts(context, upcoming, state, rng)
+            if contacts is None:
+                return ()
+            ways = from_current_stance(context, contacts, place, state, rng, Tally(), _STAY)
+            if next(ways, None) is not None:
+                return ()
         failed: Failure | None = None
         goals = self._goals(context, stance, upcoming, state, rng, tally)
         for k, (goal, reason) in enumerate(goals):
@@ -96,25 +102,6 @@ class Navigate(LookaheadSkill):
         )
         for reached in widest_first(solutions):
             yield reached.base, reached.reason
-
-    def _can_stay(
-        self,
-        context: PlanningContext,
-        place: Binding,
-        upcoming: tuple[BoundAction, ...],
-        state: State,
-        rng: np.random.Generator,
-    ) -> bool:
-        """Whether a short search finds the next contact from the current stance."""
-        if not stance_of(context, place).contains(state.q[context.robot.slice("base")]):
-            return False
-        contacts = self._next_contacts(context, upcoming, state, rng)
-        if contacts is None:
-            return True
-        return (
-            next(from_current_stance(context, contacts, place, state, rng, Tally(), _STAY), None)
-            is not None
-        )
 
     def _next_contacts(
         self,
