@@ -79,12 +79,12 @@ class Skeletons:
             self.failure = first
             self.complete = first.kind is not FailureKind.BUDGET
             return
-        seen = {_content(first.actions)}
+        seen = {tuple(sorted(first.actions))}  # without their order
         yield first.actions
         further = plans(self.task, SearchLimits(nodes=FURTHER_STATES))
         reordered: list[tuple[GroundAction, ...]] = []
         for plan in further:
-            content = _content(plan.actions)
+            content = tuple(sorted(plan.actions))
             if plan.actions == first.actions or _has_detour(self.task, plan.actions):
                 continue
             if content not in seen:
@@ -111,11 +111,6 @@ def _expanded(found: Plan | Failure) -> int:
     if isinstance(found, Failure):
         return int(found.numbers.get("expanded", 0))  # none where grounding alone shows it
     return found.expanded
-
-
-def _content(actions: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
-    """The actions of a plan without their order."""
-    return tuple(sorted(actions))
 
 
 def _has_detour(task: Task, actions: tuple[GroundAction, ...]) -> bool:

@@ -73,7 +73,9 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
                 {"height_m": height, "room_m": room},
                 {"kind": "sizes", "item_m": item.size.tolist(), "room_height_m": room},
             )
-    short, long = _narrow_and_long(item)
+    rim = Upright.of(item).rim
+    across = np.ptp(rim @ _normals(rim).T, axis=0)
+    short, long = float(across.min()), float(across.max())  # between parallel lines about it
     sides = np.sort(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
     # Necessary for any yaw: the shorter side must fit across the region's narrower one.
     diagonals = np.hypot(sides[:, 0], sides[:, 1])
@@ -88,13 +90,6 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
             {"kind": "sizes", "item_m": item_m, "largest_room_m": room_m},
         )
     return None
-
-
-def _narrow_and_long(item: Item) -> tuple[float, float]:
-    """Least and largest width (m) of an upright item, across and along its sides."""
-    rim = Upright.of(item).rim
-    across = np.ptp(rim @ _normals(rim).T, axis=0)
-    return float(across.min()), float(across.max())
 
 
 def _normals(polygon: Array) -> Array:
