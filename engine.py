@@ -14,7 +14,6 @@ if __name__ == "__main__":
     raise SystemExit(main())
 
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -30,8 +29,8 @@ from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN, shipped_file
 from galley.domain.state import initial_state
-from galley.execution.disturbance.faults import InjectedFaults, parse_fault
-from galley.execution.disturbance.noise import Noise, parse_noise, stream
+from galley.execution.disturbance.faults import parse_fault
+from galley.execution.disturbance.noise import parse_noise, stream
 from galley.execution.executor import Executor, Sample
 from galley.execution.files import FileExecutor
 from galley.execution.kinematic import KinematicExecutor
@@ -46,7 +45,6 @@ from galley.planning.searches.methods import METHODS
 from galley.results.report import Report, ReportRecorder, record
 from galley.results.run_folder import PAGE, check_destination, keep_inputs, run_folder
 from galley.robots.catalog import robot_of
-from galley.robots.model import RobotModel
 from galley.skills import PlanningContext, skill_set
 from galley.skills.own import load_skills
 from galley.stages import EXECUTORS, SILENT, Execution, Options, Solution, check_choice, check_names
@@ -200,7 +198,14 @@ def execute(
         began = time.perf_counter()
         runner: Executor
         if executor == "physics":
-            runner = _physics(solution, robot, options.noise, faults, moved)
+            scene, start, sensor = task.scene, task.start, None
+            if options.noise is not None:  # it perturbs the scene and what is seen of it
+                scene = options.noise.true_scene(scene, stream(seed, "world"))
+                start = initial_state(scene)
+                sensor = partial(options.noise.observed, scene, rng=stream(seed, "looks"))
+            runner = PhysicsExecutor(
+                scene, robot, start, fault=faults, sensor=sensor, on_sample=moved
+            )
         else:
             runner = KinematicExecutor(world, task.start, moved)
             if executor == "files":
@@ -423,20 +428,3 @@ def _page(folder: Path, listener: Listener) -> None:
         write_page(folder)
     except BadInput as bad:  # what was executed ended in numbers that nobody can draw
         listener.stage(f"no {PAGE}: {bad.errors[0]}")
-
-
-def _physics(
-    solution: Solution,
-    robot: RobotModel,
-    noise: Noise | None,
-    faults: InjectedFaults | None,
-    moved: Callable[[Sample], None] | None,
-) -> PhysicsExecutor:
-    """Physics in the scene; noise perturbs it and its observations."""
-    scene, start, sensor = solution.task.scene, solution.task.start, None
-    if noise is not None:
-        seed = solution.options.seed
-        scene = noise.true_scene(scene, stream(seed, "world"))
-        start = initial_state(scene)
-        sensor = partial(noise.observed, scene, rng=stream(seed, "looks"))
-    return PhysicsExecutor(scene, robot, start, fault=faults, sensor=sensor, on_sample=moved)

@@ -253,8 +253,6 @@ class CollisionWorld:
     def _shown(self) -> NDArray[np.int64]:
         """Rows of the obstacles that count."""
         names, body = self.fixed_bodies.names, self.fixed_bodies.arrays.body
-        if not self.hidden:
-            return np.arange(len(body))
         return np.array(
             [k for k, b in enumerate(body) if names[b] not in self.hidden], dtype=np.int64
         )

@@ -94,21 +94,19 @@ def check_finite(names: Sequence[str], owner: Ints, *rows: Floats) -> None:
 
 def of_shape(shape: Shape) -> Solid:
     """A scene's shape, its pose that in its body."""
-    if shape.kind != "mesh":
-        return _of_kind(shape.kind, shape.size, shape.X_BS)
-    assert shape.points is not None
-    return Solid(HULL, frozen(np.zeros(3)), shape.X_BS, hull(shape.points))
+    own = None if shape.points is None else hull(shape.points)
+    return _of_kind(shape.kind, shape.size, shape.X_BS, own)
 
 
 def of_link_shape(shape: LinkShape, X: Array) -> Solid:
     """A robot's link shape, at pose X (4, 4)."""
-    if shape.kind != "hull":
-        return _of_kind(shape.kind, shape.size, X)
-    return Solid(HULL, frozen(np.zeros(3)), X, shape.hull)
+    return _of_kind(shape.kind, shape.size, X, shape.hull)
 
 
-def _of_kind(kind: str, size: Array, X: Array) -> Solid:
-    """A ``box``, ``cylinder`` or ``sphere`` of the size that scenes and URDFs give it."""
+def _of_kind(kind: str, size: Array, X: Array, own: Hull | None) -> Solid:
+    """A hull; or a ``box``, ``cylinder`` or ``sphere`` of the size that scenes and URDFs give."""
+    if own is not None:
+        return Solid(HULL, frozen(np.zeros(3)), X, own)
     if kind == "box":
         return Solid(BOX, frozen(size / 2.0), X)
     if kind == "cylinder":

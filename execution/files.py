@@ -68,26 +68,16 @@ class FileExecutor:
         inner: runs and observes the motions.
         scene, robot: of the motions.
         folder: made if missing; its parent exists.
-        rate: rows a second of arm and base files, Hz.
 
     Raises:
         BadInput: the folder can't be made or written.
-        ValueError: the rate is not positive.
     """
 
     def __init__(
-        self,
-        inner: Executor,
-        scene: Scene,
-        robot: RobotModel,
-        folder: Path | str,
-        rate: float = CSV_RATE,
+        self, inner: Executor, scene: Scene, robot: RobotModel, folder: Path | str
     ) -> None:
-        folder = Path(folder)
-        if not (np.isfinite(rate) and rate > 0.0):
-            raise ValueError(f"rate must be greater than 0, got {rate}")
         self.inner, self.scene, self.robot = inner, scene, robot
-        self.folder, self.rate = folder, rate
+        self.folder = folder = Path(folder)
         self._motions: list[dict[str, Any]] = []
         try:
             folder.mkdir(exist_ok=True)
@@ -112,7 +102,7 @@ class FileExecutor:
             how = self._gripper(self.folder / file, motion)
         else:
             group = self.robot.group(motion.group)
-            rows = write_csv(self.folder / file, motion.trajectory, group, self.rate)
+            rows = write_csv(self.folder / file, motion.trajectory, group)
             how = {"kind": "trajectory", "rows": rows, "joints": list(group.joints)}
         self._motions.append(self._entry(motion, name, file, how, before))
         self._index(finished=False)
@@ -190,7 +180,7 @@ class FileExecutor:
             "scene": self.scene.name,
             "robot": self.robot.name,
             "hand_link": self.robot.palm,
-            "rate_Hz": self.rate,
+            "rate_Hz": CSV_RATE,
             "joint_order": list(self.robot.joints),
             "groups": [_plain(asdict(group)) for group in self.robot.groups],
             "thresholds": asdict(THRESHOLDS),

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.compiled.build import TIMING, ensure
-from galley.domain.frames import Array, frozen
+from galley.domain.frames import Array
 from galley.motion.trajectory.trajectory import Trajectory
-from galley.optimization.rounding import RoundedPath, frozen_indices
+from galley.optimization.rounding import RoundedPath
 from galley.robots.model import JointGroup
 
 _FINEST = 32  # intervals of the grid on a parabola that turns a joint about at full speed
@@ -30,11 +30,6 @@ class TimeLaw:
     grid: Array
     piece: NDArray[np.int64]
     squares: Array
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "grid", frozen(self.grid))
-        object.__setattr__(self, "piece", frozen_indices(self.piece))
-        object.__setattr__(self, "squares", frozen(self.squares))
 
     @property
     def rates(self) -> Array:

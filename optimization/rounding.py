@@ -14,10 +14,10 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from galley.collision.view import View
-from galley.domain.frames import Array, frozen
+from galley.domain.frames import Array
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import corners
 from galley.robots.model import JointGroup
@@ -47,11 +47,6 @@ class RoundedPath:
     corner: NDArray[np.int64]
     stops: tuple[int, ...] = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "breaks", frozen(self.breaks))
-        object.__setattr__(self, "coefficients", frozen(self.coefficients))
-        object.__setattr__(self, "corner", frozen_indices(self.corner))
-
     def parts(self) -> tuple[RoundedPath, ...]:
         """The parts between stops, each with s from 0."""
         cuts = (0, *self.stops, len(self.coefficients))
@@ -64,13 +59,6 @@ class RoundedPath:
             )
             for i, j in itertools.pairwise(cuts)
         )
-
-
-def frozen_indices(values: ArrayLike) -> NDArray[np.int64]:
-    """A read-only copy as int64."""
-    array = np.array(values, dtype=np.int64)
-    array.setflags(write=False)
-    return array
 
 
 def polygon_corners(path: Path, group: JointGroup) -> Array:

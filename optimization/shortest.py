@@ -14,7 +14,6 @@ import numpy as np
 from pydrake.solvers import ClarabelSolver, MathematicalProgram
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array
 from galley.motion.path import Path
 
 EPSILON = 0.3  # rad, bound on a step, as in the original project
@@ -33,20 +32,6 @@ def shortest(path: Path, epsilon: float = EPSILON) -> Path | Failure:
     start = path.resampled(epsilon).waypoints
     if len(start) < 3:
         return Path(path.group, start)
-    program, x = build_program(start, epsilon)
-    solver = ClarabelSolver()
-    result = solver.Solve(program, None, None)
-    if not result.is_success():
-        return Failure(
-            FailureKind.BUDGET,
-            f"the QP's solver stopped without a solution ({result.get_solution_result().name})",
-        )
-    points = np.vstack([start[:1], np.atleast_2d(result.GetSolution(x)), start[-1:]])
-    return Path(path.group, points)
-
-
-def build_program(start: Array, epsilon: float) -> tuple[MathematicalProgram, Any]:
-    """The program and its variables: the inner waypoints (n - 2, k) of ``start`` (n, k)."""
     n, k = start.shape
     program = MathematicalProgram()
     x = program.NewContinuousVariables(n - 2, k, "x")
@@ -59,4 +44,11 @@ def build_program(start: Array, epsilon: float) -> tuple[MathematicalProgram, An
             2.0 * D.T @ D, 2.0 * D.T @ e[:, j], float(e[:, j] @ e[:, j]), x[:, j], is_convex=True
         )
         program.AddLinearConstraint(D, -epsilon - e[:, j], epsilon - e[:, j], x[:, j])
-    return program, x
+    result = ClarabelSolver().Solve(program, None, None)
+    if not result.is_success():
+        return Failure(
+            FailureKind.BUDGET,
+            f"the QP's solver stopped without a solution ({result.get_solution_result().name})",
+        )
+    points = np.vstack([start[:1], np.atleast_2d(result.GetSolution(x)), start[-1:]])
+    return Path(path.group, points)

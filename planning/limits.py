@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from time import perf_counter
 from typing import NoReturn
 
 from galley.domain.failure import Failure, FailureKind
+from galley.planning.operators import COST_DECIMALS, Operator, Plan
 
 _MIB = 1 << 20
 _CHECK_EVERY = 4096  # combinations between two checks of clock and memory
@@ -82,6 +84,12 @@ class SearchBudget:
         if limits.memory_mib is not None and resident_mib() >= limits.memory_mib:
             return f"memory limit of {limits.memory_mib:g} MiB"
         return None
+
+    def plan(self, operators: Sequence[Operator], *, expanded: int, generated: int) -> Plan:
+        """The Plan that consists of ``operators``, found within the budget."""
+        actions = tuple(each.action for each in operators)
+        cost = round(fsum(each.cost for each in operators), COST_DECIMALS)
+        return Plan(actions, cost, expanded, generated, self.seconds)
 
     def failure(self, reached: str, *, expanded: int, generated: int) -> Failure:
         """The failure of a search that stopped at a limit.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import fsum, lcm
+from math import lcm
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -152,19 +152,6 @@ class Plan:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.actions))
-
-
-def make_plan(
-    operators: Sequence[Operator], *, expanded: int, generated: int, seconds: float
-) -> Plan:
-    """The Plan that consists of ``operators``."""
-    return Plan(
-        tuple(each.action for each in operators),
-        round(fsum(each.cost for each in operators), COST_DECIMALS),
-        expanded,
-        generated,
-        seconds,
-    )
 
 
 def integer_costs(costs: Iterable[float]) -> list[int]:

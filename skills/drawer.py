@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -260,7 +260,7 @@ class _MovingPart:
     name: str
     shape: Shape
     X: Array
-    cargo: str = ""  # its name, if it is an item in the drawer
+    cargo: str = ""  # its name, if it is an item
 
     @cached_property
     def solid(self) -> Polyhedron:
@@ -289,17 +289,13 @@ def _parts(
             placed = state.items[k]
             if placed.parent != HAND:
                 X = item_pose(scene, state, k, np.eye(4))
-                is_cargo = placed.parent in moved
-                parts = _solid(item.name, item.shapes, X)
-                if is_cargo:
-                    moving += [replace(part, cargo=item.name) for part in parts]
-                else:
-                    still += parts
+                side = moving if placed.parent in moved else still
+                side.extend(_solid(item.name, item.shapes, X, item.name))
     return moving, still
 
 
-def _solid(name: str, shapes: Iterable[Shape], X: Array) -> list[_MovingPart]:
-    return [_MovingPart(name, shape, X) for shape in shapes if shape.collision]
+def _solid(name: str, shapes: Iterable[Shape], X: Array, cargo: str = "") -> list[_MovingPart]:
+    return [_MovingPart(name, shape, X, cargo) for shape in shapes if shape.collision]
 
 
 def _in_box(parts: list[_MovingPart], low: Array, high: Array) -> list[_MovingPart]:

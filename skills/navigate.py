@@ -10,10 +10,10 @@ import numpy as np
 
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
-from galley.domain.scene.model import Binding, Stance
+from galley.domain.scene.model import Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.base_placement.stances import sample_headings
+from galley.skills.base_placement.stances import places, sample_headings
 from galley.skills.infeasibility.refusals import out_of_reach_as_found
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import Tally
@@ -47,10 +47,16 @@ class Navigate(LookaheadSkill):
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
         """No Motions if the current stance will do."""
-        stance = stance_of(context, action.bindings[1])
+        place = action.bindings[1]
+        stance = stance_of(context, place)
         tally = Tally()
-        if self._can_stay(context, action.bindings[1], upcoming, state, rng):
-            return ()
+        if stance.contains(state.q[context.robot.slice("base")]):  # it may stay
+            contacts = self._next_contacts(context, upcoming, state, rng)
+            if contacts is None:
+                return ()
+            ways = from_current_stance(context, contacts, place, state, rng, Tally(), _STAY)
+            if next(ways, None) is not None:
+                return ()
         failed: Failure | None = None
         goals = self._goals(context, stance, upcoming, state, rng, tally)
         for k, (goal, reason) in enumerate(goals):
@@ -62,10 +68,11 @@ class Navigate(LookaheadSkill):
                 break
         if failed is not None:
             return failed
+        skill = self.skills.get(upcoming[0].name) if upcoming else None
+        if skill is not None:
+            failed = out_of_reach_as_found(context, state, upcoming[0], skill)
         after = f" to {upcoming[0]}" if upcoming else ""
-        return self._proof(context, upcoming, state) or tally.failure(
-            f"stand at '{stance.name}'{after}"
-        )
+        return failed or tally.failure(f"stand at '{stance.name}'{after}")
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """A drive can start anywhere."""
@@ -96,25 +103,6 @@ class Navigate(LookaheadSkill):
         for reached in widest_first(solutions):
             yield reached.base, reached.reason
 
-    def _can_stay(
-        self,
-        context: PlanningContext,
-        place: Binding,
-        upcoming: tuple[BoundAction, ...],
-        state: State,
-        rng: np.random.Generator,
-    ) -> bool:
-        """Whether a short search finds the next contact from the current stance."""
-        if not stance_of(context, place).contains(state.q[context.robot.slice("base")]):
-            return False
-        contacts = self._next_contacts(context, upcoming, state, rng)
-        if contacts is None:
-            return True
-        return (
-            next(from_current_stance(context, contacts, place, state, rng, Tally(), _STAY), None)
-            is not None
-        )
-
     def _next_contacts(
         self,
         context: PlanningContext,
@@ -139,18 +127,6 @@ class Navigate(LookaheadSkill):
                 return None  # it will fail and say why
         return None
 
-    def _proof(
-        self,
-        context: PlanningContext,
-        upcoming: tuple[BoundAction, ...],
-        state: State,
-    ) -> Failure | None:
-        """A proof that the next item is out of reach where it stands now; None if there is none."""
-        skill = self.skills.get(upcoming[0].name) if upcoming else None
-        if skill is None:
-            return None
-        return out_of_reach_as_found(context, state, upcoming[0], skill)
-
 
 def _anywhere(
     context: PlanningContext,
@@ -161,9 +137,7 @@ def _anywhere(
     tally: Tally,
 ) -> Iterator[Array]:
     checker = context.checker(state, holding_contact_pairs(context, state))
-    group = context.robot.group("base")
-    low = np.maximum(stance.lower, group.lower)[:2]
-    high = np.minimum(stance.upper, group.upper)[:2]
+    low, high = places(stance, context.robot)
     while tally.tried < context.settings.placements and (low <= high).all():
         tally.tried += 1
         base = np.array([*rng.uniform(low, high), sample_headings(stance, 1, rng)[0]])

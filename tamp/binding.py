@@ -114,8 +114,14 @@ def _hangs_over(scene: Scene, state: State, name: str, region: Region, X_WH: Arr
     """Whether an item sticks out of all of a region's boxes, seen from above."""
     X_WI = item_pose(scene, state, scene.item_index[name], X_WH)
     X_BI = scene.in_parent(X_WI, region.body, state.scene_q)
-    xy = (corners(scene.item(name)) @ X_BI[:3, :3].T + X_BI[:3, 3])[:, :2]
-    return not any(
+    return not lies_within(
+        (corners(scene.item(name)) @ X_BI[:3, :3].T + X_BI[:3, 3])[:, :2], region
+    )
+
+
+def lies_within(xy: Array, region: Region) -> bool:
+    """Whether all points (n, 2), seen from above, lie in one of the region's boxes."""
+    return any(
         (xy >= lower[:2] - 1e-9).all() and (xy <= upper[:2] + 1e-9).all()
         for lower, upper in region.boxes
     )

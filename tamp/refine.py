@@ -47,10 +47,6 @@ class Learned:
     constraints: tuple[LearnedConstraint, ...]
 
 
-def _no_advice(refinement: Refinement, failure: Failure) -> Advice:
-    return None
-
-
 @dataclass(eq=False)
 class Refinement:
     """The refinement of one plan, which can be paused and resumed.
@@ -79,7 +75,7 @@ class Refinement:
     skills: Mapping[str, Skill]
     start: State
     listener: Listener = field(default_factory=Listener)
-    analyzer: Analyzer = _no_advice
+    analyzer: Analyzer = lambda refinement, failure: None
     over: Callable[[], bool] = bool
     states: list[State] = field(init=False)
     tries: float = 0.0
@@ -129,9 +125,9 @@ class Refinement:
         end = self.tries + tries
         while self.at < len(self.plan):
             if self._tries[self.at] >= self.context.settings.attempts:
-                over = self._backtrack()
-                if over is not None:
-                    return over
+                if self.at == 0:
+                    return self._given_up()
+                self._backtrack_to(self.at - 1)
             elif self.tries >= self._limit and self.failed:
                 return self._given_up()
             elif self.tries >= end or self.over():
@@ -179,13 +175,6 @@ class Refinement:
 
     def _report(self, action: BoundAction, event: str) -> None:
         self.listener.action(action.index, len(self.plan), str(action), event)
-
-    def _backtrack(self) -> Failure | None:
-        """Refine the action before the present one again."""
-        if self.at == 0:
-            return self._given_up()
-        self._backtrack_to(self.at - 1)
-        return None
 
     def _backtrack_to(self, target: int) -> None:
         """Discard everything from action ``target`` on, and the tries after it."""

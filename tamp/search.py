@@ -23,6 +23,7 @@ from galley.domain.state import State
 from galley.domain.words import plural
 from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
 from galley.planning.limits import LimitReached
+from galley.planning.operators import Operator
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.effort import Effort
 from galley.tamp.binding import bind_plan, item_places, open_furniture
@@ -78,12 +79,12 @@ class Skeletons:
             self.failure = first
             self.complete = first.kind is not FailureKind.BUDGET
             return
-        seen = {_content(first.actions)}
+        seen = {tuple(sorted(first.actions))}  # without their order
         yield first.actions
         further = plans(self.task, SearchLimits(nodes=FURTHER_STATES))
         reordered: list[tuple[GroundAction, ...]] = []
         for plan in further:
-            content = _content(plan.actions)
+            content = tuple(sorted(plan.actions))
             if plan.actions == first.actions or _has_detour(self.task, plan.actions):
                 continue
             if content not in seen:
@@ -112,11 +113,6 @@ def _expanded(found: Plan | Failure) -> int:
     return found.expanded
 
 
-def _content(actions: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
-    """The actions of a plan without their order."""
-    return tuple(sorted(actions))
-
-
 def _has_detour(task: Task, actions: tuple[GroundAction, ...]) -> bool:
     """Whether an action can be left out, or one replaces two in a row."""
     known = {operator.action: operator for operator in task.operators}
@@ -129,15 +125,18 @@ def _has_detour(task: Task, actions: tuple[GroundAction, ...]) -> bool:
             here, there = states[k], states[k + 2]
             if any(o.applicable(here) and o.apply(here) == there for o in task.operators):
                 return True
-        state = states[k]
-        for operator in plan[k + 1 :]:
-            if not operator.applicable(state):
-                break
-            state = operator.apply(state)
-        else:
-            if task.is_goal(state):
-                return True
+        if _reaches_goal(task, states[k], plan[k + 1 :]):
+            return True
     return False
+
+
+def _reaches_goal(task: Task, state: int, operators: Sequence[Operator | None]) -> bool:
+    """Whether operators lead from a state to the goal; None stands for one that there isn't."""
+    for operator in operators:
+        if operator is None or not operator.applicable(state):
+            return False
+        state = operator.apply(state)
+    return task.is_goal(state)
 
 
 @dataclass(frozen=True)
@@ -428,10 +427,4 @@ class _Skeleton:
 def _holds(task: Task, plan: tuple[GroundAction, ...]) -> bool:
     """Whether the plan solves the constrained task."""
     known = {operator.action: operator for operator in task.operators}
-    state = task.init
-    for action in plan:
-        operator = known.get(action)
-        if operator is None or not operator.applicable(state):
-            return False
-        state = operator.apply(state)
-    return task.is_goal(state)
+    return _reaches_goal(task, task.init, [known.get(action) for action in plan])

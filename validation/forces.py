@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,26 +43,17 @@ def allowed_pairs(log: Log) -> list[frozenset[Pair]]:
     return pairs_at
 
 
-@dataclass(frozen=True)
-class ContactForces:
-    """Largest force (N) of an undeclared contact, and the violations.
-
-    Contacts of a link with an item in a motion that ended in a recovery are ``events``: the item
-    may have slipped, or stood elsewhere than expected.
-    """
-
-    most: float
-    violations: tuple[Violation, ...]
-    events: tuple[Violation, ...]
-
-
 def check_contact_forces(
     scene: Scene, robot: RobotModel, log: Log, pairs: Sequence[Pair], tolerances: Tolerances
-) -> ContactForces:
+) -> tuple[float, list[Violation], list[Violation]]:
     """Check recorded forces on robot links and held items from undeclared contacts.
 
     Args:
         pairs: see ``contact_pairs``.
+
+    Returns:
+        The largest force (N), the violations, and as events the contacts of a link with an item in
+        a motion that ended in a recovery: the item may have slipped, or stood elsewhere.
     """
     links, items = set(robot.links), [item.name for item in scene.items]
     allowed, recovered = allowed_pairs(log), ends_in_recovery(log)
@@ -86,7 +76,7 @@ def check_contact_forces(
     for ((a, b), excused), force in most.items():
         what = f"{a} is pushed against {b} with {force:.1f} N"
         found[excused].append(Violation(first[(a, b), excused], what, "contact"))
-    return ContactForces(largest, tuple(found[False]), tuple(found[True]))
+    return largest, found[False], found[True]
 
 
 def check_guarded_forces(

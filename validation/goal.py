@@ -149,7 +149,7 @@ def evaluate_fact(final: FinalState, fact: Fact) -> tuple[bool, str] | None:
         case "opened", ("furniture",):
             return _opened(final, things[0])
         case "grasp", ("item",):
-            gripped = final.gripped[_index(final, things[0])]
+            gripped = final.gripped[final.scene.item_index[things[0].target]]
             return gripped, f"{things[0].target} is {'' if gripped else 'not '}in the hand"
         case "on", ("item", "furniture"):
             return _on(final, things[0], things[1])
@@ -159,7 +159,7 @@ def evaluate_fact(final: FinalState, fact: Fact) -> tuple[bool, str] | None:
 
 
 def _near(final: FinalState, place: Binding) -> tuple[bool, str]:
-    stance = next(s for s in final.scene.stances if s.name == place.target)
+    stance = final.scene.stance(place.target)
     x, y, heading = (float(v) for v in final.base)
     where = f"the base stands at ({x:.2f}, {y:.2f}, {heading:.2f})"
     rounding = 1e-9
@@ -182,8 +182,7 @@ def _opened(final: FinalState, place: Binding) -> tuple[bool, str]:
 
 def _opening(final: FinalState, handle_name: str) -> tuple[str, float, str]:
     """The handle's joint, its value, and the value in words."""
-    handle = next(h for h in final.scene.handles if h.name == handle_name)
-    k = [joint.name for joint in final.scene.joints].index(handle.joint)
+    k = final.scene.joint_index[final.scene.handle(handle_name).joint]
     joint, value = final.scene.joints[k], float(final.scene_q[k])
     words = (
         f"{value:.3f} rad"
@@ -197,7 +196,7 @@ def _on(final: FinalState, thing: Binding, place: Binding) -> tuple[bool, str]:
     region = _region(final, place)
     if region is None or region.kind != "surface":
         return False, f"{place.object} has no surface to put things on"
-    index = _index(final, thing)
+    index = final.scene.item_index[thing.target]
     if (why := _not_put_down(final, index)) is not None:
         return False, why
     item, X_BI = final.scene.items[index], _in_body(final, region, index)
@@ -224,15 +223,14 @@ def _within(final: FinalState, thing: Binding, place: Binding, closed: bool) -> 
         return False, f"{place.object} has no region to put things in"
     if region.kind != "volume" and not closed:
         return False, f"{place.object} has no inside, only a surface"
-    index = _index(final, thing)
+    index = final.scene.item_index[thing.target]
     if (why := _not_put_down(final, index)) is not None:
         return False, why
     item, X_BI = final.scene.items[index], _in_body(final, region, index)
     excess = -np.inf
     for axis in range(3):
         for sign, bound in ((-1.0, region.boxes[0, 0]), (1.0, region.boxes[0, 1])):
-            outwards = np.zeros(3)
-            outwards[axis] = sign
+            outwards = sign * np.eye(3)[axis]
             most = sign * float(X_BI[axis]) + support_function(item, _to_item(X_BI, outwards))
             excess = max(excess, most - sign * float(bound[axis]))
     if excess > GOAL.gap:
@@ -271,11 +269,7 @@ def _not_put_down(final: FinalState, index: int) -> str | None:
 
 
 def _region(final: FinalState, place: Binding) -> Region | None:
-    return next((r for r in final.scene.regions if r.name == place.region), None)
-
-
-def _index(final: FinalState, thing: Binding) -> int:
-    return [item.name for item in final.scene.items].index(thing.target)
+    return None if place.region is None else final.scene.region(place.region)
 
 
 def _in_body(final: FinalState, region: Region, index: int) -> Array:
@@ -285,9 +279,7 @@ def _in_body(final: FinalState, region: Region, index: int) -> Array:
 
 def _axis(X_BI: Array, axis: int) -> Array:
     """An axis of the item (3,) in the body's frame."""
-    unit = np.zeros(3)
-    unit[axis] = 1.0
-    return rotated(X_BI[3:], unit)
+    return rotated(X_BI[3:], np.eye(3)[axis])
 
 
 def _to_item(X_BI: Array, direction: Array) -> Array:

@@ -26,20 +26,15 @@ _DIFFERENCE = 3  # samples to either side for second differences
 _FALLING = 0.5  # share of gravity; what accelerates downwards by more is not supported, and falls
 
 
-@dataclass(frozen=True)
-class Slips:
-    """Largest slip (m) of a held item during one motion, and the violations.
+def check_slips(
+    scene: Scene, log: Log, hands: Array, tolerances: Tolerances
+) -> tuple[float, list[Violation], list[Violation]]:
+    """Check held items against the hand's poses X_WH (T, 7), motion by motion.
 
-    Slips that led to a recovery are ``events``.
+    Returns:
+        The largest slip (m) during one motion, the violations, and as events the slips that led to
+        a recovery.
     """
-
-    most: float
-    violations: tuple[Violation, ...]
-    events: tuple[Violation, ...]
-
-
-def check_slips(scene: Scene, log: Log, hands: Array, tolerances: Tolerances) -> Slips:
-    """Check held items against the hand's poses X_WH (T, 7), motion by motion."""
     violations: list[Violation] = []
     events: list[Violation] = []
     most, recovered = 0.0, ends_in_recovery(log)
@@ -57,7 +52,7 @@ def check_slips(scene: Scene, log: Log, hands: Array, tolerances: Tolerances) ->
             )
             violation = Violation(float(log.time[at[np.argmax(over)]]), what, "slip")
             (events if recovered[motion] else violations).append(violation)
-    return Slips(most, tuple(violations), tuple(events))
+    return most, violations, events
 
 
 def _held_ranges(log: Log) -> list[NDArray[np.int64]]:
@@ -135,19 +130,15 @@ class SupportCheck:
         return f"{name} has no support and does not fall"
 
 
-@dataclass(frozen=True)
-class FinalRest:
-    """Whether each item is at rest (ni,), whether it is in the hand, and the violations."""
-
-    still: tuple[bool, ...]
-    gripped: tuple[bool, ...]
-    violations: tuple[Violation, ...]
-
-
-def check_rest(world: ReplayWorld, log: Log, tolerances: Tolerances) -> FinalRest:
+def check_rest(
+    world: ReplayWorld, log: Log, tolerances: Tolerances
+) -> tuple[tuple[bool, ...], tuple[bool, ...], list[Violation]]:
     """Check the end of a log, whose last sample is set in ``world``.
 
     Speeds are averaged over short windows of the last part of the log.
+
+    Returns:
+        Whether each item is at rest (ni,), whether it is in the hand, and the violations.
     """
     scene, robot, violations = world.scene, world.robot, []
     part = min(samples_in(log, tolerances.rest_time), len(log.time) - 1)
@@ -158,7 +149,7 @@ def check_rest(world: ReplayWorld, log: Log, tolerances: Tolerances) -> FinalRes
         for k, item in enumerate(scene.items)
     )
     if part < 1:
-        return FinalRest((True,) * len(items), gripped, ())
+        return (True,) * len(items), gripped, []
     begin, limit = -1 - part, tolerances.rest_speed
     speeds = [_fastest(log.items[begin:, k, :3], log.period, tolerances) for k in items]
     still = tuple(
@@ -177,11 +168,8 @@ def check_rest(world: ReplayWorld, log: Log, tolerances: Tolerances) -> FinalRes
     for j in np.flatnonzero(np.abs(log.velocity[-1]) > tolerances.rest_joint * limits).tolist():
         speed = abs(log.velocity[-1, j])
         violations.append((-1, f"{robot.joints[j]} still moves at {speed:.3f}"))
-    return FinalRest(
-        still,
-        gripped,
-        tuple(Violation(float(log.time[k]), f"{w} at the end", "moving") for k, w in violations),
-    )
+    found = [Violation(float(log.time[k]), f"{w} at the end", "moving") for k, w in violations]
+    return still, gripped, found
 
 
 def _fastest(places: Array, period: float, tolerances: Tolerances) -> float:

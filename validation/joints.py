@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +22,14 @@ from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation
 
 
-@dataclass(frozen=True)
-class JointLimitUse:
-    """Largest shares of the velocity and acceleration limits, and the violations."""
-
-    velocity: float
-    acceleration: float
-    violations: tuple[Violation, ...]
-
-
 def check_limits(
     scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances
-) -> JointLimitUse:
-    """Check position, velocity and acceleration limits of all joints."""
+) -> tuple[float, float, list[Violation]]:
+    """Check position, velocity and acceleration limits of all joints.
+
+    Returns:
+        The largest shares of the velocity and acceleration limits, and the violations.
+    """
     furniture = [joint.name for joint in scene.joints]
     kinds = ["rad" if joint.kind == "revolute" else "m" for joint in scene.joints]
     lower, upper = (np.array([getattr(j, end) for j in scene.joints]) for end in ("lower", "upper"))
@@ -54,15 +48,15 @@ def check_limits(
         most, share = f"{gain[:, j].max():.1f} {units[j]}/s^2", 100 * gain_share[:, j].max()
         return f"{names[j]} accelerates at {most}, {share:.0f} % of its limit"
 
-    return JointLimitUse(
+    return (
         float(speed_share.max(initial=0.0)),
         float(gain_share.max(initial=0.0)),
-        (
+        [
             *_positions(log, furniture, kinds, log.scene_q, (lower, upper), tolerances),
             *_positions(log, names, units, log.q, (whole.lower, whole.upper), tolerances),
             *_each(log, speed_share > tolerances.velocity, moves, "velocity"),
             *_each(log, gain_share > tolerances.acceleration, accelerates, "acceleration"),
-        ),
+        ],
     )
 
 
@@ -112,17 +106,14 @@ def _accelerations(robot: RobotModel, log: Log, tolerances: Tolerances) -> Array
     return np.asarray(gain / (window * log.period))
 
 
-@dataclass(frozen=True)
-class TrackingErrors:
-    """Largest errors of the arm (rad) and of the base's position (m), and the violations."""
+def check_tracking(
+    robot: RobotModel, log: Log, tolerances: Tolerances
+) -> tuple[float, float, list[Violation]]:
+    """Check positions against commands; those of fingers only where they may touch nothing.
 
-    arm: float
-    base: float
-    violations: tuple[Violation, ...]
-
-
-def check_tracking(robot: RobotModel, log: Log, tolerances: Tolerances) -> TrackingErrors:
-    """Check positions against commands; those of fingers only where they may touch nothing."""
+    Returns:
+        The largest errors of the arm (rad) and of the base's position (m), and the violations.
+    """
     error = np.abs(log.command - log.q)
     error[fingers_may_touch(log, robot), robot.slice("fingers")] = 0.0
     whole = join_groups(robot.name, list(robot.groups))
@@ -136,20 +127,11 @@ def check_tracking(robot: RobotModel, log: Log, tolerances: Tolerances) -> Track
         return f"{whole.joints[j]} is up to {off} from its command"
 
     base = error[:, robot.slice("base")]
-    return TrackingErrors(
-        arm=float(error[:, robot.slice("arm")].max(initial=0.0)),
-        base=float(np.hypot(base[:, 0], base[:, 1]).max(initial=0.0)),
-        violations=tuple(_each(log, error > bound, what, "tracking")),
+    return (
+        float(error[:, robot.slice("arm")].max(initial=0.0)),
+        float(np.hypot(base[:, 0], base[:, 1]).max(initial=0.0)),
+        _each(log, error > bound, what, "tracking"),
     )
-
-
-@dataclass(frozen=True)
-class TorqueUse:
-    """Largest share of an arm joint's limit, the source, and the violations."""
-
-    ratio: float
-    source: str
-    violations: tuple[Violation, ...]
 
 
 def effort_limits(robot: RobotModel) -> Array:
@@ -191,9 +173,9 @@ class RequiredTorques:
 
 
 def check_torques(
-    robot: RobotModel, log: Log, torques: Array, source: str, tolerances: Tolerances
-) -> TorqueUse:
-    """Check torques (T, n) of the arm's joints against their limits."""
+    robot: RobotModel, log: Log, torques: Array, tolerances: Tolerances
+) -> tuple[float, list[Violation]]:
+    """Check torques (T, n): the arm's largest share of a joint's limit, and the violations."""
     at = robot.slice("arm")
     size, limit = np.abs(torques[:, at]), effort_limits(robot)[at]
     share = size / limit
@@ -203,7 +185,7 @@ def check_torques(
         return f"{joint} needs {size[:, j].max():.1f} N m of its {limit[j]:.0f}"
 
     over = share > tolerances.torque * (1.0 + 1e-6)
-    return TorqueUse(float(share.max()), source, tuple(_each(log, over, what, "torque")))
+    return float(share.max()), _each(log, over, what, "torque")
 
 
 def _derivative(values: Array, period: float) -> Array:

@@ -58,30 +58,27 @@ def _judge(
     support, required = SupportCheck(world, log, limits), RequiredTorques(scene, log)
     checks = (support.check,) if measured else (support.check, required.check)
     hands, depths = replay(world, log, furniture, limits, checks, progress)
-    end = check_rest(world, log, limits)  # the world is in the state of the last sample
-    torques = check_torques(
-        robot,
-        log,
-        log.torque if measured else required.torques,
-        "recorded" if measured else "inverse dynamics",
-        limits,
-    )
-    limit_use = check_limits(scene, robot, log, limits)
-    tracking = check_tracking(robot, log, limits)
+    still, gripped, moving = check_rest(
+        world, log, limits
+    )  # the world is in the state of the last sample
+    torques = log.torque if measured else required.torques
+    torque_ratio, too_strong = check_torques(robot, log, torques, limits)
+    velocity_ratio, acceleration_ratio, beyond = check_limits(scene, robot, log, limits)
+    arm_error, base_error, astray = check_tracking(robot, log, limits)
     pairs = contact_pairs(log)
-    forces = check_contact_forces(scene, robot, log, pairs, limits)
-    slips = check_slips(scene, log, hands, limits)
+    force, pushed, push_events = check_contact_forces(scene, robot, log, pairs, limits)
+    slip, slipped, slip_events = check_slips(scene, log, hands, limits)
     violations = [
         *check_completeness(log, limits),
         *depths.violations,
-        *forces.violations,
+        *pushed,
         *check_guarded_forces(scene, robot, log, pairs, limits),
         *support.violations,
-        *limit_use.violations,
-        *torques.violations,
-        *tracking.violations,
-        *slips.violations,
-        *end.violations,
+        *beyond,
+        *too_strong,
+        *astray,
+        *slipped,
+        *moving,
     ]
     violations.sort(key=lambda violation: violation.time)
     final = FinalState(
@@ -90,26 +87,26 @@ def _judge(
         log.scene_q[-1],
         {name: poses[-1] for name, poses in furniture.items()},
         log.items[-1],
-        end.gripped,
-        end.still,
+        gripped,
+        still,
     )
     return Verdict(
         states_checked=len(log.time),
         max_penetration_m=depths.max_undeclared,
         deepest=depths.deepest,
         max_declared_penetration_m=depths.max_declared,
-        max_undeclared_force_n=forces.most,
+        max_undeclared_force_n=force,
         limit_violations=sum(violation.kind in _LIMITS for violation in violations),
-        max_velocity_ratio=limit_use.velocity,
-        max_acceleration_ratio=limit_use.acceleration,
-        max_torque_ratio=torques.ratio,
-        torques=torques.source,
-        tracking_error_rad=tracking.arm,
-        tracking_error_base_m=tracking.base,
-        max_slip_m=slips.most,
-        at_rest=not end.violations,
+        max_velocity_ratio=velocity_ratio,
+        max_acceleration_ratio=acceleration_ratio,
+        max_torque_ratio=torque_ratio,
+        torques="recorded" if measured else "inverse dynamics",
+        tracking_error_rad=arm_error,
+        tracking_error_base_m=base_error,
+        max_slip_m=slip,
+        at_rest=not moving,
         violations=tuple(violations),
-        events=tuple(sorted((*forces.events, *slips.events), key=lambda event: event.time)),
+        events=tuple(sorted((*push_events, *slip_events), key=lambda event: event.time)),
         goal_facts=() if goal is None else evaluate_goal(goal, final),
         goal_given=goal is not None,
     )

@@ -44,11 +44,6 @@ def relative(X_WA: Array, X_WB: Array) -> Array:
     return np.concatenate([p, product(back, X_WB[..., 3:])], axis=-1)
 
 
-def points_in_world(X_WA: Array, p_AQ: Array) -> Array:
-    """p_WQ (T, m, 3) of points p_AQ (m, 3) fixed in a body at X_WA (T, 7)."""
-    return np.asarray(X_WA[:, None, :3] + rotated(X_WA[:, None, 3:], p_AQ))
-
-
 def rotation_angle(a: Array, b: Array) -> Array:
     """Angles (...) in [0, pi], rad, between unit quaternions (..., 4)."""
     difference = product(a * np.array([-1.0, -1.0, -1.0, 1.0]), b)
@@ -58,12 +53,11 @@ def rotation_angle(a: Array, b: Array) -> Array:
 
 def item_corners(scene: Scene, items: Array) -> list[Array]:
     """The corners (T, 8, 3) of each item's box in the world, for poses (T, ni, 7)."""
-    return [points_in_world(items[:, k], corners(item.size)) for k, item in enumerate(scene.items)]
-
-
-def corners(size: Array) -> Array:
-    """The eight corners (8, 3) of a box of this size (3,), about its centre."""
-    return np.asarray(0.5 * size * np.array(list(itertools.product((-1.0, 1.0), repeat=3))))
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    return [
+        X[:, None, :3] + rotated(X[:, None, 3:], 0.5 * item.size * signs)
+        for X, item in zip(items.swapaxes(0, 1), scene.items, strict=True)
+    ]
 
 
 def displacement(joint: Joint, values: Array) -> Array:

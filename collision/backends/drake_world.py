@@ -89,10 +89,6 @@ class _LoadedScene:
     def _item_model(self, name: str) -> ModelInstanceIndex:
         return self._item_models[self.scene.item_index[name]]
 
-    def _frames(self, model: ModelInstanceIndex) -> list[FrameId]:
-        bodies = self.plant.GetBodyIndices(model)
-        return [self.plant.GetBodyFrameIdOrThrow(body) for body in bodies]
-
     def _frame(self, name: str, model: ModelInstanceIndex) -> FrameId:
         body = self.plant.GetBodyByName(name, model).index()
         found: FrameId = self.plant.GetBodyFrameIdOrThrow(body)
@@ -100,7 +96,8 @@ class _LoadedScene:
 
     def _filter_collisions(self) -> None:
         """Excludes the pairs that no world checks."""
-        furniture = GeometrySet(self._frames(self._furniture_model))
+        bodies = self.plant.GetBodyIndices(self._furniture_model)
+        furniture = GeometrySet([self.plant.GetBodyFrameIdOrThrow(body) for body in bodies])
         declaration = CollisionFilterDeclaration().ExcludeWithin(furniture)
         for a, b in self.robot.allowed_self_collisions:
             frames = [self._frame(name, self._robot_model) for name in (a, b)]

@@ -21,7 +21,6 @@ from galley.collision.backends.urdf import (
     furniture_urdf,
     item_urdf,
     loaded_parts,
-    standing_urdf,
     without_visuals,
 )
 from galley.collision.checker import MARGIN, Contact, Pair, pair, standing_pairs
@@ -127,7 +126,7 @@ def load_bullet_scene(
     own = pb.URDF_USE_SELF_COLLISION if dynamic else 0
     furniture_id = load("furniture", furniture_urdf(scene, folder, moving_only=dynamic), True)
     standing = {
-        load(f"standing_{body.name}", standing_urdf(body, folder), True): body.name
+        load(f"standing_{body.name}", item_urdf(body, folder, body.X_WB0), True): body.name
         for body in scene.bodies
         if dynamic and body.name in scene.standing_bodies
     }

@@ -39,18 +39,11 @@ def link_frame(scene: Scene, body: Body) -> Array:
     return np.eye(4)
 
 
-def standing_urdf(body: Body, folder: Path | str) -> str:
-    """URDF text of one body of furniture that never moves, its link in the world's origin."""
-    robot = ET.Element("robot", name=body.name)
-    _link(robot, body.name, body.shapes, body.X_WB0, body.mass, folder)
-    return _text(robot)
-
-
 def furniture_urdf(scene: Scene, folder: Path | str, moving_only: bool = False) -> str:
     """URDF text of all furniture; meshes that it needs are written into ``folder``.
 
     Args:
-        moving_only: leave out what never moves (see ``standing_urdf``).
+        moving_only: leave out what never moves (see ``item_urdf``).
     """
     robot = ET.Element("robot", name=FURNITURE)
     ET.SubElement(robot, "link", name=WORLD)
@@ -86,10 +79,14 @@ def furniture_urdf(scene: Scene, folder: Path | str, moving_only: bool = False) 
     return _text(robot)
 
 
-def item_urdf(item: Item, folder: Path | str) -> str:
-    """URDF text of one item, a free body whose link has the item's name."""
+def item_urdf(item: Item | Body, folder: Path | str, X_LB: Array | None = None) -> str:
+    """URDF text of one body, whose link has its name.
+
+    Args:
+        X_LB: where the body is in its link; None: at the link's origin.
+    """
     robot = ET.Element("robot", name=item.name)
-    _link(robot, item.name, item.shapes, np.eye(4), item.mass, folder)
+    _link(robot, item.name, item.shapes, np.eye(4) if X_LB is None else X_LB, item.mass, folder)
     return _text(robot)
 
 

@@ -26,6 +26,7 @@ from galley.execution.recovery.plans import (
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.planning import GroundAction, Semantics, validate_actions
+from galley.planning.checks.validation import bound_action
 from galley.robots.catalog import robot_of
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.escape import escape
@@ -97,8 +98,12 @@ class TampReplanner:
         if validate_actions(task.domain, observed.problem, ()).valid:
             return RecoveryPlan((), out, state, observed, (observed.facts,), NOTHING_LEFT)
         for plan, facts in _resumable(context, observed, left, clear):
-            refined = _refined(context, plan, observed, clear, listener)
-            if refined is not None:
+            bound, skills = bind_plan(plan, observed.bindings), observed.skills
+            if any(skills[each.name].impossible(context, each, clear) for each in bound):
+                continue
+            listener.skeleton(tuple(map(str, plan)))
+            refined = Refinement(context, bound, skills, clear, listener).advance(TRIES)
+            if isinstance(refined, RefinedMotions):
                 return RecoveryPlan(plan, out + refined.motions, state, observed, facts, RESUMED)
         found = Search(context, observed, clear, listener).solve()
         if isinstance(found, Failure):
@@ -172,10 +177,7 @@ def _done(task: ObservedTask, action: GroundAction, role: Role) -> Facts:
     If it brings the base near a place, the base is near no other; an item that it takes or places
     is nowhere else; what it closes is not open.
     """
-    schema = task.domain.action(action.name)
-    assert schema is not None  # it is in the plan
-    names = (variable.name for variable in schema.parameters)
-    bound = dict(zip(names, action.args, strict=True))
+    schema, bound = bound_action(task.domain, action)
     facts = task.facts
     added, deleted = Semantics(task.domain, task.problem).changes(schema.effect, bound, facts)
     moved = {action.args[i] for i in (role.takes, role.puts) if i is not None}
@@ -189,24 +191,6 @@ def _done(task: ObservedTask, action: GroundAction, role: Role) -> Facts:
         ):
             deleted.add(fact)
     return (facts - deleted) | added
-
-
-def _refined(
-    context: PlanningContext,
-    plan: tuple[GroundAction, ...],
-    task: ObservedTask,
-    state: State,
-    listener: Listener,
-) -> RefinedMotions | None:
-    """Motions for a plan if a few tries find them, else None."""
-    bound = bind_plan(plan, task.bindings)
-    skills = task.skills
-    if any(skills[each.name].impossible(context, each, state) is not None for each in bound):
-        return None
-    listener.skeleton(tuple(map(str, plan)))
-    refinement = Refinement(context, bound, skills, state, listener)
-    found = refinement.advance(TRIES)
-    return found if isinstance(found, RefinedMotions) else None
 
 
 def unmet(task: TampTask, state: State, symbolic: Collection[Fact]) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def validate_actions(
         if what:
             message = f"step {step + 1}, {action}: {what}"
             return Validation(False, message, step, action, missing, tuple(states), cost)
-        schema, binding = _bound(domain, action)
+        schema, binding = bound_action(domain, action)
         states.append(semantics.successor(schema.effect, binding, states[-1]))
         cost = round(cost + _cost(schema, binding, problem), COST_DECIMALS)
     count = len(states) - 1
@@ -97,7 +97,7 @@ def _inapplicable(
         if not domain.is_a(thing.type, parameter.types):
             types = " or ".join(parameter.types)
             return f"{parameter.name} must be of type {types}, '{arg}' is {thing.type}", ()
-    _, binding = _bound(domain, action)
+    _, binding = bound_action(domain, action)
     names, missing = _failing(semantics, schema.precondition, binding, state)
     if missing:
         word, verb = ("preconditions", "do") if len(names) > 1 else ("precondition", "does")
@@ -124,7 +124,7 @@ def _failing(
     return names, tuple(missing)
 
 
-def _bound(domain: Domain, action: GroundAction) -> tuple[ActionSchema, Binding]:
+def bound_action(domain: Domain, action: GroundAction) -> tuple[ActionSchema, Binding]:
     """The schema of a well-formed ``action``, and the binding of its parameters."""
     schema = domain.action(action.name)
     assert schema is not None

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import SearchBudget, SearchLimits
-from galley.planning.operators import Plan, integer_costs, make_plan
+from galley.planning.operators import Plan, integer_costs
 from galley.planning.successors import state_space
 from galley.planning.task import Task
 
@@ -37,12 +37,7 @@ def astar(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
         if cost > least[state]:
             continue  # outdated: reached more cheaply since
         if task.is_goal(state):
-            return make_plan(
-                space.path(state, parents),
-                expanded=expanded,
-                generated=len(least),
-                seconds=budget.seconds,
-            )
+            return budget.plan(space.path(state, parents), expanded=expanded, generated=len(least))
         over = budget.exceeded(expanded)
         if over is not None:
             return budget.failure(over, expanded=expanded, generated=len(least))

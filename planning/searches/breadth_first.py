@@ -7,7 +7,7 @@ from collections import deque
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import SearchBudget, SearchLimits
-from galley.planning.operators import Plan, make_plan
+from galley.planning.operators import Plan
 from galley.planning.successors import state_space
 from galley.planning.task import Task
 
@@ -38,11 +38,8 @@ def breadth_first(task: Task, limits: SearchLimits | None = None) -> Plan | Fail
                 continue
             parents[after] = state
             if task.is_goal(after):
-                return make_plan(
-                    space.path(after, parents),
-                    expanded=expanded,
-                    generated=len(parents),
-                    seconds=budget.seconds,
+                return budget.plan(
+                    space.path(after, parents), expanded=expanded, generated=len(parents)
                 )
             queue.append(after)
     return explain_exhausted(task, parents, space.facts)

@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import SearchBudget, SearchLimits
-from galley.planning.operators import Operator, Plan, make_plan
+from galley.planning.operators import Operator, Plan
 from galley.planning.searches.breadth_first import breadth_first
 from galley.planning.searches.relaxed import FFHeuristic, RelaxedTask
 from galley.planning.successors import state_space
@@ -64,7 +64,7 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
         parents[state] = parent
         if task.is_goal(state):
             plan = eliminate_actions(task, space.path(state, parents))
-            return make_plan(plan, expanded=expanded, generated=number + 1, seconds=budget.seconds)
+            return budget.plan(plan, expanded=expanded, generated=number + 1)
         relaxed_plan = heuristic.plan(state)
         if relaxed_plan is None:
             dead_ends = True

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_before_search, explain_exhausted
 from galley.planning.limits import SearchBudget, SearchLimits
-from galley.planning.operators import Plan, integer_costs, make_plan
+from galley.planning.operators import Plan, integer_costs
 from galley.planning.successors import StateSpace
 from galley.planning.task import Task
 
@@ -140,15 +140,11 @@ class _Enumeration:
                 self.extended += 1
                 self._extend(path)
                 if not region.to_go[path.states[-1]]:
-                    seconds = budget.seconds
-                    yield make_plan(
-                        [operators[index] for index in path.operators],
-                        expanded=self.expanded,
-                        generated=len(region.cost),
-                        seconds=seconds,
-                    )
+                    steps = [operators[index] for index in path.operators]
+                    plan = budget.plan(steps, expanded=self.expanded, generated=len(region.cost))
+                    yield plan
                     # Time spent by the caller between two plans doesn't count.
-                    budget.began += budget.seconds - seconds
+                    budget.began += budget.seconds - plan.seconds
         return None
 
     def _extend(self, path: _Path, above: int = -1) -> None:

@@ -24,8 +24,8 @@ def sample_stances(
     least, most = reach.too_near**2, reach.to_C**2 - (float(p_WC[2]) - p_BS[2]) ** 2
     if most <= least:
         return np.empty((0, 3))
-    half, places = np.sqrt(most) + np.hypot(p_BS[0], p_BS[1]), _places(stance, robot)
-    low, high = np.maximum(places[0], p_WC[:2] - half), np.minimum(places[1], p_WC[:2] + half)
+    half, allowed = np.sqrt(most) + np.hypot(p_BS[0], p_BS[1]), places(stance, robot)
+    low, high = np.maximum(allowed[0], p_WC[:2] - half), np.minimum(allowed[1], p_WC[:2] + half)
     if (low > high).any():
         return np.empty((0, 3))
     if (base.lower == base.upper).all():  # the one place where it stands
@@ -68,13 +68,13 @@ def shortfall(p_W: Array, stance: Stance, robot: RobotModel) -> float:
 
     0 means "may be in reach".
     """
-    reach, (low, high) = robot.kinematics.reach, _places(stance, robot)
+    reach, (low, high) = robot.kinematics.reach, places(stance, robot)
     return float(beyond(p_W[None], low, high, reach.p_BS, reach.to_hand)[0])
 
 
 def wrist_shortfall(p_WC: Array, stance: Stance, robot: RobotModel) -> Array:
     """The same for places (n, 3) of C, the point in the hand that ``ReachBounds`` names: (n,)."""
-    reach, (low, high) = robot.kinematics.reach, _places(stance, robot)
+    reach, (low, high) = robot.kinematics.reach, places(stance, robot)
     return beyond(p_WC, low, high, reach.p_BS, reach.to_C)
 
 
@@ -91,7 +91,7 @@ def _C(robot: RobotModel, X_WH: Array) -> Array:
     return np.asarray(X_WH[:3, 3] + robot.kinematics.reach.p_HC[2] * X_WH[:3, 2])
 
 
-def _places(stance: Stance, robot: RobotModel) -> tuple[Array, Array]:
+def places(stance: Stance, robot: RobotModel) -> tuple[Array, Array]:
     """Corners (2,) of where the base's centre may be: the stance set within the base's limits."""
     base = robot.group("base")
     low, high = base.lower[:2], base.upper[:2]

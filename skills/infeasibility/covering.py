@@ -144,14 +144,7 @@ def prove_no_grasp(
             {"shortfall_m": proof.shortfall, "cells": float(proof.cells)},
             told,
         )
-    least = {
-        item,
-        *(
-            ()
-            if item is None
-            else supporting_furniture(context, state, context.scene.item_index[item])
-        ),
-    }
+    least = (item, *proof.under)
     blockers = tuple(name for name in names if name not in least) or names
     verb = "is" if len(blockers) == 1 else "are"
     return Failure(
@@ -191,6 +184,14 @@ class _Proof:
         item = None if self.item is None else self.context.scene.item(self.item)
         return item is not None and item.composite and all(s.kind != "mesh" for s in item.solid)
 
+    @cached_property
+    def under(self) -> tuple[str, ...]:
+        """Names of the furniture that the item stands on."""
+        if self.item is None:
+            return ()
+        index = self.context.scene.item_index[self.item]
+        return supporting_furniture(self.context, self.state, index)
+
     def rules_out(self, family: Family) -> bool:
         """Whether no grasp of the family is possible."""
         fan = family.fan
@@ -215,13 +216,7 @@ class _Proof:
         reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half))
         about = hand_bounds(self.context.robot, at) + reach
         found = obstacles(self.context, self.state, family.carried, about)
-        index = self.context.scene.item_index
-        under = (
-            ()
-            if self.item is None
-            else supporting_furniture(self.context, self.state, index[self.item])
-        )
-        return sorted(found, key=lambda p: (p.name != self.item, p.name not in under))
+        return sorted(found, key=lambda p: (p.name != self.item, p.name not in self.under))
 
     def _left(
         self, family: Family, parts: Sequence[ConvexPart], still: Sequence[ConvexPart], cells: Array

@@ -16,7 +16,7 @@ from galley.domain.frames import Array, inverse
 from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scene, Stance
 from galley.domain.state import State, item_pose
 from galley.robots.model import Gripper
-from galley.skills.base_placement.stances import shortfall
+from galley.skills.base_placement.stances import places, shortfall
 from galley.skills.infeasibility.covering import item_grasps, prove_no_grasp
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.fans import all_found
@@ -73,7 +73,9 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
                 {"height_m": height, "room_m": room},
                 {"kind": "sizes", "item_m": item.size.tolist(), "room_height_m": room},
             )
-    short, long = _narrow_and_long(item)
+    rim = Upright.of(item).rim
+    across = np.ptp(rim @ _normals(rim).T, axis=0)
+    short, long = float(across.min()), float(across.max())  # between parallel lines about it
     sides = np.sort(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
     # Necessary for any yaw: the shorter side must fit across the region's narrower one.
     diagonals = np.hypot(sides[:, 0], sides[:, 1])
@@ -88,13 +90,6 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
             {"kind": "sizes", "item_m": item_m, "largest_room_m": room_m},
         )
     return None
-
-
-def _narrow_and_long(item: Item) -> tuple[float, float]:
-    """Least and largest width (m) of an upright item, across and along its sides."""
-    rim = Upright.of(item).rim
-    across = np.ptp(rim @ _normals(rim).T, axis=0)
-    return float(across.min()), float(across.max())
 
 
 def _normals(polygon: Array) -> Array:
@@ -240,8 +235,6 @@ def region_out_of_reach(
     box = _reach_of_body(
         context.scene, region.body, np.concatenate([_standing(item, b) for b in region.boxes])
     )
-    if box is None:
-        return None
     what = f"all of {region.name}"
     return _distance_bound(
         context, box, _hand_reach(context, item, state), stance, what, (item.name, region.name)
@@ -253,8 +246,6 @@ def handle_out_of_reach(context: PlanningContext, handle: Handle, stance: Stance
     along = handle.span * np.cross(handle.closing, handle.approach)
     points = handle.point + np.array([-along, along])
     box = _reach_of_body(context.scene, handle.body, points)
-    if box is None:
-        return None
     hand = float(np.linalg.norm(context.robot.p_HT))
     return _distance_bound(context, box, hand, stance, handle.name, (handle.name,))
 
@@ -283,8 +274,6 @@ def out_of_reach_as_found(
         box: Array | None = np.array([p_WI, p_WI])
     else:
         box = _reach_of_body(context.scene, placed.parent, placed.X_PI[None, :3, 3])
-    if box is None:
-        return None
     return _distance_bound(
         context, box, _hand_reach(context, item), stance, item.name, (item.name,)
     )
@@ -338,16 +327,16 @@ def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:
 
 def _distance_bound(
     context: PlanningContext,
-    box: Array,
+    box: Array | None,
     hand: float,
     stance: Stance,
     what: str,
     objects: tuple[str, ...],
 ) -> Failure | None:
-    """The distance bound for a world box (2, 3), or None if it may be in reach."""
-    base = context.robot.group("base")
-    low = np.maximum(stance.lower[:2], base.lower[:2])
-    high = np.minimum(stance.upper[:2], base.upper[:2])
+    """The distance bound for a world box (2, 3), or None if it may be in reach, or anywhere."""
+    if box is None:
+        return None
+    low, high = places(stance, context.robot)
     nearest = np.empty(3)
     # The point of the box nearest to where the base can stand; in z, to the shoulder.
     between = 0.5 * (np.maximum(box[0, :2], low) + np.minimum(box[1, :2], high))

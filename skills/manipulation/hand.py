@@ -59,6 +59,7 @@ def convex_part(name: str, solid: Polyhedron) -> ConvexPart:
     return ConvexPart(name, solid, centre, radius, far)
 
 
+@lru_cache(maxsize=64)
 def hand_parts(robot: RobotModel, opening: float) -> tuple[ConvexPart, ...]:
     """Fingers, palm, and the links that are rigid with it or move with them, in the frame T.
 
@@ -67,25 +68,13 @@ def hand_parts(robot: RobotModel, opening: float) -> tuple[ConvexPart, ...]:
     """
     q = np.zeros(robot.size)
     q[robot.slice("fingers")] = robot.fingers_at(opening)
-    p_HT = tuple(float(v) for v in robot.p_HT)
-    return _hand(robot.urdf, robot.joints, robot.palm, p_HT, tuple(q))
-
-
-@lru_cache(maxsize=64)
-def _hand(
-    urdf: str,
-    joints: tuple[str, ...],
-    palm: str,
-    p_HT: tuple[float, ...],
-    q: tuple[float, ...],
-) -> tuple[ConvexPart, ...]:
-    tree, at = read_tree(urdf, joints), np.array(q)
-    X_TW = inverse(tree.link_pose(palm, at) @ transform(None, p_HT))
+    tree = read_tree(robot.urdf, robot.joints)
+    X_TW = inverse(tree.link_pose(robot.palm, q) @ transform(None, robot.p_HT))
     found = []
-    carrier = tree.link(palm)[0]
-    for shape in link_shapes(urdf):
+    carrier = tree.link(robot.palm)[0]
+    for shape in link_shapes(robot.urdf):
         if tree.link(shape.link)[0] >= carrier:  # rigid with the palm, or moved by a finger joint
-            solid = of_link_shape(shape, X_TW @ tree.link_pose(shape.link, at) @ shape.X_LS)
+            solid = of_link_shape(shape, X_TW @ tree.link_pose(shape.link, q) @ shape.X_LS)
             found.append(convex_part(shape.link, unposed(solid).moved(solid.X)))
     return tuple(found)
 

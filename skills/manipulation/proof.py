@@ -43,7 +43,14 @@ def prove(
     """
     if context.compiled:
         if line:
-            view, points = _of_line(context, state, path, allowed, scene_q)
+            kernel = context.kernel
+            points = context.robot.with_groups(state.q, **{path.group: path.waypoints})
+            if scene_q is None:
+                view = kernel.view(state, "all", allowed, CONTACT_MARGIN)
+            else:  # the furniture's joint moves along
+                view, points = kernel.view_with_scene(
+                    state, points, scene_q, allowed, CONTACT_MARGIN
+                )
         else:
             view = free_view(context, state, path.group, allowed, margin)
             points = path.waypoints
@@ -79,21 +86,6 @@ def free_view(
     if "base" in group:
         allowed = allowed | context.kernel.constant_pairs(group)
     return context.kernel.view(state, group, allowed, margin)
-
-
-def _of_line(
-    context: PlanningContext,
-    state: State,
-    path: Path,
-    allowed: frozenset[Pair],
-    scene_q: Array | None,
-) -> tuple[View, Array]:
-    """The view of a line's sampled states, which does for the proof too, and its path (n, k)."""
-    kernel = context.kernel
-    Q = context.robot.with_groups(state.q, **{path.group: path.waypoints})
-    if scene_q is None:
-        return kernel.view(state, "all", allowed, CONTACT_MARGIN), Q
-    return kernel.view_with_scene(state, Q, scene_q, allowed, CONTACT_MARGIN)
 
 
 def holding_contact_pairs(context: PlanningContext, state: State) -> frozenset[Pair]:

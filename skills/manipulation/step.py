@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import islice
 
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, nearest_turn
-from galley.domain.scene.model import Binding, Region
+from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
@@ -328,20 +327,10 @@ def can_be_placed_later(
         if region is None or skills[action.name].role.opens is not None:
             return None
         later = placed_later(context, upcoming[k + 1 :], skills, region.name, item.name)
-        return partial(_can_be_put, context, place, region, later)
+        return lambda s, r: any_reachable(
+            context, place_manipulations(context, s, region, r, later, place.spot), place, s, r
+        )
     return None
-
-
-def _can_be_put(
-    context: PlanningContext,
-    place: Binding,
-    region: Region,
-    later: tuple[LaterItem, ...],
-    state: State,
-    rng: np.random.Generator,
-) -> bool:
-    ways = place_manipulations(context, state, region, rng, later, place.spot)
-    return any_reachable(context, ways, place, state, rng)
 
 
 def _put(action: BoundAction, skills: Mapping[str, Skill]) -> tuple[Binding | None, Binding | None]:

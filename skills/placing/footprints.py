@@ -125,7 +125,7 @@ def _furniture_on(
 ) -> tuple[Footprint, ...]:
     own = moving_with(scene, region.body) if scene.carried(region.body) else None
     found: list[Footprint] = []
-    for body, shape, X_BS, (low, high) in _solids(scene, scene_q, region.body):
+    for body, shape, X_BS, (low, high) in solid_furniture(scene, scene_q, region.body):
         if own is not None and body not in own:
             continue
         for lower, upper in region.boxes:
@@ -148,21 +148,15 @@ def _furniture_on(
     return tuple(found)
 
 
+@lru_cache(maxsize=64)
 def solid_furniture(
-    scene: Scene, scene_q: Array, region: Region
+    scene: Scene, scene_q: bytes, within: str
 ) -> tuple[tuple[str, Shape, Array, tuple[Array, Array]], ...]:
     """Each solid shape of the furniture but meshes: body's name, shape, X_BS (4, 4), bounding box.
 
-    X_BS is the pose of the shape's body S in the frame of the region's body B, where the box has
-    its lowest and highest corner (3,).
+    X_BS is the pose of the shape's body S in the frame of the body ``within``, B, where the box has
+    its lowest and highest corner (3,). ``scene_q`` are the bytes of the scene's joints.
     """
-    return _solids(scene, scene_q.tobytes(), region.body)
-
-
-@lru_cache(maxsize=64)
-def _solids(
-    scene: Scene, scene_q: bytes, within: str
-) -> tuple[tuple[str, Shape, Array, tuple[Array, Array]], ...]:
     joints = np.frombuffer(scene_q)
     X_BW = inverse(scene.body_pose(within, joints))
     found = []
@@ -263,22 +257,20 @@ def _solid(shape: Shape, outside: bool) -> Array:
 def _outline(item: Item, X: Array) -> Array:
     """The convex outline (n, 2) of the item's solid shapes, its frame at X (4, 4)."""
     points = []
-    solid = [shape for shape in item.shapes if shape.collision]
-    for shape in solid:
+    for shape in item.solid:
         X_S = X @ shape.X_BS
         if shape.kind == "sphere":
             points.append(X_S[:2, 3] + circle(float(shape.size[0]), True))
         elif shape.kind != "mesh":
             points.append((_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2])
-    if not solid or any(shape.kind == "mesh" for shape in solid):
+    if not item.solid or any(shape.kind == "mesh" for shape in item.solid):
         points.append((corners(item) @ X[:3, :3].T + X[:3, 3])[:, :2])
     return convex_hull(np.concatenate(points))
 
 
 def _layers(item: Item, X: Array) -> tuple[Layer, ...]:
     """A layer for each box and cylinder with a vertical axis."""
-    solid = (shape for shape in item.shapes if shape.collision)
-    return tuple(layer for shape in solid for layer in _layers_of(shape, X @ shape.X_BS, 0.0))
+    return tuple(layer for shape in item.solid for layer in _layers_of(shape, X @ shape.X_BS, 0.0))
 
 
 def _layers_of(shape: Shape, X_S: Array, floor: float) -> tuple[Layer, ...]:

@@ -80,18 +80,14 @@ def placements_in(
     taken = [footprint for footprint in found if footprint is not None]
     taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
     loose = [each.item for each in later if each.spot is None]
-    anywhere: Iterator[Array]
     kept = [each.footprint() for each in later if each.spot is not None]
+    anywhere = placements(item, region, taken, loose, spot, rng)
     if kept:
         # Keep the spots of later items clear, if possible.
         clear = placements(item, region, [*taken, *kept], loose, spot, rng)
         first = next(clear, None)
         if first is not None:
             taken, anywhere = [*taken, *kept], chain((first,), clear)
-        else:
-            anywhere = placements(item, region, taken, loose, spot, rng)
-    else:
-        anywhere = placements(item, region, taken, loose, spot, rng)
     open_to_above = exposed_part(scene, state, region) if spot is None else None
     if open_to_above is None:
         yield from anywhere
@@ -293,10 +289,7 @@ class _RoomForLater:
 
     def _remember(self, poses: Array) -> None:
         shown = [placed(t.outline, p[None])[0] for t, p in zip(self.later, poses, strict=True)]
-        most = max(len(thing.outline) for thing in self.later)
-        found = padded(shown)
-        assert found.shape[1] == most
-        self.known = [*self.known[-_KEPT + 1 :], found]
+        self.known = [*self.known[-_KEPT + 1 :], padded(shown)]
 
 
 def exposed_part(scene: Scene, state: State, region: Region) -> Region | None:
@@ -309,7 +302,8 @@ def exposed_part(scene: Scene, state: State, region: Region) -> Region | None:
         return None
     box = region.boxes[0]
     own, left = moving_with(scene, region.body), box[:, :2]
-    for body, _, _, (low, high) in solid_furniture(scene, state.scene_q, region):
+    scene_q = state.scene_q.tobytes()
+    for body, _, _, (low, high) in solid_furniture(scene, scene_q, region.body):
         if body in own or low[2] < box[0, 2] + 1e-6 or low[2] > box[1, 2] + HEADROOM:
             continue
         if (high[:2] > left[0]).all() and (low[:2] < left[1]).all():

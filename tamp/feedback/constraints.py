@@ -29,7 +29,7 @@ search: they guide the next plan but can't justify a refusal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from galley.domain.failure import Failure, FailureKind
@@ -149,7 +149,7 @@ def constrained_task(
     """
     domain, problem, skills = task.domain, task.problem, task.skills
     taken = domain.predicate_names | {each.name for each in domain.actions}
-    names = {name: _unused(name, taken) for name in _ARITIES}
+    names = {name: _unused(name, taken, "-in-scene") for name in _ARITIES}
     predicates = tuple(
         Predicate(names[name], tuple(Variable(f"?x{i}") for i in range(arity)))
         for name, arity in _ARITIES.items()
@@ -175,9 +175,9 @@ def constrained_task(
     )
 
 
-def _unused(name: str, taken: frozenset[str]) -> str:
+def _unused(name: str, taken: Collection[str], suffix: str) -> str:
     while name in taken:
-        name += "-in-scene"
+        name += suffix
     return name
 
 
@@ -186,7 +186,7 @@ def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) ->
     of = [variable.name for variable in schema.parameters]
     effects: list[Effect] = []
     if role.takes is not None:
-        item, where = of[role.takes], Variable(_fresh("?where", of), (OBJECT,))
+        item, where = of[role.takes], Variable(_unused("?where", of, "x"), (OBJECT,))
         effects.append(Literal(names["as-found"], (item,), False))
         gone = Literal(names["stands"], (item, where.name), False)
         effects.append(ForEach((where,), (gone,)))
@@ -197,12 +197,6 @@ def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) ->
     if role.puts is not None and role.place is not None:
         effects.append(Literal(names["stands"], (of[role.puts], of[role.place])))
     return replace(schema, effect=schema.effect + tuple(effects))
-
-
-def _fresh(name: str, taken: list[str]) -> str:
-    while name in taken:
-        name += "x"
-    return name
 
 
 @dataclass(frozen=True)

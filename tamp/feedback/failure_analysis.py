@@ -80,7 +80,8 @@ class FailureAnalyzer:
         refinement.notes["asked", k] += 1
         asked = refinement.notes["asked", k]
         if self.silent or asked > _DIAGNOSES:
-            return self._known_culprit(refinement, k)
+            culprit = refinement.notes["culprit", k]
+            return culprit - 1 if culprit else None
         names = refinement.stream_names
         found = find_blockers(
             self.context,
@@ -200,10 +201,6 @@ class FailureAnalyzer:
         if held is not None and times % 2 == 1:
             return self._last_action_on(refinement, k, held, "takes")
         return None
-
-    def _known_culprit(self, refinement: Refinement, k: int) -> int | None:
-        """The placement that was last found to block action ``k``, if any was."""
-        return refinement.notes["culprit", k] - 1 if refinement.notes["culprit", k] else None
 
     def _placing_action(self, refinement: Refinement, k: int, subject: BoundAction) -> int | None:
         """The action that placed what ``subject`` takes; None if it stands as found."""

@@ -34,7 +34,7 @@ from galley.skills.placing.footprints import (
 from galley.skills.placing.packing import packable, packing_certificate
 from galley.skills.placing.placements import placements
 from galley.skills.skill import BoundAction
-from galley.tamp.binding import bind_plan, movable_items
+from galley.tamp.binding import bind_plan, lies_within, movable_items
 from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
 
 _PREDICATE = {
@@ -180,13 +180,10 @@ class Occupancy:
 
     def _outlines(self, region: Region, gone: set[int]) -> dict[int, Footprint]:
         """Footprints of the items that stand in the region as found, ``gone`` left out."""
-        found = {}
-        for index in range(len(self.task.scene.items)):
-            if index not in gone:
-                outline = Footprint.from_item(self.task.scene, self.start, index, region)
-                if outline is not None:
-                    found[index] = outline
-        return found
+        scene, start = self.task.scene, self.start
+        left = self._everything - gone
+        found = {index: Footprint.from_item(scene, start, index, region) for index in sorted(left)}
+        return {index: outline for index, outline in found.items() if outline is not None}
 
     def _furniture(self, region: Region, height: float) -> list[Footprint]:
         """Footprints of furniture in a region, whatever is opened or shut meanwhile."""
@@ -307,7 +304,7 @@ class Occupancy:
             if thing.kind == "item" and place.kind == "furniture" and place.region is not None:
                 put = _PlannedPlacement(thing.object, self._index(thing), place)
                 outline = self._outlines(self._region(place), set()).get(put.index)
-                if outline and not _within(outline.outline, self._region(place)):
+                if outline and not lies_within(outline.outline, self._region(place)):
                     continue  # as found it sticks out, and may stay so
                 wanted.setdefault(place.region, {})[put.index] = put
         for puts in wanted.values():
@@ -371,14 +368,6 @@ class Occupancy:
 def _millimetres(size: Array) -> str:
     """``89 x 38 mm``, of a size (2 or 3,) in metres."""
     return f"{1e3 * size[0]:.0f} x {1e3 * size[1]:.0f} mm"
-
-
-def _within(outline: Array, region: Region) -> bool:
-    """Whether an outline (n, 2) lies in one of the region's boxes."""
-    return any(
-        (outline >= lower[:2] - 1e-9).all() and (outline <= upper[:2] + 1e-9).all()
-        for lower, upper in region.boxes
-    )
 
 
 def _taken_spot(
