@@ -94,7 +94,7 @@ class Place(LookaheadSkill):
             return no_such_region(furniture.object, self.missing)
         item = context.scene.item(thing.target)
         return does_not_fit(item, region) or region_out_of_reach(
-            context, item, region, stance_of(context, furniture), state
+            context, item, region, stance_of(context, furniture), state, furniture.spot
         )
 
 

@@ -170,5 +170,5 @@ class Stow(LookaheadSkill):
             failed = does_not_fit(item, context.scene.region(furniture.staging))
             failed = failed or cannot_open(context, furniture, state)
         return failed or region_out_of_reach(
-            context, item, region, stance_of(context, furniture), state
+            context, item, region, stance_of(context, furniture), state, furniture.spot
         )

@@ -13,7 +13,8 @@ import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, inverse
-from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scene, Stance
+from galley.domain.predicates import SPOT_RADIUS
+from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scene, Spot, Stance
 from galley.domain.state import State, item_pose
 from galley.robots.model import Gripper
 from galley.skills.base_placement.stances import places, shortfall
@@ -225,20 +226,25 @@ def too_heavy(item: Item, physics: Physics) -> Failure | None:
 
 
 def region_out_of_reach(
-    context: PlanningContext, item: Item, region: Region, stance: Stance, state: State | None = None
+    context: PlanningContext,
+    item: Item,
+    region: Region,
+    stance: Stance,
+    state: State | None = None,
+    spot: Spot | None = None,
 ) -> Failure | None:
     """A Failure with a distance bound if no place in the region is in reach, else None.
 
     It holds for all values of the joints that move the region, and for all ways to hold the item:
-    any grasp, or the one in ``state``.
+    any grasp, or the one in ``state``. With a ``spot``, only what counts as there does.
     """
-    box = _reach_of_body(
-        context.scene, region.body, np.concatenate([_standing(item, b) for b in region.boxes])
-    )
+    points = np.concatenate([_standing(item, box) for box in region.boxes])
     what = f"all of {region.name}"
-    return _distance_bound(
-        context, box, _hand_reach(context, item, state), stance, what, (item.name, region.name)
-    )
+    if spot is not None:
+        points[:, :2], what = spot.xy, f"the place for {item.name} on {region.name}"
+    box = _reach_of_body(context.scene, region.body, points)
+    hand = _hand_reach(context, item, state) + (0.0 if spot is None else SPOT_RADIUS)
+    return _distance_bound(context, box, hand, stance, what, (item.name, region.name))
 
 
 def handle_out_of_reach(context: PlanningContext, handle: Handle, stance: Stance) -> Failure | None:

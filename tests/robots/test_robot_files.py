@@ -6,10 +6,13 @@ import pytest
 import galley
 from galley.collision.checker import standing_pairs
 from galley.domain.errors import BadInput
+from galley.domain.scene.model import Spot
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import ROBOTS
 from galley.robots.catalog import robot_of
 from galley.skills.base_placement.stances import sample_stances
+from galley.skills.infeasibility.refusals import region_out_of_reach
+from galley.skills.manipulation.context import PlanningContext
 
 TABLE = {"scene": "table.yaml", "domain": "drawers.pddl", "problem": "table.pddl"}
 KUKA = {"scene": "kuka.yaml", "domain": "drawers.pddl", "problem": "kuka.pddl"}
@@ -89,6 +92,32 @@ def test_what_a_robot_cannot_do_is_refused_for_the_right_reason(why, robot, room
     failure = galley.solve(task)
     assert not hasattr(failure, "motions")
     assert failure.kind.value == kind, str(failure)
+
+
+@pytest.mark.parametrize("name", ["panda_fixed.yaml", "gen3.yaml", "ur5_fixed.yaml", "iiwa.yaml"])
+def test_a_refused_spot_is_out_of_reach_of_a_million_configurations(name):
+    scene = load_scene("table.yaml", robot=ROBOTS / name)
+    robot, rng = robot_of(scene.robot), np.random.default_rng(0)
+    context = PlanningContext(scene, robot, None)
+    arm, item, region = robot.group("arm"), scene.item("box"), scene.region("left")
+    held = []
+    for _ in range(10):
+        low, high = np.maximum(arm.lower, -np.pi), np.minimum(arm.upper, np.pi)
+        Q = rng.uniform(low, high, (100_000, arm.size))
+        X = robot.kinematics.hand_poses(np.column_stack([np.zeros((len(Q), 3)), Q]))
+        held.append(X[:, :3, 3] + X[:, :3, :3] @ robot.p_HT)
+    grasps, refused = np.concatenate(held), []
+    heights = region.boxes[0, 0, 2], region.boxes[0, 0, 2] + item.size[2]
+    for x in np.linspace(0.4, 1.4, 11):
+        spot = Spot(np.array([x, -0.4]))
+        nearest = np.column_stack([np.tile(spot.xy, (len(grasps), 1)), grasps[:, 2]])
+        nearest[:, 2] = np.clip(nearest[:, 2], *heights)
+        away = np.linalg.norm(grasps - nearest, axis=1).min()
+        failure = region_out_of_reach(context, item, region, scene.stance("here"), None, spot)
+        refused.append(failure is not None)
+        assert away > 0.02 if refused[-1] else away < 0.3, (x, away)
+    assert True in refused
+    assert False in refused
 
 
 def test_a_base_that_may_not_move_has_one_place_to_stand():
