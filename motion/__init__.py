@@ -18,33 +18,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from galley.collision.collision_world import CollisionWorld
-    from galley.collision.solids import box, convex, cylinder, sphere
-    from galley.motion.path import Path
-    from galley.motion.planners.compiled_search import SearchOptions
-    from galley.motion.planners.planning import plan
+    from galley.collision.collision_world import CollisionWorld as CollisionWorld
+    from galley.collision.solids import box as box
+    from galley.collision.solids import convex as convex
+    from galley.collision.solids import cylinder as cylinder
+    from galley.collision.solids import sphere as sphere
+    from galley.motion.path import Path as Path
+    from galley.motion.planners.compiled_search import SearchOptions as SearchOptions
+    from galley.motion.planners.planning import plan as plan
 
 _WHERE = {
     "CollisionWorld": "galley.collision.collision_world",
     "Path": "galley.motion.path",
     "SearchOptions": "galley.motion.planners.compiled_search",
-    "box": "galley.collision.solids",
-    "convex": "galley.collision.solids",
-    "cylinder": "galley.collision.solids",
     "plan": "galley.motion.planners.planning",
-    "sphere": "galley.collision.solids",
+    **dict.fromkeys(("box", "convex", "cylinder", "sphere"), "galley.collision.solids"),
 }
-
-__all__ = [
-    "CollisionWorld",
-    "Path",
-    "SearchOptions",
-    "box",
-    "convex",
-    "cylinder",
-    "plan",
-    "sphere",
-]
 
 
 def __getattr__(name: str) -> Any:

@@ -182,21 +182,11 @@ class _Masks:
         """The condition over bits; NEVER if a static fact violates it."""
         if condition is None:
             return NEVER
-        bits, init = self.bits, self.init
-        pre = neg = 0
-        for fact in condition.pre:
-            bit = bits.get(fact)
-            if bit is not None:
-                pre |= bit
-            elif fact not in init:
-                return NEVER
-        for fact in condition.neg:
-            bit = bits.get(fact)
-            if bit is not None:
-                neg |= bit
-            elif fact in init:
-                return NEVER
-        conjuncts = [Condition(pre, neg)]
+        static = [(fact, True) for fact in condition.pre if fact not in self.bits]
+        static += [(fact, False) for fact in condition.neg if fact not in self.bits]
+        if any((fact in self.init) != holds for fact, holds in static):
+            return NEVER
+        conjuncts = [Condition(self.of(condition.pre), self.of(condition.neg))]
         for choice in condition.any_of:
             parts = [each for each in dict.fromkeys(map(self.condition, choice)) if each != NEVER]
             if Condition() not in parts:

@@ -61,11 +61,9 @@ def run_folder(path: Path | str | None, stem: str, marker: str = REPORT) -> Iter
                 _remove(_entries(folder))
                 _move(list(earlier.iterdir()), folder)
                 earlier.rmdir()
-                raise
-            if not isinstance(error, KeyboardInterrupt):
-                raise  # the evidence is left where it is
-            _settle(folder)
-            raise
+            elif isinstance(error, KeyboardInterrupt):
+                _settle(folder)
+            raise  # of other errors the evidence is left where it is
         _settle(folder)
 
 

@@ -174,16 +174,8 @@ def _add_inertial(link: ET.Element, shapes: tuple[Shape, ...], X_LB: Array, mass
     element = ET.SubElement(link, "inertial")
     ET.SubElement(element, "origin", xyz=_words(centre), rpy="0 0 0")
     ET.SubElement(element, "mass", value=_number(mass))
-    ET.SubElement(
-        element,
-        "inertia",
-        ixx=_number(I_C[0, 0]),
-        ixy=_number(I_C[0, 1]),
-        ixz=_number(I_C[0, 2]),
-        iyy=_number(I_C[1, 1]),
-        iyz=_number(I_C[1, 2]),
-        izz=_number(I_C[2, 2]),
-    )
+    figures = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), I_C[np.triu_indices(3)], strict=True)
+    ET.SubElement(element, "inertia", {name: _number(value) for name, value in figures})
 
 
 def _origin(element: ET.Element, X: Array) -> None:

@@ -125,7 +125,10 @@ class Domain:
     def supertypes(self, name: str) -> frozenset[str]:
         """``name`` and all its supertypes, up to ``object``."""
         if name not in self._supertypes:
-            self._supertypes[name] = self._find_supertypes(name)
+            found = [name]
+            for each in found:  # grows as it runs
+                found += [above for above in self._parents.get(each, ()) if above not in found]
+            self._supertypes[name] = frozenset((OBJECT, *found))
         return self._supertypes[name]
 
     def is_a(self, name: str, allowed: tuple[str, ...]) -> bool:
@@ -161,16 +164,6 @@ class Domain:
     @cached_property
     def _supertypes(self) -> dict[str, frozenset[str]]:
         return {}
-
-    def _find_supertypes(self, name: str) -> frozenset[str]:
-        supertypes = {OBJECT}
-        frontier = [name]
-        while frontier:
-            current = frontier.pop()
-            if current not in supertypes:
-                supertypes.add(current)
-                frontier += self._parents.get(current, ())
-        return frozenset(supertypes)
 
 
 @dataclass(frozen=True)

@@ -84,14 +84,8 @@ def observed_task(
     X_WH = hand_pose(state.q) if state.held is not None else np.eye(4)
     judged = state_facts(scene, state, names, bindings, X_WH)
     observed = {fact for fact, v in judged.items() if v.holds and _typed(domain, problem, fact)}
-    held = next(
-        (
-            name
-            for name, b in bindings.items()
-            if b.kind == "item" and scene.item_index[b.target] == state.held
-        ),
-        None,
-    )
+    items = {name: scene.item_index[b.target] for name, b in bindings.items() if b.kind == "item"}
+    held = next((name for name, index in items.items() if index == state.held), None)
     facts = {
         f for f in hand_facts(task, symbolic, held) if f not in judged and _has_objects(problem, f)
     }

@@ -70,7 +70,7 @@ def plan_rrt_connect(
     from galley.motion.kernel import plan as kernel
 
     options = options or SearchOptions()
-    q, ends = _plain(start), _rows(goals, len(start))
+    q, ends = _plain(start), _plain(goals).reshape(-1, len(start))
     if len(ends) == 0:
         return Failure(FailureKind.BLOCKED, "no goal configuration is free")
     budget = kernel.Budget(int(options.iterations), int(options.shortcuts), int(options.patience))
@@ -143,10 +143,6 @@ def _rules(options: SearchOptions) -> Any:
 def _plain(numbers: Array) -> Array:
     """A writable, contiguous copy: for read-only arrays Numba would recompile."""
     return np.array(numbers, dtype=np.float64, order="C")
-
-
-def _rows(numbers: Array, k: int) -> Array:
-    return _plain(numbers).reshape(-1, k)
 
 
 def _seed(seed: int) -> int:

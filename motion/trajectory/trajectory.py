@@ -88,8 +88,7 @@ class Trajectory:
         local = (t - self.breaks[piece])[..., None]
         rows = self.coefficients
         for _ in range(order):
-            powers = np.arange(1, rows.shape[1])
-            rows = rows[:, 1:] * powers[None, :, None]
+            rows = _derived(rows)
         value = np.zeros((*t.shape, self.coefficients.shape[2]))
         for p in range(rows.shape[1] - 1, -1, -1):  # Horner
             value = value * local + rows[piece, p]

@@ -143,24 +143,16 @@ def instantiate(formula: Formula, binding: Binding) -> Formula:
     match formula:
         case Literal():
             return replace(formula, args=formula.ground(binding).args)
-        case pddl.And(parts):
-            return pddl.And(tuple(instantiate(each, binding) for each in parts))
-        case pddl.Or(parts):
-            return pddl.Or(tuple(instantiate(each, binding) for each in parts))
+        case pddl.And(parts) | pddl.Or(parts):
+            return type(formula)(tuple(instantiate(each, binding) for each in parts))
         case pddl.Not(part):
             return pddl.Not(instantiate(part, binding))
         case pddl.Imply(premise, conclusion):
             return pddl.Imply(instantiate(premise, binding), instantiate(conclusion, binding))
-        case pddl.Exists(variables, part):
-            return pddl.Exists(variables, instantiate(part, _without(binding, variables)))
-        case pddl.Forall(variables, part):
-            return pddl.Forall(variables, instantiate(part, _without(binding, variables)))
-
-
-def _without(binding: Binding, variables: tuple[Variable, ...]) -> Binding:
-    """``binding`` without the variables that a quantifier binds."""
-    bound = {each.name for each in variables}
-    return {name: value for name, value in binding.items() if name not in bound}
+        case pddl.Exists(variables, part) | pddl.Forall(variables, part):
+            bound = {each.name for each in variables}
+            free = {name: value for name, value in binding.items() if name not in bound}
+            return type(formula)(variables, instantiate(part, free))
 
 
 def _negation(formula: Formula) -> Formula:

@@ -31,7 +31,8 @@ def explain_unreachable(task: Task) -> Failure | None:
     """The failure for the first part of the goal that is unreachable in the delete relaxation."""
     for formula, condition in task.fact_goals:
         if condition is None:
-            return _contradicts_itself(formula)
+            message = f"goal {formula} can never hold: it contradicts itself, or needs objects "
+            return _failure(message + "that don't exist", formula, [formula], True, ())
         missing = next(unreachable_parts(condition, task.allowed_reach), None)
         if missing is not None:
             literals = _UnreachableLiterals(task)
@@ -39,19 +40,20 @@ def explain_unreachable(task: Task) -> Failure | None:
     return None
 
 
-def _contradicts_itself(formula: Formula) -> Failure:
-    return Failure(
-        FailureKind.CONTRADICTION,
-        f"goal {formula} can never hold: it contradicts itself, or needs objects that don't exist",
-        objects=(str(formula),),
-        certificate={
-            "reason": "unreachable",
-            "goal": str(formula),
-            "never": [str(formula)],
-            "complete": True,
-            "remedies": [],
-        },
-    )
+def _failure(
+    message: str, goal: Formula, never: Iterable[Formula], complete: bool, more: Iterable[Literal]
+) -> Failure:
+    """With ``more`` for remedies: facts with which the goal might hold."""
+    remedies = [str(each) for each in more]
+    certificate = {
+        "reason": "unreachable",
+        "goal": str(goal),
+        "never": [str(each) for each in never],
+        "complete": complete,
+        "remedies": remedies,
+    }
+    objects = (str(goal), *remedies)
+    return Failure(FailureKind.CONTRADICTION, message, objects, certificate=certificate)
 
 
 def _literals(missing: Iterable[tuple[Fact, bool]]) -> tuple[Literal, ...]:
@@ -95,13 +97,6 @@ class _UnreachableLiterals:
                 collected.update(need.missing)
                 never[literal].append(need)
         remedies = self._remedies(condition, [each for each in never if each not in missing])
-        certificate = {
-            "reason": "unreachable",
-            "goal": str(goal),
-            "never": [str(each) for each in never],
-            "complete": self.left > 0,
-            "remedies": [str(each) for each in remedies],
-        }
         simple = isinstance(goal, Literal)
         message = f"goal{' fact' if simple else ''} {goal} can never hold: "
         if not simple:
@@ -109,8 +104,7 @@ class _UnreachableLiterals:
         message += self._chain(missing[0], never, remedies)
         if remedies:
             message += f"; it might if {_either(remedies)} held initially"
-        objects = (str(goal), *(str(each) for each in remedies))
-        return Failure(FailureKind.CONTRADICTION, message, objects, certificate=certificate)
+        return _failure(message, goal, never, self.left > 0, remedies)
 
     def _remedies(self, goal: FactCondition, never: list[Literal]) -> list[Literal]:
         """Those of ``never`` that would make the goal relaxed-reachable if they held initially."""

@@ -58,9 +58,6 @@ class PlanIterator(Iterator[Plan]):
         self.failure: Failure | None = None
         self._plans = self._run(task, limits)
 
-    def __iter__(self) -> PlanIterator:
-        return self
-
     def __next__(self) -> Plan:
         """The next plan.
 

@@ -277,7 +277,8 @@ def _of_box(
                 ways = product(enumerate(shifts), _LEANS if over else (0.0,), (1.0, -1.0))
                 for (k, shift), lean, turn in ways:
                     y = turn * np.eye(3)[closing]
-                    R = rotation_about(y, lean) @ _frame(-normal, y)
+                    frame = np.stack([np.cross(y, -normal), y, -normal], axis=1)
+                    R = rotation_about(y, lean) @ frame
                     p = normal * (half[axis] - min(depth, half[axis])) + shift
                     if lean:  # near the edge that the hand leans over, for the palm
                         p = p - along * np.sign(along @ R[:, 2]) * max(0.0, along @ half - depth)
@@ -303,8 +304,3 @@ def hand_in_item(grasp: Grasp, p_HT: Array) -> Array:
 def item_in_hand(grasp: Grasp, p_HT: Array) -> Array:
     """X_HI (4, 4): the item's pose in the hand for a grasp."""
     return inverse(hand_in_item(grasp, p_HT))
-
-
-def _frame(z: Array, y: Array) -> Array:
-    """R (3, 3) with the given z and y axes."""
-    return np.stack([np.cross(y, z), y, z], axis=1)

@@ -5,7 +5,6 @@ A dark bar at the bottom, and tags in the corners.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -15,7 +14,7 @@ from PIL import Image as PilImage
 from PIL import ImageDraw
 
 from galley.domain.frames import Array
-from galley.domain.log import Log
+from galley.domain.log import RECOVERY, Log
 from galley.domain.scene.model import Scene
 from galley.domain.words import in_words
 from galley.robots.model import RobotModel
@@ -24,7 +23,6 @@ from galley.viz.render.tags import Color, font
 from galley.viz.render.view import Image
 
 EVENT_TIME = 1.2  # s for which the end of a motion is shown
-_RECOVERY = re.compile(r"(recovery \d+):\s*")
 _EXPECTED = ("grip", "contact")  # beginnings of the ends that guards are meant to cause
 _BAR: Color = (20, 24, 30)
 _WHITE: Color = (250, 250, 250)
@@ -79,8 +77,8 @@ def split_recovery(line: str) -> tuple[str, str]:
 
     ``"recovery 1: (pick sugar burner h1) | reach"`` gives ``recovery 1`` and the rest.
     """
-    found = _RECOVERY.match(line)
-    return (found.group(1), line[found.end() :]) if found else ("", line)
+    found = RECOVERY.match(line)
+    return (f"recovery {found[1]}", line[found.end() :]) if found else ("", line)
 
 
 def action_captions(

@@ -327,8 +327,8 @@ def _name(picture: PilImage.Image, named: Sequence[_Named], camera: Camera, size
     """Write names at points of the world, of those that lie in the picture."""
     points = np.array([point for _, point, _ in named]).reshape(-1, 3)
     pixels, depth = camera.project(points, *picture.size)
-    tags = [
-        Tag(text, (float(pixel[0]), float(pixel[1])), color)
+    tags: list[Tag] = [
+        (text, (float(pixel[0]), float(pixel[1])), color)
         for (text, _, color), pixel, d in zip(named, pixels, depth, strict=True)
         if d > 0 and (pixel > 0).all() and (pixel < picture.size).all()
     ]

@@ -5,7 +5,6 @@ The font, also of captions, is DejaVu Sans Bold, which comes with matplotlib.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,13 +40,8 @@ def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
         return ImageFont.load_default(size)
 
 
-@dataclass(frozen=True)
-class Tag:
-    """A label and the pixel (x, y) that it marks."""
-
-    text: str
-    anchor: tuple[float, float]
-    color: Color
+Tag = tuple[str, tuple[float, float], Color]
+"""A label, the pixel (x, y) that it marks, and its colour."""
 
 
 def place_tags(sizes: Array, anchors: Array, width: int, height: int) -> Array:
@@ -91,21 +85,20 @@ def draw_tags(picture: PilImage.Image, tags: list[Tag], size: int) -> None:
     """Draw dots, leader lines and labels onto a picture, letters ``size`` pixels high."""
     draw = ImageDraw.Draw(picture)
     margin = round(0.45 * size)
-    boxes = [draw.textbbox((0, 0), tag.text, font=font(size)) for tag in tags]
+    boxes = [draw.textbbox((0, 0), text, font=font(size)) for text, _, _ in tags]
     extents = [[b[2] - b[0] + 2 * margin, 1.15 * size + margin] for b in boxes]
     sizes = np.array(extents).reshape(-1, 2)
-    anchors = np.array([tag.anchor for tag in tags]).reshape(-1, 2)
+    anchors = np.array([anchor for _, anchor, _ in tags]).reshape(-1, 2)
     places = place_tags(sizes, anchors, picture.width, picture.height)
-    for tag, place, extent in zip(tags, places, sizes, strict=True):
-        end = np.clip(tag.anchor, place, place + extent)
-        draw.line([tuple(tag.anchor), tuple(end)], fill=_DARK, width=max(3, size // 5))
-        draw.line([tuple(tag.anchor), tuple(end)], fill=tag.color, width=max(1, size // 9))
-    for tag, place, extent, box in zip(tags, places, sizes, boxes, strict=True):
-        x, y = tag.anchor
+    for (_, anchor, color), place, extent in zip(tags, places, sizes, strict=True):
+        end = np.clip(anchor, place, place + extent)
+        draw.line([anchor, tuple(end)], fill=_DARK, width=max(3, size // 5))
+        draw.line([anchor, tuple(end)], fill=color, width=max(1, size // 9))
+    for (text, (x, y), color), place, extent, box in zip(tags, places, sizes, boxes, strict=True):
         r = max(3, size // 4)
-        draw.ellipse((x - r, y - r, x + r, y + r), fill=tag.color, outline=_DARK, width=2)
+        draw.ellipse((x - r, y - r, x + r, y + r), fill=color, outline=_DARK, width=2)
         corners = (*place, *(place + extent))
-        draw.rounded_rectangle(corners, radius=margin, fill=_DARK, outline=tag.color, width=2)
+        draw.rounded_rectangle(corners, radius=margin, fill=_DARK, outline=color, width=2)
         _, top, _, bottom = draw.textbbox((0, 0), "H", font=font(size))
         at = (place[0] + margin - box[0], place[1] + 0.5 * (extent[1] - top - bottom))
-        draw.text(at, tag.text, font=font(size), fill=(255, 255, 255))
+        draw.text(at, text, font=font(size), fill=(255, 255, 255))
