@@ -181,11 +181,8 @@ def _run_on_ray(
         raise BadInput.one("--engine ray", _MISSING) from None
     ours = not ray.is_initialized()
     if ours:
-        here = (
-            {}
-            if os.environ.get("RAY_ADDRESS")
-            else {"num_cpus": workers, "include_dashboard": False}
-        )
+        alone = not os.environ.get("RAY_ADDRESS")
+        here = {"num_cpus": workers, "include_dashboard": False} if alone else {}
         ray.init(logging_level=logging.ERROR, log_to_driver=False, **here)
     try:
         remote = ray.remote(num_cpus=1, max_retries=0)(_attempt)

@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 from pydrake.geometry import CollisionFilterDeclaration, GeometrySet
-from pydrake.math import BsplineBasis
+from pydrake.math import BsplineBasis, RigidTransform
 from pydrake.multibody.inverse_kinematics import MinimumDistanceLowerBoundConstraint
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
@@ -29,7 +29,6 @@ from pydrake.trajectories import BsplineTrajectory
 
 from galley.bench.optimization.peers import Answer, piecewise
 from galley.bench.optimization.queries import Case
-from galley.collision.backends.drake_world import rigid_transform
 from galley.collision.backends.urdf import furniture_urdf, item_urdf
 from galley.collision.checker import MARGIN
 from galley.domain.frames import Array, rotation_about, rotation_rpy, rpy, transform
@@ -151,10 +150,10 @@ class Arm:
             for k, item in enumerate(scene.items):
                 placed, body = state.items[k], self.plant.GetFrameByName(item.name)
                 if placed.parent == HAND:
-                    self.plant.WeldFrames(palm, body, rigid_transform(placed.X_PI))
+                    self.plant.WeldFrames(palm, body, RigidTransform(placed.X_PI))
                 else:
                     X_WI = item_pose(scene, state, k, np.eye(4))
-                    self.plant.WeldFrames(self.plant.world_frame(), body, rigid_transform(X_WI))
+                    self.plant.WeldFrames(self.plant.world_frame(), body, RigidTransform(X_WI))
             self.plant.Finalize()
         logger.setLevel(before)
         self._filter(graph, scene, robot, case)

@@ -12,11 +12,9 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydrake.geometry import CollisionFilterDeclaration, FrameId, GeometrySet, QueryObject
-from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
 from pydrake.multibody.tree import ModelInstanceIndex
@@ -83,11 +81,9 @@ class _LoadedScene:
         return [joint.position_start() for joint in joints]
 
     def _free_body_at(self, name: str) -> slice:
-        start = self.plant.GetBodyByName(name, self._item_model(name)).floating_positions_start()
+        model = self._item_models[self.scene.item_index[name]]
+        start = self.plant.GetBodyByName(name, model).floating_positions_start()
         return slice(start, start + 7)
-
-    def _item_model(self, name: str) -> ModelInstanceIndex:
-        return self._item_models[self.scene.item_index[name]]
 
     def _frame(self, name: str, model: ModelInstanceIndex) -> FrameId:
         body = self.plant.GetBodyByName(name, model).index()
@@ -225,12 +221,6 @@ class DrakeWorld:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def rigid_transform(X: Array) -> RigidTransform:
-    """Drake's type for X (4, 4)."""
-    p: Any = X[:3, 3]  # no array has the type that the stubs name
-    return RigidTransform(RotationMatrix(X[:3, :3]), p)
 
 
 @contextlib.contextmanager

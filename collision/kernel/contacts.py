@@ -70,15 +70,7 @@ def nearby(
             row = min(first + lane, len(states) - 1)
             for k in range(len(tree.moving)):
                 buffer[layout[Q] + tree.moving[k] * LANES + lane] = states[row, k]
-        frames(
-            tree.active,
-            tree.parent,
-            tree.fixed,
-            tree.prismatic,
-            buffer,
-            layout[Q],
-            layout[FRAMES],
-        )
+        frames(table, tree.active)
         for row in range(len(moving.frame)):
             place_ball(table, row)
         for lane in range(min(LANES, len(states) - first)):

@@ -22,19 +22,24 @@ from galley.collision.kernel.arrays import (
     LIMIT,
     LIMITS,
     LOW,
-    RATES,
     SHARE,
     SPARE,
     STILL,
     TRAVEL,
-    TWISTS,
     WORST,
-    Q,
 )
 from galley.collision.kernel.confirm import certain_below, confirm, decide
-from galley.collision.kernel.kinematics import FRAME, frames, to_world, travelled, twists
+from galley.collision.kernel.kinematics import (
+    FRAME,
+    frames,
+    load_vector,
+    store_vector,
+    to_world,
+    travelled,
+    twists,
+)
 from galley.collision.kernel.packed import ROWS, int_rows_at, unpack
-from galley.collision.kernel.shapes import squared, squared_local
+from galley.collision.kernel.shapes import squared
 from galley.compiled.jit import bare_kernel, inlined, native
 from galley.compiled.lanes import (
     LANES,
@@ -62,12 +67,9 @@ def examine(table: Any, count: int, early: bool) -> bool:
     """
     _, _, tree, _, scratch = unpack(table)
     buffer, layout = scratch.buffer, scratch.layout
-    frames(tree.active, tree.parent, tree.fixed, tree.prismatic, buffer, layout[Q], layout[FRAMES])
+    frames(table, tree.active)
     if buffer[layout[SHARE]] != np.float32(0.0):
-        twists(
-            tree.active, tree.parent, tree.prismatic, buffer,
-            layout[RATES], layout[FRAMES], layout[TWISTS],
-        )  # fmt: skip
+        twists(table)
     store(buffer, layout[WORST], splat(_FREE))
     lanes = (1 << count) - 1
     hit = obstacles_hit(table, lanes, early)
@@ -110,10 +112,7 @@ def place_ball(table: Any, row: int) -> Any:
     buffer, ball = scratch.buffer, moving.ball[row]
     frame = scratch.layout[FRAMES] + moving.frame[row] * FRAME
     x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
-    at = scratch.layout[BALLS] + 3 * LANES * row
-    store(buffer, at, x)
-    store(buffer, at + LANES, y)
-    store(buffer, at + 2 * LANES, z)
+    store_vector(buffer, scratch.layout[BALLS] + 3 * LANES * row, x, y, z)
     return x, y, z
 
 
@@ -151,8 +150,7 @@ def obstacles_hit(table: Any, lanes: int, early: bool) -> bool:
     for k in range(len(checks.rows)):
         row = checks.rows[k]
         part = moving.part[row]
-        at = layout[BALLS] + 3 * LANES * row
-        x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
+        x, y, z = load_vector(buffer, layout[BALLS] + 3 * LANES * row)
         limit = load(buffer, layout[LIMITS] + LANES * row) if proving else margin
         store(buffer, layout[LIMIT], limit)
         t = limit + splat(moving.ball[row, 3])
@@ -191,9 +189,8 @@ def _squared_from(table: Any, k: int, x: Any, y: Any, z: Any) -> Any:
         return squared(moving.solids, moving.still, k, x, y, z)
     buffer = scratch.buffer
     f = scratch.layout[FRAMES] + moving.frame[k] * FRAME
-    x = x - load(buffer, f + 9 * LANES)
-    y = y - load(buffer, f + 10 * LANES)
-    z = z - load(buffer, f + 11 * LANES)
+    u, v, w = load_vector(buffer, f + 9 * LANES)
+    x, y, z = x - u, y - v, z - w
     a = load(buffer, f) * x + load(buffer, f + 3 * LANES) * y + load(buffer, f + 6 * LANES) * z
     b = (
         load(buffer, f + LANES) * x
@@ -205,15 +202,7 @@ def _squared_from(table: Any, k: int, x: Any, y: Any, z: Any) -> Any:
         + load(buffer, f + 5 * LANES) * y
         + load(buffer, f + 8 * LANES) * z
     )
-    S = moving.pose[k]
-    a, b, c = a - splat(S[9]), b - splat(S[10]), c - splat(S[11])
-    return squared_local(
-        moving.solids,
-        k,
-        splat(S[0]) * a + splat(S[3]) * b + splat(S[6]) * c,
-        splat(S[1]) * a + splat(S[4]) * b + splat(S[7]) * c,
-        splat(S[2]) * a + splat(S[5]) * b + splat(S[8]) * c,
-    )
+    return squared(moving.solids, moving.pose, k, a, b, c)
 
 
 @bare_kernel
@@ -285,7 +274,7 @@ def pairs_hit(table: Any, lanes: int, early: bool) -> bool:
             margin = scratch.required[0]
         limit = splat(margin) + splat(scratch.travel[TRAVEL, first + k]) * share
         i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b
-        x, y, z = load(buffer, i), load(buffer, i + LANES), load(buffer, i + 2 * LANES)
+        x, y, z = load_vector(buffer, i)
         if a < spheres <= b:  # a's ball from b itself, which may be long
             t = limit + splat(moving.ball[a, 3])
             if _beside(moving.still[b], x, y, z, t):
@@ -293,9 +282,8 @@ def pairs_hit(table: Any, lanes: int, early: bool) -> bool:
             bits = negative_mask(_squared_from(table, b, x, y, z) - t * t)
         else:
             t = limit + splat(moving.ball[a, 3] + moving.ball[b, 3])
-            x = x - load(buffer, j)
-            y = y - load(buffer, j + LANES)
-            z = z - load(buffer, j + 2 * LANES)
+            u, v, w = load_vector(buffer, j)
+            x, y, z = x - u, y - v, z - w
             bits = negative_mask(x * x + y * y + z * z - t * t)
         bits &= lanes
         if bits == 0:
@@ -341,8 +329,8 @@ def spheres_meet(table: Any, a: int, b: int, lanes: int, early: bool) -> bool:
     frame_a = layout[FRAMES] + moving.frame[a] * FRAME
     frame_b = layout[FRAMES] + moving.frame[b] * FRAME
     i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b
-    ax, ay, az = load(buffer, i), load(buffer, i + LANES), load(buffer, i + 2 * LANES)
-    bx, by, bz = load(buffer, j), load(buffer, j + LANES), load(buffer, j + 2 * LANES)
+    ax, ay, az = load_vector(buffer, i)
+    bx, by, bz = load_vector(buffer, j)
     # The clusters of b that are near a's ball, with their centres.
     near, spare = scratch.near, layout[SPARE]
     clusters = moving.cluster[b + 1] - moving.cluster[b]
@@ -354,9 +342,7 @@ def spheres_meet(table: Any, a: int, b: int, lanes: int, early: bool) -> bool:
         t = limit + splat(moving.ball[a, 3] + ball[3])
         u, v, w = x - ax, y - ay, z - az
         if negative_mask(u * u + v * v + w * w - t * t) != 0:
-            store(buffer, spare + 3 * LANES * count, x)
-            store(buffer, spare + 3 * LANES * count + LANES, y)
-            store(buffer, spare + 3 * LANES * count + 2 * LANES, z)
+            store_vector(buffer, spare + 3 * LANES * count, x, y, z)
             near[0, count] = c
             count += 1
     for c in range(moving.cluster[a], moving.cluster[a + 1]):
@@ -369,9 +355,8 @@ def spheres_meet(table: Any, a: int, b: int, lanes: int, early: bool) -> bool:
         for m in range(count):
             other = moving.cluster_ball[near[0, m]]
             t = limit + splat(other[3] + ball[3])
-            u = x - load(buffer, spare + 3 * LANES * m)
-            v = y - load(buffer, spare + 3 * LANES * m + LANES)
-            w = z - load(buffer, spare + 3 * LANES * m + 2 * LANES)
+            ox, oy, oz = load_vector(buffer, spare + 3 * LANES * m)
+            u, v, w = x - ox, y - oy, z - oz
             if negative_mask(u * u + v * v + w * w - t * t) == 0:
                 continue
             start, stop = moving.cluster_sphere[near[0, m]], moving.cluster_sphere[near[0, m] + 1]
@@ -381,25 +366,18 @@ def spheres_meet(table: Any, a: int, b: int, lanes: int, early: bool) -> bool:
                 sx, sy, sz = to_world(buffer, frame_a, one[0], one[1], one[2])
                 t = limit + splat(one[3] + other[3])
                 # This sphere against the other cluster's ball, before its spheres.
-                u = sx - load(buffer, spare + 3 * LANES * m)
-                v = sy - load(buffer, spare + 3 * LANES * m + LANES)
-                w = sz - load(buffer, spare + 3 * LANES * m + 2 * LANES)
+                u, v, w = sx - ox, sy - oy, sz - oz
                 if negative_mask(u * u + v * v + w * w - t * t) == 0:
                     continue
                 if not ready:
                     for e in range(start, stop):
                         two = moving.sphere[e]
                         u, v, w = to_world(buffer, frame_b, two[0], two[1], two[2])
-                        at = inner + 3 * LANES * (e - start)
-                        store(buffer, at, u)
-                        store(buffer, at + LANES, v)
-                        store(buffer, at + 2 * LANES, w)
+                        store_vector(buffer, inner + 3 * LANES * (e - start), u, v, w)
                     ready = True
                 for e in range(start, stop):
-                    at = inner + 3 * LANES * (e - start)
-                    u = sx - load(buffer, at)
-                    v = sy - load(buffer, at + LANES)
-                    w = sz - load(buffer, at + 2 * LANES)
+                    u, v, w = load_vector(buffer, inner + 3 * LANES * (e - start))
+                    u, v, w = sx - u, sy - v, sz - w
                     t = limit + splat(one[3] + moving.sphere[e, 3])
                     d = u * u + v * v + w * w
                     worst = minimum(worst, d - t * t)

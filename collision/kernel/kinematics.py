@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.collision.kernel.arrays import BEND, FRAMES, SHARE, SLACK, TRAVEL, TWISTS
+from galley.collision.kernel.arrays import BEND, FRAMES, RATES, SHARE, SLACK, TRAVEL, TWISTS, Q
 from galley.collision.kernel.packed import unpack
 from galley.compiled.jit import bare_kernel
 from galley.compiled.lanes import (
@@ -73,13 +73,28 @@ def sine_cosine(x: Any) -> Any:
 
 
 @bare_kernel
-def frames(
-    joints: Any, parent: Any, fixed: Any, prismatic: Any, buffer: Any, q_at: int, frames_at: int
-) -> None:
+def load_vector(buffer: Any, at: int) -> Any:
+    """Three lanes that stand one after another, such as the x, y and z of points."""
+    return load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
+
+
+@bare_kernel
+def store_vector(buffer: Any, at: int, x: Any, y: Any, z: Any) -> None:
+    """Writes three lanes one after another."""
+    store(buffer, at, x)
+    store(buffer, at + LANES, y)
+    store(buffer, at + 2 * LANES, z)
+
+
+@bare_kernel
+def frames(table: Any, joints: Any) -> None:
     """Writes the poses of the frames that ``joints`` move; the others are there already."""
+    _, _, tree, _, scratch = unpack(table)
+    buffer, fixed = scratch.buffer, tree.fixed
+    q_at, frames_at = scratch.layout[Q], scratch.layout[FRAMES]
     for at in range(len(joints)):
         j = joints[at]
-        p = frames_at + parent[j] * FRAME
+        p = frames_at + tree.parent[j] * FRAME
         f = frames_at + (j + 1) * FRAME
         value = load(buffer, q_at + j * LANES)
         x, y, z = splat(fixed[j, 9]), splat(fixed[j, 10]), splat(fixed[j, 11])
@@ -87,12 +102,12 @@ def frames(
         for row in range(3):
             r = p + row * 3 * LANES
             d = f + row * 3 * LANES
-            m0, m1, m2 = load(buffer, r), load(buffer, r + LANES), load(buffer, r + 2 * LANES)
+            m0, m1, m2 = load_vector(buffer, r)
             k0 = m0 * splat(fixed[j, 0]) + m1 * splat(fixed[j, 3]) + m2 * splat(fixed[j, 6])
             k1 = m0 * splat(fixed[j, 1]) + m1 * splat(fixed[j, 4]) + m2 * splat(fixed[j, 7])
             k2 = m0 * splat(fixed[j, 2]) + m1 * splat(fixed[j, 5]) + m2 * splat(fixed[j, 8])
             origin = load(buffer, p + (9 + row) * LANES) + m0 * x + m1 * y + m2 * z
-            if prismatic[j] != 0:
+            if tree.prismatic[j] != 0:
                 origin = origin + k2 * value
                 store(buffer, d, k0)
                 store(buffer, d + LANES, k1)
@@ -104,19 +119,14 @@ def frames(
 
 
 @bare_kernel
-def twists(
-    joints: Any,
-    parent: Any,
-    prismatic: Any,
-    buffer: Any,
-    rates_at: int,
-    frames_at: int,
-    twists_at: int,
-) -> None:
-    """Writes the twists of the frames that ``joints`` move; those of the others stay zero."""
-    for at in range(len(joints)):
-        j = joints[at]
-        f, p = frames_at + (j + 1) * FRAME, twists_at + parent[j] * TWIST
+def twists(table: Any) -> None:
+    """Writes the twists of the frames that move; those of the others stay zero."""
+    _, _, tree, _, scratch = unpack(table)
+    buffer, layout = scratch.buffer, scratch.layout
+    rates_at, frames_at, twists_at = layout[RATES], layout[FRAMES], layout[TWISTS]
+    for at in range(len(tree.active)):
+        j = tree.active[at]
+        f, p = frames_at + (j + 1) * FRAME, twists_at + tree.parent[j] * TWIST
         t = twists_at + (j + 1) * TWIST
         rate = load(buffer, rates_at + j * LANES)
         x, y, z = (
@@ -124,28 +134,16 @@ def twists(
             rate * load(buffer, f + 5 * LANES),
             rate * load(buffer, f + 8 * LANES),
         )
-        u, v, w = load(buffer, p), load(buffer, p + LANES), load(buffer, p + 2 * LANES)
-        a, b, c = (
-            load(buffer, p + 3 * LANES),
-            load(buffer, p + 4 * LANES),
-            load(buffer, p + 5 * LANES),
-        )
-        if prismatic[j] != 0:
+        u, v, w = load_vector(buffer, p)
+        a, b, c = load_vector(buffer, p + 3 * LANES)
+        if tree.prismatic[j] != 0:
             u, v, w = u + x, v + y, w + z
         else:
-            ox, oy, oz = (
-                load(buffer, f + 9 * LANES),
-                load(buffer, f + 10 * LANES),
-                load(buffer, f + 11 * LANES),
-            )
+            ox, oy, oz = load_vector(buffer, f + 9 * LANES)
             u, v, w = u + oy * z - oz * y, v + oz * x - ox * z, w + ox * y - oy * x
             a, b, c = a + x, b + y, c + z
-        store(buffer, t, u)
-        store(buffer, t + LANES, v)
-        store(buffer, t + 2 * LANES, w)
-        store(buffer, t + 3 * LANES, a)
-        store(buffer, t + 4 * LANES, b)
-        store(buffer, t + 5 * LANES, c)
+        store_vector(buffer, t, u, v, w)
+        store_vector(buffer, t + 3 * LANES, a, b, c)
 
 
 @bare_kernel
@@ -160,7 +158,7 @@ def travelled(table: Any, part: int, frame: int, x: Any, y: Any, z: Any, radius:
     """
     _, _, _, _, scratch = unpack(table)
     buffer, t = scratch.buffer, scratch.layout[TWISTS] + frame * TWIST
-    a, b, c = load(buffer, t + 3 * LANES), load(buffer, t + 4 * LANES), load(buffer, t + 5 * LANES)
+    a, b, c = load_vector(buffer, t + 3 * LANES)
     u = load(buffer, t) + b * z - c * y
     v = load(buffer, t + LANES) + c * x - a * z
     w = load(buffer, t + 2 * LANES) + a * y - b * x

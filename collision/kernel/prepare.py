@@ -27,7 +27,7 @@ def place_everything(table: Any, every_joint: Any) -> None:
     for k in range(12):
         one = k == 0 or k == 4 or k == 8
         store(buffer, world + k * LANES, splat(np.float32(1.0 if one else 0.0)))
-    frames(every_joint, tree.parent, tree.fixed, tree.prismatic, buffer, layout[Q], layout[FRAMES])
+    frames(table, every_joint)
     for row in range(len(moving.frame)):
         place_ball(table, row)
 

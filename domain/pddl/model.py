@@ -54,12 +54,8 @@ class Predicate:
         return len(self.parameters)
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Predicate):
     """A numeric function with its typed parameters, such as ``total-cost``, which has none."""
-
-    name: str
-    parameters: tuple[Variable, ...]
 
 
 @dataclass(frozen=True, slots=True)

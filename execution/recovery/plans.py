@@ -53,7 +53,7 @@ class InterruptedPlan:
 
 
 @dataclass(frozen=True)
-class RecoveryPlan:
+class RecoveryPlan(MotionPlan):
     """What to do from an observed State on.
 
     Attributes:
@@ -61,15 +61,11 @@ class RecoveryPlan:
         motions: for all of them, not yet optimized, the retreat from contact first; their
             ``action_index`` counts in ``plan``.
         start: the State that the first motion begins in.
-        task: the task that begins in ``start``.
         facts: before each action, and after the last one. The preconditions of a resumed action
             need not hold before it.
+        task: the task that begins in ``start``.
         how: ``resumed``, ``planned anew`` or ``nothing left to do``.
     """
 
-    plan: tuple[GroundAction, ...]
-    motions: tuple[Motion, ...]
-    start: State
     task: ObservedTask
-    facts: tuple[Facts, ...]
     how: str

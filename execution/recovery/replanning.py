@@ -96,7 +96,7 @@ class TampReplanner:
         observed = observed_task(context, task, clear, interrupted.facts, prefer)
         context = context.for_replanning(number, observed.stances)
         if validate_actions(task.domain, observed.problem, ()).valid:
-            return RecoveryPlan((), out, state, observed, (observed.facts,), NOTHING_LEFT)
+            return RecoveryPlan((), out, state, (observed.facts,), observed, NOTHING_LEFT)
         for plan, facts in _resumable(context, observed, left, clear):
             bound, skills = bind_plan(plan, observed.bindings), observed.skills
             if any(skills[each.name].impossible(context, each, clear) for each in bound):
@@ -104,13 +104,13 @@ class TampReplanner:
             listener.skeleton(tuple(map(str, plan)))
             refined = Refinement(context, bound, skills, clear, listener).advance(TRIES)
             if isinstance(refined, RefinedMotions):
-                return RecoveryPlan(plan, out + refined.motions, state, observed, facts, RESUMED)
+                return RecoveryPlan(plan, out + refined.motions, state, facts, observed, RESUMED)
         found = Search(context, observed, clear, listener).solve()
         if isinstance(found, Failure):
             return found
         states = validate_actions(task.domain, observed.problem, found.plan).states
         motions = out + found.refined.motions
-        return RecoveryPlan(found.plan, motions, state, observed, states, REPLANNED)
+        return RecoveryPlan(found.plan, motions, state, states, observed, REPLANNED)
 
     def finish(self, motions: tuple[Motion, ...], start: State) -> tuple[Motion, ...] | Failure:
         """Final trajectories, audited."""

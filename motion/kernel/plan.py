@@ -13,7 +13,7 @@ import numpy as np
 from numba import int64, types
 
 from galley.collision.kernel.edges import path_proven
-from galley.compiled.jit import entry, inlined, kernel
+from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import state_proven
 from galley.motion.kernel.polyline import copy, first_rows
@@ -85,9 +85,14 @@ def plan(
     if rules.proven:
         if not state_proven(table, start, rules.required):
             return PlanResult(START_NOT_PROVEN, nothing, 0, 0, 0, 0)
-        ends = _proven_rows(table, goals, rules.required)
-        if len(ends) == 0:
+        kept, m = np.empty(goals.shape), 0
+        for i in range(len(goals)):
+            if state_proven(table, goals[i], rules.required):
+                copy(goals[i], kept[m])
+                m += 1
+        if m == 0:
             return PlanResult(GOALS_NOT_PROVEN, nothing, 0, 0, 0, 0)
+        ends = first_rows(kept, m)
     status, used, first, second = NO_PATH, 0, 0, 0
     for turn in range(2):
         state = seeded(seed, turn)
@@ -106,14 +111,3 @@ def plan(
             return PlanResult(FOUND, path, used, first, second, turn + 1)
         status = NOT_PROVEN
     return PlanResult(status, nothing, used, first, second, 2)
-
-
-@inlined
-def _proven_rows(table: Any, rows: Array, required: float) -> Array:
-    kept = np.empty(rows.shape)
-    m = 0
-    for i in range(len(rows)):
-        if state_proven(table, rows[i], required):
-            copy(rows[i], kept[m])
-            m += 1
-    return first_rows(kept, m)

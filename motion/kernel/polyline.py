@@ -67,13 +67,8 @@ def first_rows(path: Array, n: int) -> Array:
 @inlined
 def without_doubles(path: Array) -> Array:
     """The path without rows equal to the one before (within 1e-12); at least one row is left."""
-    kept = np.empty(path.shape)
-    return first_rows(kept, _copy_changes(path, kept))
-
-
-@inlined
-def _copy_changes(path: Array, kept: Array) -> int:
     n, k = path.shape
+    kept = np.empty(path.shape)
     copy(path[0], kept[0])
     m = 1
     for i in range(1, n):
@@ -85,4 +80,4 @@ def _copy_changes(path: Array, kept: Array) -> int:
             m += 1
     if m > 1:
         copy(path[n - 1], kept[m - 1])  # the end stays what it was, to the last bit
-    return m
+    return first_rows(kept, m)

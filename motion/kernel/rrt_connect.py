@@ -21,7 +21,6 @@ from galley.motion.kernel.sampling import sample_box
 from galley.motion.kernel.tree import (
     SearchTree,
     add,
-    add_roots,
     empty_tree,
     joined_branches,
     nearest,
@@ -66,12 +65,11 @@ def connect(
         return path, 0, 1, m
     weights = box.weights
     longest = int(distance(box.low, box.high, weights) / rules.radius) + 3
-    roots = np.empty((1, k))
-    copy(start, roots[0])
     first = empty_tree(k, _ROOM + longest)
     second = empty_tree(k, _ROOM + longest + m)
-    add_roots(first, roots)
-    add_roots(second, goals)
+    add(first, start, -1)
+    for i in range(m):
+        add(second, goals[i], -1)
     scratch = np.empty((2, k))
     done = 0
     while True:

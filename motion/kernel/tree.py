@@ -54,13 +54,6 @@ def add(tree: SearchTree, q: Array, parent: int) -> int:
     return i
 
 
-@bare_kernel
-def add_roots(tree: SearchTree, roots: Array) -> None:
-    """Append the rows of ``roots`` (m, k) as roots."""
-    for i in range(len(roots)):
-        add(tree, roots[i], -1)
-
-
 @kernel
 def with_room(tree: SearchTree, more: int) -> SearchTree:
     """The tree itself if ``more`` nodes fit, else a copy with at least twice the room."""

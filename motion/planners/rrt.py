@@ -80,25 +80,9 @@ def view_space(view: View) -> Space:
     return Space(view.group, tree.low, tree.high, tree.step, tree.weights)
 
 
-def bisection_order(n: int) -> list[int]:
-    """0..n-1, the last first, then the middles of ever smaller gaps: collisions are found early."""
-    if n == 0:
-        return []
-    order, seen = [n - 1], {n - 1}
-    stride = n
-    while len(order) < n:
-        stride = max(1, stride // 2)
-        for k in range(stride - 1, n, stride):
-            if k not in seen:
-                seen.add(k)
-                order.append(k)
-    return order
-
-
 def edge_free(space: Space, free: Free, a: Array, b: Array) -> bool:
     """Whether all checked states on the edge from a to b are free; a is not checked."""
-    states = space.edge(a, b)
-    return all(free(states[k]) for k in bisection_order(len(states)))
+    return all(map(free, space.edge(a, b)[::-1]))  # the end hits something more often
 
 
 def path_free(space: Space, free: Free, path: Path) -> bool:

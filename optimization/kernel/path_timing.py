@@ -49,7 +49,7 @@ def rates(
     rows = np.empty((8 * k + 2, 3))
     top = np.zeros(n + 1)  # backward pass: the controllable sets' upper ends
     for i in range(n - 1, -1, -1):
-        if _straight(bends[i]):
+        if not bends[i].any():  # a straight piece
             fastest, hardest = _straight_limits(slopes[i], velocity, acceleration)
             top[i + 1] = min(top[i + 1], fastest)
             top[i] = min(fastest, top[i + 1] + 2.0 * hardest * spans[i])
@@ -60,7 +60,7 @@ def rates(
             top[i] = _greatest_x(rows)
     x[0] = 0.0  # forward pass: the largest u that leads into the next set
     for i in range(n):
-        if _straight(bends[i]):
+        if not bends[i].any():
             _, hardest = _straight_limits(slopes[i], velocity, acceleration)
             x[i + 1] = min(top[i + 1], x[i] + 2.0 * hardest * spans[i])
         else:
@@ -72,11 +72,6 @@ def rates(
             if x[i] <= 0.0 and x[i + 1] <= 0.0:
                 return False  # it would never leave rest
     return True
-
-
-@inlined
-def _straight(bend: Array) -> bool:
-    return not bend.any()
 
 
 @inlined

@@ -120,7 +120,7 @@ def arc_tangent(y: float, x: float) -> float:
 
 
 @kernel
-def _wrapped(q: float, middle: float) -> float:
+def wrapped(q: float, middle: float) -> float:
     """``q`` plus the multiple of 2 pi that brings it nearest to ``middle``."""
     return q - _TURN * math.floor((q - middle + math.pi) / _TURN)
 
@@ -213,7 +213,7 @@ def solve(
             s5, c5 = vz / a, a_cos5 / a
             if merged:
                 s5 = 1.0 if s5 > 0.0 else -1.0
-            q6 = _wrapped(arc_tangent(s6, c6), table[5, 2])
+            q6 = wrapped(arc_tangent(s6, c6), table[5, 2])
             if spare < _NEAR:
                 # Near cos q5 = 0, rounding in the pose turns joints 5 and 6 far, and may turn joint
                 # 6 over its limit. Put it back on it then, where p_WS moves by less than counts,
@@ -229,7 +229,7 @@ def solve(
                     continue
             if _toward(s5, c5, table[4]) < -_NEAR:
                 continue
-            q5 = _wrapped(arc_tangent(s5, c5), table[4, 2])
+            q5 = wrapped(arc_tangent(s5, c5), table[4, 2])
             if not _within(q5, table[4]):
                 continue
             if wrist == 0:
@@ -279,7 +279,7 @@ def solve(
                     else:
                         first = arc_tangent(r12, r02)
                 q2 = bend if shoulder == 0 else -bend
-                q1 = _wrapped(first if shoulder == 0 else first + math.pi, table[0, 2])
+                q1 = wrapped(first if shoulder == 0 else first + math.pi, table[0, 2])
                 if near:
                     q1, q3 = _shoulder_near_limits(q1, sine, r00, r01, r10, r11, table)
                     if not (
@@ -288,7 +288,7 @@ def solve(
                         continue
                 else:
                     q3 = arc_tangent(s3, c3)
-                    q3 = _wrapped(q3 if shoulder == 0 else q3 + math.pi, table[2, 2])
+                    q3 = wrapped(q3 if shoulder == 0 else q3 + math.pi, table[2, 2])
                 out[count, 0] = _clipped(q1, table[0])
                 out[count, 1] = _clipped(q2, table[1])
                 out[count, 2] = _clipped(q3, table[2])
@@ -315,7 +315,7 @@ def _shoulder_near_limits(
         q1 -= excess
     # q3 from R and q1, not from R's last row: rounding in q1 near q2 = 0 is then made up for by q3.
     c1, s1 = math.cos(q1), math.sin(q1)
-    q3 = _wrapped(arc_tangent(c1 * r10 - s1 * r00, c1 * r11 - s1 * r01), table[2, 2])
+    q3 = wrapped(arc_tangent(c1 * r10 - s1 * r00, c1 * r11 - s1 * r01), table[2, 2])
     excess = q3 - _clipped(q3, table[2])
     if abs(excess) * sine < _SHOULDER_SINGULAR:
         q1 += excess

@@ -62,13 +62,6 @@ def arm_radii(held_reach: float = 0.0) -> Array:
     return np.array([shoulder, shoulder, A4 + forearm, forearm, wrist, wrist, side])
 
 
-def base_radius(spec: MobileBaseSpec, held_reach: float = 0.0) -> float:
-    """Bound (m) on the horizontal distance of any point of the robot from the base's axis."""
-    chassis = 0.5 * float(np.hypot(spec.size[0], spec.size[1]))
-    arm = float(np.hypot(*spec.p_BA[:2])) + float(arm_radii(held_reach)[0])
-    return max(chassis, arm)
-
-
 def travel_bound(group: str, spec: MobileBaseSpec, a: Array, b: Array, held_reach: float) -> float:
     """Bound (m) on the travel of any point of robot and held item between a and b (k,)."""
     d = np.abs(np.asarray(b) - a)
@@ -78,5 +71,8 @@ def travel_bound(group: str, spec: MobileBaseSpec, a: Array, b: Array, held_reac
     if group == "arm":
         return float(arm_radii(held_reach) @ d)
     if group == "base":
-        return float(np.hypot(d[0], d[1]) + base_radius(spec, held_reach) * d[2])
+        # No point of the robot is further than these, horizontally, from the base's axis.
+        chassis = 0.5 * float(np.hypot(spec.size[0], spec.size[1]))
+        arm = float(np.hypot(*spec.p_BA[:2])) + float(arm_radii(held_reach)[0])
+        return float(np.hypot(d[0], d[1]) + max(chassis, arm) * d[2])
     return float(d.max())  # fingers slide

@@ -8,7 +8,7 @@ import numpy as np
 
 from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
-from galley.robots.panda.ik_kernel import BRANCHES, DH_TURNS, pose_terms, solve
+from galley.robots.panda.ik_kernel import BRANCHES, DH_TURNS, pose_terms, solve, wrapped
 
 
 @kernel
@@ -132,11 +132,6 @@ def follow_line(
     return path, path.shape[0]
 
 
-@kernel
-def _wrapped(angle: float) -> float:
-    return angle - 2.0 * math.pi * math.floor((angle + math.pi) / (2.0 * math.pi))
-
-
 @entry("f8:3 f8:2 f8 f8:2 f8:2 f8:1 f8:1")
 @kernel
 def heading_gaps(
@@ -180,13 +175,13 @@ def heading_gaps(
                     break
                 count = solve(terms, q7[j], turns[j, 0], turns[j, 1], table, out, branch, 0)
                 for k in range(count):
-                    at = _wrapped(out[k, 0] - 0.5 * (first[0] + first[1]) + math.pi)
+                    at = wrapped(out[k, 0] - 0.5 * (first[0] + first[1]) + math.pi, 0.0)
                     if width == math.pi:
                         middle, width = at, half
                         continue
-                    apart = _wrapped(at - middle)
+                    apart = wrapped(at - middle, 0.0)
                     low, high = max(-width, apart - half), min(width, apart + half)
-                    middle = _wrapped(middle + 0.5 * (low + high))
+                    middle = wrapped(middle + 0.5 * (low + high), 0.0)
                     width = max(0.0, 0.5 * (high - low))
         gaps[i, 0], gaps[i, 1] = middle, width
     return gaps

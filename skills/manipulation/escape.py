@@ -54,7 +54,7 @@ def escape(
         return ()
     opened, tried = _open_fingers(context, state), 0
     for first in (opened, ()) if opened else ((),):
-        here = _end(context, first, state)
+        here = after(context.scene, context.robot, first[0], state) if first else state
         if first and _free(context, here):
             return first
         for leg in _legs(context, here, motion):
@@ -71,12 +71,6 @@ def escape(
 def _free(context: PlanningContext, state: State) -> bool:
     """Whether free motions can start in the State."""
     return bool(context.checker(state, holding_contact_pairs(context, state)).free(state.q))
-
-
-def _end(context: PlanningContext, motions: tuple[Motion, ...], state: State) -> State:
-    for motion in motions:
-        state = after(context.scene, context.robot, motion, state)
-    return state
 
 
 def _touching(context: PlanningContext, state: State) -> frozenset[Pair]:

@@ -117,4 +117,4 @@ class Bench:
         rest = tuple(m for m in self.motions if m.action_index >= under_way.index)
         rest = tuple(replace(m, action_index=m.action_index - under_way.index) for m in rest)
         left = PLAN[under_way.index :]
-        return RecoveryPlan(left, rest, state, None, FACTS[under_way.index :], RESUMED)
+        return RecoveryPlan(left, rest, state, FACTS[under_way.index :], None, RESUMED)

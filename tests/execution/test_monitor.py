@@ -209,7 +209,7 @@ def test_a_goal_that_is_missing_at_the_end_is_planned_for(context):
             path=path,
             trajectory=rest_to_rest(path, context.robot.group("base")),
         )
-        return RecoveryPlan(PLAN[:1], (home,), state, None, FACTS[:2], REPLANNED)
+        return RecoveryPlan(PLAN[:1], (home,), state, FACTS[:2], None, REPLANNED)
 
     context.answers = [back]
     assert context.run() is None
@@ -229,7 +229,7 @@ def test_nothing_left_to_do_ends_the_run_once_the_goal_is_seen(context):
     context.executor.happens[5] = nudged(AWAY)
     done = frozenset({Fact("done", ())})
     state = context.start
-    context.answers = [RecoveryPlan((), (), state, None, (done,), NOTHING_LEFT)]
+    context.answers = [RecoveryPlan((), (), state, (done,), None, NOTHING_LEFT)]
     assert context.run() is None
     assert context.loop.facts == done
     assert context.loop.recoveries[0].how == NOTHING_LEFT
@@ -239,7 +239,7 @@ def test_a_missing_goal_about_which_nothing_can_be_done_is_left_to_validation(co
     """Asked once, not again and again; what is missing is for whoever judges the run to say."""
     context.missing = [("it does not hold",)] * 1000
     state = context.start
-    nothing = RecoveryPlan((), (), state, None, (FACTS[0],), NOTHING_LEFT)
+    nothing = RecoveryPlan((), (), state, (FACTS[0],), None, NOTHING_LEFT)
     context.answers = [nothing] * 1000
     assert context.run() is None
     assert len(context.replanned) == len(context.loop.recoveries) == 1

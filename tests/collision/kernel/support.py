@@ -20,13 +20,13 @@ from pydrake.geometry import (
     SceneGraph,
     Sphere,
 )
+from pydrake.math import RigidTransform
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
 from pydrake.systems.framework import DiagramBuilder
 
 from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.backends.bullet import quiet
-from galley.collision.backends.drake_world import rigid_transform
 from galley.collision.checker import Pair, pair
 from galley.collision.kernel.arrays import BOX, CYLINDER, HULL, SPHERE
 from galley.collision.solids import Solid, box, convex, cylinder, sphere
@@ -140,7 +140,7 @@ class DrakeOracle:
 
     def _add(self, body, name, solid):
         shape = drake_shape(solid)
-        X = rigid_transform(solid.X)
+        X = RigidTransform(solid.X)
         self.plant.RegisterCollisionGeometry(body, X, shape, name, CoulombFriction(1.0, 1.0))
 
     def place(self, q: Array) -> None:
@@ -186,7 +186,7 @@ class DrakePair:
         self.frames, self.ids, self.source = [], [], source
         for k, solid in enumerate((one, two)):
             frame = self.graph.RegisterFrame(source, GeometryFrame(f"{k}"))
-            instance = GeometryInstance(rigid_transform(np.eye(4)), drake_shape(solid), f"{k}")
+            instance = GeometryInstance(RigidTransform(np.eye(4)), drake_shape(solid), f"{k}")
             geometry = self.graph.RegisterGeometry(source, frame, instance)
             self.graph.AssignRole(source, geometry, ProximityProperties())
             self.frames.append(frame)
@@ -196,7 +196,7 @@ class DrakePair:
     def distance(self, X_WA: Array, X_WB: Array) -> float:
         poses = FramePoseVector()
         for frame, X in zip(self.frames, (X_WA, X_WB), strict=True):
-            poses.set_value(frame, rigid_transform(X))
+            poses.set_value(frame, RigidTransform(X))
         port = self.graph.get_source_pose_port(self.source)
         port.FixValue(self.context, poses)
         query = self.graph.get_query_output_port().Eval(self.context)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydrake.geometry import GeometryInstance, ProximityProperties, SceneGraph
+from pydrake.math import RigidTransform
 from scipy.optimize import nnls
 
-from galley.collision.backends.drake_world import rigid_transform
 from galley.collision.kernel.separation import WITNESS_SCRATCH, separation, witness
 from galley.collision.kernel.shapes import squared
 from galley.collision.solids import (
@@ -74,7 +74,7 @@ def distances_in_lanes(solid, points):
 def in_drake(solid, points):
     graph = SceneGraph()
     source = graph.RegisterSource("solids")
-    instance = GeometryInstance(rigid_transform(solid.X), drake_shape(solid), "solid")
+    instance = GeometryInstance(RigidTransform(solid.X), drake_shape(solid), "solid")
     instance.set_proximity_properties(ProximityProperties())
     graph.RegisterAnchoredGeometry(source, instance)
     query = graph.get_query_output_port().Eval(graph.CreateDefaultContext())

@@ -50,7 +50,7 @@ def test_a_drawer_that_gets_stuck_is_pulled_again(scene_of, small_text, robot):
     class Puller:
         def replan(self, under_way, state, number):
             asked.append((under_way, state))
-            return RecoveryPlan(pulled, (pull(state.q),), state, None, FACTS[:2], RESUMED)
+            return RecoveryPlan(pulled, (pull(state.q),), state, FACTS[:2], None, RESUMED)
 
         def finish(self, motions, state):
             return motions

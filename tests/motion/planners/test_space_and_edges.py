@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from galley.motion.path import Path
-from galley.motion.planners.rrt import Space, bisection_order, edge_free, joint_space, path_free
+from galley.motion.planners.rrt import Space, edge_free, joint_space, path_free
 from galley.tests.effort import examples
 
 quick = settings(max_examples=examples(80), deadline=None)
@@ -45,14 +45,6 @@ def test_each_joint_has_its_own_resolution(robot):
     for field in ("lower", "upper", "resolution", "weights"):
         parts = np.concatenate([getattr(base, field), getattr(arm, field)])
         np.testing.assert_array_equal(getattr(both, field), parts)
-
-
-@quick
-@given(st.integers(0, 300))
-def test_the_bisection_order_takes_every_state_once_and_the_last_first(n):
-    order = bisection_order(n)
-    assert sorted(order) == list(range(n))
-    assert n == 0 or order[0] == n - 1
 
 
 def test_an_edge_is_free_only_if_all_its_states_are():
