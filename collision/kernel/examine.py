@@ -32,6 +32,7 @@ from galley.collision.kernel.confirm import certain_below, confirm, decide
 from galley.collision.kernel.kinematics import (
     FRAME,
     frames,
+    load_axis,
     load_vector,
     store_vector,
     to_world,
@@ -191,18 +192,12 @@ def _squared_from(table: Any, k: int, x: Any, y: Any, z: Any) -> Any:
     f = scratch.layout[FRAMES] + moving.frame[k] * FRAME
     u, v, w = load_vector(buffer, f + 9 * LANES)
     x, y, z = x - u, y - v, z - w
-    a = load(buffer, f) * x + load(buffer, f + 3 * LANES) * y + load(buffer, f + 6 * LANES) * z
-    b = (
-        load(buffer, f + LANES) * x
-        + load(buffer, f + 4 * LANES) * y
-        + load(buffer, f + 7 * LANES) * z
-    )
-    c = (
-        load(buffer, f + 2 * LANES) * x
-        + load(buffer, f + 5 * LANES) * y
-        + load(buffer, f + 8 * LANES) * z
-    )
-    return squared(moving.solids, moving.pose, k, a, b, c)
+    u, v, w = load_axis(buffer, f)
+    a = u * x + v * y + w * z
+    u, v, w = load_axis(buffer, f + LANES)
+    b = u * x + v * y + w * z
+    u, v, w = load_axis(buffer, f + 2 * LANES)
+    return squared(moving.solids, moving.pose, k, a, b, u * x + v * y + w * z)
 
 
 @bare_kernel

@@ -79,6 +79,12 @@ def load_vector(buffer: Any, at: int) -> Any:
 
 
 @bare_kernel
+def load_axis(buffer: Any, at: int) -> Any:
+    """One of a frame's axes, whose x is at ``at``: lanes."""
+    return load(buffer, at), load(buffer, at + 3 * LANES), load(buffer, at + 6 * LANES)
+
+
+@bare_kernel
 def store_vector(buffer: Any, at: int, x: Any, y: Any, z: Any) -> None:
     """Writes three lanes one after another."""
     store(buffer, at, x)
@@ -129,11 +135,8 @@ def twists(table: Any) -> None:
         f, p = frames_at + (j + 1) * FRAME, twists_at + tree.parent[j] * TWIST
         t = twists_at + (j + 1) * TWIST
         rate = load(buffer, rates_at + j * LANES)
-        x, y, z = (
-            rate * load(buffer, f + 2 * LANES),
-            rate * load(buffer, f + 5 * LANES),
-            rate * load(buffer, f + 8 * LANES),
-        )
+        x, y, z = load_axis(buffer, f + 2 * LANES)
+        x, y, z = rate * x, rate * y, rate * z
         u, v, w = load_vector(buffer, p)
         a, b, c = load_vector(buffer, p + 3 * LANES)
         if tree.prismatic[j] != 0:
@@ -173,20 +176,13 @@ def travelled(table: Any, part: int, frame: int, x: Any, y: Any, z: Any, radius:
 def to_world(buffer: Any, frame: int, x: Any, y: Any, z: Any) -> Any:
     """A point (x, y, z) of a frame, whose pose begins at ``frame``, in the world: lanes."""
     a, b, c = splat(x), splat(y), splat(z)
-    return (
-        load(buffer, frame + 9 * LANES)
-        + load(buffer, frame) * a
-        + load(buffer, frame + LANES) * b
-        + load(buffer, frame + 2 * LANES) * c,
-        load(buffer, frame + 10 * LANES)
-        + load(buffer, frame + 3 * LANES) * a
-        + load(buffer, frame + 4 * LANES) * b
-        + load(buffer, frame + 5 * LANES) * c,
-        load(buffer, frame + 11 * LANES)
-        + load(buffer, frame + 6 * LANES) * a
-        + load(buffer, frame + 7 * LANES) * b
-        + load(buffer, frame + 8 * LANES) * c,
-    )
+    u, v, w = load_vector(buffer, frame + 9 * LANES)
+    k, m, n = load_vector(buffer, frame)
+    u = u + k * a + m * b + n * c
+    k, m, n = load_vector(buffer, frame + 3 * LANES)
+    v = v + k * a + m * b + n * c
+    k, m, n = load_vector(buffer, frame + 6 * LANES)
+    return u, v, w + k * a + m * b + n * c
 
 
 @bare_kernel

@@ -53,11 +53,8 @@ def extreme(solids: Any, row: int, X: Any, x: float, y: float, z: float) -> Any:
             along = a * vertices[k, 0] + b * vertices[k, 1] + c * vertices[k, 2]
             if along > best:
                 best, found = along, k
-        a, b, c = (
-            float(vertices[found, 0]),
-            float(vertices[found, 1]),
-            float(vertices[found, 2]),
-        )
+        v = vertices[found]
+        a, b, c = float(v[0]), float(v[1]), float(v[2])
     return (
         X[0] * a + X[1] * b + X[2] * c + X[9],
         X[3] * a + X[4] * b + X[5] * c + X[10],
