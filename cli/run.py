@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ from galley.domain.options import group, option
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
+    from galley.domain.listener import Listener
     from galley.engine import RecordedRun
 
 EPILOG = """Open report.html in the results' folder first; docs/report.md has its files.
@@ -81,7 +84,7 @@ class Options:
     view: bool = option(
         False,
         "show planning and execution live in the browser, at an address that only this machine can "
-        "open: base poses and grasps tried, the path found, the robot",
+        "open, until Ctrl-C: base poses and grasps tried, the path found, the robot",
     )
     html: bool = option(
         True, "write report.html, a few seconds (default: yes; galley report makes it later)"
@@ -102,7 +105,6 @@ def command(options: Options) -> int:
             "in PyBullet the baseline RRT plans: --planner rrt"
         )
     from galley.cli.common.progress import Printer
-    from galley.engine import record_run
     from galley.execution.disturbance.noise import parse_noise
     from galley.stages import Options as RunOptions
 
@@ -110,8 +112,21 @@ def command(options: Options) -> int:
     if options.noise is not None:
         chosen["noise"] = parse_noise(options.noise)
     with Printer() as printer:
-        run = record_run(RunOptions(**chosen), printer, view=options.view)
-    return _print_result(printer, run)
+        listener: Listener = printer
+        if options.view:
+            from galley.viz.replay.live import LiveView
+
+            listener = live = LiveView(printer)
+            printer.stage(f"in the browser: {live.address}")
+        from galley.engine import record_run
+
+        run = record_run(RunOptions(**chosen), listener)
+    status = _print_result(printer, run)
+    if options.view:
+        listener.stage(f"{run.report.status}: this stays in the browser until Ctrl-C")
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()
+    return status
 
 
 def _print_result(printer: Printer, run: RecordedRun) -> int:

@@ -52,7 +52,7 @@ IMPORTS = {
     "stages": "domain robots collision motion planning skills tamp execution validation viz"
     " compiled",
     "results": "domain robots motion planning tamp execution validation viz stages",
-    "engine": "domain robots collision motion planning skills tamp execution viz compiled"
+    "engine": "domain robots collision motion planning skills tamp execution compiled"
     " stages results studies",
     "cli.common": "domain stages engine results sweeps compiled",
     "cli": "domain robots collision motion optimization planning skills tamp execution validation"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import deque
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,15 @@ from pydrake.geometry import Rgba
 from galley.domain.frames import Array
 from galley.domain.listener import Listener, Relay
 from galley.domain.scene.model import Scene
-from galley.robots.model import RobotModel
+from galley.domain.words import in_words
+from galley.robots.catalog import robot_of
 from galley.viz.film.camera import grasp_centres
+from galley.viz.film.captions import split_recovery
+from galley.viz.film.frames import split_line
 from galley.viz.replay.bodies import ROOT, Bodies, columns, open_meshcat
+from galley.viz.replay.loopback import serve
 
+_PAGE = Path(__file__).with_name("live.html")
 _EVERY = 0.05  # s between two pictures
 _KEPT = 400  # tries that stay in the picture, of each kind
 _POINTS = 8  # of a motion's path
@@ -28,10 +35,10 @@ class LiveView(Relay):
     """Shows a scene, and what it hears of: tries as ticks, the path found, and execution.
 
     A tick stands at the base pose and at the grasp: green if the arm reached it, else red. The
-    hand's path is orange as planned and blue as executed. Only this machine can see the page.
+    hand's path is orange as planned and blue as executed. A bar says what is being done, and what
+    the marks mean. Only this machine can see the page; it is there before there is a scene.
 
     Args:
-        scene, robot: what to show, at its start.
         listener: hears all of it, too.
 
     Attributes:
@@ -41,16 +48,43 @@ class LiveView(Relay):
         RuntimeError: no port is free.
     """
 
-    def __init__(self, scene: Scene, robot: RobotModel, listener: Listener) -> None:
+    def __init__(self, listener: Listener) -> None:
         self._meshcat = open_meshcat()
-        self.address = self._meshcat.web_url()
         super().__init__(listener)
-        self._robot = robot
-        self._bodies = Bodies(self._meshcat, scene, robot)
         self._tries: dict[bool, deque[Array]] = {b: deque(maxlen=_KEPT) for b in (True, False)}
         self._executed: list[Array] = []
-        self._shown = 0.0
+        self._began, self._shown = time.monotonic(), 0.0
+        self._said = ["", "", ""]
+        page = _PAGE.read_text(encoding="utf-8").replace("MESHCAT", self._meshcat.web_url())
+        self.address, _ = serve({"/": lambda: page, "/now": self._now})
+
+    def _now(self) -> str:
+        """What the page's bar says: action, phase, alert, and seconds since the start, as JSON."""
+        return json.dumps([*self._said, time.monotonic() - self._began])
+
+    def loaded(self, scene: Scene) -> None:
+        """Show a scene and its robot at the start."""
+        self._scene, self._robot = scene, robot_of(scene.robot)
+        self._bodies = Bodies(self._meshcat, scene, self._robot)
         self._bodies.show_start(scene)
+        self.listener.loaded(scene)
+
+    def stage(self, text: str) -> None:
+        """Say what begins."""
+        self._said = [text, "", ""]
+        self.listener.stage(text)
+
+    def action(self, index: int, total: int, text: str, event: str) -> None:
+        """Say which action motions are looked for."""
+        self._said[1] = f"action {index + 1} of {total}: {in_words(text, self._scene)}"
+        self.listener.action(index, total, text, event)
+
+    def executing(self, name: str) -> None:
+        """Say which motion is executed."""
+        alert, line = split_recovery(name)
+        action, phase = split_line(line)
+        self._said = [in_words(action, self._scene), phase, alert]
+        self.listener.executing(name)
 
     def skeleton(self, actions: tuple[str, ...]) -> None:
         """A new plan: nothing of it is found yet."""
