@@ -17,7 +17,6 @@ from galley.domain.options import group, option
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
-    from galley.domain.listener import Listener
     from galley.engine import RecordedRun
 
 EPILOG = """Open report.html in the results' folder first; docs/report.md has its files.
@@ -112,18 +111,18 @@ def command(options: Options) -> int:
     if options.noise is not None:
         chosen["noise"] = parse_noise(options.noise)
     with Printer() as printer:
-        listener: Listener = printer
+        view = None
         if options.view:
             from galley.viz.replay.live import LiveView
 
-            listener = live = LiveView(printer)
-            printer.stage(f"in the browser: {live.address}")
+            view = LiveView(printer)
+            printer.stage(f"in the browser: {view.address}")
         from galley.engine import record_run
 
-        run = record_run(RunOptions(**chosen), listener)
+        run = record_run(RunOptions(**chosen), view or printer)
     status = _print_result(printer, run)
-    if options.view:
-        listener.stage(f"{run.report.status}: this stays in the browser until Ctrl-C")
+    if view is not None:
+        view.stage(f"{run.report.status}: this stays in the browser until Ctrl-C")
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()
     return status

@@ -82,18 +82,18 @@ def draw_robot(scene: Scene, robot: RobotModel, path: Path | str) -> None:
         BadInput: ``path`` can't be written.
     """
     looks = (for_display(robot), for_display(robot, shapes=True))
-    at, camera = start_of(scene), robot_camera(robot, scene.robot.q)
+    at, camera = start_of(scene), robot_camera(robot, scene.robot.q[None], scene.robot.q[2])
     views = [Renderer(scene, each, _HEIGHT, _HEIGHT).render(*at, camera) for each in looks]
     with atomic_file(path) as partial:
         PilImage.fromarray(np.concatenate(views, axis=1)).save(partial, format="PNG")
 
 
-def robot_camera(robot: RobotModel, q: Array) -> Camera:
-    """From the front and the left, with all of a robot at q (n,) in the picture."""
-    tree = read_tree(robot.urdf, robot.joints)
-    points = np.array([tree.link_pose(link, q)[:3, 3] for link in (*robot.links, robot.palm)])
-    away = unit_vector(np.array(q[2] + 0.7), np.array(0.4))
-    return around(points.min(axis=0), points.max(axis=0), away)
+def robot_camera(robot: RobotModel, Q: Array, heading: float) -> Camera:
+    """From the left of a heading (rad), with all of a robot at Q (m, n) in the picture."""
+    tree, links = read_tree(robot.urdf, robot.joints), (*robot.links, robot.palm)
+    points = np.array([tree.link_pose(link, q)[:3, 3] for q in Q for link in links])
+    away = unit_vector(np.array(heading + 0.7), np.array(0.4))
+    return _around(points.min(axis=0), points.max(axis=0), away)
 
 
 def draw_end(scene: Scene, robot: RobotModel, states: Path | str, path: Path | str) -> None:
@@ -140,7 +140,7 @@ def draw_state(
         boxes = np.array([_bounds(scene, name, at) for name in marked])  # (k, 2, 3)
         away = camera.position - camera.target
         low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
-        camera = around(low, high, away / np.linalg.norm(away))
+        camera = _around(low, high, away / np.linalg.norm(away))
         centres = zip(marked, boxes.mean(axis=1), strict=True)
         named = [(f"{name}: in the way", centre, _MARKED) for name, centre in centres]
     picture = _drawn(_colored(scene, marked), robot, at, camera, width, height)
@@ -162,7 +162,7 @@ def _drawn(
     return PilImage.fromarray(drawer.render(*at, camera))
 
 
-def around(low: Array, high: Array, away: Array) -> Camera:
+def _around(low: Array, high: Array, away: Array) -> Camera:
     """A camera that sees all between two corners (3,), from a direction (3,)."""
     middle = 0.5 * (low + high)
     distance = _NEAREST + 1.3 * float(np.linalg.norm(high - low))

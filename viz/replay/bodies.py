@@ -57,18 +57,15 @@ class Bodies:
     Attributes:
         paths: Meshcat's path of each body, in the order of ``SceneMeshes.meshes``.
         names: of each body, as logs have it; empty for the furniture that does not move.
+        world_poses: ``SceneMeshes.poses``.
     """
 
     def __init__(self, meshcat: Meshcat, scene: Scene, robot: RobotModel, root: str = ROOT) -> None:
         self.meshcat = meshcat
-        self._meshes = SceneMeshes(scene, robot)
-        self.names = self._meshes.names
-        self.paths = draw(meshcat, self._meshes.meshes, root)
+        meshes = SceneMeshes(scene, robot)
+        self.names, self.world_poses = meshes.names, meshes.poses
+        self.paths = draw(meshcat, meshes.meshes, root)
         look_from(meshcat, front_camera(scene, WIDTH, HEIGHT))
-
-    def world_poses(self, q: Array, scene_q: Array, items: Array) -> Array:
-        """X_WB (nb, 4, 4) of every body, for one row of a log."""
-        return self._meshes.poses(q, scene_q, items)
 
     def show(self, q: Array, scene_q: Array, items: Array) -> None:
         """Move everything to one row of a log."""

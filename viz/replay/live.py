@@ -106,14 +106,11 @@ class LiveView(Relay):
     def refined(self, index: int, state: Any, motions: Any) -> None:
         """Draw the hand's path through an action."""
         self._draw_tries()
-        q, points = state.q.copy(), []
+        Q, points = state.q[None], list[Array]()
         for motion in motions:
-            times = np.linspace(0.0, 1.0, _POINTS)
-            waypoints = motion.path.waypoints
-            at = np.linspace(0.0, 1.0, len(waypoints))
-            for row in np.stack([np.interp(times, at, column) for column in waypoints.T], axis=1):
-                q[self._robot.slice(motion.group)] = row
-                points.append(self._hand(q))
+            times = np.linspace(0.0, motion.trajectory.duration, _POINTS)
+            Q = self._robot.with_groups(Q[-1], **{motion.group: motion.trajectory(times)})
+            points += [*grasp_centres(self._robot, Q)]
         if len(points) > 1:
             self._meshcat.SetLine(
                 f"{ROOT}/planned/{index}", columns(np.array(points)), 2.0, _PLANNED

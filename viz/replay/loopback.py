@@ -12,7 +12,7 @@ def serve(pages: Mapping[str, Callable[[], str]]) -> tuple[str, threading.Event]
     """Serve pages at any free port of the loopback address, for as long as this process lives.
 
     Args:
-        pages: what makes the page of each path, ``/`` among them; asked anew each time.
+        pages: what makes the page of each path, asked anew each time; of all others, that of ``/``.
 
     Returns:
         The address of ``/``, and an event that is set once a browser has got a page.
@@ -21,17 +21,11 @@ def serve(pages: Mapping[str, Callable[[], str]]) -> tuple[str, threading.Event]
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            make = pages.get(self.path)
-            if make is None:
-                self.send_error(404)
-                return
-            body = make().encode()
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             with contextlib.suppress(ConnectionError):  # a browser may leave at any time
-                self.wfile.write(body)
+                self.wfile.write(pages.get(self.path, pages["/"])().encode())
                 loaded.set()
 
         def log_message(self, *_: object) -> None:

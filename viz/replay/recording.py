@@ -34,8 +34,7 @@ METRES, RADIANS = 1e-3, 2e-3
 """How far a body may be from where it was, between two kept poses."""
 _PATH = Rgba(0.95, 0.45, 0.10)  # of the hand's path
 _PATH_METRES = 0.003  # that the line may leave out
-_DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"}
-"""Variables one of which is set where a browser can open a window."""
+_DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"}  # one is set where a browser can open
 _PATIENCE = 10.0  # s, for the browser to load a page
 _HEIGHT = 480  # px of the frame in a notebook
 _CONTROLS = Path(__file__).with_name("controls.html")
@@ -76,13 +75,8 @@ def replay_html(
     frames = resample(log, robot, frame_times(log, fps))
     meshcat = open_meshcat()
     bodies = Bodies(meshcat, scene, robot)
-    X_WB = np.array(
-        [
-            bodies.world_poses(q, scene_q, items)
-            for q, scene_q, items in zip(frames.q, frames.scene_q, frames.items, strict=True)
-        ]
-    )
-    record(meshcat, bodies.paths, X_WB, fps)
+    rows = zip(frames.q, frames.scene_q, frames.items, strict=True)
+    record(meshcat, bodies.paths, np.array([bodies.world_poses(*row) for row in rows]), fps)
     data = {
         "title": title or f"{log.mode}, {log.duration:.1f} s",
         "duration": float(frames.time[-1] - frames.time[0]),

@@ -30,7 +30,7 @@ def robot_html(scene: Scene, robot: RobotModel) -> str:
     empty, solid = replace(scene, bodies=()), for_display(robot, shapes=True)
     shapes = Bodies(meshcat, empty, solid, f"{ROOT}/shapes")
     meshcat.SetProperty(f"{ROOT}/shapes", "visible", False)
-    look_from(meshcat, robot_camera(robot, scene.robot.q))
+    look_from(meshcat, robot_camera(robot, scene.robot.q[None], scene.robot.q[2]))
     drawn = dict(zip((*looks.paths, *shapes.paths), (*looks.names, *shapes.names), strict=True))
     low, high = join_groups("", [*robot.groups]).turn
     opened = robot.group("fingers").upper
