@@ -22,7 +22,7 @@ from galley.viz.render.scene_picture import robot_camera
 from galley.viz.replay.bodies import ROOT, draw, look_from, open_meshcat
 from galley.viz.replay.recording import Replay, draw_path, page, record
 
-_FPS, _MOST = 30.0, 600  # poses a second, and in all
+_FPS, _FEWEST, _MOST = 100.0, 300, 1000  # poses a second, and in all
 _TRIANGLES = 25_000  # of all links: about 2 MB
 _FAR = 0.3  # m, beyond which clearance is not measured
 _COLORS = ((0.55, 0.63, 0.70), (0.72, 0.60, 0.48), (0.60, 0.68, 0.55), (0.66, 0.58, 0.68))
@@ -72,7 +72,7 @@ def _page(motion: Path | Trajectory, world: CollisionWorld) -> Replay:
     if len(motion.start) != group.size:
         raise ValueError(f"'{group.name}' has {group.size} joints, not {len(motion.start)}")
     curve = rest_to_rest(motion, group) if isinstance(motion, Path) else motion
-    count = int(np.clip(np.ceil(_FPS * curve.duration), 1, _MOST - 1)) + 1
+    count = int(np.clip(np.ceil(_FPS * curve.duration), _FEWEST, _MOST)) + 1
     times = np.linspace(0.0, curve.duration, count)
     Q = robot.with_groups(np.asarray(world.q), **{motion.group: curve(times)})
     tree, meshcat = read_tree(robot.urdf, robot.joints), open_meshcat()
@@ -92,7 +92,7 @@ def _page(motion: Path | Trajectory, world: CollisionWorld) -> Replay:
     draw(meshcat, around_it, f"{ROOT}/obstacles")
     tool = grasp_centres(robot, Q)
     x, y, _ = tool.mean(axis=0) - X_WB[0, 0, :3, 3]
-    look_from(meshcat, robot_camera(robot, Q[::9], np.arctan2(y, x)))
+    look_from(meshcat, robot_camera(robot, Q[::30], np.arctan2(y, x)))
     data = {
         "title": f"{robot.name}, {motion.group}: {curve.duration:.2f} s",
         "duration": curve.duration,
