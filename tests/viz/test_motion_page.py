@@ -155,8 +155,8 @@ def test_the_file_is_small_and_asks_for_nothing(page, tab):
     ("motion", "error", "said"),
     [
         (Failure(FailureKind.BLOCKED, "the goal is in collision"), FailureError, "in collision"),
-        (Waypoints("arm", START[None]), ValueError, "Give the world"),
-        (START, ValueError, "no ndarray"),
+        (Waypoints("arm", START[None]), ValueError, "and its world"),
+        (START, ValueError, "give a Path or a Trajectory"),
     ],
 )
 def test_what_cannot_be_shown_is_said_in_one_line(motion, error, said):

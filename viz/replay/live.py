@@ -51,7 +51,7 @@ class LiveView(Relay):
     def __init__(self, listener: Listener) -> None:
         self._meshcat = open_meshcat()
         super().__init__(listener)
-        self._tries: dict[bool, deque[Array]] = {b: deque(maxlen=_KEPT) for b in (True, False)}
+        self._tries: dict[bool, deque[Any]] = {b: deque(maxlen=_KEPT) for b in (True, False)}
         self._executed: list[Array] = []
         self._began, self._shown = time.monotonic(), 0.0
         self._said = ["", "", ""]
@@ -93,12 +93,8 @@ class LiveView(Relay):
 
     def tried(self, base: Any, contact: Any, found: bool) -> None:
         """Mark a base pose and a grasp."""
-        foot = np.array([base[0], base[1], 0.0])
-        ticks = self._tries[found]
-        ticks += [
-            np.array([foot, foot + _TICK]),
-            np.array([contact[:3, 3] - _TICK, contact[:3, 3]]),
-        ]
+        foot, grasp = np.array([base[0], base[1], 0.0]), contact[:3, 3]
+        self._tries[found] += [(foot, foot + _TICK), (grasp - _TICK, grasp)]
         if self._due():
             self._draw_tries()
         self.listener.tried(base, contact, found)
@@ -112,24 +108,19 @@ class LiveView(Relay):
             Q = self._robot.with_groups(Q[-1], **{motion.group: motion.trajectory(times)})
             points += [*grasp_centres(self._robot, Q)]
         if len(points) > 1:
-            self._meshcat.SetLine(
-                f"{ROOT}/planned/{index}", columns(np.array(points)), 2.0, _PLANNED
-            )
+            line = columns(np.array(points))
+            self._meshcat.SetLine(f"{ROOT}/planned/{index}", line, 2.0, _PLANNED)
         self.listener.refined(index, state, motions)
 
     def moved(self, q: Any, scene_q: Any, items: Any) -> None:
         """Show a state, at most some times a second."""
         if self._due():
             self._bodies.show(q, scene_q, items)
-            self._executed.append(self._hand(q))
+            self._executed += [*grasp_centres(self._robot, q[None])]
             if len(self._executed) > 1:
                 line = columns(np.array(self._executed))
                 self._meshcat.SetLine(f"{ROOT}/executed", line, 3.0, _EXECUTED)
         self.listener.moved(q, scene_q, items)
-
-    def _hand(self, q: Array) -> Array:
-        """The grasp centre (3,) at q (n,)."""
-        return np.asarray(grasp_centres(self._robot, q[None])[0])
 
     def _due(self) -> bool:
         """Whether it is time for another picture."""
@@ -142,7 +133,5 @@ class LiveView(Relay):
     def _draw_tries(self) -> None:
         for found, color in ((True, _FOUND), (False, _FAILED)):
             if self._tries[found]:
-                ends = np.array(self._tries[found])
-                a, b = columns(ends[:, 0]), columns(ends[:, 1])
-                name = "found" if found else "failed"
-                self._meshcat.SetLineSegments(f"{ROOT}/tried/{name}", a, b, 3.0, color)
+                a, b = map(columns, np.array(self._tries[found]).swapaxes(0, 1))
+                self._meshcat.SetLineSegments(f"{ROOT}/tried/{found}", a, b, 3.0, color)

@@ -54,19 +54,9 @@ def view(
     """
     if isinstance(motion, Failure):
         motion.raise_()
-    if not isinstance(motion, Path | Trajectory):
-        raise ValueError(f"a Path or a Trajectory can be shown, no {type(motion).__name__}")
     world = world or getattr(motion, "world", None)
-    if world is None:
-        raise ValueError("what does it move in? Give the world: galley.view(motion, world)")
-    made = _page(motion, world)
-    if save is None:
-        made.show()
-    else:
-        made.save(save)
-
-
-def _page(motion: Path | Trajectory, world: CollisionWorld) -> Replay:
+    if world is None or not isinstance(motion, Path | Trajectory):
+        raise ValueError("give a Path or a Trajectory, and its world: galley.view(motion, world)")
     robot, moving, fixed = world.robot, world.moving_bodies, world.fixed_bodies
     group = robot.group(motion.group)
     if len(motion.start) != group.size:
@@ -101,7 +91,11 @@ def _page(motion: Path | Trajectory, world: CollisionWorld) -> Replay:
         "clearance": [_nearest(world, q) for q in Q],
         "margin": world.margin,
     }
-    return Replay(page(meshcat.StaticHtml(), data))
+    made = Replay(page(meshcat.StaticHtml(), data))
+    if save is None:
+        made.show()
+    else:
+        made.save(save)
 
 
 def _nearest(world: CollisionWorld, q: Array) -> tuple[float, str]:
