@@ -61,10 +61,15 @@ def view(
     group = robot.group(motion.group)
     if len(motion.start) != group.size:
         raise ValueError(f"'{group.name}' has {group.size} joints, not {len(motion.start)}")
+
+    # When and where the robot is.
     curve = rest_to_rest(motion, group) if isinstance(motion, Path) else motion
     count = int(np.clip(np.ceil(_FPS * curve.duration), _FEWEST, _MOST)) + 1
     times = np.linspace(0.0, curve.duration, count)
     Q = robot.with_groups(np.asarray(world.q), **{motion.group: curve(times)})
+
+    # What is drawn: the links, by their collision shapes where a URDF has no others; what is held,
+    # on the frame that carries it; and what stands still.
     tree, meshcat = read_tree(robot.urdf, robot.joints), open_meshcat()
     links = link_meshes(robot.urdf) or link_meshes(for_display(robot, shapes=True).urdf)
     held = np.flatnonzero(moving.solids.part >= moving.own).tolist()
@@ -80,6 +85,7 @@ def view(
         if fixed.names[body] not in world.hidden
     ]
     draw(meshcat, around_it, f"{ROOT}/obstacles")
+
     tool = grasp_centres(robot, Q)
     x, y, _ = tool.mean(axis=0) - X_WB[0, 0, :3, 3]
     look_from(meshcat, robot_camera(robot, Q[::30], np.arctan2(y, x)))
