@@ -164,14 +164,6 @@ def sphere_mesh(radius: float) -> VisualMesh:
     return _round("sphere").placed(np.eye(4), radius)
 
 
-def hull_mesh(points: ArrayLike) -> VisualMesh:
-    """The convex hull of points (n, 3), metres."""
-    from trimesh.convex import convex_hull
-
-    found = convex_hull(points)
-    return shaded(found.vertices, found.faces)
-
-
 @cache
 def _round(kind: str) -> VisualMesh:
     """A cylinder or a sphere of radius 1 m, the cylinder 1 m long."""

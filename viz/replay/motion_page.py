@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path as File
 
 import numpy as np
-from numpy.typing import NDArray
+from trimesh.convex import convex_hull
 
 from galley.collision.collision_world import CollisionWorld
-from galley.collision.kernel.arrays import BOX, CYLINDER, SPHERE, Solids
+from galley.collision.kernel.arrays import BOX, CYLINDER, SPHERE, Floats, Solids
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, transform
 from galley.motion.path import Path
@@ -65,8 +65,8 @@ def view(
     # When and where the robot is.
     curve = rest_to_rest(motion, group) if isinstance(motion, Path) else motion
     count = int(np.clip(np.ceil(_FPS * curve.duration), _FEWEST, _MOST)) + 1
-    times = np.linspace(0.0, curve.duration, count)
-    Q = robot.with_groups(np.asarray(world.q), **{motion.group: curve(times)})
+    positions = curve(np.linspace(0.0, curve.duration, count))
+    Q = robot.with_groups(np.asarray(world.q), **{motion.group: positions})
 
     # What is drawn: the links, by their collision shapes where a URDF has no others; what is held,
     # on the frame that carries it; and what stands still.
@@ -92,7 +92,6 @@ def view(
     data = {
         "title": f"{robot.name}, {motion.group}: {curve.duration:.2f} s",
         "duration": curve.duration,
-        "moments": [],
         "legend": draw_path(meshcat, tool, "path of the tool"),
         "clearance": [_nearest(world, q) for q in Q],
         "margin": world.margin,
@@ -112,7 +111,7 @@ def _nearest(world: CollisionWorld, q: Array) -> tuple[float, str]:
     return _FAR, ""
 
 
-def _mesh(solids: Solids, poses: NDArray[np.float32], row: int) -> meshes.VisualMesh:
+def _mesh(solids: Solids, poses: Floats, row: int) -> meshes.VisualMesh:
     """The mesh of a row of the kernel's tables, where its pose (12) puts it."""
     kind, a, b, c, *_, first, last = solids.shape[row].tolist()
     if kind == BOX:
@@ -120,5 +119,6 @@ def _mesh(solids: Solids, poses: NDArray[np.float32], row: int) -> meshes.Visual
     elif kind in (CYLINDER, SPHERE):
         mesh = meshes.sphere_mesh(a) if kind == SPHERE else meshes.cylinder_mesh(a, 2.0 * b)
     else:
-        mesh = meshes.hull_mesh(solids.vertices[int(first) : int(last)])
+        hull = convex_hull(solids.vertices[int(first) : int(last)])
+        mesh = meshes.shaded(hull.vertices, hull.faces)
     return mesh.placed(transform(poses[row, :9].reshape(3, 3), poses[row, 9:]))

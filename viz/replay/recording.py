@@ -123,8 +123,8 @@ def _moments(log: Log, scene: Scene) -> list[dict[str, Any]]:
         if 0 <= motion < len(captions):
             action, _, phase = captions[motion]
             alert = split_recovery(lines[motion])[0]
-            said = {"action": action, "phase": phase, "alert": alert}
-            moments.append({"time": float(log.time[k] - log.time[0]), **said})
+            time = float(log.time[k] - log.time[0])
+            moments.append({"time": time, "action": action, "phase": phase, "alert": alert})
     return moments
 
 
@@ -162,7 +162,8 @@ def page(meshcat: str, data: dict[str, Any], controls: Path | str = _CONTROLS) -
     Args:
         meshcat: its ``StaticHtml``.
         data: for the controls, with a ``title``. Those of a replay want ``duration`` in seconds,
-            ``moments`` in order of time, and ``legend``, colours with what they mean.
+            ``moments`` in order of time, and ``legend``, colours with what they mean; those of a
+            motion ``clearance``, metres and between what at even times, in place of ``moments``.
         controls: what is added to the page's body, with ``GALLEY_DATA`` where the data shall stand.
 
     Raises:
