@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from galley.engine import compare, execute, film, judge, load, plan_task, report, solve
     from galley.stages import Execution, Solution
     from galley.tamp.task import TampTask
+    from galley.viz.replay.motion_page import view
 
 __version__ = "0.1.0"
 
@@ -29,6 +30,7 @@ _HOME = {
     **dict.fromkeys(
         ("load", "solve", "execute", "judge", "film", "report", "compare", "plan_task"), "engine"
     ),
+    "view": "viz.replay.motion_page",
     "TampTask": "tamp.task",
     "Solution": "stages",
     "Execution": "stages",
@@ -53,6 +55,7 @@ __all__ = [
     "plan_task",
     "report",
     "solve",
+    "view",
 ]
 
 

@@ -346,12 +346,11 @@ class RecordedRun:
     folder: Path
 
 
-def record_run(options: Options, listener: Listener = SILENT, *, view: bool = False) -> RecordedRun:
+def record_run(options: Options, listener: Listener = SILENT) -> RecordedRun:
     """Run the whole pipeline and write what comes of it into ``options.out``: ``galley run``.
 
     Args:
         options: what to run. listener: hears of progress.
-        view: also show it in the browser as it happens, at an address that ``stage`` says.
 
     Raises:
         BadInput: a file is malformed, or the scene starts in collision; nothing is written then.
@@ -360,12 +359,7 @@ def record_run(options: Options, listener: Listener = SILENT, *, view: bool = Fa
     check_destination(options.out, options.problem.stem)
     listener.stage("reading the scene and the task")
     task = load(options.scene, options.domain, options.problem, options.skills, options.robot)
-    if view:
-        from galley.viz.replay.live import LiveView
-
-        live = LiveView(task.scene, robot_of(task.scene.robot), listener)
-        listener.stage(f"live view: {live.address}")
-        listener = live
+    listener.loaded(task.scene)
     if options.fault is not None:  # refused before anything is written
         parse_fault(options.fault, task.scene, options.seed)
     made = Report.of(task, options)

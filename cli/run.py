@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,7 +83,7 @@ class Options:
     view: bool = option(
         False,
         "show planning and execution live in the browser, at an address that only this machine can "
-        "open: base poses and grasps tried, the path found, the robot",
+        "open, until Ctrl-C: base poses and grasps tried, the path found, the robot",
     )
     html: bool = option(
         True, "write report.html, a few seconds (default: yes; galley report makes it later)"
@@ -102,7 +104,6 @@ def command(options: Options) -> int:
             "in PyBullet the baseline RRT plans: --planner rrt"
         )
     from galley.cli.common.progress import Printer
-    from galley.engine import record_run
     from galley.execution.disturbance.noise import parse_noise
     from galley.stages import Options as RunOptions
 
@@ -110,8 +111,21 @@ def command(options: Options) -> int:
     if options.noise is not None:
         chosen["noise"] = parse_noise(options.noise)
     with Printer() as printer:
-        run = record_run(RunOptions(**chosen), printer, view=options.view)
-    return _print_result(printer, run)
+        view = None
+        if options.view:
+            from galley.viz.replay.live import LiveView
+
+            view = LiveView(printer)
+            printer.stage(f"in the browser: {view.address}")
+        from galley.engine import record_run
+
+        run = record_run(RunOptions(**chosen), view or printer)
+    status = _print_result(printer, run)
+    if view is not None:
+        view.stage(f"{run.report.status}: this stays in the browser until Ctrl-C")
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()
+    return status
 
 
 def _print_result(printer: Printer, run: RecordedRun) -> int:

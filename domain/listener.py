@@ -12,6 +12,9 @@ class Listener:
     def stage(self, text: str) -> None:
         """A stage begins."""
 
+    def loaded(self, scene: Any) -> None:
+        """The task's Scene has been read."""
+
     def fraction(self, text: str, done: float) -> None:
         """A long step is done to this share, in [0, 1]."""
 
@@ -26,6 +29,9 @@ class Listener:
 
     def refined(self, index: int, state: Any, motions: Any) -> None:
         """An action's Motions were found, by its index, from a State on."""
+
+    def executing(self, name: str) -> None:
+        """A motion begins to be executed: its label in the log."""
 
     def moved(self, q: Any, scene_q: Any, items: Any) -> None:
         """Execution took a sample: robot (n,), scene joints (nj,), poses of items (ni, 7)."""

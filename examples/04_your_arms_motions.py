@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+import galley
 from galley import Failure
 from galley.motion import CollisionWorld, box, cylinder, plan
 from galley.motion import Path as Waypoints
@@ -73,3 +74,14 @@ print(f"nearest to anything: {1e3 * min(world.clearance(trajectory(t)) for t in 
 rows = write_csv(OUT / "motion.csv", trajectory, arm)
 write_ros(OUT / "motion.json", trajectory, arm)
 print(rows, "rows in", OUT / "motion.csv", "and the same as", OUT / "motion.json")
+
+# %% [markdown]
+# **Look** at it: obstacles, the arm at start and goal, and its clearance over time, in the browser
+# or in this notebook. `path.show()` shows the planned path in the same way. `save` writes a page
+# that needs no other file.
+
+# %%
+path.save(OUT / "path.html")
+galley.view(trajectory, world, save=OUT / "motion.html")
+galley.view(trajectory, world)
+print("open", OUT / "motion.html")

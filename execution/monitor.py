@@ -148,6 +148,7 @@ class ExecutionMonitor:
             action = str(current.plan[motion.action_index]) if current.plan else "(end)"
             name = f"{again}{action} | {motion.phase}"
             self.motions.append(motion)
+            self.listener.executing(name)
             observation = self.executor.execute(motion, name)
             if held is not None and expected.held is None:
                 put = motion.action_index, held

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+import galley
 from galley.domain.frames import Array, as_numbers, frozen
+
+if TYPE_CHECKING:
+    from galley.collision.collision_world import CollisionWorld
 
 
 @dataclass(frozen=True)
@@ -16,10 +22,12 @@ class Path:
     Attributes:
         group: name of the joint group.
         waypoints: (n, k), n >= 1, finite, in the group's units.
+        world: what it was planned in, if ``plan`` found it.
     """
 
     group: str
     waypoints: Array
+    world: CollisionWorld | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         shape = np.shape(self.waypoints)
@@ -52,7 +60,15 @@ class Path:
             n = max(1, int(np.ceil(np.abs(b - a).max() / step - 1e-9)))
             s = np.linspace(0.0, 1.0, n + 1)[1:, None]
             points.append((1.0 - s) * a + s * b)  # exactly b at s = 1
-        return Path(self.group, np.concatenate(points))
+        return replace(self, waypoints=np.concatenate(points))
+
+    def show(self) -> None:
+        """Show it among its obstacles, in the browser or the notebook: see ``galley.view``."""
+        galley.view(self)
+
+    def save(self, file: str | FilePath) -> None:
+        """Write what ``show`` shows as one HTML file that needs nothing else."""
+        galley.view(self, save=file)
 
     def __len__(self) -> int:
         return len(self.waypoints)

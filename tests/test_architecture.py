@@ -46,13 +46,13 @@ IMPORTS = {
     # Of collision only the name under which PyBullet is imported, and no more: see
     # tests/validation/test_independence.py.
     "validation": "domain robots collision",
-    "viz": "domain robots compiled",
+    "viz": "domain robots collision motion compiled",
     # The engine's values, and what writes them down and reads them again. Neither imports the
     # engine, nor anything that stands beside the kitchen.
     "stages": "domain robots collision motion planning skills tamp execution validation viz"
     " compiled",
     "results": "domain robots motion planning tamp execution validation viz stages",
-    "engine": "domain robots collision motion planning skills tamp execution viz compiled"
+    "engine": "domain robots collision motion planning skills tamp execution compiled"
     " stages results studies",
     "cli.common": "domain stages engine results sweeps compiled",
     "cli": "domain robots collision motion optimization planning skills tamp execution validation"

@@ -80,14 +80,15 @@ def plan(
     elif prove:
         options = replace(options, required=required)
     if not turns.endless(view).any():
-        return search(view, begin, ends, seed, planner, options)
-    begin, ends = configuration(begin, len(view.moving)), configurations(ends, len(view.moving))
-    ends = turns.near(view, begin, ends)
-    found = search(view, begin, ends, seed, planner, options)
-    if isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
-        others = turns.other_ways(view, begin, ends)
-        found = search(view, begin, others, seed, planner, options) if len(others) else found
-    return found
+        found = search(view, begin, ends, seed, planner, options)
+    else:
+        begin, ends = configuration(begin, len(view.moving)), configurations(ends, len(view.moving))
+        ends = turns.near(view, begin, ends)
+        found = search(view, begin, ends, seed, planner, options)
+        if isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
+            others = turns.other_ways(view, begin, ends)
+            found = search(view, begin, others, seed, planner, options) if len(others) else found
+    return found if isinstance(found, Failure) else replace(found, world=world)
 
 
 def search(

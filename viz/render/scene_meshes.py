@@ -44,7 +44,7 @@ class SceneMeshes:
         self._tree: JointTree = read_tree(robot.urdf, robot.joints)
         resting = [body for body in scene.bodies if body.name in scene.standing_bodies]
         moving = [body for body in scene.bodies if body.name not in scene.standing_bodies]
-        links = _link_meshes(robot.urdf)
+        links = link_meshes(robot.urdf)
         start = np.zeros(len(scene.joints))
         base = [
             shape_mesh(shape).placed(scene.body_pose(body.name, start))
@@ -127,7 +127,7 @@ def _simple(kind: str, size: Sequence[float] | Array) -> VisualMesh:
     return sphere_mesh(size[0]) if kind == "sphere" else cylinder_mesh(size[0], size[1])
 
 
-def _link_meshes(urdf: str) -> dict[str, VisualMesh]:
+def link_meshes(urdf: str) -> dict[str, VisualMesh]:
     """The mesh of every link with a visual, in the link's frame."""
     root = ET.fromstring(urdf)
     colors = {

@@ -82,17 +82,17 @@ def draw_robot(scene: Scene, robot: RobotModel, path: Path | str) -> None:
         BadInput: ``path`` can't be written.
     """
     looks = (for_display(robot), for_display(robot, shapes=True))
-    at, camera = start_of(scene), robot_camera(robot, scene.robot.q)
+    at, camera = start_of(scene), robot_camera(robot, scene.robot.q[None], scene.robot.q[2])
     views = [Renderer(scene, each, _HEIGHT, _HEIGHT).render(*at, camera) for each in looks]
     with atomic_file(path) as partial:
         PilImage.fromarray(np.concatenate(views, axis=1)).save(partial, format="PNG")
 
 
-def robot_camera(robot: RobotModel, q: Array) -> Camera:
-    """From the front and the left, with all of a robot at q (n,) in the picture."""
-    tree = read_tree(robot.urdf, robot.joints)
-    points = np.array([tree.link_pose(link, q)[:3, 3] for link in (*robot.links, robot.palm)])
-    away = unit_vector(np.array(q[2] + 0.7), np.array(0.4))
+def robot_camera(robot: RobotModel, Q: Array, heading: float) -> Camera:
+    """From the left of a heading (rad), with all of a robot at Q (m, n) in the picture."""
+    tree, links = read_tree(robot.urdf, robot.joints), (*robot.links, robot.palm)
+    points = np.array([tree.link_pose(link, q)[:3, 3] for q in Q for link in links])
+    away = unit_vector(np.array(heading + 0.7), np.array(0.4))
     return _around(points.min(axis=0), points.max(axis=0), away)
 
 

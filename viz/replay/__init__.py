@@ -4,6 +4,8 @@
   page as a value that a notebook shows
 - ``bodies``: robot and scene as Meshcat's objects, with simplified meshes
 - ``robot_page``: a robot alone, with a slider for each joint
+- ``motion_page``: a motion of any arm among its obstacles, ``galley.view``
+- ``loopback``: serves pages to this machine's browser
 - ``live``: planning and execution while they happen
 """
 

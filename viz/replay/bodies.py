@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from trimesh.exchange.gltf import export_gltf
 from galley.domain.frames import Array, rotation_rpy, transform
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.viz.render.meshes import Pixels, VisualMesh, simplified
+from galley.viz.render.meshes import MOST_TRIANGLES, Pixels, VisualMesh, simplified
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.viz.render.scene_picture import front_camera, start_of
 from galley.viz.render.view import Camera
@@ -56,34 +57,15 @@ class Bodies:
     Attributes:
         paths: Meshcat's path of each body, in the order of ``SceneMeshes.meshes``.
         names: of each body, as logs have it; empty for the furniture that does not move.
+        world_poses: ``SceneMeshes.poses``.
     """
 
     def __init__(self, meshcat: Meshcat, scene: Scene, robot: RobotModel, root: str = ROOT) -> None:
         self.meshcat = meshcat
-        self._meshes = SceneMeshes(scene, robot)
-        self.names = self._meshes.names
-        self.paths = tuple(f"{root}/{k}" for k in range(len(self.names)))
-        for mesh, name, path in zip(self._meshes.meshes, self.names, self.paths, strict=True):
-            if len(mesh.triangles):
-                contents: Any = as_gltf(mesh)
-                file = MemoryFile(contents, ".gltf", name or "furniture")
-                meshcat.SetObject(path, Mesh(mesh_data=InMemoryMesh(mesh_file=file)))
-        self.look_from(front_camera(scene, WIDTH, HEIGHT))
-        for lamp in _LAMPS:
-            meshcat.SetProperty(f"/Lights/{lamp}/<object>", "intensity", _LAMP)
-        meshcat.SetProperty("/Grid", "visible", False)
-        meshcat.SetProperty("/Axes", "visible", False)
-
-    def look_from(self, camera: Camera) -> None:
-        """Show what a camera sees."""
-        eye, target = columns(camera.position), columns(camera.target)
-        self.meshcat.SetCameraPose(eye, target)
-        lens = "/Cameras/default/rotated/<object>"
-        self.meshcat.SetProperty(lens, "fov", float(np.degrees(camera.fov)))
-
-    def world_poses(self, q: Array, scene_q: Array, items: Array) -> Array:
-        """X_WB (nb, 4, 4) of every body, for one row of a log."""
-        return self._meshes.poses(q, scene_q, items)
+        meshes = SceneMeshes(scene, robot)
+        self.names, self.world_poses = meshes.names, meshes.poses
+        self.paths = draw(meshcat, meshes.meshes, root)
+        look_from(meshcat, front_camera(scene, WIDTH, HEIGHT))
 
     def show(self, q: Array, scene_q: Array, items: Array) -> None:
         """Move everything to one row of a log."""
@@ -93,6 +75,30 @@ class Bodies:
     def show_start(self, scene: Scene) -> None:
         """Move everything to where the scene file has it."""
         self.show(*start_of(scene))
+
+
+def draw(
+    meshcat: Meshcat, meshes: Sequence[VisualMesh], root: str = ROOT, most: int = MOST_TRIANGLES
+) -> tuple[str, ...]:
+    """Put meshes, of at most about ``most`` triangles each, below a path: theirs, in order."""
+    paths = tuple(f"{root}/{k}" for k in range(len(meshes)))
+    for mesh, path in zip(meshes, paths, strict=True):
+        if len(mesh.triangles):
+            contents: Any = as_gltf(mesh, most)
+            file = MemoryFile(contents, ".gltf", path)
+            meshcat.SetObject(path, Mesh(mesh_data=InMemoryMesh(mesh_file=file)))
+    for lamp in _LAMPS:
+        meshcat.SetProperty(f"/Lights/{lamp}/<object>", "intensity", _LAMP)
+    meshcat.SetProperty("/Grid", "visible", False)
+    meshcat.SetProperty("/Axes", "visible", False)
+    return paths
+
+
+def look_from(meshcat: Meshcat, camera: Camera) -> None:
+    """Show what a camera sees."""
+    meshcat.SetCameraPose(columns(camera.position), columns(camera.target))
+    lens = "/Cameras/default/rotated/<object>"
+    meshcat.SetProperty(lens, "fov", float(np.degrees(camera.fov)))
 
 
 def rigid(X: Array) -> RigidTransform:
@@ -106,9 +112,9 @@ def columns(points: Array) -> Any:
     return np.asfortranarray(np.asarray(points, dtype=np.float64).T)
 
 
-def as_gltf(mesh: VisualMesh) -> bytes:
+def as_gltf(mesh: VisualMesh, most: int = MOST_TRIANGLES) -> bytes:
     """A body's mesh, simplified, as a glTF file with all that it needs, in metres, y up."""
-    mesh = simplified(mesh).placed(_Y_UP)
+    mesh = simplified(mesh, most).placed(_Y_UP)
     parts = [_textured(mesh, k, picture) for k, picture in enumerate(mesh.textures)]
     if (mesh.pictures < 0).any():
         parts.append(_plain(mesh))

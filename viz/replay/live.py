@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import deque
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,15 @@ from pydrake.geometry import Rgba
 from galley.domain.frames import Array
 from galley.domain.listener import Listener, Relay
 from galley.domain.scene.model import Scene
-from galley.robots.model import RobotModel
+from galley.domain.words import in_words
+from galley.robots.catalog import robot_of
 from galley.viz.film.camera import grasp_centres
+from galley.viz.film.captions import split_recovery
+from galley.viz.film.frames import split_line
 from galley.viz.replay.bodies import ROOT, Bodies, columns, open_meshcat
+from galley.viz.replay.loopback import serve
 
+_PAGE = Path(__file__).with_name("live.html")
 _EVERY = 0.05  # s between two pictures
 _KEPT = 400  # tries that stay in the picture, of each kind
 _POINTS = 8  # of a motion's path
@@ -28,10 +35,10 @@ class LiveView(Relay):
     """Shows a scene, and what it hears of: tries as ticks, the path found, and execution.
 
     A tick stands at the base pose and at the grasp: green if the arm reached it, else red. The
-    hand's path is orange as planned and blue as executed. Only this machine can see the page.
+    hand's path is orange as planned and blue as executed. A bar says what is being done, and what
+    the marks mean. Only this machine can see the page; it is there before there is a scene.
 
     Args:
-        scene, robot: what to show, at its start.
         listener: hears all of it, too.
 
     Attributes:
@@ -41,16 +48,43 @@ class LiveView(Relay):
         RuntimeError: no port is free.
     """
 
-    def __init__(self, scene: Scene, robot: RobotModel, listener: Listener) -> None:
+    def __init__(self, listener: Listener) -> None:
         self._meshcat = open_meshcat()
-        self.address = self._meshcat.web_url()
         super().__init__(listener)
-        self._robot = robot
-        self._bodies = Bodies(self._meshcat, scene, robot)
-        self._tries: dict[bool, deque[Array]] = {b: deque(maxlen=_KEPT) for b in (True, False)}
+        self._tries: dict[bool, deque[Any]] = {b: deque(maxlen=_KEPT) for b in (True, False)}
         self._executed: list[Array] = []
-        self._shown = 0.0
+        self._began, self._shown = time.monotonic(), 0.0
+        self._said = ["", "", ""]
+        page = _PAGE.read_text(encoding="utf-8").replace("MESHCAT", self._meshcat.web_url())
+        self.address, _ = serve({"/": lambda: page, "/now": self._now})
+
+    def _now(self) -> str:
+        """What the page's bar says: action, phase, alert, and seconds since the start, as JSON."""
+        return json.dumps([*self._said, time.monotonic() - self._began])
+
+    def loaded(self, scene: Scene) -> None:
+        """Show a scene and its robot at the start."""
+        self._scene, self._robot = scene, robot_of(scene.robot)
+        self._bodies = Bodies(self._meshcat, scene, self._robot)
         self._bodies.show_start(scene)
+        self.listener.loaded(scene)
+
+    def stage(self, text: str) -> None:
+        """Say what begins."""
+        self._said = [text, "", ""]
+        self.listener.stage(text)
+
+    def action(self, index: int, total: int, text: str, event: str) -> None:
+        """Say which action motions are looked for."""
+        self._said[1] = f"action {index + 1} of {total}: {in_words(text, self._scene)}"
+        self.listener.action(index, total, text, event)
+
+    def executing(self, name: str) -> None:
+        """Say which motion is executed."""
+        alert, line = split_recovery(name)
+        action, phase = split_line(line)
+        self._said = [in_words(action, self._scene), phase, alert]
+        self.listener.executing(name)
 
     def skeleton(self, actions: tuple[str, ...]) -> None:
         """A new plan: nothing of it is found yet."""
@@ -59,12 +93,8 @@ class LiveView(Relay):
 
     def tried(self, base: Any, contact: Any, found: bool) -> None:
         """Mark a base pose and a grasp."""
-        foot = np.array([base[0], base[1], 0.0])
-        ticks = self._tries[found]
-        ticks += [
-            np.array([foot, foot + _TICK]),
-            np.array([contact[:3, 3] - _TICK, contact[:3, 3]]),
-        ]
+        foot, grasp = np.array([base[0], base[1], 0.0]), contact[:3, 3]
+        self._tries[found] += [(foot, foot + _TICK), (grasp - _TICK, grasp)]
         if self._due():
             self._draw_tries()
         self.listener.tried(base, contact, found)
@@ -72,33 +102,25 @@ class LiveView(Relay):
     def refined(self, index: int, state: Any, motions: Any) -> None:
         """Draw the hand's path through an action."""
         self._draw_tries()
-        q, points = state.q.copy(), []
+        Q, points = state.q[None], list[Array]()
         for motion in motions:
-            times = np.linspace(0.0, 1.0, _POINTS)
-            waypoints = motion.path.waypoints
-            at = np.linspace(0.0, 1.0, len(waypoints))
-            for row in np.stack([np.interp(times, at, column) for column in waypoints.T], axis=1):
-                q[self._robot.slice(motion.group)] = row
-                points.append(self._hand(q))
+            times = np.linspace(0.0, motion.trajectory.duration, _POINTS)
+            Q = self._robot.with_groups(Q[-1], **{motion.group: motion.trajectory(times)})
+            points += [*grasp_centres(self._robot, Q)]
         if len(points) > 1:
-            self._meshcat.SetLine(
-                f"{ROOT}/planned/{index}", columns(np.array(points)), 2.0, _PLANNED
-            )
+            line = columns(np.array(points))
+            self._meshcat.SetLine(f"{ROOT}/planned/{index}", line, 2.0, _PLANNED)
         self.listener.refined(index, state, motions)
 
     def moved(self, q: Any, scene_q: Any, items: Any) -> None:
         """Show a state, at most some times a second."""
         if self._due():
             self._bodies.show(q, scene_q, items)
-            self._executed.append(self._hand(q))
+            self._executed += [*grasp_centres(self._robot, q[None])]
             if len(self._executed) > 1:
                 line = columns(np.array(self._executed))
                 self._meshcat.SetLine(f"{ROOT}/executed", line, 3.0, _EXECUTED)
         self.listener.moved(q, scene_q, items)
-
-    def _hand(self, q: Array) -> Array:
-        """The grasp centre (3,) at q (n,)."""
-        return np.asarray(grasp_centres(self._robot, q[None])[0])
 
     def _due(self) -> bool:
         """Whether it is time for another picture."""
@@ -111,7 +133,5 @@ class LiveView(Relay):
     def _draw_tries(self) -> None:
         for found, color in ((True, _FOUND), (False, _FAILED)):
             if self._tries[found]:
-                ends = np.array(self._tries[found])
-                a, b = columns(ends[:, 0]), columns(ends[:, 1])
-                name = "found" if found else "failed"
-                self._meshcat.SetLineSegments(f"{ROOT}/tried/{name}", a, b, 3.0, color)
+                a, b = map(columns, np.array(self._tries[found]).swapaxes(0, 1))
+                self._meshcat.SetLineSegments(f"{ROOT}/tried/{found}", a, b, 3.0, color)

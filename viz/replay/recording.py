@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import html
 import json
+import logging
+import os
 import re
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydrake.geometry import MeshcatAnimation, Rgba
+from pydrake.geometry import Meshcat, MeshcatAnimation, Rgba
 
 from galley.domain.files import write_atomically
 from galley.domain.frames import Array, to_pose7
@@ -19,13 +25,17 @@ from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.viz.film.camera import grasp_centres
 from galley.viz.film.captions import action_captions, split_recovery
-from galley.viz.film.frames import Frames, frame_times, resample, slerp
+from galley.viz.film.frames import frame_times, resample, slerp
 from galley.viz.replay.bodies import ROOT, Bodies, columns, open_meshcat, rigid
+from galley.viz.replay.loopback import serve
 
+logger = logging.getLogger(__name__)
 METRES, RADIANS = 1e-3, 2e-3
 """How far a body may be from where it was, between two kept poses."""
 _PATH = Rgba(0.95, 0.45, 0.10)  # of the hand's path
 _PATH_METRES = 0.003  # that the line may leave out
+_DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"}  # one is set where a browser can open
+_PATIENCE = 10.0  # s, for the browser to load a page
 _HEIGHT = 480  # px of the frame in a notebook
 _CONTROLS = Path(__file__).with_name("controls.html")
 _OUTSIDE = re.compile(r"https?://(?!www\.w3\.org)[\w./@#-]+")
@@ -65,42 +75,42 @@ def replay_html(
     frames = resample(log, robot, frame_times(log, fps))
     meshcat = open_meshcat()
     bodies = Bodies(meshcat, scene, robot)
-    X_WB = np.array(
-        [
-            bodies.world_poses(q, scene_q, items)
-            for q, scene_q, items in zip(frames.q, frames.scene_q, frames.items, strict=True)
-        ]
-    )
+    rows = zip(frames.q, frames.scene_q, frames.items, strict=True)
+    record(meshcat, bodies.paths, np.array([bodies.world_poses(*row) for row in rows]), fps)
+    data = {
+        "title": title or f"{log.mode}, {log.duration:.1f} s",
+        "duration": float(frames.time[-1] - frames.time[0]),
+        "moments": _moments(log, scene),
+        "legend": draw_path(meshcat, grasp_centres(robot, frames.q), "path of the hand"),
+    }
+    return page(meshcat.StaticHtml(), data)
+
+
+def record(meshcat: Meshcat, paths: Sequence[str], X_WB: Array, fps: float) -> None:
+    """Make poses X_WB (F, nb, 4, 4) of the bodies at Meshcat's paths its animation."""
     animation = MeshcatAnimation(frames_per_second=fps)
     animation.set_autoplay(False)
-    for k, path in enumerate(bodies.paths):
+    for k, path in enumerate(paths):
         poses = np.array([to_pose7(X) for X in X_WB[:, k]])
         kept = keyframes(poses, METRES, RADIANS)
         meshcat.SetTransform(path, rigid(X_WB[0, k]))
         for frame in kept if len(kept) > 1 else ():
             animation.SetTransform(frame, path, rigid(X_WB[frame, k]))
-    # The last frame of all, so that every recording lasts as long as its log.
+    # The last frame of all, so that every recording lasts as long as what it shows.
     meshcat.SetTransform(f"{ROOT}/clock", rigid(np.eye(4)))
-    for frame in (0, len(frames.time) - 1):
+    for frame in (0, len(X_WB) - 1):
         animation.SetTransform(frame, f"{ROOT}/clock", rigid(np.eye(4)))
-    hand = hand_path(frames, robot)
-    if len(hand) > 1:
-        meshcat.SetLine(f"{ROOT}/hand-path", columns(hand), 2.0, _PATH)
     meshcat.SetAnimation(animation)
-    data = {
-        "title": title or f"{log.mode}, {log.duration:.1f} s",
-        "duration": float(frames.time[-1] - frames.time[0]),
-        "moments": _moments(log, scene),
-        "legend": [("#f2731a", "path of the hand")] if len(hand) > 1 else [],
-    }
-    return page(meshcat.StaticHtml(), data)
 
 
-def hand_path(frames: Frames, robot: RobotModel) -> Array:
-    """Where the grasp centre went (m, 3), metres in the world; straight parts by their ends."""
-    path = grasp_centres(robot, frames.q)
-    poses = np.concatenate([path, np.tile([0.0, 0.0, 0.0, 1.0], (len(path), 1))], axis=1)
-    return path[keyframes(poses, _PATH_METRES, RADIANS)]
+def draw_path(meshcat: Meshcat, points: Array, name: str) -> list[tuple[str, str]]:
+    """Draw a line through points (m, 3), metres in the world, and give its row of the legend."""
+    poses = np.concatenate([points, np.tile([0.0, 0.0, 0.0, 1.0], (len(points), 1))], axis=1)
+    kept = points[keyframes(poses, _PATH_METRES, RADIANS)]
+    if len(kept) < 2:
+        return []
+    meshcat.SetLine(f"{ROOT}/hand-path", columns(kept), 2.0, _PATH)
+    return [("#f2731a", name)]
 
 
 def _moments(log: Log, scene: Scene) -> list[dict[str, Any]]:
@@ -113,8 +123,8 @@ def _moments(log: Log, scene: Scene) -> list[dict[str, Any]]:
         if 0 <= motion < len(captions):
             action, _, phase = captions[motion]
             alert = split_recovery(lines[motion])[0]
-            said = {"action": action, "phase": phase, "alert": alert}
-            moments.append({"time": float(log.time[k] - log.time[0]), **said})
+            time = float(log.time[k] - log.time[0])
+            moments.append({"time": time, "action": action, "phase": phase, "alert": alert})
     return moments
 
 
@@ -152,7 +162,8 @@ def page(meshcat: str, data: dict[str, Any], controls: Path | str = _CONTROLS) -
     Args:
         meshcat: its ``StaticHtml``.
         data: for the controls, with a ``title``. Those of a replay want ``duration`` in seconds,
-            ``moments`` in order of time, and ``legend``, colours with what they mean.
+            ``moments`` in order of time, and ``legend``, colours with what they mean; those of a
+            motion ``clearance``, metres and between what at even times, in place of ``moments``.
         controls: what is added to the page's body, with ``GALLEY_DATA`` where the data shall stand.
 
     Raises:
@@ -192,6 +203,25 @@ class Replay:
         """
         write_atomically(Path(path), self.html)
         return Path(path)
+
+    def show(self) -> None:
+        """Show the page: in a notebook inline, else in the browser, from the loopback address.
+
+        It is there for as long as this process lives. Where no browser opens, a warning in the
+        log says the address, and a file that holds the same page.
+        """
+        ipython = sys.modules.get("IPython")
+        if ipython is not None and hasattr(ipython.get_ipython(), "kernel"):
+            ipython.display.display(self)
+            return
+        address, loaded = serve({"/": lambda: self.html})
+        display = sys.platform in ("darwin", "win32") or _DISPLAYS & os.environ.keys()
+        # A script may end next, and its page with it: wait until the browser has it.
+        if display and webbrowser.open(address) and loaded.wait(_PATIENCE):
+            return
+        folder = tempfile.mkdtemp(prefix="galley-")
+        path = self.save(Path(folder) / "view.html")
+        logger.warning("no browser opened %s, which ends with this program: open %s", address, path)
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own, inline."""

@@ -13,7 +13,7 @@ from galley.robots.model import RobotModel, join_groups
 from galley.robots.urdf_reader import read_tree
 from galley.viz.render.scene_meshes import for_display
 from galley.viz.render.scene_picture import robot_camera
-from galley.viz.replay.bodies import ROOT, Bodies, open_meshcat
+from galley.viz.replay.bodies import ROOT, Bodies, look_from, open_meshcat
 from galley.viz.replay.recording import page
 
 _CONTROLS = Path(__file__).with_name("robot.html")
@@ -30,7 +30,7 @@ def robot_html(scene: Scene, robot: RobotModel) -> str:
     empty, solid = replace(scene, bodies=()), for_display(robot, shapes=True)
     shapes = Bodies(meshcat, empty, solid, f"{ROOT}/shapes")
     meshcat.SetProperty(f"{ROOT}/shapes", "visible", False)
-    looks.look_from(robot_camera(robot, scene.robot.q))
+    look_from(meshcat, robot_camera(robot, scene.robot.q[None], scene.robot.q[2]))
     drawn = dict(zip((*looks.paths, *shapes.paths), (*looks.names, *shapes.names), strict=True))
     low, high = join_groups("", [*robot.groups]).turn
     opened = robot.group("fingers").upper
