@@ -37,8 +37,8 @@ _EXAMPLES = """examples:
   galley                                  the kitchen task, from PDDL to video
   galley run --seed 3 --no-video          another seed, no film
   galley run --problem my_task.pddl       another task in the same kitchen
-  galley check runs/NAME                  judge a stored run again
-  galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
+  galley verify run runs/NAME             judge a stored run again
+  galley plan --problem my_task.pddl      task planning only, for any PDDL task
   galley new kitchen my_kitchen           a scene, domain and task to start from
   galley new robot my_arm.urdf            a robot file for your own arm
   galley COMMAND --help                   options and examples of a command"""
@@ -48,12 +48,11 @@ _EXAMPLES = """examples:
 _COMMANDS = {
     "run": "solve and execute a task: plan, motions, physics, video, report (the default)",
     "plan": "task planning only: print a plan for any PDDL task, or say why there is none",
-    "validate": "check a plan; if it fails, name the first wrong action and the reason",
+    "verify": "verify a plan or a stored run: judge it again from its files alone",
     "new": "write a commented scene, domain and task of your own, or a robot file from a URDF",
     "scene": "check a scene file and draw it with labels",
     "robot": "check a robot file, say what is known of the robot, and show it in the browser",
     "trajectory": "show a run's trajectories with limits and torques; export or film them",
-    "check": "validate a stored run again, from its executed states and the scene alone",
     "replay": "write a stored run as a page to turn and play in the browser",
     "report": "make the page of a stored run again, report.html",
     "completion": "print a script by which a shell completes commands, options and files",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from galley.cli.common.arguments import check_output
+from galley.cli.common.shared import scene_option
 from galley.domain.options import argument, option
 
 EPILOG = """The page needs no other file and no network; docs/report.md says what it shows.
@@ -21,7 +22,7 @@ class Options:
 
     run: Path = argument("a run's folder", "RUN")
     out: Path | None = option(None, "of the page (default: RUN/report.html)", "FILE")
-    scene: Path | None = option(None, "scene (default: the run's own)", "FILE")
+    scene: Path | None = scene_option("the run's own")
     replay: bool = option(True, "put the 3D replay into it, most of its size")
 
 

@@ -33,11 +33,6 @@ class Options:
     """Of ``galley run``; those without a value here have the default of ``stages.Options``."""
 
     task: TaskFiles = group(TaskFiles())
-    skills: Path | None = option(
-        None,
-        "Python file with your own skills for the domain's actions (docs/own_skills.md)",
-        "FILE",
-    )
     robot: Path | None = option(
         None, "robot file, in place of the scene's robot (docs/robots.md)", "FILE"
     )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from galley.cli.common.arguments import Count, FrameRate, Height, Positive, Seed
 from galley.domain.options import option
 from galley.domain.shipped import shipped_file
 from galley.stages import CHOICES, Options
+
+if TYPE_CHECKING:
+    from galley.domain.pddl.model import Domain, Problem
 
 
 def run_option(name: str, about: str, **how: Any) -> Any:
@@ -40,13 +43,42 @@ def video_option() -> Any:
     return option(True, "film the execution")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskFiles:
-    """Scene and task."""
+def json_option(what: str) -> Any:
+    """Where the figures go as data; what is printed stays the same."""
+    return option(None, f"{what}, as JSON", "FILE")
 
-    scene: Path | None = option(None, "scene, YAML (default: Galley's kitchen)", "FILE")
+
+def scene_option(default: str = "Galley's kitchen") -> Any:
+    """The scene."""
+    return option(None, f"scene, YAML (default: {default})", "FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSymbols:
+    """A task in symbols."""
+
     domain: Path | None = option(None, "PDDL domain (default: the kitchen's)", "FILE")
     problem: Path | None = option(None, "PDDL problem (default: sugar and spam)", "FILE")
+
+    def read(self) -> tuple[Domain, Problem]:
+        """Domain and problem.
+
+        Raises:
+            BadInput: as ``domain.pddl.reader.read_task``.
+        """
+        from galley.domain.pddl.reader import read_task
+
+        return read_task(self.domain or Options.domain, self.problem or Options.problem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskFiles(TaskSymbols):
+    """A task in symbols and in metres."""
+
+    scene: Path | None = scene_option()
+    skills: Path | None = option(
+        None, "Python file with your own skills for the domain's actions", "FILE"
+    )
 
     def paths(self) -> dict[str, Any]:
         """The files that are given, found by bare names too."""
@@ -111,10 +143,3 @@ class Sweep:
 
     jobs: Count | None = option(None, "runs at a time (default: one per core)")
     engine: Literal["process", "ray"] = option("process", "run in local processes or on Ray")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Workers(Sweep):
-    """The same, as commands of learning call it."""
-
-    jobs: Count | None = option(None, "runs at a time (default: one per core)", flag="--workers")

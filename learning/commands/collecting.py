@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from galley.cli.common.arguments import Index, need, plural
-from galley.cli.common.shared import Workers, out_option
+from galley.cli.common.shared import Sweep, out_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 from galley.domain.options import argument, group, option
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from galley.learning.demonstrations import Collection, Demonstrations, Episode
 
 Format = Literal["zarr", "lerobot"]
-FILES_EPILOG = """The files depend on options and seeds alone, not on --workers. The same command
+FILES_EPILOG = """The files depend on options and seeds alone, not on --jobs. The same command
 again goes on where a stopped one was; more seeds append. A folder with episodes of other options
 is refused. docs/demonstrations.md has the files and formats key by key."""
 
@@ -39,7 +39,7 @@ class Collecting:
         "buffer) or lerobot (v3.0)",
     )
     licence: str = option("CC-BY-4.0", "of the episodes, for the dataset card", "SPDX")
-    workers: Workers = group(Workers())
+    sweep: Sweep = group(Sweep())
     out: Path | None = out_option()
 
     def licensed(self, collection: Collection) -> Collection:
@@ -140,8 +140,8 @@ def collect_command(
     with collecting_into(options, collection) as out:
         printer.fraction("collecting", 0.0, f"0/{len(seeds)}")
         with printer:
-            workers = options.workers
-            lost = collect(run, seeds, collection, out, workers.jobs, workers.engine, progress=show)
+            sweep = options.sweep
+            lost = collect(run, seeds, collection, out, sweep.jobs, sweep.engine, progress=show)
         conclude(out, collection, options, printer)
     for seed, each in lost.items():
         why = each.why.removeprefix(f"{NoEpisode.__name__}: ")

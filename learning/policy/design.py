@@ -71,7 +71,8 @@ class Training:
     """How to train.
 
     Attributes:
-        steps: of the optimiser. batch: windows of a step. rate: the highest learning rate.
+        steps: of the optimiser. batch: windows of a step.
+        learning_rate: the highest.
         decay: of the weights, as AdamW's. average: the most that the moving average of the
             weights keeps of itself in a step.
         symmetric: whether the symmetries of the body make more episodes.
@@ -83,7 +84,7 @@ class Training:
 
     steps: int = option(10_000, "of the training", "N")
     batch: int = option(256, "windows in a step", "N")
-    rate: float = option(1e-3, "the highest learning rate", "X")
+    learning_rate: float = option(1e-3, "the highest learning rate", "X")
     decay: float = 1e-4
     average: float = 0.999
     symmetric: bool = option(True, "learn from the episodes that the body's symmetries make too")
@@ -94,7 +95,7 @@ class Training:
         for name, low, high in (
             ("steps", 2, 10**8),
             ("batch", 1, 2**16),
-            ("rate", 1e-8, 1.0),
+            ("learning_rate", 1e-8, 1.0),
             ("decay", 0.0, 1.0),
             ("average", 0.0, 1.0 - 1e-7),
             ("validation", 0.0, 0.9),

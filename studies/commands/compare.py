@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from galley.cli.common.arguments import Positive, count, usage
 from galley.cli.common.options import given
 from galley.cli.common.progress import Printer
-from galley.cli.common.shared import Motion
+from galley.cli.common.shared import Motion, scene_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.options import group, option
 
@@ -61,7 +61,7 @@ class Options:
     query: tuple[str, ...] = option(
         ("seed",), "seed, random N or FILE; see below (default: seed)", ("QUERY", "N")
     )
-    scene: Path | None = option(None, "scene, YAML (default: Galley's kitchen)", "FILE")
+    scene: Path | None = scene_option()
     distance: Positive | None = option(
         None,
         "with --query seed: least distance along world x, in m, from the hand's start to its goal "

@@ -80,25 +80,20 @@ class Options:
 
 def command(options: Options) -> int:
     """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
-    from galley.domain.pddl.reader import read_domain, read_problem
-    from galley.domain.scene.reader import load_scene
+    from galley import engine
     from galley.execution.disturbance.faults import parse_fault
     from galley.stages import Options as RunOptions
-    from galley.tamp.binding import bind
 
     run = RunOptions(
         **options.task.paths(), optimize=options.optimize, execute="physics", video=False
     )
     faults = FAULTS if options.faults == () else options.faults or ()
     # Input that every run would refuse is refused before the sweep.
-    scene = load_scene(run.scene)
-    domain = read_domain(run.domain)
-    bind(scene, domain, read_problem(run.problem, domain))
+    task = engine.load(**options.task.paths())
     for fault in faults:
-        parse_fault(fault, scene, 0)
+        parse_fault(fault, task.scene, 0)
     trials = make_trials(run, options.kinds, options.amounts, faults, options.seeds.all)
-    files = {scene.source, *(place.file for place in scene.places.values())}
-    settings = digest({*files, run.domain, run.problem}, run.optimize)
+    settings = digest(task.files, run.optimize)
     with results_folder(options.out, "disturb", SUMMARY) as folder:
         (folder / FIGURE).unlink(missing_ok=True)
         return _DisturbanceSweep(

@@ -6,10 +6,9 @@ from __future__ import annotations
 COMMANDS = {
     "play": "push with the mouse, in a window",
     "demo": "watch a demonstrator or a policy push, in a window",
-    "film": "film a demonstrator or a policy, as mp4 or GIF",
+    "film": "film a demonstrator, a policy or collected episodes, as mp4 or GIF",
     "collect": "collect episodes as demonstrations that learners read",
-    "replay": "do the actions of collected episodes again, and compare the states",
-    "video": "film collected episodes, as mp4 or GIF",
+    "verify": "do the actions of collected episodes again, and compare the states",
     "train": "learn a policy from demonstrations",
     "eval": "measure how often a policy succeeds",
 }
@@ -18,10 +17,10 @@ EPILOG = """An episode succeeds when the body covers 95 % of the goal within 300
 
 examples:
   galley push play --shape L                 the pusher follows the mouse
-  galley push film --demonstrator planned --episodes 3 --gif --out runs/t
-  galley push collect --demonstrator planned --episodes 500 --out pushes
+  galley push film --demonstrator planned --seeds 3 --gif --out runs/t
+  galley push collect --demonstrator planned --seeds 500 --out pushes
   galley push train pushes --out policy.safetensors
-  galley push eval policy.safetensors --episodes 50
+  galley push eval policy.safetensors --seeds 50
 
 play and demo need pygame: pip install 'galley-tamp[planar]'; collecting and policies need
 pyarrow, zarr and JAX: pip install 'galley-tamp[learn]'. docs/pushing.md has the parameters and

@@ -55,11 +55,10 @@ def demonstrator_option(**more: str) -> Any:
     return option(None, about, choices=tuple(known), either="who", required=True)
 
 
-def episodes_option(default: int | None) -> Any:
-    """How often; None: without end."""
+def seeds_option(default: int | None) -> Any:
+    """How many episodes; None: without end."""
     shown = "until escape" if default is None else default
-    about = f"how many, with seeds one after the other (default {shown})"
-    return option(default, about)
+    return option(default, f"number of seeds, one episode each (default {shown})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +73,7 @@ class Pusher(Table):
         "FILE",
         either="who",
     )
-    episodes: Count | None = episodes_option(None)
+    seeds: Count | None = seeds_option(None)
 
     @property
     def name(self) -> str:

@@ -35,7 +35,7 @@ class Options:
     out: Path = option(REQUIRED, "the checkpoint", "FILE")
     design: Design = group(Design())
     training: Training = group(Training())
-    episodes: Count | None = option(None, "the first N of each DIR (default: all)")
+    first: Count | None = option(None, "only the first N episodes of each DIR")
 
 
 def command(options: Options) -> int:
@@ -93,11 +93,11 @@ def _tracks(options: Options) -> tuple[list[Track], PushConfig]:
         if collection is None:
             episodes = read_replay_buffer(folder, arrays=(STATE,))
             collection = buffer_collection(folder)
-        if options.episodes is not None:
-            if options.episodes > len(episodes):
-                what = f"has {plural(len(episodes), 'episode')}, not {options.episodes}"
+        if options.first is not None:
+            if options.first > len(episodes):
+                what = f"has {plural(len(episodes), 'episode')}, not {options.first}"
                 raise BadInput.one(folder, what)
-            episodes = episodes.select(range(options.episodes))
+            episodes = episodes.select(range(options.first))
         found, config = tracks_of(episodes, collection, folder)
         if tables and config_record(config) != config_record(tables[0]):
             raise BadInput.one(folder, f"is of another table than {options.folders[0]}")

@@ -16,6 +16,6 @@ EPILOG = """examples:
   galley reach plot --data data --out plots  look at it
   galley reach train --data data --out m     learn it
   galley reach eval m                        the learned beside the true
-  galley reach field kitchen.yaml sugar_box  where the kitchen's robot may stand
+  galley reach field sugar_box               where the kitchen's robot may stand
 
 docs/reachability.md has the whole sequence."""

@@ -64,7 +64,9 @@ class Filters:
         ("SHAPE", "NUMBER"),
     )
     margin: Multiple = option(0.0, "to be kept from obstacles", "M")
-    view: Positive | None = option(None, "the camera's field of view with the target", "RAD")
+    view: Positive | None = option(
+        None, "the camera's field of view with the target", "RAD", flag="--field-of-view"
+    )
     scores: tuple[Annotated[Any, _score], ...] = option(
         (),
         "of manipulability, margin, clearance, visibility, area; rows are kept with probability "

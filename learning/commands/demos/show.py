@@ -1,4 +1,4 @@
-"""``galley demos view``: one episode as a film, as curves, and as a table."""
+"""``galley demos show``: one episode as a film, as curves, and as a table."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ CURVES, FILM = "curves.png", "episode.mp4"
 EPILOG = """DIR is what a collect wrote, or any replay buffer (zarr).
 
 examples:
-  galley demos view demos                   the first episode
-  galley demos view demos --episode 3 --speed 4"""
+  galley demos show demos                   the first episode
+  galley demos show demos --episode 3 --speed 4"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(StoredOne):
-    """Of ``galley demos view``."""
+    """Of ``galley demos show``."""
 
     height: Height = option(480, "height of the film")
     speed: Positive = option(1.0, "seconds of the episode in a second of film", "X")
