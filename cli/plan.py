@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from galley.cli.common.arguments import Count, Positive, check_output, plural, write_json
 from galley.cli.common.shared import TaskSymbols, json_option
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.options import group, option
+from galley.domain.options import group, more, option
 
 if TYPE_CHECKING:
     from galley.planning import Plan, SearchLimits, Task
@@ -31,6 +31,7 @@ examples:
   galley plan --top-k 5                                   the five cheapest plans in the kitchen
   galley plan --domain domain.pddl --problem problem.pddl --search gbfs --time-limit 60
 
+Only symbols count: there is neither scene nor skill.
 PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,
 conditional and universal effects, action costs."""
 
@@ -44,16 +45,14 @@ class Options:
     """
 
     task: TaskSymbols = group(TaskSymbols())
-    search: str | None = option(
-        None, "search algorithm; see below (default bfs)", choices=_SEARCHES
-    )
-    top_k: Count | None = option(None, "print the K cheapest plans that visit no state twice", "K")
-    json: Path | None = json_option("write plan and statistics")
-    node_limit: Count | None = option(None, "give up after expanding N states")
-    time_limit: Positive | None = option(None, "give up after S seconds of search", "S")
-    memory_limit: Positive | None = option(
+    search: str | None = option(None, "Search by this. Default: bfs.", choices=_SEARCHES)
+    top_k: Count | None = option(None, "Print the K cheapest plans that visit no state twice.", "K")
+    json: Path | None = json_option("plan and statistics")
+    node_limit: Count | None = more(None, "Give up after expanding N states.")
+    time_limit: Positive | None = more(None, "Give up after S seconds of search.", "S")
+    memory_limit: Positive | None = more(
         None,
-        "give up when the process uses this much (default: half of the machine's memory)",
+        "Give up when the process uses this much. Default: half of the machine's memory.",
         "MIB",
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from galley.cli.common.arguments import Count, check_output
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import scene_option
-from galley.domain.options import argument, option
+from galley.domain.options import argument, more, option
 
 EPILOG = """examples:
   galley replay runs/mine --view                        and opens it in the browser
@@ -22,11 +22,11 @@ The page opens from a file, without network: drag to turn, scroll to zoom, space
 class Options:
     """Of ``galley replay``."""
 
-    run: Path = argument("a run's folder, or a states.npz", "RUN")
+    run: Path = argument("Read this run: its folder, or a states.npz.", "RUN")
     scene: Path | None = scene_option("the run's own")
-    out: Path | None = option(None, "the page (default: replay.html beside the states)", "HTML")
-    fps: Count = option(15, "poses a second that are looked at")
-    view: bool = option(False, "open the page in the browser")
+    out: Path | None = option(None, "Write this page. Default: replay.html beside the states.")
+    fps: Count = more(15, "Show this many poses a second.")
+    view: bool = option(False, "Open the page in the browser.")
 
 
 def command(options: Options) -> int:

@@ -20,10 +20,10 @@ examples:
 class Options:
     """Of ``galley report``."""
 
-    run: Path = argument("a run's folder", "RUN")
-    out: Path | None = option(None, "of the page (default: RUN/report.html)", "FILE")
+    run: Path = argument("Read this run: its folder.", "RUN")
+    out: Path | None = option(None, "Write this page. Default: RUN/report.html.")
     scene: Path | None = scene_option("the run's own")
-    replay: bool = option(True, "put the 3D replay into it, most of its size")
+    replay: bool = option(True, "Put the 3D replay into it, most of its size.")
 
 
 def command(options: Options) -> int:

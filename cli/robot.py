@@ -34,11 +34,11 @@ _KEYS = dict.fromkeys(("robot.start", "robot.start.arm"), "folded")
 class Options:
     """Of ``galley robot``."""
 
-    file: Path = argument("robot file, YAML (docs/robots.md), or the name of a shipped robot")
-    out: Path | None = option(
-        None, "page or picture (default: the robot's name with .html, or .png)", "HTML|PNG"
+    file: Path = argument(
+        "Read this robot file, YAML, or take a shipped robot by its name.",
     )
-    view: bool = option(True, "open the page, if there is a display; else draw a picture")
+    out: Path | None = option(None, "Write this .html or .png. Default: the robot's name.")
+    view: bool = option(True, "Open the page in the browser; without a display, draw.")
 
 
 def command(options: Options) -> int:

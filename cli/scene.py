@@ -26,7 +26,8 @@ EPILOG = """examples:
                                                      check that a task fits it, too
   galley scene --schema > scene.schema.json          for editors (docs/scene.md#in-an-editor)
 
-A scene passes if it is well-formed, and nothing collides at the start."""
+A scene passes if it is well-formed, and nothing collides at the start; with --domain, --problem
+or --skills, if the task fits it, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,15 +35,13 @@ class Options:
     """Of ``galley scene``."""
 
     task: TaskFiles = group(TaskFiles())
-    schema: bool = option(
-        False, "only print the JSON Schema of scene files, by which editors complete them"
-    )
-    out: Path | None = option(None, "the picture (default: the scene's name with .png)", "PNG")
-    picture: bool = option(True, "draw the scene")
+    schema: bool = option(False, "Only print the JSON Schema of scenes, for editors.")
+    out: Path | None = option(None, "Draw this .png. Default: the scene's name.", "PNG")
+    picture: bool = option(True, "Draw the scene.")
     view: bool = option(
         False,
-        "then show the scene in the browser, at an address that only this machine can open, until "
-        "Ctrl-C",
+        "Then show the scene in the browser, at an address that only this machine can open, until "
+        "Ctrl-C.",
     )
 
 

@@ -12,7 +12,7 @@ from galley.cli.common.arguments import Index, SampleRate, check_output
 from galley.cli.common.shared import scene_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
-from galley.domain.options import argument, option
+from galley.domain.options import argument, more, option
 from galley.results.run_folder import REPORT, STORE
 
 if TYPE_CHECKING:
@@ -36,18 +36,18 @@ The exit status is 1 also if a trajectory exceeds a limit of the robot."""
 class Options:
     """Of ``galley trajectory``."""
 
-    run: Path = argument("a run's folder, or a trajectory's .npz", "RUN")
-    motion: Index | None = option(None, "only motion K, counted from 0", "K")
+    run: Path = argument("Read this run: its folder, or a trajectory's .npz.", "RUN")
+    motion: Index | None = option(None, "Take only motion K, counted from 0.", "K")
     scene: Path | None = scene_option("the run's own, or the kitchen")
-    csv: Path | None = option(None, "write one motion as CSV", "FILE")
-    ros: Path | None = option(None, "write it as a ROS JointTrajectory in JSON", "FILE")
-    rate: SampleRate | None = option(None, "of both (default: CSV 1000, ROS 100)")
-    mp4: Path | None = option(None, "film the motions as .mp4", "FILE")
-    torques: bool = option(True, "compute joint torques with Drake")
-    inertials: Literal["identified", "urdf"] | None = option(
+    csv: Path | None = option(None, "Write one motion as CSV.")
+    ros: Path | None = option(None, "Write one motion as a ROS JointTrajectory in JSON.")
+    rate: SampleRate | None = more(None, "Sample at this rate. Default: CSV 1000, ROS 100.")
+    mp4: Path | None = option(None, "Film the motions as .mp4.")
+    torques: bool = more(True, "Compute joint torques with Drake.")
+    inertials: Literal["identified", "urdf"] | None = more(
         None,
-        "masses and inertias of the arm: published identified ones, or the URDF's (default "
-        "identified)",
+        "Take published identified masses and inertias of the arm, or the URDF's. Default: "
+        "identified.",
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from galley.cli.common.arguments import Count, FrameRate, Height, Positive, Seed
-from galley.domain.options import option
+from galley.domain.options import more, option
 from galley.domain.shipped import shipped_file
 from galley.stages import CHOICES, Options
 
@@ -25,40 +25,40 @@ def run_option(name: str, about: str, **how: Any) -> Any:
 
 def seed_option(default: int = 0) -> Any:
     """The random seed."""
-    return option(default, "random seed")
+    return option(default, "Set the random seed.")
 
 
 def out_option() -> Any:
     """The results' folder."""
-    return option(None, "for the results (default: a new one in runs/)", "FOLDER")
+    return option(None, "Write into this folder. Default: a new one in runs/.", "FOLDER")
 
 
-def optimize_option(about: str = ", as for galley run") -> Any:
+def optimize_option(about: str = ", as galley run does") -> Any:
     """The trajectory optimizer; ``about``: its description in the help."""
-    return run_option("optimize", f"trajectories of free motions{about}")
+    return run_option("optimize", f"Make the trajectories of free motions{about}.", more=True)
 
 
 def video_option() -> Any:
     """Whether to film."""
-    return option(True, "film the execution")
+    return option(True, "Film the execution.")
 
 
 def json_option(what: str) -> Any:
     """Where the figures go as data; what is printed stays the same."""
-    return option(None, f"{what}, as JSON", "FILE")
+    return option(None, f"Also write {what} as JSON into this file.")
 
 
 def scene_option(default: str = "Galley's kitchen") -> Any:
     """The scene."""
-    return option(None, f"scene, YAML (default: {default})", "FILE")
+    return option(None, f"Take this scene, YAML. Default: {default}.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSymbols:
     """A task in symbols."""
 
-    domain: Path | None = option(None, "PDDL domain (default: the kitchen's)", "FILE")
-    problem: Path | None = option(None, "PDDL problem (default: sugar and spam)", "FILE")
+    domain: Path | None = option(None, "Take this PDDL domain. Default: the kitchen's.")
+    problem: Path | None = option(None, "Take this PDDL problem. Default: the kitchen's.")
 
     def read(self) -> tuple[Domain, Problem]:
         """Domain and problem.
@@ -76,9 +76,7 @@ class TaskFiles(TaskSymbols):
     """A task in symbols and in metres."""
 
     scene: Path | None = scene_option()
-    skills: Path | None = option(
-        None, "Python file with your own skills for the domain's actions", "FILE"
-    )
+    skills: Path | None = option(None, "Add this Python file's skills, for your own actions.")
 
     def paths(self) -> dict[str, Any]:
         """The files that are given, found by bare names too."""
@@ -89,8 +87,8 @@ class TaskFiles(TaskSymbols):
 class FilmSize:
     """A film's height (pixels) and frame rate (Hz)."""
 
-    height: Height = option(720, "height of the film")
-    fps: FrameRate = option(20, "frames per second")
+    height: Height = more(720, "Set the film's height.")
+    fps: FrameRate = more(20, "Set the film's frame rate.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +99,7 @@ class Animation(FilmSize):
         argparse.ArgumentTypeError: a GIF can't have the frame rate.
     """
 
-    gif: bool = option(False, "as animated GIF instead of mp4")
+    gif: bool = more(False, "Film as an animated GIF instead of an mp4.")
 
     def __post_init__(self) -> None:
         if self.gif and (self.fps > 50 or 100 % self.fps):
@@ -119,7 +117,7 @@ class Motion(FilmSize):
     """Of commands that make motions and film them."""
 
     video: bool = video_option()
-    speed: Positive = option(1.0, "speed of the film; any other than real time is shown in it", "X")
+    speed: Positive = more(1.0, "Speed the film up or down; it shows a speed other than 1.", "X")
     seed: Seed = seed_option()
     out: Path | None = out_option()
 
@@ -128,8 +126,8 @@ class Motion(FilmSize):
 class Seeds:
     """Which seeds to run."""
 
-    seeds: Count = option(1, "number of seeds, one run each")
-    seed: Seed = option(0, "first random seed", "FIRST")
+    seeds: Count = option(1, "Run this many seeds, once each.")
+    seed: Seed = option(0, "Set the first random seed.", "N")
 
     @property
     def all(self) -> range:
@@ -141,5 +139,5 @@ class Seeds:
 class Sweep:
     """How a sweep runs."""
 
-    jobs: Count | None = option(None, "runs at a time (default: one per core)")
-    engine: Literal["process", "ray"] = option("process", "run in local processes or on Ray")
+    jobs: Count | None = option(None, "Run this many at a time. Default: one per core.")
+    engine: Literal["process", "ray"] = more("process", "Run in local processes or on Ray.")

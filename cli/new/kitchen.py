@@ -18,7 +18,7 @@ an editor completes the scene. FOLDER must be new or empty."""
 class Options:
     """Of ``galley new kitchen``."""
 
-    folder: Path = argument("for the files: new, or empty", "FOLDER")
+    folder: Path = argument("Write the files here: it is new, or empty.", "FOLDER")
 
 
 def command(options: Options) -> int:

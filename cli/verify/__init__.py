@@ -4,8 +4,8 @@ from __future__ import annotations
 
 # Each subcommand in a sentence, in the order of the help.
 COMMANDS = {
-    "plan": "verify a symbolic plan; if it fails, name the first wrong action and the reason",
-    "run": "verify a stored run again, from its executed states and the scene alone",
+    "plan": "Verify a symbolic plan; if it fails, name the first wrong action and the reason.",
+    "run": "Verify a stored run again, from its executed states and the scene alone.",
 }
 
 EPILOG = """examples:

@@ -14,16 +14,16 @@ EPILOG = """examples:
   galley plan --problem sugar_only.pddl > task.plan
   galley verify plan task.plan --problem sugar_only.pddl
 
-What verifies shares no code with the search."""
+The verifier shares no code with the search."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Of ``galley verify plan``."""
 
-    plan: Path = argument("plan file: an action per line, numbered, timed or plain; ; for comments")
+    plan: Path = argument("Read this plan, an action per line.", "PLAN")
     task: TaskSymbols = group(TaskSymbols())
-    pddlgym: bool = option(False, "also execute the plan in PDDLGym")
+    pddlgym: bool = option(False, "Also execute the plan in PDDLGym.")
 
 
 def command(options: Options) -> int:

@@ -34,11 +34,11 @@ The exit status is 1 also if the run passes but its goal is not reached."""
 class Options:
     """Of ``galley verify run``."""
 
-    run: Path = argument("a run's folder, or a states.npz", "RUN")
+    run: Path = argument("Read this run: its folder, or a states.npz.", "RUN")
     scene: Path | None = scene_option("the run's own")
-    domain: Path | None = option(None, "PDDL domain (default: the run's own)", "FILE")
-    problem: Path | None = option(None, "PDDL problem (default: the run's own)", "FILE")
-    json: Path | None = json_option("write the verdict")
+    domain: Path | None = option(None, "Take this PDDL domain. Default: the run's own.")
+    problem: Path | None = option(None, "Judge this problem's goal. Default: the run's own.")
+    json: Path | None = json_option("the verdict")
 
 
 def command(options: Options) -> int:

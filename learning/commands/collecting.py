@@ -17,7 +17,7 @@ from galley.cli.common.arguments import Index, need, plural
 from galley.cli.common.shared import Sweep, out_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
-from galley.domain.options import argument, group, option
+from galley.domain.options import argument, group, more, option
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
@@ -35,10 +35,10 @@ class Collecting:
 
     format: Format | None = option(
         None,
-        "besides the episodes, a folder in it that learners read: zarr (diffusion_policy's replay "
-        "buffer) or lerobot (v3.0)",
+        "Besides the episodes, write a folder that learners read: zarr (diffusion_policy's replay "
+        "buffer) or lerobot (v3.0).",
     )
-    licence: str = option("CC-BY-4.0", "of the episodes, for the dataset card", "SPDX")
+    licence: str = more("CC-BY-4.0", "State this licence on the dataset card.", "SPDX")
     sweep: Sweep = group(Sweep())
     out: Path | None = out_option()
 
@@ -58,10 +58,8 @@ class Collecting:
 class Stored:
     """A folder of episodes, and which of them."""
 
-    folder: Path = argument("of demonstrations", "DIR")
-    episode: Index | None = option(
-        None, "its place in the order of seeds, from 0 (default all)", "K"
-    )
+    folder: Path = argument("Read this folder of demonstrations.", "DIR")
+    episode: Index | None = option(None, "Take only episode K in the order of seeds, from 0.", "K")
 
     def chosen(self, episodes: Demonstrations) -> Sequence[int]:
         """The indices of those that are asked for.
@@ -83,7 +81,7 @@ class Stored:
 class StoredOne(Stored):
     """The same; the first unless another is named."""
 
-    episode: Index = option(0, "its place in the order of seeds, from 0", "K")
+    episode: Index = option(0, "Take episode K in the order of seeds, from 0.", "K")
 
 
 @contextmanager

@@ -59,16 +59,16 @@ class Options:
     task: TaskFiles = group(TaskFiles())
     kinds: tuple[str, ...] = option(
         tuple(KINDS),
-        f"kinds of noise: {', '.join(KINDS)} (default: each of these)",
+        f"Add noise of these kinds: {', '.join(KINDS)}. Default: each of these.",
         "KIND",
         choices=tuple(KINDS),
     )
     amounts: tuple[Multiple, ...] = option(
-        (0.0, 0.5, 1.0, 2.0), "multiples of the moderate noise", "X"
+        (0.0, 0.5, 1.0, 2.0), "Add these multiples of moderate noise.", "X"
     )
     faults: tuple[str, ...] | None = option(
         None,
-        "also run with each of these faults; without names, with one of each kind",
+        "Also run with each of these faults; without names, with one of each kind.",
         "FAULT",
         nargs="*",
     )

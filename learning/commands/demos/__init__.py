@@ -4,10 +4,10 @@ from __future__ import annotations
 
 # Each subcommand in a sentence, in the order of the help.
 COMMANDS = {
-    "collect": "run a kitchen task with many seeds, and keep each run as an episode",
-    "show": "show one episode: a film, curves, and what is known of it",
-    "stats": "say how episodes ended, how long they are, and the range of each array",
-    "export": "write collected episodes as learners read them: zarr, LeRobot",
+    "collect": "Run a kitchen task with many seeds, and keep each run as an episode.",
+    "show": "Show one episode: a film, curves, and what is known of it.",
+    "stats": "Say how episodes ended, how long they are, and the range of each array.",
+    "export": "Write collected episodes as learners read them: zarr, LeRobot.",
 }
 
 EPILOG = """The task is planned and executed anew for every seed. Runs that failed are kept, as

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from galley.cli.common.arguments import Height, Positive
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import out_option
-from galley.domain.options import option
+from galley.domain.options import more
 from galley.learning.collection.recording import SYMBOLIC_ACTION
 from galley.learning.commands.collecting import StoredOne, array_table, open_demonstrations
 
@@ -30,8 +30,8 @@ examples:
 class Options(StoredOne):
     """Of ``galley demos show``."""
 
-    height: Height = option(480, "height of the film")
-    speed: Positive = option(1.0, "seconds of the episode in a second of film", "X")
+    height: Height = more(480, "Set the film's height.")
+    speed: Positive = more(1.0, "Speed the film up or down.", "X")
     out: Path | None = out_option()
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 # Each subcommand in a sentence, in the order of the help.
 COMMANDS = {
-    "play": "push with the mouse, in a window",
-    "demo": "watch a demonstrator or a policy push, in a window",
-    "film": "film a demonstrator, a policy or collected episodes, as mp4 or GIF",
-    "collect": "collect episodes as demonstrations that learners read",
-    "verify": "do the actions of collected episodes again, and compare the states",
-    "train": "learn a policy from demonstrations",
-    "eval": "measure how often a policy succeeds",
+    "play": "Push with the mouse, in a window.",
+    "demo": "Watch a demonstrator or a policy push, in a window.",
+    "film": "Film a demonstrator, a policy or collected episodes, as mp4 or GIF.",
+    "collect": "Collect episodes as demonstrations that learners read.",
+    "verify": "Verify collected episodes: do their actions again, and compare the states.",
+    "train": "Learn a policy from demonstrations.",
+    "eval": "Measure how often a policy succeeds.",
 }
 
 EPILOG = """An episode succeeds when the body covers 95 % of the goal within 300 steps of 0.1 s.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Count, need, plural
 from galley.cli.common.progress import Printer
-from galley.domain.options import group, option
+from galley.domain.options import group, more, option
 from galley.learning.commands.collecting import (
     FILES_EPILOG,
     Collecting,
@@ -53,13 +53,14 @@ class Options(Table):
     demonstrator: str = demonstrator_option(**{MOUSE: "you, in a window"})
     seeds: Count = seeds_option(100)
     size: Count | None = option(
-        None, "width and height of pictures, 96 to 480 (default: no pictures)", "PIXELS"
-    )
-    after: Path | None = option(
         None,
-        "a checkpoint of galley push train: that policy acts first, for 0 to 120 steps, then the "
-        "demonstrator corrects what it has done",
-        "FILE",
+        "Add pictures of this width and height, 96 to 480. Default: none.",
+        "PIXELS",
+    )
+    after: Path | None = more(
+        None,
+        "Let the policy of this checkpoint act first, for 0 to 120 steps; then the demonstrator "
+        "corrects what it has done.",
     )
     collecting: Collecting = group(Collecting())
 

@@ -29,13 +29,13 @@ examples:
 class Options:
     """Of ``galley push eval``."""
 
-    checkpoint: Path = argument("of galley push train, or ready", "FILE")
+    checkpoint: Path = argument("Read this checkpoint of galley push train, or ready.")
     seeds: Seeds = group(Seeds(seeds=50))
     demonstrator: str | None = option(
-        None, "also this one, on the same table and seeds", choices=tuple(DEMONSTRATORS)
+        None, "Also measure this one, on the same table and seeds.", choices=tuple(DEMONSTRATORS)
     )
     sweep: Sweep = group(Sweep())
-    json: Path | None = json_option("write the figures")
+    json: Path | None = json_option("the figures")
 
 
 def command(options: Options) -> int:

@@ -38,11 +38,9 @@ class Options(Pusher):
     """
 
     folder: Path | None = argument(
-        "folder of demonstrations, whose episode to film", "DIR", default=None, either="who"
+        "Film an episode of this folder of demonstrations.", "DIR", default=None, either="who"
     )
-    episode: Index | None = option(
-        None, "its place in DIR in the order of seeds, from 0 (default 0)", "K"
-    )
+    episode: Index | None = option(None, "Take episode K of DIR, from 0. Default: 0.", "K")
     seeds: Count = seeds_option(1)
     film: Film = group(Film(height=640, fps=25))
 

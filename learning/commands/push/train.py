@@ -31,11 +31,11 @@ examples:
 class Options:
     """Of ``galley push train``."""
 
-    folders: tuple[Path, ...] = argument("of galley push collect", "DIR")
-    out: Path = option(REQUIRED, "the checkpoint", "FILE")
+    folders: tuple[Path, ...] = argument("Learn from these folders of galley push collect.", "DIR")
+    out: Path = option(REQUIRED, "Write this checkpoint.")
     design: Design = group(Design())
     training: Training = group(Training())
-    first: Count | None = option(None, "only the first N episodes of each DIR")
+    first: Count | None = option(None, "Take only the first N episodes of each DIR.")
 
 
 def command(options: Options) -> int:

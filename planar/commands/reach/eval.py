@@ -22,10 +22,10 @@ EPILOG = """examples:
 class Options:
     """Of ``galley reach eval``."""
 
-    checkpoint: Path = argument("of galley reach train", "FILE", default=MODEL)
-    bases: Count = option(100_000, "candidate bases of the true law")
+    checkpoint: Path = argument("Read this model of galley reach train.", default=MODEL)
+    bases: Count = option(100_000, "Sample this many candidate bases of the true law.")
     seed: Seed = seed_option(1)
-    json: Path | None = json_option("write the figures")
+    json: Path | None = json_option("the figures")
 
 
 def command(options: Options) -> int:

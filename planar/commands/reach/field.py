@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from galley.cli.common.arguments import Count, Positive, check_output
 from galley.cli.common.shared import scene_option
 from galley.domain.errors import BadInput, did_you_mean
-from galley.domain.options import argument, option
+from galley.domain.options import argument, more, option
 from galley.domain.shipped import KITCHEN
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ _HEADINGS = 24
 class Options:
     """Of ``galley reach field``."""
 
-    item: str = argument("name of an item in the scene", "ITEM")
+    item: str = argument("Grasp this item of the scene.", "ITEM")
     scene: Path | None = scene_option()
-    out: Path | None = option(None, "the picture (default: ITEM.png)", "PNG")
-    grid: Count = option(61, "N x N places")
-    half: Positive = option(1.5, "how far from the item, in x and y, metres", "M")
+    out: Path | None = option(None, "Draw this picture. Default: ITEM.png.", "PNG")
+    grid: Count = more(61, "Look at N x N places.")
+    half: Positive = more(1.5, "Look this far from the item in x and y, in m.", "M")
 
 
 def command(options: Options) -> int:

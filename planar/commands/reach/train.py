@@ -11,7 +11,7 @@ from galley.cli.common.arguments import Count, Positive, Seed, need, plural, usa
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import seed_option
 from galley.domain.files import check_writable
-from galley.domain.options import option
+from galley.domain.options import more, option
 from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
 if TYPE_CHECKING:
@@ -31,15 +31,15 @@ examples:
 class Options:
     """Of ``galley reach train``."""
 
-    data: Path | None = option(None, "of galley reach sample", "DIR")
-    out: Path = option(MODEL, "the checkpoint", "FILE")
-    bases: Count | None = option(None, "candidate bases, without --data (default 1000000)")
+    data: Path | None = option(None, "Learn from this dataset of galley reach sample.", "DIR")
+    out: Path = option(MODEL, "Write this checkpoint.")
+    bases: Count | None = option(None, "Without --data, sample this many bases. Default: 1000000.")
     circle: tuple[Positive, Positive] | None = option(
         None,
-        "also with one obstacle as context, a circle with a radius between these, m",
+        "Also take one obstacle as context, a circle with a radius between these, m.",
         ("MIN", "MAX"),
     )
-    steps: Count | None = option(None, "training steps (default 1500, with circle 3000)")
+    steps: Count | None = more(None, "Train for this many steps. Default: 1500, with circle 3000.")
     seed: Seed = seed_option()
     sampler: Sampler = sampler_group()
 
