@@ -31,7 +31,6 @@ examples:
   galley plan --top-k 5                                   the five cheapest plans in the kitchen
   galley plan --domain domain.pddl --problem problem.pddl --search gbfs --time-limit 60
 
-Only symbols count: there is neither scene nor skill.
 PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,
 conditional and universal effects, action costs."""
 

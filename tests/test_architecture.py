@@ -54,7 +54,7 @@ IMPORTS = {
     "results": "domain robots motion planning tamp execution validation viz stages",
     "engine": "domain robots collision motion planning skills tamp execution viz compiled"
     " stages results studies",
-    "cli.common": "domain stages engine results sweeps compiled",
+    "cli.common": "domain skills tamp stages engine results sweeps compiled",
     "cli": "domain robots collision motion optimization planning skills execution validation viz"
     " stages results engine cli.common",
     "__main__": "cli",

@@ -59,16 +59,25 @@ class TaskSymbols:
 
     domain: Path | None = option(None, "Take this PDDL domain. Default: the kitchen's.")
     problem: Path | None = option(None, "Take this PDDL problem. Default: the kitchen's.")
+    skills: Path | None = option(None, "Add this Python file's skills, for your own actions.")
 
     def read(self) -> tuple[Domain, Problem]:
-        """Domain and problem.
+        """Domain and problem; with skills, every action has one.
 
         Raises:
-            BadInput: as ``domain.pddl.reader.read_task``.
+            BadInput: as ``domain.pddl.reader.read_task``; or an action has none.
         """
         from galley.domain.pddl.reader import read_task
 
-        return read_task(self.domain or Options.domain, self.problem or Options.problem)
+        domain, problem = read_task(self.domain or Options.domain, self.problem or Options.problem)
+        if self.skills is not None:
+            from galley.skills import skill_set
+            from galley.skills.own import load_skills
+            from galley.tamp.binding import check_skills
+
+            own = load_skills(self.skills, [action.name for action in domain.actions])
+            check_skills(domain, skill_set(own))
+        return domain, problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +85,6 @@ class TaskFiles(TaskSymbols):
     """A task in symbols and in metres."""
 
     scene: Path | None = scene_option()
-    skills: Path | None = option(None, "Add this Python file's skills, for your own actions.")
 
     def paths(self) -> dict[str, Any]:
         """The files that are given, found by bare names too."""

@@ -44,8 +44,7 @@ results, in --out:
   NAME-SEED/            each run's folder (docs/report.md)
   NAME-SEED.png         its final state, with --pictures
 
-Outcomes do not depend on --jobs and --engine; times do. The exit status is 0 only if every outcome
-is the expected one."""
+Outcomes do not depend on --jobs and --engine; times do."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,7 @@ COMMANDS = {
     "export": "Write collected episodes as learners read them: zarr, LeRobot.",
 }
 
-EPILOG = """The task is planned and executed anew for every seed. Runs that failed are kept, as
-failures.
+EPILOG = """Each seed is planned and executed anew. Runs that failed are kept, as failures.
 
 examples:
   galley demos collect --seeds 100 --execute kinematic --out sugar   100 runs without physics

@@ -17,8 +17,7 @@ from galley.planar.pushing.demonstrators import DEMONSTRATORS
 if TYPE_CHECKING:
     from galley.learning.policy.evaluation import Evaluation
 
-EPILOG = """Each episode is that of galley push film with the same seed. The exit status is 0
-once all episodes are done, whether they succeed or not.
+EPILOG = """Each episode is that of galley push film with the same seed.
 
 examples:
   galley push eval policy.safetensors --seeds 50

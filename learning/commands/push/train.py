@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from galley.learning.policy.windows import Track
     from galley.planar.pushing.config import PushConfig
 
-EPILOG = """With several folders, all are learned from. Episodes that failed are left out. A
-stopped training, even a killed one, goes on when the same command is given again.
+EPILOG = """Failed episodes are left out. A stopped training goes on when called again.
 
 examples:
   galley push train pushes --out policy.safetensors

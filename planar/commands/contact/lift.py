@@ -27,7 +27,7 @@ class Options:
     contacts: Literal["auto", "newton", "stein", "perimeter"] = more(
         "auto", "Find contact points in this way, see below."
     )
-    force: Positive = option(15.0, "Let the force grow to this value.", "N")
+    max_force: Positive = option(15.0, "Let the force grow to this value.", "N")
     steps: Count = more(100, "Simulate this many steps of 1/60 s.")
     results: Results = results_group(speed=0.5)
 
@@ -40,7 +40,8 @@ def command(options: Options) -> int:
 
         points = Points(options.contacts)
         with usage("--contacts"):
-            setup = lift(options.shape, options.friction, points, options.force, options.steps)
+            how = (options.friction, points, options.max_force, options.steps)
+            setup = lift(options.shape, *how)
         results = {
             "shape": options.shape,
             "friction": options.friction,

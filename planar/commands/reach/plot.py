@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 KINDS = ("donut", "density")
 
-EPILOG = """docs/reachability.md says what each kind shows. Drawn are the validation rows of
---data, or samples made with the options below.
+EPILOG = """Drawn are the validation rows of --data, or samples (docs/reachability.md).
 
 examples:
   galley reach plot --kinds donut --heading-sigma 0.1 --limits -2 2 -2.5 2.5

@@ -22,7 +22,7 @@ from galley.cli import main
             "--data: has its own number of --bases",
         ),
         (["train", "--out", "m", "--data", "d"], "d: has no rows"),
-        (["train", "--out", "m", "--circle", "0.4", "0.1"], "smaller first, got 0.4 and 0.1"),
+        (["train", "--out", "m", "--radii", "0.4", "0.1"], "smaller first, got 0.4 and 0.1"),
         (["train", "--out", "m", "--bases", "2"], "too few rows"),
         (["train", "--bases", "100", "--steps", "1"], "steps must be 2 or more, got 1"),
         (["eval"], "model.safetensors: no such file"),
