@@ -184,6 +184,9 @@ def test_help_says_what_there_is(cli):
     assert done.status == 0
     for word in ("run", "plan", "verify", "scene", "compare", "disturb", "exit status", "130"):
         assert word in done.out
+    headed = {"studies": "compare", "planar systems": "touch", "learning": "push"}
+    for heading, first in headed.items():
+        assert f"  {heading}:\n    {first} " in done.out
     for command in ("run", "plan", "verify", "scene", "compare", "disturb"):
         done = cli(command, "--help")
         assert done.status == 0
