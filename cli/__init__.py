@@ -28,8 +28,8 @@ from galley.domain.errors import BadInput, did_you_mean
 DONE, NOT_ACHIEVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 _EXIT_CODES = """exit status:
-  0    done and validated
-  1    well-formed input, but not achieved; stderr says why
+  0    done; what the command judges holds
+  1    well-formed input, but not achieved, or what is judged fails; stderr says why
   2    malformed input or usage; stderr lists every fault as file:line: what
   130  interrupted; finished results are kept"""
 
@@ -37,34 +37,34 @@ _EXAMPLES = """examples:
   galley                                  the kitchen task, from PDDL to video
   galley run --seed 3 --no-video          another seed, no film
   galley run --problem my_task.pddl       another task in the same kitchen
-  galley check runs/NAME                  judge a stored run again
-  galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
+  galley verify run runs/NAME             judge a stored run again
+  galley plan --problem my_task.pddl      task planning only, for any PDDL task
   galley new kitchen my_kitchen           a scene, domain and task to start from
   galley new robot my_arm.urdf            a robot file for your own arm
   galley COMMAND --help                   options and examples of a command"""
 
 
-# Each command in a sentence, in the order of the help.
+# Each command in a sentence, in the order of the help; a heading stands before some.
+_HEADINGS = {"compare": "studies", "touch": "planar systems", "push": "learning"}
 _COMMANDS = {
-    "run": "solve and execute a task: plan, motions, physics, video, report (the default)",
-    "plan": "task planning only: print a plan for any PDDL task, or say why there is none",
-    "validate": "check a plan; if it fails, name the first wrong action and the reason",
-    "new": "write a commented scene, domain and task of your own, or a robot file from a URDF",
-    "scene": "check a scene file and draw it with labels",
-    "robot": "check a robot file, say what is known of the robot, and show it in the browser",
-    "trajectory": "show a run's trajectories with limits and torques; export or film them",
-    "check": "validate a stored run again, from its executed states and the scene alone",
-    "replay": "write a stored run as a page to turn and play in the browser",
-    "report": "make the page of a stored run again, report.html",
-    "completion": "print a script by which a shell completes commands, options and files",
-    "compare": "compare RRT, shortcut, QP, smooth and time-optimal trajectories on one query",
-    "scenarios": "run the scenario suite or your own; print expected and actual outcomes",
-    "disturb": "measure success rates under physics with noise and faults",
-    "touch": "push an object with a finger in one dimension: events, felt force, figure and film",
-    "contact": "lift, tilt and push bodies in the plane, with gradients through contact",
-    "reach": "sample, draw and learn where a robot can stand to reach a target",
-    "push": "push a body over a table to a goal: by mouse, or watch and film a demonstrator",
-    "demos": "collect runs as demonstrations that learners read; show and export them",
+    "run": "Solve and execute a task: plan, motions, physics, film, report (the default command).",
+    "plan": "Plan any PDDL task in symbols alone, or say why there is no plan.",
+    "verify": "Verify a plan, or a stored run from its executed states and the scene alone.",
+    "new": "Write a commented scene, domain and task of your own, or a robot file from a URDF.",
+    "scene": "Check a scene file and draw it with labels.",
+    "robot": "Check a robot file, say what is known of the robot, and show it in the browser.",
+    "trajectory": "Show a run's trajectories with limits and torques; export or film them.",
+    "replay": "Write a stored run as a page to turn and play in the browser.",
+    "report": "Make the page of a stored run again, report.html.",
+    "completion": "Print a script by which a shell completes commands, options and files.",
+    "compare": "Compare RRT, shortcut, QP, smooth and time-optimal trajectories on one query.",
+    "scenarios": "Run the scenario suite or your own; print expected and actual outcomes.",
+    "disturb": "Measure success rates under physics with noise and faults.",
+    "touch": "Push an object with a finger in one dimension: events, felt force, figure and film.",
+    "contact": "Lift, tilt and push bodies in the plane, with gradients through contact.",
+    "reach": "Sample, draw and learn where a robot can stand to reach a target.",
+    "push": "Push a body over a table to a goal: collect, learn, film, or push by mouse.",
+    "demos": "Collect runs as demonstrations that learners read; show and export them.",
 }
 # Where the commands of a room beside the kitchen are.
 _ROOMS = {
@@ -75,7 +75,16 @@ _ROOMS = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """Suggests the command or the value that may have been meant."""
+    """Suggests the command or the value that may have been meant; a fault is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+    def format_help(self) -> str:
+        text = super().format_help()
+        for name, heading in _HEADINGS.items() if self.prog == "galley" else ():
+            text = text.replace(f"\n    {name} ", f"\n\n  {heading}:\n    {name} ")
+        return text
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:
@@ -116,7 +125,7 @@ def _add_commands(
         each = group.add_parser(
             name,
             help=text,
-            description=text[0].upper() + text[1:] + ".",
+            description=text,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name not in words[:1] and not whole:
@@ -167,7 +176,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     """Read the command line and run its command."""
-    read = parser(*arguments).parse_args(arguments)
+    read, unknown = parser(*arguments).parse_known_args(arguments)
+    if unknown:
+        read.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     from galley.cli.common.options import options_of, read_options
 
     signal.signal(signal.SIGTERM, _interrupt)

@@ -22,7 +22,7 @@ examples:
 class Options:
     """Of ``galley completion``."""
 
-    shell: Literal["bash", "zsh", "fish"] = argument("the shell that is to complete")
+    shell: Literal["bash", "zsh", "fish"] = argument("Write for this shell.")
 
 
 def command(options: Options) -> int:

@@ -10,9 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from galley.cli.common.arguments import Count, Positive, plural
+from galley.cli.common.arguments import Count, Positive, check_output, plural, write_json
+from galley.cli.common.shared import TaskSymbols, json_option
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.options import argument, option
+from galley.domain.options import group, more, option
 
 if TYPE_CHECKING:
     from galley.planning import Plan, SearchLimits, Task
@@ -27,8 +28,8 @@ EPILOG = """searches:
   gbfs     greedy best-first search with the FF heuristic: any plan, for large tasks
 
 examples:
-  galley plan domain.pddl problem.pddl --top-k 5          the five cheapest plans
-  galley plan domain.pddl problem.pddl --search gbfs --time-limit 60
+  galley plan --top-k 5                                   the five cheapest plans in the kitchen
+  galley plan --domain domain.pddl --problem problem.pddl --search gbfs --time-limit 60
 
 PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,
 conditional and universal effects, action costs."""
@@ -42,18 +43,15 @@ class Options:
         ValueError: options that don't go together.
     """
 
-    domain: Path = argument("PDDL domain")
-    problem: Path = argument("PDDL problem")
-    search: str | None = option(
-        None, "search algorithm; see below (default bfs)", choices=_SEARCHES
-    )
-    top_k: Count | None = option(None, "print the K cheapest plans that visit no state twice", "K")
-    json: bool = option(False, "print the plan and statistics as JSON")
-    node_limit: Count | None = option(None, "give up after expanding N states")
-    time_limit: Positive | None = option(None, "give up after S seconds of search", "S")
-    memory_limit: Positive | None = option(
+    task: TaskSymbols = group(TaskSymbols())
+    search: str | None = option(None, "Search by this. Default: bfs.", choices=_SEARCHES)
+    top_k: Count | None = option(None, "Print the K cheapest plans that visit no state twice.", "K")
+    json: Path | None = json_option("plan and statistics")
+    node_limit: Count | None = more(None, "Give up after expanding N states.")
+    time_limit: Positive | None = more(None, "Give up after S seconds of search.", "S")
+    memory_limit: Positive | None = more(
         None,
-        "give up when the process uses this much (default: half of the machine's memory)",
+        "Give up when the process uses this much. Default: half of the machine's memory.",
         "MIB",
     )
 
@@ -64,12 +62,12 @@ class Options:
 
 def command(options: Options) -> int:
     """Print a plan or the K cheapest, one action per line, then statistics."""
-    from galley.domain.pddl.reader import read_task
     from galley.planning import LimitReached, SearchLimits, ground, search
     from galley.planning.limits import default_memory_mib
 
+    check_output(options.json, ".json", option="--json")
     began = time.perf_counter()
-    domain, problem = read_task(options.domain, options.problem)
+    domain, problem = options.task.read()
     read = time.perf_counter()
     progress = _Progress("grounding", "combinations of objects")
     limits = SearchLimits(
@@ -99,15 +97,9 @@ def command(options: Options) -> int:
         plan = search(task, method, limits)
     if isinstance(plan, Failure):
         return _refuse(plan, options, {"plan": None})
-    if options.json:
-        data = {"status": "solved", "search": method, **_as_json(plan)}
-        data |= {
-            "expanded": plan.expanded,
-            "generated": plan.generated,
-            "search_s": plan.seconds,
-        }
-        _print_json(data | figures)
-        return 0
+    data = {"status": "solved", "search": method, **_as_json(plan)}
+    data |= {"expanded": plan.expanded, "generated": plan.generated, "search_s": plan.seconds}
+    write_json(options.json, data | figures)
     from galley.planning.operators import cost_text
 
     for action in plan.actions:
@@ -139,11 +131,10 @@ def _top_k(
     for plan in islice(iterator, min(most, sys.maxsize)):
         progress.close()
         found.append(plan)
-        if not options.json:
-            cost = cost_text(plan.cost)
-            print(f"; plan {len(found)}: cost {cost}, {plural(len(plan.actions), 'action')}")
-            for action in plan.actions:
-                print(action)
+        cost = cost_text(plan.cost)
+        print(f"; plan {len(found)}: cost {cost}, {plural(len(plan.actions), 'action')}")
+        for action in plan.actions:
+            print(action)
     progress.close()
     spent = time.perf_counter() - began
     stopped = iterator.failure if len(found) < most else None
@@ -151,18 +142,16 @@ def _top_k(
         return _refuse(stopped, options, {"plans": []})
     limit = stopped is not None and stopped.kind is FailureKind.BUDGET
     complete = len(found) < most and not limit
-    if options.json:
-        data = {
-            "status": "limit" if limit else "solved",
-            "plans": [_as_json(plan) for plan in found],
-            "complete": complete,
-            "failure": stopped.as_json() if stopped is not None and limit else None,
-            "search_s": spent,
-        }
-        _print_json(data | figures)
-    else:
-        tail = "; there are no more" if complete else ""
-        print(f"; {plural(len(found), 'plan')} in {1e3 * spent:.1f} ms{tail}")
+    data = {
+        "status": "limit" if limit else "solved",
+        "plans": [_as_json(plan) for plan in found],
+        "complete": complete,
+        "failure": stopped.as_json() if stopped is not None and limit else None,
+        "search_s": spent,
+    }
+    write_json(options.json, data | figures)
+    tail = "; there are no more" if complete else ""
+    print(f"; {plural(len(found), 'plan')} in {1e3 * spent:.1f} ms{tail}")
     if limit:
         print(f"limit: {len(found)} of {most} plans; {stopped}", file=sys.stderr)
         return 1
@@ -171,16 +160,9 @@ def _top_k(
 
 def _refuse(failure: Failure, options: Options, empty: dict[str, Any]) -> int:
     status = "limit" if failure.kind is FailureKind.BUDGET else "unsolvable"
-    if options.json:
-        _print_json({"status": status, **empty, "failure": failure.as_json()})
+    write_json(options.json, {"status": status, **empty, "failure": failure.as_json()})
     print(f"{status}: {failure}", file=sys.stderr)
     return 1
-
-
-def _print_json(data: dict[str, Any]) -> None:
-    import json
-
-    print(json.dumps(data, indent=1))
 
 
 def _as_json(plan: Plan) -> dict[str, Any]:

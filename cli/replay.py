@@ -8,10 +8,11 @@ from pathlib import Path
 
 from galley.cli.common.arguments import Count, check_output
 from galley.cli.common.progress import Printer
-from galley.domain.options import argument, option
+from galley.cli.common.shared import scene_option
+from galley.domain.options import argument, more, option
 
 EPILOG = """examples:
-  galley replay runs/mine --open                        and opens it in the browser
+  galley replay runs/mine --view                        and opens it in the browser
   galley replay states.npz --scene my_kitchen.yaml --out mine.html
 
 The page opens from a file, without network: drag to turn, scroll to zoom, space to play."""
@@ -21,11 +22,11 @@ The page opens from a file, without network: drag to turn, scroll to zoom, space
 class Options:
     """Of ``galley replay``."""
 
-    run: Path = argument("a run's folder, or a states.npz", "RUN")
-    scene: Path | None = option(None, "scene file (default: the run's own)")
-    out: Path | None = option(None, "the page (default: replay.html beside the states)", "HTML")
-    fps: Count = option(15, "poses a second that are looked at")
-    open: bool = option(False, "open the page in the browser")
+    run: Path = argument("Read this run: its folder, or a states.npz.", "RUN")
+    scene: Path | None = scene_option("the run's own")
+    out: Path | None = option(None, "Write this page. Default: replay.html beside the states.")
+    fps: Count = more(15, "Show this many poses a second.")
+    view: bool = option(False, "Open the page in the browser.")
 
 
 def command(options: Options) -> int:
@@ -45,7 +46,7 @@ def command(options: Options) -> int:
     page = replay_html(log, stored.scene, stored.robot, fps=options.fps)
     Replay(page).save(path)
     printer.console.print(f"replay: {path} ({len(page) / 1e6:.1f} MB)")
-    if options.open:
+    if options.view:
         import webbrowser
 
         webbrowser.open(path.resolve().as_uri())

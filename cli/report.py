@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from galley.cli.common.arguments import check_output
+from galley.cli.common.shared import scene_option
 from galley.domain.options import argument, option
 
 EPILOG = """The page needs no other file and no network; docs/report.md says what it shows.
@@ -19,10 +20,10 @@ examples:
 class Options:
     """Of ``galley report``."""
 
-    run: Path = argument("a run's folder", "RUN")
-    out: Path | None = option(None, "of the page (default: RUN/report.html)", "FILE")
-    scene: Path | None = option(None, "scene (default: the run's own)", "FILE")
-    replay: bool = option(True, "put the 3D replay into it, most of its size")
+    run: Path = argument("Read this run: its folder.", "RUN")
+    out: Path | None = option(None, "Write this page. Default: RUN/report.html.")
+    scene: Path | None = scene_option("the run's own")
+    replay: bool = option(True, "Put the 3D replay into it, most of its size.")
 
 
 def command(options: Options) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 EPILOG = """examples:
   galley robot robot.yaml                     check it, and move its joints in the browser
-  galley robot robot.yaml --no-browser        draw its looks and collision shapes instead
+  galley robot robot.yaml --no-view           draw its looks and collision shapes instead
 
 'galley new robot URDF' writes such a file. It passes if file and URDF are without fault, and the
 robot collides with nothing where it is folded."""
@@ -34,11 +34,11 @@ _KEYS = dict.fromkeys(("robot.start", "robot.start.arm"), "folded")
 class Options:
     """Of ``galley robot``."""
 
-    file: Path = argument("robot file, YAML (docs/robots.md), or the name of a shipped robot")
-    out: Path | None = option(
-        None, "page or picture (default: the robot's name with .html, or .png)", "HTML|PNG"
+    file: Path = argument(
+        "Read this robot file, YAML, or take a shipped robot by its name.",
     )
-    browser: bool = option(True, "open the page, if there is a display; else draw a picture")
+    out: Path | None = option(None, "Write this .html or .png. Default: the robot's name.")
+    view: bool = option(True, "Open the page in the browser; without a display, draw.")
 
 
 def command(options: Options) -> int:
@@ -70,7 +70,7 @@ def command(options: Options) -> int:
     how = getattr(moves, "solver", "a closed form")
     printer.console.print(f"kinematics: by {how}; reach {moves.reach.to_hand:.3f} m")
     display = sys.platform in ("darwin", "win32") or "DISPLAY" in os.environ
-    shown = options.browser and display
+    shown = options.view and display
     out = options.out or Path(f"{scene.robot.name}.{'html' if shown else 'png'}")
     check_output(out, ".html", ".png")
     printer.stage("drawing")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from galley.cli.common.arguments import Index, Positive
 from galley.cli.common.options import given
 from galley.cli.common.shared import Motion, TaskFiles, optimize_option, run_option
-from galley.domain.options import group, option
+from galley.domain.options import group, more, option
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
@@ -35,26 +35,21 @@ class Options:
     """Of ``galley run``; those without a value here have the default of ``stages.Options``."""
 
     task: TaskFiles = group(TaskFiles())
-    skills: Path | None = option(
-        None,
-        "Python file with your own skills for the domain's actions (docs/own_skills.md)",
-        "FILE",
-    )
-    robot: Path | None = option(
-        None, "robot file, in place of the scene's robot (docs/robots.md)", "FILE"
-    )
+    robot: Path | None = option(None, "Put this robot in place of the scene's.")
     planner: str | None = run_option(
         "planner",
-        "of free arm motions: RRT-Connect, or the baseline RRT (default rrt-connect; with "
-        "--checker pybullet it is rrt, also for the base)",
+        "Plan free arm motions by RRT-Connect or the baseline RRT. Default: rrt-connect; with "
+        "--checker pybullet, rrt, also for the base.",
         default=None,
+        more=True,
     )
     checker: str = run_option(
         "checker",
-        "collision checker for planning: the compiled kernel, or PyBullet with the baseline RRT in "
-        "Python, which is many times slower",
+        "Check collisions by the compiled kernel, or by PyBullet with the baseline RRT in Python, "
+        "which is many times slower.",
+        more=True,
     )
-    arrival: str = run_option("arrival", "goal test of the baseline RRT: box, or L1 norm")
+    arrival: str = run_option("arrival", "Test the RRT's goal by box or L1 norm.", more=True)
     optimize: str = optimize_option(
         ": smooth, splines proven free at all times; time-optimal, the planned path with rounded "
         "corners, as fast as possible; shortest, the baseline QP on the arm's paths; none, the "
@@ -62,34 +57,32 @@ class Options:
     )
     execute: str = run_option(
         "execute",
-        "physics: PyBullet's dynamics with monitoring and recovery; kinematic: joint states set "
-        "over time, fast and without forces; files: kinematic, and files for a real arm in "
-        "OUT/robot; none: stop after planning",
+        "Execute by physics, PyBullet's dynamics with monitoring and recovery; kinematic, joint "
+        "states set over time, fast and without forces; files, that and files for a real arm in "
+        "OUT/robot; or none, stop after planning.",
     )
     noise: str | None = option(
         None,
-        "random errors of the simulated world and of observations: low, moderate, high, or "
+        "Add random errors to the simulated world and to observations: low, moderate, high, or "
         "KEY=NUMBER,... with the keys friction and mass (shares), position and observation (m), "
-        "turn and observation_turn (rad) (default: none)",
+        "turn and observation_turn (rad). Default: none.",
         "HOW",
     )
     fault: str | None = option(
         None,
-        "inject faults: nudge:ITEM, topple:ITEM, slippery:ITEM, stuck:DRAWER, "
-        "stuck-for-good:DRAWER, push-base; several are separated by commas (docs/disturbances.md)",
+        "Inject faults: nudge:ITEM, topple:ITEM, slippery:ITEM, stuck:DRAWER, "
+        "stuck-for-good:DRAWER, push-base; commas separate several (docs/disturbances.md).",
         "FAULT",
     )
-    recoveries: Index = run_option("recoveries", "most recoveries before the run gives up")
+    recoveries: Index = run_option("recoveries", "Give up after this many recoveries.", more=True)
     view: bool = option(
         False,
-        "show planning and execution live in the browser, at an address that only this machine can "
-        "open, until Ctrl-C: base poses and grasps tried, the path found, the robot",
+        "Show planning and execution live in the browser, at an address that only this machine can "
+        "open, until Ctrl-C: base poses and grasps tried, the path found, the robot.",
     )
-    html: bool = option(
-        True, "write report.html, a few seconds (default: yes; galley report makes it later)"
-    )
+    html: bool = more(True, "Write report.html. Default: yes; galley report does it later.")
     effort: Positive = run_option(
-        "effort", "multiplies how much the search tries before it gives up", metavar="X"
+        "effort", "Search this many times as hard before giving up.", metavar="X", more=True
     )
     motion: Motion = group(Motion())
 

@@ -2,87 +2,61 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import logging
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import check_output
+from galley.cli.common.shared import TaskFiles
 from galley.cli.common.tables import PlainTable
-from galley.domain.errors import BadInput
-from galley.domain.options import argument, option
+from galley.domain.options import group, option
+from galley.stages import Options as RunOptions
 
 if TYPE_CHECKING:
     from galley.domain.scene.model import Binding, Item, Scene
     from galley.robots.model import RobotModel
 
 EPILOG = """examples:
-  galley scene my_kitchen.yaml                              check it, draw my_kitchen.png
-  galley scene my_kitchen.yaml --view                       turn it in the browser
-  galley scene my_kitchen.yaml domain.pddl problem.pddl     check a task's objects too
-  galley scene --schema > scene.schema.json                 for editors (docs/scene.md#in-an-editor)
+  galley scene --scene my_kitchen.yaml               check it, draw my_kitchen.png
+  galley scene --scene my_kitchen.yaml --view        turn it in the browser
+  galley scene --scene my_kitchen.yaml --domain domain.pddl --problem problem.pddl
+                                                     check that a task fits it, too
+  galley scene --schema > scene.schema.json          for editors (docs/scene.md#in-an-editor)
 
-A scene passes if it is well-formed, and nothing collides at the start."""
-
-
-class _PrintSchema(argparse.Action):
-    """Prints the schema and exits, as ``--help`` does."""
-
-    def __call__(self, *_: Any, **__: Any) -> None:
-        from galley.domain.scene.schema import schema_text
-
-        print(schema_text(), end="")
-        raise SystemExit(0)
+A scene passes if it is well-formed, and nothing collides at the start; with --domain, --problem
+or --skills, if the task fits it, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Of ``galley scene``."""
 
-    file: Path = argument("scene file, YAML (docs/scene.md)")
-    schema: None = option(
-        None,
-        "print the JSON Schema of scene files, by which editors complete them, and exit",
-        action=_PrintSchema,
-        nargs=0,
-    )
-    domain: Path | None = argument("PDDL domain of a task whose objects to check", default=None)
-    problem: Path | None = argument("PDDL problem of the task", default=None)
-    out: Path | None = option(None, "the picture (default: the scene's name with .png)", "PNG")
-    picture: bool = option(True, "draw the scene")
+    task: TaskFiles = group(TaskFiles())
+    schema: bool = option(False, "Only print the JSON Schema of scenes, for editors.")
+    out: Path | None = option(None, "Draw this .png. Default: the scene's name.", "PNG")
+    picture: bool = option(True, "Draw the scene.")
     view: bool = option(
         False,
-        "then show the scene in the browser, at an address that only this machine can open, until "
-        "Ctrl-C",
+        "Then show the scene in the browser, at an address that only this machine can open, until "
+        "Ctrl-C.",
     )
 
 
 def command(options: Options) -> int:
     """Check the scene and the task's objects, print the objects, write the picture."""
-    from galley.cli.common.progress import Printer
-    from galley.collision.backends.pybullet_world import PyBulletWorld
-    from galley.collision.scene_check import check_start
-    from galley.domain.pddl.reader import read_domain, read_problem
-    from galley.domain.scene.reader import load_scene
-    from galley.robots.catalog import robot_of
-    from galley.tamp.binding import check_init, tamp_task
+    if options.schema:
+        from galley.domain.scene.schema import schema_text
 
-    if options.domain is not None and options.problem is None:
-        raise BadInput.one(options.domain, "a domain needs its problem: FILE DOMAIN PROBLEM")
-    scene = load_scene(options.file)
-    task = None
-    if options.domain is not None and options.problem is not None:
-        domain = read_domain(options.domain)
-        problem = read_problem(options.problem, domain)
-        task = tamp_task(scene, domain, problem)
+        print(schema_text(), end="")
+        return 0
+    from galley.cli.common.progress import Printer
+    from galley.robots.catalog import robot_of
+
+    scene = _checked(options.task)
     robot = robot_of(scene.robot)
-    with PyBulletWorld(scene, robot) as world:
-        check_start(world)
-        if task is not None:
-            check_init(task)
     printer = Printer()
     printer.console.print(
         f"{scene.source}: well-formed and free of collision at the start. {len(scene.bodies)} "
@@ -92,7 +66,7 @@ def command(options: Options) -> int:
     if options.picture:
         from galley.viz.render.scene_picture import draw_scene
 
-        path = options.out or Path(f"{options.file.stem}.png")
+        path = options.out or Path(f"{Path(scene.source).stem}.png")
         check_output(path, ".png")
         logging.getLogger("galley").setLevel(logging.ERROR)
         printer.stage("drawing")
@@ -107,6 +81,23 @@ def command(options: Options) -> int:
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()
     return 0
+
+
+def _checked(task: TaskFiles) -> Scene:
+    """The scene, fit for a start, and for the task if one is given."""
+    if task != TaskFiles(scene=task.scene):
+        from galley.engine import load
+
+        return load(**task.paths()).scene
+    from galley.collision.backends.pybullet_world import PyBulletWorld
+    from galley.collision.scene_check import check_start
+    from galley.domain.scene.reader import load_scene
+    from galley.robots.catalog import robot_of
+
+    scene = load_scene(task.scene or RunOptions.scene)
+    with PyBulletWorld(scene, robot_of(scene.robot)) as world:
+        check_start(world)
+    return scene
 
 
 def _objects(scene: Scene, robot: RobotModel) -> PlainTable:

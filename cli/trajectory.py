@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from galley.cli.common.arguments import Index, SampleRate, check_output
+from galley.cli.common.shared import scene_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
-from galley.domain.options import argument, option
+from galley.domain.options import argument, more, option
 from galley.results.run_folder import REPORT, STORE
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 _SLACK = 1e-3  # share of a limit allowed for rounding
 _MOST = 5e6  # samples of one motion: 80 minutes at 1 kHz
 INERTIALS = "identified"  # the default masses for torques
-_OUTPUTS = (("csv", ".csv"), ("ros", ".json"), ("replay", ".mp4"))
+_OUTPUTS = (("csv", ".csv"), ("ros", ".json"), ("mp4", ".mp4"))
 
 EPILOG = """examples:
   galley trajectory runs/NAME --motion 5 --csv m.csv --ros m.json   export one for a real arm
-  galley trajectory runs/NAME --motion 4 --replay lift.mp4          film it
+  galley trajectory runs/NAME --motion 4 --mp4 lift.mp4          film it
 
 The exit status is 1 also if a trajectory exceeds a limit of the robot."""
 
@@ -35,18 +36,18 @@ The exit status is 1 also if a trajectory exceeds a limit of the robot."""
 class Options:
     """Of ``galley trajectory``."""
 
-    run: Path = argument("a run's folder, or a trajectory's .npz")
-    motion: Index | None = option(None, "only motion K, counted from 0", "K")
-    scene: Path | None = option(None, "scene (default: the run's own, or the kitchen)", "FILE")
-    csv: Path | None = option(None, "write one motion as CSV", "FILE")
-    ros: Path | None = option(None, "write it as a ROS JointTrajectory in JSON", "FILE")
-    rate: SampleRate | None = option(None, "of both (default: CSV 1000, ROS 100)")
-    replay: Path | None = option(None, "film the motions as .mp4", "FILE")
-    torques: bool = option(True, "compute joint torques with Drake")
-    inertials: Literal["identified", "urdf"] | None = option(
+    run: Path = argument("Read this run: its folder, or a trajectory's .npz.", "RUN")
+    motion: Index | None = option(None, "Take only motion K, counted from 0.", "K")
+    scene: Path | None = scene_option("the run's own, or the kitchen")
+    csv: Path | None = option(None, "Write one motion as CSV.")
+    ros: Path | None = option(None, "Write one motion as a ROS JointTrajectory in JSON.")
+    rate: SampleRate | None = more(None, "Sample at this rate. Default: CSV 1000, ROS 100.")
+    mp4: Path | None = option(None, "Film the motions as .mp4.")
+    torques: bool = more(True, "Compute joint torques with Drake.")
+    inertials: Literal["identified", "urdf"] | None = more(
         None,
-        "masses and inertias of the arm: published identified ones, or the URDF's (default "
-        "identified)",
+        "Take published identified masses and inertias of the arm, or the URDF's. Default: "
+        "identified.",
     )
 
 
@@ -66,7 +67,7 @@ def command(options: Options) -> int:
     if (options.csv or options.ros) and len(chosen) != 1:
         what = f"holds {len(chosen)} motions and --csv and --ros write one: name it with --motion"
         raise BadInput.one(stored.file, what)
-    if options.replay and len(chosen) > 1 and not stored.complete:
+    if options.mp4 and len(chosen) > 1 and not stored.complete:
         raise BadInput.one(stored.file, "does not say what happens between: choose a --motion")
     for k in chosen:
         seconds = stored.planned[k].trajectory.duration
@@ -83,8 +84,8 @@ def command(options: Options) -> int:
         for fault in row.faults:
             print(f"motion {k}: {fault}", file=sys.stderr)
     status = int(any(row.faults for row in rows.values()))
-    if options.replay:
-        status = max(status, _replay(stored, chosen, options.replay, printer))
+    if options.mp4:
+        status = max(status, _film(stored, chosen, options.mp4, printer))
     return status
 
 
@@ -200,7 +201,7 @@ def _export(options: Options, stored: Stored, k: int, printer: Printer) -> None:
         printer.console.print(f"{options.ros}: {count} points")
 
 
-def _replay(stored: Stored, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
+def _film(stored: Stored, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
     """Film the chosen motions, executed kinematically from the start of the first."""
     from galley.collision.backends.pybullet_world import PyBulletWorld
     from galley.execution.kinematic import KinematicExecutor, execute_all

@@ -7,11 +7,12 @@
         scene: Path = argument("scene file, YAML")
         grid: Count = option(61, "N x N places")
         colour: Literal["red", "blue"] = option("red", "of the lines")
-        legend: bool = option(True, "say what each line is")
+        legend: bool = more(True, "say what each line is")
         film: FilmSize = group(FilmSize(fps=25), "film")
 
 is ``scene``, ``--grid N``, ``--colour {red,blue}``, ``--legend``, ``--no-legend``, and the options
-of ``FilmSize`` with another default; ``command(options: Draw)`` gets an instance. A tuple is an
+of ``FilmSize`` with another default; ``--legend`` stands last in the help, under "more".
+``command(options: Draw)`` gets an instance. A tuple is an
 option with several values, a tuple of tuples one that may be repeated. The help has the defaults. A
 field that none of the functions here made is no option.
 """
@@ -32,13 +33,18 @@ def option(
 
     Args:
         default: of the field. A ``bool`` has a ``--no-`` option too, unless this is False.
-        about: for the help, which adds the default.
+        about: for the help, a whole sentence, to which the default is added.
         metavar: the value's name in the help, in place of the type's.
         how: what ``add_argument`` shall get in place of what the type says; ``flag``, in place of
             the field's name; ``either``, a name shared by options of which only one may be given.
     """
     named = {} if metavar is None else {"metavar": metavar}
     return field(default=default, metadata={"about": about, **named, **how})
+
+
+def more(default: Any, about: str, metavar: str | tuple[str, ...] | None = None, **how: Any) -> Any:
+    """As ``option``, for one that few users need: it stands last in the help."""
+    return option(default, about, metavar, more=True, **how)
 
 
 def argument(about: str, metavar: str | None = None, default: Any = REQUIRED, **how: Any) -> Any:

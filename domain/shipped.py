@@ -22,7 +22,7 @@ def shipped_file(given: str | Path, folder: Path | str = Path()) -> Path:
     """The file that a path names; a shipped one if it is a bare name that ``folder`` lacks.
 
     Every reader of YAML, PDDL and own skills asks here, so that
-    ``galley plan drawers.pddl too_tall.pddl`` works anywhere, and a file of the user's wins.
+    ``galley plan --domain drawers.pddl`` works anywhere, and a file of the user's wins.
 
     Args:
         given: the path as the user wrote it.

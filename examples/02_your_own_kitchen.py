@@ -70,7 +70,7 @@ for height in (0.95, 1.90):
     print("  it passed" if run.verdict.passed else f"  it failed: {run.aborted}")
 
 # %% [markdown]
-# **Look** at the scene with its regions and stances: `galley scene scene.yaml` draws the same.
+# **Look** at the scene with its regions and stances: `galley scene --scene FILE` draws the same.
 
 # %%
 draw_scene(task.scene, robot_of(task.scene.robot), OUT / "scene.png")

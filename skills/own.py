@@ -59,6 +59,10 @@ def load_skills(path: str | Path, actions: Collection[str] | None = None) -> dic
     return {name: OwnSkill(skill, name, str(path), line) for name, skill in table.items()}
 
 
+def _reloaded(file: str, name: str) -> OwnSkill:
+    return load_skills(file)[name]
+
+
 def load_module(path: str | Path) -> ModuleType:
     """Run a user's file as a module of its own. It can't import files beside it.
 
@@ -109,6 +113,10 @@ class OwnSkill(Skill):
     def __init__(self, own: Skill, name: str, file: str, line: int | None) -> None:
         self.own, self.name, self.file, self.line = own, name, file, line
         vars(self).update(parameters=own.parameters, role=own.role, prepares=own.prepares)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """By its file: a sweep's workers don't have the module."""
+        return _reloaded, (str(Path(self.file).resolve()), self.name)
 
     def refine(
         self,

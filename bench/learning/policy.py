@@ -68,7 +68,7 @@ def main() -> None:
     p.add_argument("--out", type=Path, required=True)
     p.add_argument("--only", nargs="+", choices=tuple(ROWS), default=list(ROWS))
     p.add_argument("--steps", type=int, default=Training().steps)
-    p.add_argument("--workers", type=int, default=1)
+    p.add_argument("--jobs", type=int, default=1)
     arguments = p.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name in arguments.only:
@@ -110,9 +110,9 @@ def _run(name: str, row: Row, arguments: argparse.Namespace, result: Path) -> No
         acting = replace(design, action_horizon=horizon, sampling_steps=sampling)
         save_policy(other, replace(policy, design=acting))
         run = PolicyRunner(other)
-        found[f"act {horizon}"] = evaluate(run, SEEDS, arguments.workers).record()
+        found[f"act {horizon}"] = evaluate(run, SEEDS, arguments.jobs).record()
     key = "demonstrator"
-    found[key] = evaluate(PolicyRunner(checkpoint, row.who), SEEDS, arguments.workers).record()
+    found[key] = evaluate(PolicyRunner(checkpoint, row.who), SEEDS, arguments.jobs).record()
     seconds = float(spent.read_text())
     note(f"{name}: {seconds:.0f} s, {found}")
     record = {**asdict(row), "seconds": seconds, "losses": trainer.losses[-1], **found}
@@ -133,7 +133,7 @@ def _collected(
         run = PushDemonstrator(config, who, None, after)
         first = FIRST if after is None else FIRST + 1000
         seeds = range(first, first + episodes)
-        collect(run, seeds, run.collection, folder, arguments.workers)
+        collect(run, seeds, run.collection, folder, arguments.jobs)
     return folder
 
 

@@ -137,7 +137,7 @@ def whole_process(bench: Bench, quick: bool) -> Section:
 
     folder = Path(galley.__file__).parent / "domain" / "kitchen"
     files = [str(folder / "kitchen.pddl"), str(folder / "task.pddl")]
-    commands = {"galley": [str(Path(sys.executable).with_name("galley")), "plan", *files]}
+    commands = {"galley": [str(Path(sys.executable).with_name("galley")), "plan"]}
     if "driver" in bench.installed:
         driver = [bench.peers, bench.installed["driver"]]
         commands["blind"] = [*driver, *files, "--search", "astar(blind())"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from galley.domain.errors import BadInput
-from galley.domain.files import check_writable
+from galley.domain.files import check_writable, write_atomically
 from galley.domain.words import plural as plural  # for commands
 
 
@@ -82,15 +83,23 @@ def need(extra: str, *libraries: str) -> None:
         )
 
 
-def check_output(path: Path, *endings: str, option: str = "--out") -> None:
+def check_output(path: Path | None, *endings: str, option: str = "--out") -> None:
     """Refuse a file that has another ending or can't be written, before the work for it.
 
     Raises:
         BadInput: with what is wrong.
     """
+    if path is None:
+        return
     if path.suffix.lower() not in endings:
         raise BadInput.one(path, f"{option} writes a file that ends in {endings[0]}")
     check_writable(path, endings[0])
+
+
+def write_json(path: Path | None, data: Any) -> None:
+    """Write data where ``--json`` says, if it says so."""
+    if path is not None:
+        write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
 @contextmanager

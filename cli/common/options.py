@@ -16,24 +16,43 @@ _READ = {int: whole, float: number, Path: Path}
 _Model = TypeVar("_Model")
 
 
-def add_options(p: argparse._ActionsContainer, model: type[Any], defaults: Any = None) -> None:
-    """Add a dataclass's options to a parser; ``defaults``: an instance, in place of its own."""
+def add_options(
+    p: argparse._ActionsContainer,
+    model: type[Any],
+    defaults: Any = None,
+    last: list[tuple[str, Any, dict[str, Any]]] | None = None,
+) -> None:
+    """Add a dataclass's options to a parser.
+
+    Args:
+        p: the parser. model: the dataclass. defaults: an instance, in place of its own.
+        last: takes the options for the heading "more", which the caller adds.
+    """
     hints = get_type_hints(model, include_extras=True)
+    later = [] if last is None else last
     alternatives: dict[str, argparse._ActionsContainer] = {}
     for each in fields(model):
         default = each.default if defaults is None else getattr(defaults, each.name)
         how = dict(each.metadata)
         if "title" in how:
             inner = p.add_argument_group(how["title"]) if how["title"] else p
-            add_options(inner, type(default), default)
+            add_options(inner, type(default), default, later)
         elif "about" in how:
+            how = {**_settings(hints[each.name], default), **how}
+            if how.pop("more", False):
+                later.append((each.name, default, how))
+                continue
             where = p
             if either := how.pop("either", ""):
                 required = how.pop("required", False)
                 if either not in alternatives:
                     alternatives[either] = p.add_mutually_exclusive_group(required=required)
                 where = alternatives[either]
-            _add(where, each.name, default, {**_settings(hints[each.name], default), **how})
+            _add(where, each.name, default, how)
+    if last is None and later:
+        p = p.add_argument_group("more")
+        for name, default, how in later:
+            _add(p, name, default, how)
 
 
 def _add(p: argparse._ActionsContainer, name: str, default: Any, how: dict[str, Any]) -> None:
@@ -64,18 +83,19 @@ def _settings(hint: Any, default: Any) -> dict[str, Any]:
         return dict(zip(("type", "metavar"), inner[1:], strict=False))
     if hint is bool:
         return {"action": "store_true" if default is False else argparse.BooleanOptionalAction}
-    return {"type": _READ[hint]} if hint in _READ else {}
+    named = {"metavar": "FILE"} if hint is Path else {}
+    return {"type": _READ[hint], **named} if hint in _READ else {}
 
 
 def _described(about: str, default: Any) -> str:
     """A description with the default, unless it says it."""
-    if "(default" in about or any(default is each for each in (REQUIRED, None, False, ())):
+    if "Default: " in about or any(default is each for each in (REQUIRED, None, False, ())):
         return about
     if default is True:
-        return f"{about} (default: yes)"
+        return f"{about} Default: yes."
     values = default if isinstance(default, tuple) else (default,)
     shown = " ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in values)
-    return f"{about} (default {shown})"
+    return f"{about} Default: {shown}."
 
 
 def options_of(command: Callable[[Any], int]) -> type[Any]:

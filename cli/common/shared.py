@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from galley.cli.common.arguments import Count, FrameRate, Height, Positive, Seed
-from galley.domain.options import option
+from galley.domain.options import more, option
 from galley.domain.shipped import shipped_file
 from galley.stages import CHOICES, Options
+
+if TYPE_CHECKING:
+    from galley.domain.pddl.model import Domain, Problem
 
 
 def run_option(name: str, about: str, **how: Any) -> Any:
@@ -22,31 +25,66 @@ def run_option(name: str, about: str, **how: Any) -> Any:
 
 def seed_option(default: int = 0) -> Any:
     """The random seed."""
-    return option(default, "random seed")
+    return option(default, "Set the random seed.")
 
 
 def out_option() -> Any:
     """The results' folder."""
-    return option(None, "for the results (default: a new one in runs/)", "FOLDER")
+    return option(None, "Write into this folder. Default: a new one in runs/.", "FOLDER")
 
 
-def optimize_option(about: str = ", as for galley run") -> Any:
+def optimize_option(about: str = ", as galley run does") -> Any:
     """The trajectory optimizer; ``about``: its description in the help."""
-    return run_option("optimize", f"trajectories of free motions{about}")
+    return run_option("optimize", f"Make the trajectories of free motions{about}.", more=True)
 
 
 def video_option() -> Any:
     """Whether to film."""
-    return option(True, "film the execution")
+    return option(True, "Film the execution.")
+
+
+def json_option(what: str) -> Any:
+    """Where the figures go as data; what is printed stays the same."""
+    return option(None, f"Also write {what} as JSON into this file.")
+
+
+def scene_option(default: str = "Galley's kitchen") -> Any:
+    """The scene."""
+    return option(None, f"Take this scene, YAML. Default: {default}.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskFiles:
-    """Scene and task."""
+class TaskSymbols:
+    """A task in symbols."""
 
-    scene: Path | None = option(None, "scene, YAML (default: Galley's kitchen)", "FILE")
-    domain: Path | None = option(None, "PDDL domain (default: the kitchen's)", "FILE")
-    problem: Path | None = option(None, "PDDL problem (default: sugar and spam)", "FILE")
+    domain: Path | None = option(None, "Take this PDDL domain. Default: the kitchen's.")
+    problem: Path | None = option(None, "Take this PDDL problem. Default: the kitchen's.")
+    skills: Path | None = option(None, "Add this Python file's skills, for your own actions.")
+
+    def read(self) -> tuple[Domain, Problem]:
+        """Domain and problem; with skills, every action has one.
+
+        Raises:
+            BadInput: as ``domain.pddl.reader.read_task``; or an action has none.
+        """
+        from galley.domain.pddl.reader import read_task
+
+        domain, problem = read_task(self.domain or Options.domain, self.problem or Options.problem)
+        if self.skills is not None:
+            from galley.skills import skill_set
+            from galley.skills.own import load_skills
+            from galley.tamp.binding import check_skills
+
+            own = load_skills(self.skills, [action.name for action in domain.actions])
+            check_skills(domain, skill_set(own))
+        return domain, problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskFiles(TaskSymbols):
+    """A task in symbols and in metres."""
+
+    scene: Path | None = scene_option()
 
     def paths(self) -> dict[str, Any]:
         """The files that are given, found by bare names too."""
@@ -57,8 +95,8 @@ class TaskFiles:
 class FilmSize:
     """A film's height (pixels) and frame rate (Hz)."""
 
-    height: Height = option(720, "height of the film")
-    fps: FrameRate = option(20, "frames per second")
+    height: Height = more(720, "Set the film's height.")
+    fps: FrameRate = more(20, "Set the film's frame rate.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +107,7 @@ class Animation(FilmSize):
         argparse.ArgumentTypeError: a GIF can't have the frame rate.
     """
 
-    gif: bool = option(False, "as animated GIF instead of mp4")
+    gif: bool = more(False, "Film as an animated GIF instead of an mp4.")
 
     def __post_init__(self) -> None:
         if self.gif and (self.fps > 50 or 100 % self.fps):
@@ -87,7 +125,7 @@ class Motion(FilmSize):
     """Of commands that make motions and film them."""
 
     video: bool = video_option()
-    speed: Positive = option(1.0, "speed of the film; any other than real time is shown in it", "X")
+    speed: Positive = more(1.0, "Speed the film up or down; it shows a speed other than 1.", "X")
     seed: Seed = seed_option()
     out: Path | None = out_option()
 
@@ -96,8 +134,8 @@ class Motion(FilmSize):
 class Seeds:
     """Which seeds to run."""
 
-    seeds: Count = option(1, "number of seeds, one run each")
-    seed: Seed = option(0, "first random seed", "FIRST")
+    seeds: Count = option(1, "Run this many seeds, once each.")
+    seed: Seed = option(0, "Set the first random seed.", "N")
 
     @property
     def all(self) -> range:
@@ -109,12 +147,5 @@ class Seeds:
 class Sweep:
     """How a sweep runs."""
 
-    jobs: Count | None = option(None, "runs at a time (default: one per core)")
-    engine: Literal["process", "ray"] = option("process", "run in local processes or on Ray")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Workers(Sweep):
-    """The same, as commands of learning call it."""
-
-    jobs: Count | None = option(None, "runs at a time (default: one per core)", flag="--workers")
+    jobs: Count | None = option(None, "Run this many at a time. Default: one per core.")
+    engine: Literal["process", "ray"] = more("process", "Run in local processes or on Ray.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 # Each subcommand in a sentence, in the order of the help.
 COMMANDS = {
-    "kitchen": "write a folder with a scene, a domain and a task that run as they are",
-    "robot": "write a robot file of what can be found out from a URDF",
+    "kitchen": "Write a folder with a scene, a domain and a task that run as they are.",
+    "robot": "Write a robot file of what can be found out from a URDF.",
 }
 
 EPILOG = """examples:

@@ -18,7 +18,7 @@ an editor completes the scene. FOLDER must be new or empty."""
 class Options:
     """Of ``galley new kitchen``."""
 
-    folder: Path = argument("for the files: new, or empty", "FOLDER")
+    folder: Path = argument("Write the files here: it is new, or empty.", "FOLDER")
 
 
 def command(options: Options) -> int:
@@ -34,7 +34,7 @@ def command(options: Options) -> int:
         (partial / SCHEMA).write_text(schema_text())
     print(f"""{folder}: kitchen.yaml, domain.pddl, task.pddl. It runs as it is; next:
   cd {shlex.quote(str(folder))}
-  galley scene kitchen.yaml domain.pddl task.pddl
+  galley scene --scene kitchen.yaml --domain domain.pddl --problem task.pddl
   galley run --scene kitchen.yaml --domain domain.pddl --problem task.pddl
 Then change sizes, items and the goal: the comments say how.""")
     return 0

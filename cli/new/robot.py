@@ -35,11 +35,14 @@ _SHARES = [0.02, 0.17, 0.33, 0.5, 0.67, 0.83, 0.98]  # of a range, for joints th
 class Options:
     """Of ``galley new robot``."""
 
-    urdf: str = argument("the robot's URDF: a file, or package://NAME/PATH", "URDF")
-    out: Path | None = option(None, "the robot file (default: the robot's name.yaml)", "FILE")
-    start: str = option("", "where the arm begins (default: the root)", "LINK", flag="--from")
+    urdf: str = argument("Read the robot's URDF: a file, or package://NAME/PATH.", "URDF")
+    out: Path | None = option(None, "Write this file. Default: the robot's name.yaml.")
+    start: str = option("", "Begin the arm at this link. Default: the root.", "LINK", flag="--from")
     end: str = option(
-        "", "what carries the gripper (default: where it branches)", "LINK", flag="--to"
+        "",
+        "End the arm at this link. Default: where it branches.",
+        "LINK",
+        flag="--to",
     )
 
 

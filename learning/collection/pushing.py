@@ -63,7 +63,7 @@ class PushDemonstrator:
 
     def __post_init__(self) -> None:
         if self.pixels is not None:
-            check_size("--pixels", self.pixels)
+            check_size("--size", self.pixels)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without what is cached: compiled code isn't pickled."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from galley.domain.errors import BadInput
-from galley.domain.options import option
+from galley.domain.options import more, option
 
 SIZES = (96, 480)  # pixels a side, of pictures
 LOG_RATE = 120  # Hz, of a run's log
@@ -25,13 +25,13 @@ class Recording:
         BadInput: no such camera, size or rate.
     """
 
-    rate: int = option(20, "steps a second; must divide 120", "HZ")
+    rate: int = more(20, "Keep this many steps a second; it must divide 120.", "HZ")
     cameras: tuple[str, ...] = option(
         (),
-        "pictures: front, the room; top, from above; hand, beside the palm (default: none)",
+        "Add pictures: front, the room; top, from above; hand, beside the palm. Default: none.",
         "NAME",
     )
-    size: int = option(SIZES[0], "width and height of the pictures, 96 to 480", "PIXELS")
+    size: int = option(SIZES[0], "Set the pictures' width and height, 96 to 480.", "PIXELS")
 
     def __post_init__(self) -> None:
         if self.rate < 1 or LOG_RATE % self.rate:

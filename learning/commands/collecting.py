@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from galley.cli.common.arguments import Index, need, plural
-from galley.cli.common.shared import Workers, out_option
+from galley.cli.common.shared import Sweep, out_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
-from galley.domain.options import argument, group, option
+from galley.domain.options import argument, group, more, option
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
     from galley.learning.demonstrations import Collection, Demonstrations, Episode
 
 Format = Literal["zarr", "lerobot"]
-FILES_EPILOG = """The files depend on options and seeds alone, not on --workers. The same command
+FILES_EPILOG = """The files depend on options and seeds alone, not on --jobs. The same command
 again goes on where a stopped one was; more seeds append. A folder with episodes of other options
 is refused. docs/demonstrations.md has the files and formats key by key."""
 
@@ -35,11 +35,11 @@ class Collecting:
 
     format: Format | None = option(
         None,
-        "besides the episodes, a folder in it that learners read: zarr (diffusion_policy's replay "
-        "buffer) or lerobot (v3.0)",
+        "Besides the episodes, write a folder that learners read: zarr (diffusion_policy's replay "
+        "buffer) or lerobot (v3.0).",
     )
-    licence: str = option("CC-BY-4.0", "of the episodes, for the dataset card", "SPDX")
-    workers: Workers = group(Workers())
+    licence: str = more("CC-BY-4.0", "State this licence on the dataset card.", "SPDX")
+    sweep: Sweep = group(Sweep())
     out: Path | None = out_option()
 
     def licensed(self, collection: Collection) -> Collection:
@@ -58,10 +58,8 @@ class Collecting:
 class Stored:
     """A folder of episodes, and which of them."""
 
-    folder: Path = argument("of demonstrations", "DIR")
-    episode: Index | None = option(
-        None, "its place in the order of seeds, from 0 (default all)", "K"
-    )
+    folder: Path = argument("Read this folder of demonstrations.", "DIR")
+    episode: Index | None = option(None, "Take only episode K in the order of seeds, from 0.", "K")
 
     def chosen(self, episodes: Demonstrations) -> Sequence[int]:
         """The indices of those that are asked for.
@@ -83,7 +81,7 @@ class Stored:
 class StoredOne(Stored):
     """The same; the first unless another is named."""
 
-    episode: Index = option(0, "its place in the order of seeds, from 0", "K")
+    episode: Index = option(0, "Take episode K in the order of seeds, from 0.", "K")
 
 
 @contextmanager
@@ -140,8 +138,8 @@ def collect_command(
     with collecting_into(options, collection) as out:
         printer.fraction("collecting", 0.0, f"0/{len(seeds)}")
         with printer:
-            workers = options.workers
-            lost = collect(run, seeds, collection, out, workers.jobs, workers.engine, progress=show)
+            sweep = options.sweep
+            lost = collect(run, seeds, collection, out, sweep.jobs, sweep.engine, progress=show)
         conclude(out, collection, options, printer)
     for seed, each in lost.items():
         why = each.why.removeprefix(f"{NoEpisode.__name__}: ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from galley.domain.options import option
+from galley.domain.options import more, option
 
 OBSERVATIONS = ("state", "keypoints")
 FRAMES = ("body", "world")
@@ -31,17 +31,17 @@ class Design:
     """
 
     method: str = option(
-        "diffusion", "diffusion, or cloning: the same network without", choices=METHODS
+        "diffusion", "Learn by diffusion, or by cloning: the same network without.", choices=METHODS
     )
-    observation: str = option("state", "what it sees", choices=OBSERVATIONS)
-    frame: str = option("body", "in which it sees and says points", choices=FRAMES)
-    observation_horizon: int = option(2, "observations that it sees", "N")
-    prediction_horizon: int = option(16, "actions that it predicts", "N")
-    action_horizon: int = option(8, "of these that it does before it sees anew", "N")
-    channels: int = option(32, "of the U-Net", "N")
+    observation: str = option("state", "Set what it sees.", choices=OBSERVATIONS)
+    frame: str = more("body", "Set the frame in which it sees and says points.", choices=FRAMES)
+    observation_horizon: int = more(2, "Let it see this many observations.", "N")
+    prediction_horizon: int = more(16, "Let it predict this many actions.", "N")
+    action_horizon: int = more(8, "Let it do this many of them before it observes again.", "N")
+    channels: int = more(32, "Give the U-Net this many channels.", "N")
     width: int = 256
     noise_steps: int = 100
-    sampling_steps: int = option(10, "of DDIM", "N")
+    sampling_steps: int = more(10, "Sample by this many steps of DDIM.", "N")
 
     def __post_init__(self) -> None:
         for name, known in (("method", METHODS), ("observation", OBSERVATIONS), ("frame", FRAMES)):
@@ -71,7 +71,8 @@ class Training:
     """How to train.
 
     Attributes:
-        steps: of the optimiser. batch: windows of a step. rate: the highest learning rate.
+        steps: of the optimiser. batch: windows of a step.
+        learning_rate: the highest.
         decay: of the weights, as AdamW's. average: the most that the moving average of the
             weights keeps of itself in a step.
         symmetric: whether the symmetries of the body make more episodes.
@@ -81,20 +82,20 @@ class Training:
         ValueError: a value out of its bounds; the message names it.
     """
 
-    steps: int = option(10_000, "of the training", "N")
-    batch: int = option(256, "windows in a step", "N")
-    rate: float = option(1e-3, "the highest learning rate", "X")
+    steps: int = option(10_000, "Train for this many steps.", "N")
+    batch: int = more(256, "Take this many windows in a step.", "N")
+    learning_rate: float = more(1e-3, "Set the highest learning rate.", "X")
     decay: float = 1e-4
     average: float = 0.999
-    symmetric: bool = option(True, "learn from the episodes that the body's symmetries make too")
+    symmetric: bool = more(True, "Learn from the episodes that the body's symmetries make too.")
     validation: float = 0.05
-    seed: int = option(0, "random seed", "N")
+    seed: int = option(0, "Set the random seed.", "N")
 
     def __post_init__(self) -> None:
         for name, low, high in (
             ("steps", 2, 10**8),
             ("batch", 1, 2**16),
-            ("rate", 1e-8, 1.0),
+            ("learning_rate", 1e-8, 1.0),
             ("decay", 0.0, 1.0),
             ("average", 0.0, 1.0 - 1e-7),
             ("validation", 0.0, 0.9),

@@ -152,7 +152,8 @@ class Trainer:
             if self._held is not None:
                 value = float(_value(self.state.average, self._static, self._held, self.design))
             if not isfinite(loss := float(mean)):
-                raise ValueError(f"the loss diverged at step {done + count}; a lower --rate helps")
+                what = f"the loss diverged at step {done + count}"
+                raise ValueError(f"{what}; a lower --learning-rate helps")
             self.losses.append((done + count, loss, value))
             yield Progress(self.step, steps, loss, value)
 
@@ -218,7 +219,7 @@ def _difference(theirs: Any, ours: Any) -> str:
 
 def _optimiser(training: Training) -> optax.GradientTransformation:
     warm = max(1, min(500, training.steps // 20))
-    rate = optax.warmup_cosine_decay_schedule(0.0, training.rate, warm, training.steps)
+    rate = optax.warmup_cosine_decay_schedule(0.0, training.learning_rate, warm, training.steps)
     adam = optax.adamw(rate, b1=0.9, b2=0.95, weight_decay=training.decay)
     return optax.flatten(optax.chain(optax.clip_by_global_norm(1.0), adam))
 

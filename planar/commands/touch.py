@@ -14,7 +14,7 @@ from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Animation, out_option, video_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
-from galley.domain.options import argument, group, option
+from galley.domain.options import argument, group, more, option
 from galley.domain.parameters import Quantity, parameters
 from galley.planar.finger.model import Drag, Finger
 
@@ -55,12 +55,12 @@ def _world() -> Any:
     options: list[tuple[str, Any, Any]] = []
     for each in parameters(Finger):
         quantity = each.metadata["quantity"]
-        about = f"{each.metadata['about']} (default {each.default:g})"
+        about = f"Set the {each.metadata['about']}. Default: {each.default:g}."
         unit = quantity.unit.upper() if quantity.unit != "1" else "RATIO"
         kind = Annotated[float, _read(each.name, quantity), unit] | None
         options.append((each.name, kind, option(None, about)))
     for name, default in (("finger", "0 1"), ("object", "0.02 0")):
-        about = f"drag of the {name}: N s/m and N s^2/m^2 (default {default})"
+        about = f"Set the drag of the {name}, N s/m and N s^2/m^2. Default: {default}."
         drag = option(None, about, ("LINEAR", "QUADRATIC"), type=float)
         options.append((f"{name}_drag", tuple[float, float] | None, drag))
     return make_dataclass("World", options, frozen=True)()
@@ -71,7 +71,7 @@ class Output(Animation):
     """Film and samples."""
 
     video: bool = video_option()
-    rate: SampleRate = option(1000.0, "of samples")
+    rate: SampleRate = more(1000.0, "Sample at this rate.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,13 +82,13 @@ class Options:
         argparse.ArgumentTypeError: they don't go together.
     """
 
-    example: Literal["wall", "push"] | None = argument("one of the examples", default=None)
-    force: Path | None = option(None, "what pushes the finger: a .csv or .py, see below", "FILE")
-    keyboard: bool = option(False, "push by hand, in a window")
+    example: Literal["wall", "push"] | None = argument("Run one of the examples.", default=None)
+    force: Path | None = option(None, "Push the finger by this .csv or .py, see below.")
+    keyboard: bool = option(False, "Push by hand, in a window.")
     until: Positive | None = option(
-        None, f"end, in s (default {_DURATION:g}, or the example's; 600 with --keyboard)", "S"
+        None, f"End then, in s. Default: {_DURATION:g}, or the example's; 600 with --keyboard.", "S"
     )
-    period: Positive | None = option(None, "control step of a policy, in s (default 0.02)", "S")
+    period: Positive | None = more(None, "Set a policy's control step, in s. Default: 0.02.", "S")
     out: Path | None = out_option()
     world: Any = group(_world(), "finger and object (defaults: the example's)")
     output: Output = group(Output(height=540, fps=25), "film and samples")

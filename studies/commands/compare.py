@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from galley.cli.common.arguments import Positive, count, usage
 from galley.cli.common.options import given
 from galley.cli.common.progress import Printer
-from galley.cli.common.shared import Motion
+from galley.cli.common.shared import Motion, scene_option
 from galley.cli.common.tables import PlainTable
-from galley.domain.options import group, option
+from galley.domain.options import group, more, option
 
 if TYPE_CHECKING:
     from galley.studies.comparison.measures import Measurements
@@ -59,13 +59,14 @@ class Options:
     """Of ``galley compare``."""
 
     query: tuple[str, ...] = option(
-        ("seed",), "seed, random N or FILE; see below (default: seed)", ("QUERY", "N")
+        ("seed",),
+        "Plan seed, random N or FILE, see below. Default: seed.",
+        ("QUERY", "N"),
     )
-    scene: Path | None = option(None, "scene, YAML (default: Galley's kitchen)", "FILE")
-    distance: Positive | None = option(
+    scene: Path | None = scene_option()
+    distance: Positive | None = more(
         None,
-        "with --query seed: least distance along world x, in m, from the hand's start to its goal "
-        "(default 0.6)",
+        "With --query seed, move the hand at least this far along world x, in m. Default: 0.6.",
         "M",
     )
     motion: Motion = group(Motion())

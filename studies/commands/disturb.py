@@ -59,16 +59,16 @@ class Options:
     task: TaskFiles = group(TaskFiles())
     kinds: tuple[str, ...] = option(
         tuple(KINDS),
-        f"kinds of noise: {', '.join(KINDS)} (default: each of these)",
+        f"Add noise of these kinds: {', '.join(KINDS)}. Default: each of these.",
         "KIND",
         choices=tuple(KINDS),
     )
     amounts: tuple[Multiple, ...] = option(
-        (0.0, 0.5, 1.0, 2.0), "multiples of the moderate noise", "X"
+        (0.0, 0.5, 1.0, 2.0), "Add these multiples of moderate noise.", "X"
     )
     faults: tuple[str, ...] | None = option(
         None,
-        "also run with each of these faults; without names, with one of each kind",
+        "Also run with each of these faults; without names, with one of each kind.",
         "FAULT",
         nargs="*",
     )
@@ -80,25 +80,20 @@ class Options:
 
 def command(options: Options) -> int:
     """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
-    from galley.domain.pddl.reader import read_domain, read_problem
-    from galley.domain.scene.reader import load_scene
+    from galley import engine
     from galley.execution.disturbance.faults import parse_fault
     from galley.stages import Options as RunOptions
-    from galley.tamp.binding import bind
 
     run = RunOptions(
         **options.task.paths(), optimize=options.optimize, execute="physics", video=False
     )
     faults = FAULTS if options.faults == () else options.faults or ()
     # Input that every run would refuse is refused before the sweep.
-    scene = load_scene(run.scene)
-    domain = read_domain(run.domain)
-    bind(scene, domain, read_problem(run.problem, domain))
+    task = engine.load(**options.task.paths())
     for fault in faults:
-        parse_fault(fault, scene, 0)
+        parse_fault(fault, task.scene, 0)
     trials = make_trials(run, options.kinds, options.amounts, faults, options.seeds.all)
-    files = {scene.source, *(place.file for place in scene.places.values())}
-    settings = digest({*files, run.domain, run.problem}, run.optimize)
+    settings = digest(task.files, run.optimize)
     with results_folder(options.out, "disturb", SUMMARY) as folder:
         (folder / FIGURE).unlink(missing_ok=True)
         return _DisturbanceSweep(

@@ -15,7 +15,7 @@ from galley.cli.common.shared import Seeds, Sweep, optimize_option
 from galley.cli.common.study import NamedJob, Study, results_folder
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput, InputError, did_you_mean
-from galley.domain.options import argument, group, option
+from galley.domain.options import argument, group, more, option
 from galley.sweeps import LostJob, digest
 
 if TYPE_CHECKING:
@@ -44,26 +44,30 @@ results, in --out:
   NAME-SEED/            each run's folder (docs/report.md)
   NAME-SEED.png         its final state, with --pictures
 
-Outcomes do not depend on --jobs and --engine; times do. The exit status is 0 only if every outcome
-is the expected one."""
+Outcomes do not depend on --jobs and --engine; times do."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Of ``galley scenarios``."""
 
-    path: tuple[Path, ...] = argument("scenario file or folder", "PATH", default=(), nargs="*")
-    only: tuple[str, ...] | None = option(None, "run only these scenarios", "NAME", action="extend")
-    list: bool = option(False, "list the scenarios, run nothing")
+    path: tuple[Path, ...] = argument(
+        "Run this scenario file, or a folder of them.", "PATH", default=(), nargs="*"
+    )
+    only: tuple[str, ...] | None = option(None, "Run only these.", "NAME", action="extend")
+    list: bool = option(False, "List the scenarios, run nothing.")
     seeds: Seeds = group(Seeds())
     sweep: Sweep = group(Sweep())
     optimize: str = optimize_option()
     execute: Literal["kinematic", "physics"] = option(
-        "kinematic", "kinematic: joint states set over time, fast; physics: as galley run does"
+        "kinematic",
+        "Execute by physics, as galley run does, or kinematic. Default: kinematic, unlike run's, "
+        "for most outcomes are decided in planning, and the suite is to be fast.",
     )
-    out: Path | None = option(None, "keep the runs' folders and scenarios.json", "FOLDER")
-    pictures: bool = option(
-        False, "draw each final state (of a refusal, the start) into --out or a new folder in runs/"
+    out: Path | None = option(None, "Keep runs and scenarios.json in this folder.", "FOLDER")
+    pictures: bool = more(
+        False,
+        "Draw each final state, or a refusal's start, into --out or a new folder in runs/.",
     )
 
 

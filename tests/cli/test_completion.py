@@ -44,7 +44,7 @@ def complete(script, folder, *words):
         (["galley", "run", "--pro"], ["--problem"]),
         (["galley", "run", "--optimize", "s"], ["smooth", "shortest"]),
         (["galley", "demos", "export", "--fo"], ["--format"]),
-        (["galley", "plan", "my"], ["my_domain.pddl", "my_task.pddl"]),
+        (["galley", "verify", "plan", "my"], ["my_domain.pddl", "my_task.pddl"]),
         (["galley", "run", "--problem", "my_t"], ["my_task.pddl"]),
         (["galley", "completion", ""], ["bash", "zsh", "fish"]),
     ],
@@ -59,7 +59,7 @@ def test_bash_completes(script, tmp_path, words, expected):
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_scripts_of_other_shells_name_every_command(shell):
     text = command("completion", shell).out
-    for word in ("scenarios", "validate", "--problem", "time-optimal", "--top-k"):
+    for word in ("scenarios", "verify", "--problem", "time-optimal", "--top-k"):
         assert word.lstrip("-") in text
     if found := shutil.which(shell):
         subprocess.run([found, "-n"], input=text, text=True, check=True)

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 import galley.engine
-from galley.domain.shipped import KITCHEN
 from galley.tests.command_line import python
 
-PLAN = ["plan", str(KITCHEN / "kitchen.pddl"), str(KITCHEN / "task.pddl")]
+PLAN = ["plan"]
 STARTS = {
     "galley": [str(Path(sys.executable).with_name("galley"))],
     "python -m galley": ["-m", "galley"],

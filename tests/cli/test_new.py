@@ -33,7 +33,7 @@ def test_it_writes_the_files_and_says_which_commands_come_next(folder, tmp_path,
     assert len(lines) == 2
     assert main([*lines[0].split()[1:], "--no-picture"]) == 0
     assert lines[1].split()[1:] == ["run", *TASK]
-    assert main(["plan", "domain.pddl", "task.pddl"]) == 0
+    assert main(["plan", "--domain", "domain.pddl", "--problem", "task.pddl"]) == 0
     assert "(stow tea drawer h1)" in capsys.readouterr().out
 
 
@@ -50,9 +50,7 @@ def test_a_folder_that_holds_something_is_refused_and_left_alone(tmp_path, capsy
 
 
 def test_the_schema_that_is_printed_judges_the_template(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["scene", "--schema"])
-    assert ended.value.code == 0
+    assert main(["scene", "--schema"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == scene_schema()
     jsonschema.Draft7Validator.check_schema(printed)

@@ -9,13 +9,13 @@ import pytest
 
 from galley.cli.common.arguments import Count
 from galley.cli.common.options import add_options, given, read_options
-from galley.domain.options import REQUIRED, argument, group, option
+from galley.domain.options import REQUIRED, argument, group, more, option
 
 
 @dataclass(frozen=True, kw_only=True)
 class Film:
-    height: Count = option(720, "height")
-    gif: bool = option(False, "as GIF")
+    height: Count = more(720, "Set the height.")
+    gif: bool = option(False, "Film as GIF.")
 
     def __post_init__(self):
         if self.gif and self.height > 1000:
@@ -25,11 +25,11 @@ class Film:
 @dataclass(frozen=True, kw_only=True)
 class Draw:
     scene: Path = argument("a file")
-    more: tuple[Path, ...] = argument("others", default=(), nargs="*")
+    others: tuple[Path, ...] = argument("others", default=(), nargs="*")
     name: str = option(REQUIRED, "of the drawing")
     grid_size: Count | None = option(None, "places", flag="--grid")
-    colour: Literal["red", "blue"] = option("red", "of lines")
-    legend: bool = option(True, "say what lines are")
+    colour: Literal["red", "blue"] = option("red", "Draw lines in it.")
+    legend: bool = more(True, "Say what lines are.")
     at: tuple[float, float] | None = option(None, "a place", ("X", "Y"), either="place")
     inside: str | None = option(None, "a body", either="place")
     circle: tuple[tuple[float, ...], ...] = option((), "a circle", "NUMBER")
@@ -45,7 +45,7 @@ def read(*words):
 
 def test_what_is_not_given_has_its_default():
     found = read("s", "--name", "n")
-    assert (found.more, found.grid_size, found.colour, found.legend) == ((), None, "red", True)
+    assert (found.others, found.grid_size, found.colour, found.legend) == ((), None, "red", True)
     assert (found.circle, found.film.height, found.film.gif, found.unset) == ((), 540, False, 7)
 
 
@@ -55,7 +55,7 @@ def test_each_type_is_read():
     found = read(*words, *more)
     assert found == Draw(
         scene=Path("s"),
-        more=(Path("t"), Path("u")),
+        others=(Path("t"), Path("u")),
         name="n",
         grid_size=3,
         colour="blue",
@@ -70,7 +70,7 @@ def test_each_type_is_read():
     ("words", "told"),
     [
         (["s"], "the following arguments are required: --name"),
-        (["--name", "n"], "the following arguments are required: scene"),
+        (["--name", "n"], "the following arguments are required: FILE"),
         (["s", "--name", "n", "--grid", "0"], "argument --grid: must be 1 or more, not 0"),
         (["s", "--name", "n", "--at", "1", "nan"], "argument --at: must be a finite number"),
         (["s", "--name", "n", "--at", "1", "2", "--inside", "b"], "not allowed with argument --at"),
@@ -89,13 +89,16 @@ def test_options_that_do_not_go_together_are_a_fault_of_the_usage():
         read("s", "--name", "n", "--gif", "--height", 1080)
 
 
-def test_the_help_has_descriptions_defaults_and_groups():
+def test_the_help_has_descriptions_defaults_and_groups_and_more_is_last():
     p = argparse.ArgumentParser(prog="draw")
     add_options(p, Draw)
     text = " ".join(p.format_help().split())
-    assert "--colour {red,blue} of lines (default red)" in text
-    assert "--legend, --no-legend say what lines are (default: yes)" in text
-    assert "film: --height N height (default 540) --gif as GIF" in text
+    assert "--colour {red,blue} Draw lines in it. Default: red." in text
+    assert "film: --gif Film as GIF. more:" in text
+    assert text.endswith(
+        "more: --legend, --no-legend Say what lines are. Default: yes. --height N Set the height. "
+        "Default: 540."
+    )
     assert "unset" not in text
 
 

@@ -233,7 +233,7 @@ def test_a_skill_that_does_nothing_is_missed_by_the_next(outcome, problem, tmp_p
 
 def test_streams_that_nobody_reads(here):
     """A reader that leaves changes no status; a full disk, a closed stdout are told in a line."""
-    words = (ROOT / "engine.py", "plan", DOMAIN, TASK)
+    words = (ROOT / "engine.py", "plan", "--domain", DOMAIN, "--problem", TASK)
     command = shlex.join([sys.executable, *map(str, words)])
     closed = "can't go on: standard output is closed; redirect it to a file or to /dev/null"
     for redirected, expected, told in (

@@ -48,17 +48,23 @@ DEF = 1 + SKILL[: SKILL.index("    def refine")].count("\n")  # its line
 
 
 @pytest.fixture
-def waving(cli, here, tmp_path):
-    """``waving(body)``: run a task whose one action's ``refine`` has this body; what came of it."""
+def task(tmp_path):
+    """Options that name the task."""
     (tmp_path / "problem.pddl").write_text(PROBLEM)
+    (tmp_path / "domain.pddl").write_text(DOMAIN)
+    return ("--domain", tmp_path / "domain.pddl", "--problem", tmp_path / "problem.pddl")
+
+
+@pytest.fixture
+def waving(cli, here, tmp_path, task):
+    """``waving(body)``: run a task whose one action's ``refine`` has this body; what came of it."""
 
     def run(body="return ()", more="", domain=DOMAIN):
         (tmp_path / "domain.pddl").write_text(domain)
         file = tmp_path / "mine.py"
         file.write_text(SKILL.format(body=body, more=more))
-        told = ("--domain", tmp_path / "domain.pddl", "--problem", tmp_path / "problem.pddl")
         quick = ("--execute", "none", "--no-video", "--out", here / "run")
-        done = cli("run", *told, "--skills", file, *quick)
+        done = cli("run", *task, "--skills", file, *quick)
         assert "Traceback" not in done.err
         return done
 
@@ -72,6 +78,34 @@ def refused(done, tmp_path, line, *words):
         assert word in fault
     assert done.status == 2
     assert list((tmp_path / "here").iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["run", "scene", "disturb", "demos collect"])
+def test_every_command_that_takes_a_task_asks_for_its_skills(command, cli, here, task):
+    done = cli(*command.split(), *task)
+    assert done.status == 2
+    assert "no skill carries out the action 'wave'" in done.err
+    assert list(here.iterdir()) == []
+
+
+def test_a_plan_of_symbols_asks_for_skills_only_if_a_file_is_given(cli, tmp_path, task):
+    file = tmp_path / "mine.py"
+    for name, status in (("wave", 0), ("nod", 2)):
+        text = SKILL.format(body="return ()", more="").replace('"wave": W', f'"{name}": W')
+        file.write_text(text)
+        assert cli("plan", *task, "--skills", file).status == status, name
+    assert cli("plan", *task).out.startswith("(wave h1)")
+
+
+@pytest.mark.slow
+def test_workers_have_the_skills_too(cli, here, tmp_path, task):
+    file = tmp_path / "mine.py"
+    file.write_text(SKILL.format(body="return (turned(action, state),)", more=""))
+    assert cli("scene", *task, "--skills", file, "--no-picture").status == 0
+    words = ("--seeds", 2, "--jobs", 2, "--execute", "kinematic", "--out", here / "waves")
+    done = cli("demos", "collect", *task, "--skills", file, *words)
+    assert (done.status, done.err) == (0, "")
+    assert "2 episodes, " in done.out, "both moved the arm"
 
 
 @pytest.mark.parametrize("body", ["return ()", "return (turned(action, state),)"])

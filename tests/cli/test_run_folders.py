@@ -43,17 +43,18 @@ def test_files_of_two_runs_in_one_folder_are_noticed(cli, here, errand):
     report = json.loads((here / "a" / "report.json").read_text())
     own = {name for name in report["files"] if not name.startswith("inputs/")}
     assert own == {"plan.txt", "trajectories.npz", "states.npz"}
-    assert cli("check", here / "a").status == 0
+    assert cli("verify", "run", here / "a").status == 0
     (here / "a" / "plan.txt").write_text("(of another run)\n")
-    done = cli("check", here / "a")
+    done = cli("verify", "run", here / "a")
     assert done.status == 1
     assert done.faults == [
         f"failed: plan.txt is not the file that {here}/a/report.json tells of: it was changed, or "
         "comes from another run"
     ]
-    assert json.loads(cli("check", "--json", here / "a").out)["changed_files"]
+    cli("verify", "run", here / "a", "--json", here / "verdict.json")
+    assert json.loads((here / "verdict.json").read_text())["changed_files"]
     (here / "b" / "plan.txt").unlink()
-    assert cli("check", here / "b").status == 0, "what was thrown away does not mislead"
+    assert cli("verify", "run", here / "b").status == 0, "what was thrown away does not mislead"
 
 
 @pytest.mark.slow
@@ -74,8 +75,8 @@ def test_after_a_kill_no_older_report_passes_for_the_run(cli, here, errand):
     assert UNFINISHED in os.listdir(out)
     report = json.loads((out / "report.json").read_text())
     assert (report["status"], report["seed"]) == ("unfinished", 7)
-    for name in ("check", "trajectory"):
-        done = cli(name, out)
+    for words in (("verify", "run"), ("trajectory",)):
+        done = cli(*words, out)
         assert done.status == 2
         assert "has not ended, or was cut short" in done.err
     assert cli("run", *errand, "--out", out).status == 0

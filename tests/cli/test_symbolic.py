@@ -1,4 +1,4 @@
-"""``galley plan`` and ``galley validate`` as their users call them."""
+"""``galley plan`` and ``galley verify plan`` as their users call them."""
 
 import json
 
@@ -8,45 +8,58 @@ import galley
 from galley.domain.shipped import KITCHEN
 from galley.tests.command_line import environment, python
 
-DOMAIN, TASK, ERRAND = (KITCHEN / f"{n}.pddl" for n in ("kitchen", "task", "sugar_only"))
+DOMAIN = KITCHEN / "kitchen.pddl"
+ERRAND = ("--problem", KITCHEN / "sugar_only.pddl")
 SHORTEST = ["(navigate center burner)", "(pick sugar burner h1)"]
 SHORTEST += ["(navigate burner countertop)", "(place sugar countertop h1)"]
 
 
 def test_plan_prints_an_action_a_line(cli):
-    done = cli("plan", DOMAIN, ERRAND)
+    done = cli("plan", *ERRAND)
     assert (done.status, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[:-1] == SHORTEST
     assert lines[-1].startswith("; cost 4, ")
 
 
-def test_plan_as_json(cli):
-    done = cli("plan", DOMAIN, ERRAND, "--json")
+@pytest.fixture
+def written(tmp_path):
+    """``cli("plan", "--json", written.file)``, and then ``written()``: what is in it."""
+
+    def read():
+        return json.loads(read.file.read_text())
+
+    read.file = tmp_path / "plan.json"
+    return read
+
+
+def test_plan_as_json(cli, written):
+    done = cli("plan", *ERRAND, "--json", written.file)
     assert done.status == 0
-    data = json.loads(done.out)
+    assert done.out.splitlines()[:-1] == SHORTEST
+    data = written()
     for key in ("search_s", "read_s", "ground_s", "expanded", "generated", "operators", "facts"):
         assert data.pop(key) > 0
     assert data == {"status": "solved", "search": "bfs", "plan": SHORTEST, "cost": 4}
 
 
 def test_plan_is_the_same_under_another_hash_seed(cli):
-    other = python("-m", "galley", "plan", DOMAIN, TASK, env=environment(PYTHONHASHSEED="4711"))
-    assert other.out.split(";")[0] == cli("plan", DOMAIN, TASK).out.split(";")[0]
+    other = python("-m", "galley", "plan", env=environment(PYTHONHASHSEED="4711"))
+    assert other.out.split(";")[0] == cli("plan").out.split(";")[0]
     assert len(other.out.splitlines()) == 9
 
 
-def test_no_plan(cli, problem):
+def test_no_plan(cli, problem, written):
     file = problem("(and (grasp sugar) (grasp spam))")
-    done = cli("plan", DOMAIN, file)
+    done = cli("plan", "--problem", file)
     assert done.status == 1
     assert done.out == ""
     assert len(done.faults) == 1
     assert done.err.startswith("unsolvable: no plan exists: all ")
     assert "none has (grasp sugar) and (grasp spam) together" in done.err
-    done = cli("plan", DOMAIN, file, "--json")
+    done = cli("plan", "--problem", file, "--json", written.file)
     assert done.status == 1
-    data = json.loads(done.out)
+    data = written()
     assert (data["status"], data["plan"]) == ("unsolvable", None)
     assert data["failure"]["kind"] == "contradiction"
     assert data["failure"]["certificate"]["conflict"] == ["(grasp sugar)", "(grasp spam)"]
@@ -54,22 +67,23 @@ def test_no_plan(cli, problem):
 
 @pytest.mark.parametrize("search", ["bfs", "astar", "gbfs"])
 def test_every_search_prints_a_plan_that_holds(cli, tmp_path, search):
-    done = cli("plan", DOMAIN, TASK, "--search", search)
+    done = cli("plan", "--search", search)
     assert (done.status, done.err) == (0, "")
     file = tmp_path / "task.plan"
     file.write_text(done.out)
-    done = cli("validate", DOMAIN, TASK, file)
+    done = cli("verify", "plan", file)
     assert (done.status, done.out[:7], done.err) == (0, "valid: ", "")
 
 
-def test_the_best_plans(cli):
-    done = cli("plan", DOMAIN, ERRAND, "--top-k", 3)
+def test_the_best_plans(cli, written):
+    done = cli("plan", *ERRAND, "--top-k", 3)
     assert (done.status, done.err) == (0, "")
     heads = [line for line in done.out.splitlines() if line.startswith("; plan")]
     assert heads == [
         "; plan 1: cost 4, 4 actions", "; plan 2: cost 5, 5 actions", "; plan 3: cost 5, 5 actions"
     ]  # fmt: skip
-    data = json.loads(cli("plan", DOMAIN, ERRAND, "--top-k", 3, "--json").out)
+    cli("plan", *ERRAND, "--top-k", 3, "--json", written.file)
+    data = written()
     assert [each["cost"] for each in data["plans"]] == [4, 5, 5]
     assert data["plans"][0]["plan"] == SHORTEST
     assert not data["complete"]
@@ -77,14 +91,14 @@ def test_the_best_plans(cli):
 
 def test_all_plans_there_are(cli, problem):
     # Without an empty hand nothing but the base moves: plans are the ways to the burner.
-    done = cli("plan", DOMAIN, problem("(near burner)"), "--top-k", 10**6, "--node-limit", 50)
+    done = cli("plan", "--problem", problem("(near burner)"), "--top-k", 10**6, "--node-limit", 50)
     assert done.status == 1
     assert done.err.startswith("limit: ")
     assert done.out.startswith("; plan 1: cost 1, 1 action\n(navigate center burner)\n; plan 2")
 
 
 def test_top_k_has_its_own_search(cli):
-    done = cli("plan", DOMAIN, TASK, "--top-k", 3, "--search", "gbfs")
+    done = cli("plan", "--top-k", 3, "--search", "gbfs")
     assert done.status == 2
     assert len(done.faults) == 1
     assert "leave out --search" in done.err
@@ -94,20 +108,20 @@ def test_faults_are_listed(cli, tmp_path):
     domain, problem = tmp_path / "d.pddl", tmp_path / "p.pddl"
     domain.write_text(DOMAIN.read_text().replace("(grasp ?obj) (holds", "(graps ?obj) (holds"))
     problem.write_text("(define (problem p) (:domain kitchen)\n(:init) (:gaol (near burner)))")
-    done = cli("plan", domain, problem)
+    done = cli("plan", "--domain", domain, "--problem", problem)
     assert done.status == 2
     assert any(f.startswith(f"{domain}:") and "did you mean 'grasp'" in f for f in done.faults)
-    done = cli("plan", DOMAIN, problem)
+    done = cli("plan", "--problem", problem)
     assert done.faults == [
         f"{problem}:2:9: section :gaol is not supported; did you mean ':goal'?",
     ]
 
 
-def test_a_limit_is_not_called_unsolvable(cli):
-    done = cli("plan", DOMAIN, TASK, "--node-limit", 2, "--json")
+def test_a_limit_is_not_called_unsolvable(cli, written):
+    done = cli("plan", "--node-limit", 2, "--json", written.file)
     assert done.status == 1
     assert done.err.startswith("limit: ")
-    data = json.loads(done.out)
+    data = written()
     assert (data["status"], data["failure"]["kind"]) == ("limit", "budget")
     assert data["failure"]["certificate"] is None
 
@@ -122,13 +136,13 @@ def plan_file(tmp_path):
     return write
 
 
-def test_validate_asks_pddlgym(cli, plan_file):
-    done = cli("validate", DOMAIN, ERRAND, plan_file(*SHORTEST), "--pddlgym")
+def test_verify_plan_asks_pddlgym(cli, plan_file):
+    done = cli("verify", "plan", plan_file(*SHORTEST), *ERRAND, "--pddlgym")
     assert done.status == 0
     assert "PDDLGym agrees: PDDLGym executes all 4 actions and reaches the goal" in done.out
     for lines, words in ((SHORTEST[1:2], "step 1, (pick sugar burner h1): PDDLGym finds"),
                          (SHORTEST[:1], "PDDLGym does not find the goal")):  # fmt: skip
-        done = cli("validate", DOMAIN, ERRAND, plan_file(*lines), "--pddlgym")
+        done = cli("verify", "plan", plan_file(*lines), *ERRAND, "--pddlgym")
         assert done.status == 1
         assert f"PDDLGym agrees: {words}" in done.out
 
@@ -142,8 +156,8 @@ def test_validate_asks_pddlgym(cli, plan_file):
         (["(navigate center borner)"], "no object 'borner'; did you mean 'burner'?"),
     ],
 )
-def test_validate_names_the_first_failing_action(cli, plan_file, lines, words):
-    done = cli("validate", DOMAIN, ERRAND, plan_file(*lines))
+def test_verify_plan_names_the_first_failing_action(cli, plan_file, lines, words):
+    done = cli("verify", "plan", plan_file(*lines), *ERRAND)
     assert done.status == 1
     assert done.out == ""
     assert len(done.faults) == 1
@@ -159,7 +173,7 @@ def test_validate_names_the_first_failing_action(cli, plan_file, lines, words):
 )
 def test_a_malformed_plan_file(cli, plan_file, lines, place):
     file = plan_file(*lines)
-    done = cli("validate", DOMAIN, ERRAND, file)
+    done = cli("verify", "plan", file, *ERRAND)
     assert done.status == 2
     assert done.err.startswith(f"{file}:{place}: ")
     assert "Traceback" not in done.err
@@ -168,9 +182,12 @@ def test_a_malformed_plan_file(cli, plan_file, lines, place):
 def test_help_says_what_there_is(cli):
     done = cli("--help")
     assert done.status == 0
-    for word in ("run", "plan", "check", "scene", "compare", "disturb", "exit status", "130"):
+    for word in ("run", "plan", "verify", "scene", "compare", "disturb", "exit status", "130"):
         assert word in done.out
-    for command in ("run", "plan", "validate", "scene", "compare", "check", "disturb"):
+    headed = {"studies": "compare", "planar systems": "touch", "learning": "push"}
+    for heading, first in headed.items():
+        assert f"  {heading}:\n    {first} " in done.out
+    for command in ("run", "plan", "verify", "scene", "compare", "disturb"):
         done = cli(command, "--help")
         assert done.status == 0
         assert "exit status" in done.out

@@ -54,7 +54,7 @@ def test_the_motions_of_a_run_at_80_columns(run_folder):
     ("command", "first"),
     [
         (("trajectory", "RUN"), "motion"),
-        (("scene", KITCHEN / "kitchen.yaml", "--no-picture"), "PDDL object"),
+        (("scene", "--no-picture"), "PDDL object"),
         (("scenarios", "--list"), "scenario"),
     ],
     ids=["trajectory", "scene", "scenarios"],
@@ -113,5 +113,5 @@ def test_scene_tells_how_many_grasps_each_item_has(cli, kitchen):
     ways = [grasp.X_IT[2, 2] for grasp in grasps_of(sugar, PANDA_GRIPPER)]
     above, side = np.isclose(ways, -1.0).sum(), np.isclose(ways, 0.0).sum()
     assert 0 < above + side < len(ways)
-    done = cli("scene", KITCHEN / "kitchen.yaml", "--no-picture")
+    done = cli("scene", "--no-picture")
     assert f"grasps: {above} from above, {side} from the side" in " ".join(done.out.split())

@@ -233,7 +233,7 @@ def test_a_run_of_an_older_version_is_shown_without_its_load(recorded, cli):
     assert done.status == 0
     assert len(rows(done.out)) == len(motions)
     assert "does not say what the hand holds" in done.out
-    refused = cli("trajectory", folder, "--replay", "a.mp4")
+    refused = cli("trajectory", folder, "--mp4", "a.mp4")
     assert refused.status == 2
 
 
@@ -249,7 +249,7 @@ def test_a_motion_that_takes_ages_is_not_sampled(cli, here):
 def test_the_film_shows_the_motion(recorded, cli, here):
     imageio = pytest.importorskip("imageio.v2")
     folder, _, _, motions = recorded
-    done = cli("trajectory", folder, "--motion", 3, "--replay", "a.mp4", "--no-torques")
+    done = cli("trajectory", folder, "--motion", 3, "--mp4", "a.mp4", "--no-torques")
     assert done.status == 0, done.err
     with imageio.get_reader(here / "a.mp4") as film:
         seconds = film.get_meta_data()["duration"]

@@ -75,8 +75,8 @@ def test_readers_take_bare_names(tmp_path):
 @pytest.mark.parametrize(
     ("command", "meant"),
     [
-        (["plan", "drawer.pddl", "too_tall.pddl"], "drawers.pddl"),
-        (["scene", "kichen.yaml"], "kitchen.yaml"),
+        (["plan", "--domain", "drawer.pddl"], "drawers.pddl"),
+        (["scene", "--scene", "kichen.yaml"], "kitchen.yaml"),
         (["run", "--problem", "suger_only.pddl"], "sugar_only.pddl"),
         (["scenarios", "swop.yaml"], "swap.yaml"),
     ],

@@ -10,7 +10,7 @@ from galley.learning.demonstrations import NoEpisode, collect, read_folder, writ
 from galley.tests.command_line import ROOT
 from galley.tests.learning.demonstrations.made import COLLECTION, episode, run_seed
 
-TASK = ("--problem", "sugar_only.pddl", "--workers", "1")
+TASK = ("--problem", "sugar_only.pddl", "--jobs", "1")
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_an_export_of_nothing_is_refused(cli, pushed, tmp_path):
 
 def test_an_episode_is_shown_as_film_curves_and_table(cli, pushed, tmp_path):
     options = ("--episode", 1, "--height", 120, "--out", tmp_path / "seen")
-    done = cli("demos", "view", pushed, *options)
+    done = cli("demos", "show", pushed, *options)
     assert done.status == 0
     each = read_folder(pushed)[1]
     assert f"seed 1: success, {len(each)} steps" in done.out
@@ -144,9 +144,9 @@ def test_a_replay_buffer_without_pictures_has_curves_only(cli, tmp_path):
 
     bare = Demonstrations.of([episode(0, image=False)])
     write_replay_buffer(bare, tmp_path / "bare", COLLECTION)
-    done = cli("demos", "view", tmp_path / "bare", "--out", tmp_path / "seen")
+    done = cli("demos", "show", tmp_path / "bare", "--out", tmp_path / "seen")
     assert done.status == 0
     assert "no film" in done.out
     assert [each.name for each in (tmp_path / "seen").iterdir()] == ["curves.png"]
-    other = cli("demos", "view", tmp_path / "bare", "--episode", 1, "--out", tmp_path / "seen")
+    other = cli("demos", "show", tmp_path / "bare", "--episode", 1, "--out", tmp_path / "seen")
     assert "has 1 episode: --episode is 0 to 0" in other.err

@@ -1,4 +1,4 @@
-"""``galley push collect``, ``replay`` and ``video``."""
+"""``galley push collect``, ``verify`` and ``film DIR``."""
 
 import pickle
 import shutil
@@ -29,7 +29,7 @@ def push(*words):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("pushes") / "of_planned"
-    words = ("--demonstrator", "planned", "--episodes", 2, "--workers", 1, "--pixels", 96)
+    words = ("--demonstrator", "planned", "--seeds", 2, "--jobs", 1, "--size", 96)
     assert push("collect", *words, "--format", "zarr", "--out", out) == 0
     return out
 
@@ -83,17 +83,17 @@ def test_a_policys_errors_are_corrected_and_can_be_replayed():
 def test_a_second_call_goes_on_and_replay_finds_a_changed_action(folder, tmp_path, capsys):
     copy = tmp_path / "pushes"
     shutil.copytree(folder, copy)
-    words = ("--demonstrator", "planned", "--workers", 1, "--pixels", 96, "--out", copy)
-    assert push("collect", *words, "--episodes", 3) == 0
+    words = ("--demonstrator", "planned", "--jobs", 1, "--size", 96, "--out", copy)
+    assert push("collect", *words, "--seeds", 3) == 0
     for name in ("episode-000000.parquet", "episode-000001.parquet"):
         assert digest(copy / name) == digest(folder / name)
-    assert push("replay", copy) == 0
-    assert "3 episodes replayed: the same" in capsys.readouterr().out
+    assert push("verify", copy) == 0
+    assert "3 episodes done again: the same" in capsys.readouterr().out
     collection, found = read_collection(copy), read_folder(copy)
     actions = np.array(found[1].actions)
     actions[3] += 1e-3
     write_episode(copy, collection, replace(found[1], actions=actions))
-    assert push("replay", copy) == 1
+    assert push("verify", copy) == 1
     assert "not what was recorded: seed 1" in capsys.readouterr().err
     assert replay(found[2], collection)[1] == 0.0
 
@@ -108,7 +108,7 @@ def test_the_replay_buffer_has_the_names_of_the_public_one(folder):
 
 def test_a_stored_episode_is_filmed(folder, tmp_path):
     out = tmp_path / "film"
-    assert push("video", folder, "--episode", 1, "--height", 120, "--out", out) == 0
+    assert push("film", folder, "--episode", 1, "--height", 120, "--out", out) == 0
     assert {each.name for each in out.iterdir()} == {"push.mp4", "episodes.csv"}
 
 
@@ -127,19 +127,19 @@ def test_the_mouse_keeps_what_has_ended(tmp_path, monkeypatch):
 
     monkeypatch.setattr("galley.planar.pushing.play.watch", watch)
     words = ("collect", "--demonstrator", "mouse", "--out", tmp_path / "mine")
-    assert push(*words, "--episodes", 2) == 0
+    assert push(*words, "--seeds", 2) == 0
     assert [info.seed for info in read_folder(tmp_path / "mine").infos] == [0, 2]
-    assert push(*words, "--episodes", 1, "--format", "zarr") == 0
+    assert push(*words, "--seeds", 1, "--format", "zarr") == 0
     assert [info.seed for info in read_folder(tmp_path / "mine").infos] == [0, 2, 3]
     assert len(read_replay_buffer(tmp_path / "mine" / "zarr")) == 3
-    assert push(*words, "--episodes", 3) == 1  # the window was closed before
+    assert push(*words, "--seeds", 3) == 1  # the window was closed before
 
 
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (("replay", "nowhere"), "nowhere: has no demonstrations"),
-        (("collect", "--demonstrator", "planned", "--pixels", 20), "96 to 480 pixels"),
+        (("verify", "nowhere"), "nowhere: has no demonstrations"),
+        (("collect", "--demonstrator", "planned", "--size", 20), "96 to 480 pixels"),
         (("collect", "--demonstrator", "planned", "--shape", "Q"), "'Q': must be one of"),
     ],
 )
@@ -151,7 +151,7 @@ def test_bad_input_is_named(words, what, tmp_path, monkeypatch, capsys):
 
 
 def test_episodes_that_are_not_of_pushing_are_not_replayed(folder, capsys):
-    assert push("replay", folder / "zarr") == 2
-    assert "nothing to replay" in capsys.readouterr().err
-    assert push("replay", folder, "--episode", 9) == 2
+    assert push("verify", folder / "zarr") == 2
+    assert "nothing to do again" in capsys.readouterr().err
+    assert push("verify", folder, "--episode", 9) == 2
     assert "--episode is 0 to 1" in capsys.readouterr().err

@@ -17,6 +17,7 @@ from galley.results.run_folder import NO_SCENE, SCENE
 from galley.stages import Options
 from galley.viz.render.meshes import read_visual
 
+READERS = ("verify run", "report", "replay", "trajectory")
 PYRAMID = "v 0 0 0\nv {0} 0 0\nv 0 {0} 0\nv 0 0 {0}\n"
 FACES = (
     "vt 0 0\nvt 1 0\nvt 0 1\nusemtl wood\nf 1/1 3/2 2/3\nf 1/1 2/2 4/3\nf 1/1 4/2 3/3\nf 2 3 4\n"
@@ -108,21 +109,21 @@ def kept(own, tmp_path_factory):
 def test_a_run_is_read_again_wherever_it_lies(kept, tmp_path, monkeypatch, capsys):
     run, task = kept
     monkeypatch.chdir(tmp_path)
-    assert main(["check", str(run)]) == 0
+    assert main(["verify", "run", str(run)]) == 0
     assert capsys.readouterr().err == ""
     (task / "skills.py").write_text("# other\n")
-    main(["check", str(run)])
+    main(["verify", "run", str(run)])
     assert capsys.readouterr().err == f"warning: {task}/skills.py has changed since the run\n"
     shutil.rmtree(task)
-    for command in ("check", "report", "replay", "trajectory"):
-        assert main([command, str(run)]) == 0, command
+    for command in READERS:
+        assert main([*command.split(), str(run)]) == 0, command
     assert f"warning: {task}/skills.py is no longer there\n" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["check", "report", "replay", "trajectory"])
+@pytest.mark.parametrize("command", READERS)
 def test_a_run_of_an_older_version_is_refused_in_one_line(command, kept, tmp_path, capsys):
     run = shutil.copytree(kept[0], tmp_path / "run")
     shutil.rmtree(run / "inputs")
-    assert main([command, str(run)]) == 2
+    assert main([*command.split(), str(run)]) == 2
     assert capsys.readouterr().err.startswith(f"{run}: {NO_SCENE}\n")
-    assert main([command, str(run), "--scene", str(kept[0] / "inputs" / SCENE)]) == 0
+    assert main([*command.split(), str(run), "--scene", str(kept[0] / "inputs" / SCENE)]) == 0

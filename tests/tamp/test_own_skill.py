@@ -1,6 +1,8 @@
 """Own skills: what a skill file may be, and the page's example carried out and measured."""
 
+import pickle
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +60,13 @@ def test_a_file_of_skills_is_loaded_and_takes_precedence(tmp_path):
     assert merged["pick"] is own["pick"]
     assert set(merged) == set(SKILLS) | {"wave"}
     assert type(SKILLS["pick"]) is not type(own["pick"]), "the shipped ones stay as they are"
+
+
+def test_a_worker_that_lacks_the_module_gets_the_skill_from_its_file(tmp_path, monkeypatch):
+    sent = pickle.dumps(load_skills(written(tmp_path, SKILL + "SKILLS = {'wave': Wave()}\n")))
+    for name in [each for each in sys.modules if each.startswith("galley_own_")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert pickle.loads(sent)["wave"].parameters == ("hand",)
 
 
 def test_two_files_of_one_name_do_not_clash_and_leave_nothing_behind(tmp_path):

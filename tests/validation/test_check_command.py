@@ -1,4 +1,4 @@
-"""``galley check``: a stored run judged again, in this process."""
+"""``galley verify run``: a stored run judged again, in this process."""
 
 import json
 import shutil
@@ -14,8 +14,8 @@ EXECUTION = {"motions": 0, "recoveries": [], "released": [], "faults": [], "fact
 
 @pytest.fixture
 def check(cli):
-    """``check(folder, "--json")``: exit status, stdout and stderr."""
-    return partial(cli, "check")
+    """``check(folder, "--json", file)``: exit status, stdout and stderr."""
+    return partial(cli, "verify", "run")
 
 
 @pytest.fixture
@@ -56,9 +56,9 @@ def test_a_good_run_passes_again(check, stored):
     assert "passed, the goal is reached" in out
 
 
-def test_the_verdict_is_the_one_of_the_report(check, stored):
-    status, out, err = check(stored, "--json")
-    found = json.loads(out)
+def test_the_verdict_is_the_one_of_the_report(check, stored, tmp_path):
+    status, _, err = check(stored, "--json", tmp_path / "verdict.json")
+    found = json.loads((tmp_path / "verdict.json").read_text())
     told = json.loads((stored / "report.json").read_text())["validation"]
     assert (status, err) == (0, "")
     for key in ("states_checked", "limit_violations", "violations", "goal_facts", "at_rest"):

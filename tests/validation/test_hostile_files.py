@@ -39,7 +39,7 @@ def check(folder, columns, capsys):
     def run(**changed):
         left = {k: v for k, v in (columns | changed).items() if v is not None}
         np.savez_compressed(folder / "states.npz", **left)
-        status = main(["check", str(folder)])
+        status = main(["verify", "run", str(folder)])
         return status, capsys.readouterr().err
 
     return run
@@ -95,7 +95,7 @@ def test_a_column_that_does_not_fit_is_named(check, columns, name, change):
     assert name in answer[1] or name in ("declared", "names")
 
 
-@pytest.mark.parametrize("command", ["check", "report", "replay"])
+@pytest.mark.parametrize("command", ["verify run", "report", "replay"])
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -109,7 +109,7 @@ def test_what_can_not_be_drawn_or_judged_is_refused_when_it_is_read(
     folder, columns, capsys, command, name, change
 ):
     np.savez_compressed(folder / "states.npz", **columns | {name: change(columns[name])})
-    status = main([command, str(folder)])
+    status = main([*command.split(), str(folder)])
     refused((status, capsys.readouterr().err), name)
 
 

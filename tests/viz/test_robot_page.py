@@ -28,7 +28,7 @@ def pose(numbers):
 def test_sliders_move_the_drawn_links_to_the_poses_of_the_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert command("new", "robot", GEN3, "--out", "gen3.yaml").status == 0
-    done = command("robot", "gen3.yaml", "--no-browser", "--out", "gen3.html")
+    done = command("robot", "gen3.yaml", "--no-view", "--out", "gen3.html")
     assert (done.status, done.err) == (0, "")
     scene = load_scene(ALONE, "gen3.yaml")
     robot = robot_of(scene.robot)

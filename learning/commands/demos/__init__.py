@@ -4,19 +4,18 @@ from __future__ import annotations
 
 # Each subcommand in a sentence, in the order of the help.
 COMMANDS = {
-    "collect": "run a kitchen task with many seeds, and keep each run as an episode",
-    "view": "show one episode: a film, curves, and what is known of it",
-    "stats": "say how episodes ended, how long they are, and the range of each array",
-    "export": "write collected episodes as learners read them: zarr, LeRobot",
+    "collect": "Run a kitchen task with many seeds, and keep each run as an episode.",
+    "show": "Show one episode: a film, curves, and what is known of it.",
+    "stats": "Say how episodes ended, how long they are, and the range of each array.",
+    "export": "Write collected episodes as learners read them: zarr, LeRobot.",
 }
 
-EPILOG = """The task is planned and executed anew for every seed. Runs that failed are kept, as
-failures.
+EPILOG = """Each seed is planned and executed anew. Runs that failed are kept, as failures.
 
 examples:
   galley demos collect --seeds 100 --execute kinematic --out sugar   100 runs without physics
   galley demos stats sugar                                           what was collected
-  galley demos view seen --episode 3                                 look at one
+  galley demos show seen --episode 3                                 look at one
   galley demos export seen --format lerobot --success --out train    those that succeeded
 
 docs/demonstrations.md has the formats key by key. Needs pip install 'galley-tamp[learn]'."""

@@ -28,10 +28,8 @@ class Options:
 
     task: TaskFiles = group(TaskFiles())
     seeds: Seeds = group(Seeds(seeds=10))
-    execute: Literal["physics", "kinematic"] = option("physics", "as for galley run")
-    noise: str | None = option(
-        None, "random errors of the simulated world, as for galley run (default: none)", "HOW"
-    )
+    execute: Literal["physics", "kinematic"] = option("physics", "Execute as galley run does.")
+    noise: str | None = option(None, "Add random errors, as galley run does. Default: none.", "HOW")
     optimize: str = optimize_option()
     kept: Recording = group(Recording(), "what is kept")
     collecting: Collecting = group(Collecting())

@@ -22,11 +22,11 @@ examples:
 class Options:
     """Of ``galley demos export``."""
 
-    folder: Path = argument("that a collect wrote", "DIR")
-    format: Format = option(REQUIRED, "see below")
-    out: Path = option(REQUIRED, "new, or empty", "FOLDER")
-    success: bool = option(False, "only episodes that succeeded")
-    longest: Index | None = option(None, "only episodes with at most so many steps", "STEPS")
+    folder: Path = argument("Read this folder that a collect wrote.", "DIR")
+    format: Format = option(REQUIRED, "Write this format, see below.")
+    out: Path = option(REQUIRED, "Write into this folder: it is new, or empty.", "FOLDER")
+    success: bool = option(False, "Take only episodes that succeeded.")
+    longest: Index | None = option(None, "Take only episodes of at most so many steps.", "STEPS")
 
 
 def command(options: Options) -> int:

@@ -21,7 +21,7 @@ examples:
 class Options:
     """Of ``galley demos stats``."""
 
-    folder: Path = argument("of demonstrations", "DIR")
+    folder: Path = argument("Read this folder of demonstrations.", "DIR")
 
 
 def command(options: Options) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Count, need, plural
 from galley.cli.common.progress import Printer
-from galley.domain.options import group, option
+from galley.domain.options import group, more, option
 from galley.learning.commands.collecting import (
     FILES_EPILOG,
     Collecting,
@@ -23,9 +23,9 @@ from galley.learning.commands.push.options import (
     checked_demonstrator,
     checked_policy,
     demonstrator_option,
-    episodes_option,
     in_window,
     policy_file,
+    seeds_option,
 )
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ starts the next seed, escape ends.
 {FILES_EPILOG}
 
 examples:
-  galley push collect --demonstrator planned --episodes 500 --out pushes
-  galley push collect --demonstrator scripted --episodes 200 --pixels 96 --format zarr --out seen
-  galley push collect --demonstrator mouse --episodes 10 --shape L --out mine"""
+  galley push collect --demonstrator planned --seeds 500 --out pushes
+  galley push collect --demonstrator scripted --seeds 200 --size 96 --format zarr --out seen
+  galley push collect --demonstrator mouse --seeds 10 --shape L --out mine"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,15 +51,16 @@ class Options(Table):
     """Of ``galley push collect``."""
 
     demonstrator: str = demonstrator_option(**{MOUSE: "you, in a window"})
-    episodes: Count = episodes_option(100)
-    pixels: Count | None = option(
-        None, "pictures of so many pixels a side, 96 to 480 (default: none)", "PIXELS"
-    )
-    after: Path | None = option(
+    seeds: Count = seeds_option(100)
+    size: Count | None = option(
         None,
-        "a checkpoint of galley push train: that policy acts first, for 0 to 120 steps, then the "
-        "demonstrator corrects what it has done",
-        "FILE",
+        "Add pictures of this width and height, 96 to 480. Default: none.",
+        "PIXELS",
+    )
+    after: Path | None = more(
+        None,
+        "Let the policy of this checkpoint act first, for 0 to 120 steps; then the demonstrator "
+        "corrects what it has done.",
     )
     collecting: Collecting = group(Collecting())
 
@@ -79,13 +80,13 @@ def command(options: Options) -> int:
             raise argparse.ArgumentTypeError("--after does not go with the mouse")
         checked_policy(options.after, config)
     after = None if options.after is None else policy_file(options.after)
-    run = PushDemonstrator(config, options.demonstrator, options.pixels, after)
+    run = PushDemonstrator(config, options.demonstrator, options.size, after)
     collection = options.collecting.licensed(run.collection)
     if by_hand:
         return _by_hand(run, collection, options)
     printer = Printer()
-    printer.stage(f"{options.demonstrator}, {plural(options.episodes, 'episode')}")
-    seeds = range(options.seed, options.seed + options.episodes)
+    printer.stage(f"{options.demonstrator}, {plural(options.seeds, 'episode')}")
+    seeds = range(options.seed, options.seed + options.seeds)
     return collect_command(run, seeds, collection, options.collecting, printer)
 
 
@@ -109,6 +110,6 @@ def _by_hand(run: PushDemonstrator, collection: Collection, options: Options) ->
                     kept += 1
                     yield rollout
 
-        in_window(lambda: islice(finished(), options.episodes))
+        in_window(lambda: islice(finished(), options.seeds))
         conclude(out, collection, options.collecting, Printer())
-    return 0 if kept == options.episodes else 1
+    return 0 if kept == options.seeds else 1

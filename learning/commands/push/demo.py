@@ -17,5 +17,5 @@ def command(options: Pusher) -> int:
 
     config = options.push_config()
     who = options.driver(config)
-    in_window(lambda: watch(config, who, options.seed, options.episodes))
+    in_window(lambda: watch(config, who, options.seed, options.seeds))
     return 0

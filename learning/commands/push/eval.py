@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import Count, Seed, need
+from galley.cli.common.arguments import check_output, need, write_json
 from galley.cli.common.progress import Printer
-from galley.cli.common.shared import Workers, seed_option
+from galley.cli.common.shared import Seeds, Sweep, json_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.options import argument, group, option
-from galley.learning.commands.push.options import LEARNED, episodes_option, policy_file
+from galley.learning.commands.push.options import LEARNED, policy_file
 from galley.planar.pushing.demonstrators import DEMONSTRATORS
 
 if TYPE_CHECKING:
     from galley.learning.policy.evaluation import Evaluation
 
-EPILOG = """Each episode is that of galley push film with the same seed. The exit status is 0
-once all episodes are done, whether they succeed or not.
+EPILOG = """Each episode is that of galley push film with the same seed.
 
 examples:
-  galley push eval policy.safetensors --episodes 50
+  galley push eval policy.safetensors --seeds 50
   galley push eval ready --demonstrator planned     the demonstrator beside it, on the same seeds"""
 
 
@@ -30,26 +28,26 @@ examples:
 class Options:
     """Of ``galley push eval``."""
 
-    checkpoint: Path = argument("of galley push train, or ready", "FILE")
-    episodes: Count = episodes_option(50)
+    checkpoint: Path = argument("Read this checkpoint of galley push train, or ready.")
+    seeds: Seeds = group(Seeds(seeds=50))
     demonstrator: str | None = option(
-        None, "also this one, on the same table and seeds", choices=tuple(DEMONSTRATORS)
+        None, "Also measure this one, on the same table and seeds.", choices=tuple(DEMONSTRATORS)
     )
-    seed: Seed = seed_option()
-    workers: Workers = group(Workers())
-    json: bool = option(False, "print JSON")
+    sweep: Sweep = group(Sweep())
+    json: Path | None = json_option("the figures")
 
 
 def command(options: Options) -> int:
     """Evaluate; exit status 0, or 1 if an episode was lost."""
     need("learn", *LEARNED)
+    check_output(options.json, ".json", option="--json")
     from galley.learning.policy.evaluation import PolicyRunner, evaluate
     from galley.learning.policy.policy import load_policy
 
     path = policy_file(options.checkpoint)
     load_policy(path)  # a bad one is said once, not by each worker
-    printer, workers = Printer(), options.workers
-    seeds = range(options.seed, options.seed + options.episodes)
+    printer, sweep = Printer(), options.sweep
+    seeds = options.seeds.all
     names: dict[str, str | None] = {options.checkpoint.name: None}
     if options.demonstrator is not None:
         names[options.demonstrator] = options.demonstrator
@@ -57,17 +55,13 @@ def command(options: Options) -> int:
     for name, who in names.items():
 
         def progress(done: int, good: int, name: str = name) -> None:
-            if not options.json:
-                note = f"{done}/{len(seeds)}, {good} succeeded"
-                printer.fraction(name, done / len(seeds), note)
+            printer.fraction(name, done / len(seeds), f"{done}/{len(seeds)}, {good} succeeded")
 
         run = PolicyRunner(path, who)
         with printer:
-            found[name] = evaluate(run, seeds, workers.jobs, workers.engine, progress)
-    if options.json:
-        print(json.dumps({name: each.record() for name, each in found.items()}, indent=1))
-    else:
-        _table(found, printer)
+            found[name] = evaluate(run, seeds, sweep.jobs, sweep.engine, progress)
+    write_json(options.json, {name: each.record() for name, each in found.items()})
+    _table(found, printer)
     lost = {seed: each for result in found.values() for seed, each in result.lost.items()}
     for seed, each in lost.items():
         printer.console.print(f"no episode of seed {seed}: {each.why}")

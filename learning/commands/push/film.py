@@ -1,100 +1,98 @@
-"""``galley push film``: film a demonstrator, or a policy."""
+"""``galley push film``: film a demonstrator, a policy, or stored episodes."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import Count, plural
-from galley.domain.options import group
-from galley.learning.commands.push.options import Film, Pusher, episodes_option, episodes_table
+from galley.cli.common.arguments import Count, Index
+from galley.cli.common.progress import Printer
+from galley.domain.options import argument, group, option
+from galley.learning.commands.collecting import StoredOne
+from galley.learning.commands.push.options import Film, Pusher, episodes_table, seeds_option
+from galley.learning.commands.push.verify import replayed
 
 if TYPE_CHECKING:
-    from galley.cli.common.progress import Printer
     from galley.domain.frames import Array
-    from galley.planar.pushing.config import PushConfig
     from galley.planar.pushing.rollout import Rollout
 
 MARKER = "episodes.csv"
-EPILOG = """The exit status is 1 if an episode doesn't succeed; it is in the film all the same.
-Dots are the targets that a policy predicts, from blue, the next, to red.
+EPILOG = """The actions of stored episodes are done again, and filmed with the arm that holds the
+pusher. Dots are the targets that a policy predicts, from blue, the next, to red. The exit status
+is 0 once the film is written, whether the episodes succeed or not.
 
 examples:
-  galley push film --demonstrator planned --episodes 3
-  galley push film --policy ready --episodes 5 --gif --height 360 --fps 20"""
+  galley push film --demonstrator planned --seeds 3
+  galley push film --policy ready --seeds 5 --gif --height 360 --fps 20
+  galley push film pushes --episode 3"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(Pusher):
-    """Of ``galley push film``."""
+    """Of ``galley push film``.
 
-    episodes: Count = episodes_option(1)
+    Raises:
+        argparse.ArgumentTypeError: they don't go together.
+    """
+
+    folder: Path | None = argument(
+        "Film an episode of this folder of demonstrations.", "DIR", default=None, either="who"
+    )
+    episode: Index | None = option(None, "Take episode K of DIR, from 0. Default: 0.", "K")
+    seeds: Count = seeds_option(1)
     film: Film = group(Film(height=640, fps=25))
+
+    def __post_init__(self) -> None:
+        if self.folder is None and self.episode is not None:
+            raise argparse.ArgumentTypeError("argument --episode: belongs to DIR")
+        if self.folder is not None and (self.shape or self.config or self.seed or self.seeds > 1):
+            what = "table and seeds are those of the folder, leave them out"
+            raise argparse.ArgumentTypeError(f"argument DIR: {what}")
 
 
 def command(options: Options) -> int:
-    """Roll out, film, print the episodes; 1 if one doesn't succeed."""
-    from galley.cli.common.progress import Printer
-    from galley.results.run_folder import run_folder
-
-    config = options.push_config()
-    printer = Printer()
-    with run_folder(options.film.out, f"push-{options.name}", MARKER) as folder:
-        rollouts, stages = _episodes(options, config, printer)
-        title = options.name
-        if options.policy is None:
-            title += f", {Path(options.shape or options.config or 'T').stem}"
-        if not write_film(rollouts, folder, title, options.film, printer, stages):
-            return 1
-    if failed := sum(not each.success for each in rollouts):
-        print(f"{failed} of {plural(len(rollouts), 'episode')} did not succeed", file=sys.stderr)
-    return 1 if failed else 0
-
-
-def write_film(
-    rollouts: list[Rollout],
-    folder: Path,
-    title: str,
-    options: Film,
-    printer: Printer,
-    stages: list[list[Array]] | None = None,
-) -> bool:
-    """Write ``MARKER`` and the film, and print the episodes.
-
-    Returns:
-        Whether there is a film; if not, it says why.
-    """
+    """Roll out or replay, film, print the episodes; 1 if there is no film."""
     from galley.domain.files import write_atomically
     from galley.planar.pushing.film import film_rollouts
+    from galley.results.run_folder import run_folder
 
-    rows = [f"{r.seed},{len(r.targets)},{r.coverage[-1]:.6f},{r.success:d}" for r in rollouts]
-    write_atomically(folder / MARKER, "\n".join(["seed,steps,coverage,success", *rows]) + "\n")
-    path, how = folder / f"push{options.suffix}", (options.fps, options.height, options.speed)
-    if not printer.film(film_rollouts, rollouts, path, title, *how, stages=stages):
-        return False
+    printer, how = Printer(), options.film
+    name = options.name if options.folder is None else options.folder.name
+    with run_folder(how.out, f"push-{name}", MARKER) as folder:
+        stages = None
+        if options.folder is not None:
+            stored = StoredOne(folder=options.folder, episode=options.episode or 0)
+            rollouts, title = [rollout for rollout, _ in replayed(stored, printer)], name
+        else:
+            rollouts, stages = _episodes(options, printer)
+            table = f", {Path(options.shape or options.config or 'T').stem}"
+            title = name + table * (options.policy is None)
+        rows = [f"{r.seed},{len(r.targets)},{r.coverage[-1]:.6f},{r.success:d}" for r in rollouts]
+        write_atomically(folder / MARKER, "\n".join(["seed,steps,coverage,success", *rows]) + "\n")
+        path, size = folder / f"push{how.suffix}", (how.fps, how.height, how.speed)
+        if not printer.film(film_rollouts, rollouts, path, title, *size, stages=stages):
+            return 1
     printer.console.print(episodes_table(rollouts))
     printer.console.print(f"results: {folder}")
-    return True
+    return 0
 
 
-def _episodes(
-    options: Options, config: PushConfig, printer: Printer
-) -> tuple[list[Rollout], list[list[Array]] | None]:
+def _episodes(options: Options, printer: Printer) -> tuple[list[Rollout], list[list[Array]] | None]:
     """The episodes, and of a policy what it predicted in each step."""
     from galley.planar.pushing.rollout import roll_out
     from galley.planar.pushing.simulation import Simulation
 
+    config = options.push_config()
     sim, who = Simulation(config), options.driver(config)
     printer.stage("pushing")
     found: list[Rollout] = []
     stages: list[list[Array]] = []
-    for k in range(options.episodes):
+    for k in range(options.seeds):
 
         def progress(done: int, total: int, before: int = k) -> None:
-            printer.fraction("pushing", (before + done / total) / options.episodes)
+            printer.fraction("pushing", (before + done / total) / options.seeds)
 
         try:
             found.append(roll_out(sim, who, options.seed + k, progress=progress))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from galley.cli.common.arguments import Count, Positive, Seed, need, usage
 from galley.cli.common.shared import Animation, out_option, seed_option
 from galley.cli.common.tables import PlainTable
-from galley.domain.options import option
+from galley.domain.options import more, option
 from galley.learning.policy import READY
 from galley.planar.pushing.demonstrators import DEMONSTRATORS
 
@@ -27,9 +27,11 @@ class Table:
     """The table and its start."""
 
     shape: str | None = option(
-        None, "T, L, rectangle or a file of vertices, .yaml (default T, or the config's)", "SHAPE"
+        None,
+        "Push T, L, rectangle, or a .yaml of vertices. Default: T, or --config's.",
+        "SHAPE",
     )
-    config: Path | None = option(None, "parameters, YAML (default: none)", "FILE")
+    config: Path | None = option(None, "Read parameters from this file, YAML.")
     seed: Seed = seed_option()
 
     def push_config(self) -> PushConfig:
@@ -48,18 +50,17 @@ class Table:
             return replace(config, shape=outline(self.shape))
 
 
-def demonstrator_option(**more: str) -> Any:
-    """Who pushes; ``more``: who else may, and a description."""
-    known = DEMONSTRATORS | more
-    about = "; ".join(f"{name}: {text}" for name, text in known.items())
+def demonstrator_option(**others: str) -> Any:
+    """Who pushes; ``others``: who else may, and a description."""
+    known = DEMONSTRATORS | others
+    about = f"Choose who pushes: {'; '.join(f'{name}: {text}' for name, text in known.items())}."
     return option(None, about, choices=tuple(known), either="who", required=True)
 
 
-def episodes_option(default: int | None) -> Any:
-    """How often; None: without end."""
+def seeds_option(default: int | None) -> Any:
+    """How many episodes; None: without end."""
     shown = "until escape" if default is None else default
-    about = f"how many, with seeds one after the other (default {shown})"
-    return option(default, about)
+    return option(default, f"Push for this many seeds, an episode each. Default: {shown}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,12 +70,11 @@ class Pusher(Table):
     demonstrator: str | None = demonstrator_option()
     policy: Path | None = option(
         None,
-        "a checkpoint of galley push train, or ready: the one that comes with Galley; the table is "
-        "that of its training, but for --shape and --config",
-        "FILE",
+        "Let a checkpoint of galley push train push, or ready: the one that comes with Galley. The "
+        "table is that of its training, but for --shape and --config.",
         either="who",
     )
-    episodes: Count | None = episodes_option(None)
+    seeds: Count | None = seeds_option(None)
 
     @property
     def name(self) -> str:
@@ -107,7 +107,7 @@ class Pusher(Table):
 class Film(Animation):
     """A film and its folder."""
 
-    speed: Positive = option(1.0, "seconds of an episode in a second of film", "X")
+    speed: Positive = more(1.0, "Speed the film up or down.", "X")
     out: Path | None = out_option()
 
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from galley.learning.policy.windows import Track
     from galley.planar.pushing.config import PushConfig
 
-EPILOG = """With several folders, all are learned from. Episodes that failed are left out. A
-stopped training, even a killed one, goes on when the same command is given again.
+EPILOG = """Failed episodes are left out. A stopped training goes on when called again.
 
 examples:
   galley push train pushes --out policy.safetensors
@@ -31,11 +30,11 @@ examples:
 class Options:
     """Of ``galley push train``."""
 
-    folders: tuple[Path, ...] = argument("of galley push collect", "DIR")
-    out: Path = option(REQUIRED, "the checkpoint", "FILE")
+    folders: tuple[Path, ...] = argument("Learn from these folders of galley push collect.", "DIR")
+    out: Path = option(REQUIRED, "Write this checkpoint.")
     design: Design = group(Design())
     training: Training = group(Training())
-    episodes: Count | None = option(None, "the first N of each DIR (default: all)")
+    first: Count | None = option(None, "Take only the first N episodes of each DIR.")
 
 
 def command(options: Options) -> int:
@@ -93,11 +92,11 @@ def _tracks(options: Options) -> tuple[list[Track], PushConfig]:
         if collection is None:
             episodes = read_replay_buffer(folder, arrays=(STATE,))
             collection = buffer_collection(folder)
-        if options.episodes is not None:
-            if options.episodes > len(episodes):
-                what = f"has {plural(len(episodes), 'episode')}, not {options.episodes}"
+        if options.first is not None:
+            if options.first > len(episodes):
+                what = f"has {plural(len(episodes), 'episode')}, not {options.first}"
                 raise BadInput.one(folder, what)
-            episodes = episodes.select(range(options.episodes))
+            episodes = episodes.select(range(options.first))
         found, config = tracks_of(episodes, collection, folder)
         if tables and config_record(config) != config_record(tables[0]):
             raise BadInput.one(folder, f"is of another table than {options.folders[0]}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 # Each subcommand in a sentence, in the order of the help.
 COMMANDS = {
-    "lift": "lift a disc, a hexagon or a rectangle with a platform",
-    "run": "simulate a scene of your own, YAML",
+    "lift": "Lift a disc, a hexagon or a rectangle with a platform.",
+    "run": "Simulate a scene of your own, YAML.",
 }
 
 EPILOG = """examples:

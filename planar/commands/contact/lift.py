@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from galley.cli.common.arguments import Count, Multiple, Positive, usage
-from galley.domain.options import option
+from galley.domain.options import more, option
 from galley.planar.commands.contact.options import Results, results_group, session
 
 EPILOG = """A platform of 0.5 kg stands on the ground, on it a body of 0.1 kg and 1.5 m. The
@@ -22,13 +22,13 @@ examples:
 class Options:
     """Of ``galley contact lift``."""
 
-    shape: Literal["circle", "hexagon", "rectangle"] = option("circle", "of the body")
-    friction: Multiple = option(0.1, "coefficient of friction", "MU")
-    contacts: Literal["auto", "newton", "stein", "perimeter"] = option(
-        "auto", "where contact points lie, see below"
+    shape: Literal["circle", "hexagon", "rectangle"] = option("circle", "Lift this body.")
+    friction: Multiple = option(0.1, "Set the coefficient of friction.", "MU")
+    contacts: Literal["auto", "newton", "stein", "perimeter"] = more(
+        "auto", "Find contact points in this way, see below."
     )
-    force: Positive = option(15.0, "at the end", "N")
-    steps: Count = option(100, "of 1/60 s")
+    max_force: Positive = option(15.0, "Let the force grow to this value.", "N")
+    steps: Count = more(100, "Simulate this many steps of 1/60 s.")
     results: Results = results_group(speed=0.5)
 
 
@@ -40,7 +40,8 @@ def command(options: Options) -> int:
 
         points = Points(options.contacts)
         with usage("--contacts"):
-            setup = lift(options.shape, options.friction, points, options.force, options.steps)
+            how = (options.friction, points, options.max_force, options.steps)
+            setup = lift(options.shape, *how)
         results = {
             "shape": options.shape,
             "friction": options.friction,

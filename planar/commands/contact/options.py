@@ -14,7 +14,7 @@ from galley.cli.common.arguments import Positive, need
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Animation, out_option, video_option
 from galley.domain.files import write_atomically
-from galley.domain.options import group, option
+from galley.domain.options import group, more
 
 if TYPE_CHECKING:
     from galley.planar.contact import Failure
@@ -29,8 +29,8 @@ class Film(Animation):
     """Film and states."""
 
     video: bool = video_option()
-    speed: Positive = option(1.0, "seconds of the run in a second of film", "X")
-    npz: bool = option(False, "states as npz, contacts too, not CSV")
+    speed: Positive = more(1.0, "Speed the film up or down.", "X")
+    npz: bool = more(False, "Write the states as npz, contacts too, not as CSV.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ examples:
 class Options:
     """Of ``galley contact run``."""
 
-    scene: Path = argument("the scene, YAML, see below", "SCENE")
+    scene: Path = argument("Simulate this scene, YAML; see below.", "SCENE")
     results: Results = results_group()
 
 

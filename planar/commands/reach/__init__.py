@@ -4,11 +4,11 @@ from __future__ import annotations
 
 # Each subcommand in a sentence, in the order of the help.
 COMMANDS = {
-    "sample": "write a dataset of base poses and joint angles that reach a target",
-    "plot": "draw the distribution of bases and joint angles, and samples of it",
-    "train": "learn that distribution, with joint limits or an obstacle too",
-    "eval": "say how near a learned distribution is to the true one",
-    "field": "draw from where an item of a scene can be grasped, over the floor plan",
+    "sample": "Write a dataset of base poses and joint angles that reach a target.",
+    "plot": "Draw the distribution of bases and joint angles, and samples of it.",
+    "train": "Learn that distribution, with joint limits or an obstacle too.",
+    "eval": "Say how near a learned distribution is to the true one.",
+    "field": "Draw from where an item of a scene can be grasped, over the floor plan.",
 }
 
 EPILOG = """examples:
@@ -16,6 +16,6 @@ EPILOG = """examples:
   galley reach plot --data data --out plots  look at it
   galley reach train --data data --out m     learn it
   galley reach eval m                        the learned beside the true
-  galley reach field kitchen.yaml sugar_box  where the kitchen's robot may stand
+  galley reach field sugar_box               where the kitchen's robot may stand
 
 docs/reachability.md has the whole sequence."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from galley.cli.common.arguments import Count, Seed, need
+from galley.cli.common.arguments import Count, Seed, check_output, need, write_json
 from galley.cli.common.progress import Printer
-from galley.cli.common.shared import seed_option
+from galley.cli.common.shared import json_option, seed_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 from galley.domain.options import argument, option
@@ -16,22 +15,23 @@ from galley.planar.commands.reach.train import MODEL, NEEDED
 
 EPILOG = """examples:
   galley reach eval
-  galley reach eval model.safetensors --json > figures.json"""
+  galley reach eval model.safetensors --json figures.json"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Of ``galley reach eval``."""
 
-    checkpoint: Path = argument("of galley reach train", "FILE", default=MODEL)
-    bases: Count = option(100_000, "candidate bases of the true law")
+    checkpoint: Path = argument("Read this model of galley reach train.", default=MODEL)
+    bases: Count = option(100_000, "Sample this many candidate bases of the true law.")
     seed: Seed = seed_option(1)
-    json: bool = option(False, "print JSON")
+    json: Path | None = json_option("the figures")
 
 
 def command(options: Options) -> int:
     """Compare model and truth; exit status 0."""
     need("planar", *NEEDED)
+    check_output(options.json, ".json", option="--json")
     from galley.planar.reach.learned import evaluate, load_checkpoint
 
     model = load_checkpoint(options.checkpoint)
@@ -39,9 +39,7 @@ def command(options: Options) -> int:
         result = evaluate(model, options.seed, options.bases)
     except ValueError as error:
         raise BadInput.one(options.checkpoint, str(error)) from None
-    if options.json:
-        print(json.dumps(asdict(result), indent=1))
-        return 0
+    write_json(options.json, asdict(result))
     table = PlainTable("", ">model", ">truth")
     kl = f"{result.kl_nats:.4f} +- {result.kl_error:.4f}"
     table.add_row("KL(truth || model), nats", kl, "0")

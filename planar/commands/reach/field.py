@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Count, Positive, check_output
+from galley.cli.common.shared import scene_option
 from galley.domain.errors import BadInput, did_you_mean
-from galley.domain.options import argument, option
+from galley.domain.options import argument, more, option
+from galley.domain.shipped import KITCHEN
 
 if TYPE_CHECKING:
     from galley.domain.frames import Array
@@ -21,8 +23,8 @@ EPILOG = """Colour is the share of headings from which the arm, its foot standin
 at least one grasp of the item, while the base with its folded arm hits nothing.
 
 examples:
-  galley reach field kitchen.yaml sugar_box --out field.png
-  galley reach field my_kitchen.yaml mug --grid 121 --half 1.2"""
+  galley reach field sugar_box --out field.png
+  galley reach field mug --scene my_kitchen.yaml --grid 121 --half 1.2"""
 
 _HEADINGS = 24
 
@@ -31,11 +33,11 @@ _HEADINGS = 24
 class Options:
     """Of ``galley reach field``."""
 
-    scene: Path = argument("scene file; shipped ones by their bare names, such as kitchen.yaml")
-    item: str = argument("name of an item in it")
-    out: Path | None = option(None, "the picture (default: ITEM.png)", "PNG")
-    grid: Count = option(61, "N x N places")
-    half: Positive = option(1.5, "how far from the item, in x and y, metres", "M")
+    item: str = argument("Grasp this item of the scene.", "ITEM")
+    scene: Path | None = scene_option()
+    out: Path | None = option(None, "Draw this picture. Default: ITEM.png.", "PNG")
+    grid: Count = more(61, "Look at N x N places.")
+    half: Positive = more(1.5, "Look this far from the item in x and y, in m.", "M")
 
 
 def command(options: Options) -> int:
@@ -51,7 +53,7 @@ def command(options: Options) -> int:
     from galley.skills.base_placement.field import reachability_field, square
     from galley.skills.manipulation.grasps import grasps_at
 
-    file = options.scene
+    file = options.scene or KITCHEN / "kitchen.yaml"
     path = options.out or Path(f"{options.item}.png")
     check_output(path, ".png")
     if options.grid < 2:

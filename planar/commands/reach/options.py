@@ -19,15 +19,15 @@ BOUNDS = (-2.0, 2.0, -2.0, 2.0)
 class Sampler:
     """Arm and sampler."""
 
-    l1: Positive = option(1.0, "length of link 1", "M")
-    l2: Positive = option(0.8, "length of link 2", "M")
+    l1: Positive = option(1.0, "Set the length of link 1.", "M")
+    l2: Positive = option(0.8, "Set the length of link 2.", "M")
     limits: tuple[float, float, float, float] | None = option(
-        None, "of theta1 and theta2, rad (default: none)", ("LO1", "HI1", "LO2", "HI2")
+        None, "Limit theta1 and theta2, rad. Default: no limits.", ("LO1", "HI1", "LO2", "HI2")
     )
-    epsilon: Multiple = option(0.05, "margin to the least and greatest distance in reach", "M")
+    epsilon: Multiple = option(0.05, "Keep this margin to both ends of the reach.", "M")
     heading_sigma: Positive = option(
         0.3,
-        "standard deviation of the heading about facing the target; from 9 on it is uniform",
+        "Set the heading's standard deviation about facing the target; from 9 on it is uniform.",
         "RAD",
     )
 

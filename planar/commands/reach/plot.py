@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 KINDS = ("donut", "density")
 
-EPILOG = """docs/reachability.md says what each kind shows. Drawn are the validation rows of
---data, or samples made with the options below.
+EPILOG = """Drawn are the validation rows of --data, or samples (docs/reachability.md).
 
 examples:
-  galley reach plot --kind donut --heading-sigma 0.1 --limits -2 2 -2.5 2.5
+  galley reach plot --kinds donut --heading-sigma 0.1 --limits -2 2 -2.5 2.5
   galley reach plot --data data --model model.safetensors --out plots"""
 
 
@@ -37,19 +36,19 @@ class Options:
         argparse.ArgumentTypeError: one that none of the pictures would heed.
     """
 
-    kind: tuple[str, ...] = option(
-        KINDS, f"{', '.join(KINDS)} (default: each of these)", "KIND", choices=KINDS
+    kinds: tuple[str, ...] = option(
+        KINDS, f"Draw {', '.join(KINDS)}. Default: each of these.", "KIND", choices=KINDS
     )
-    data: Path | None = option(None, "a dataset of galley reach sample", "DIR")
-    model: Path | None = option(None, "a model of galley reach train", "FILE")
-    bases: Count | None = option(None, "candidate bases of samples drawn here (default 100000)")
+    data: Path | None = option(None, "Draw this dataset of galley reach sample.", "DIR")
+    model: Path | None = option(None, "Also draw this model of galley reach train.")
+    bases: Count | None = option(None, "Sample this many candidate bases. Default: 100000.")
     sampler: Sampler = sampler_group()
     seed: Seed = seed_option()
     out: Path | None = out_option()
 
     def __post_init__(self) -> None:
-        if self.model is not None and "density" not in self.kind:
-            raise argparse.ArgumentTypeError("--model is drawn by --kind density alone")
+        if self.model is not None and "density" not in self.kinds:
+            raise argparse.ArgumentTypeError("--model is drawn by --kinds density alone")
         if self.bases is not None and self.data is not None and self.model is None:
             raise argparse.ArgumentTypeError("--bases has no effect on rows of --data")
 
@@ -71,7 +70,7 @@ def command(options: Options) -> int:
     except OSError as error:
         raise write_fault(folder, error) from None
     printer = Printer()
-    for kind in dict.fromkeys(options.kind):
+    for kind in dict.fromkeys(options.kinds):
         path = folder / f"{kind}.png"
         if kind == "donut":
             pictures.draw_donut(path, samples, sampler)
@@ -93,8 +92,8 @@ def _data(options: Options, bases: int) -> tuple[DonutSampler, Samples]:
     from galley.planar.reach.dataset import load, read_settings
 
     settings = read_settings(options.data)
-    if settings.filtered and "density" in options.kind:
-        what = f"the rows of {options.data} were filtered: draw --kind donut"
+    if settings.filtered and "density" in options.kinds:
+        what = f"the rows of {options.data} were filtered: draw --kinds donut"
         raise argparse.ArgumentTypeError(what)
     rows = load(options.data, "validation")
     if not len(rows):

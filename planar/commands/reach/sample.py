@@ -21,7 +21,7 @@ from galley.cli.common.arguments import (
 from galley.cli.common.options import given
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Sweep, out_option, seed_option
-from galley.domain.options import group, option
+from galley.domain.options import group, more, option
 from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
 _SHAPES = ("circle", "box", "polygon")
@@ -45,7 +45,7 @@ def _obstacle_option(numbers: str) -> Any:
     """Obstacles of a shape with so many numbers."""
     return option(
         (),
-        f"{numbers} of an obstacle that neither links nor base touch, m and rad; may be repeated",
+        f"Add an obstacle that links and base keep off: {numbers}, m and rad. May be repeated.",
         "NUMBER",
     )
 
@@ -59,20 +59,21 @@ class Filters:
     polygon: tuple[tuple[float, ...], ...] = _obstacle_option("X Y X Y X Y ...")
     forbid: tuple[tuple[str, ...], ...] = option(
         (),
-        "where the base's centre may not be: circle, box or polygon with its numbers; may be "
-        "repeated",
+        "Keep the base's centre out of a circle, box or polygon with its numbers. May be repeated.",
         ("SHAPE", "NUMBER"),
     )
-    margin: Multiple = option(0.0, "to be kept from obstacles", "M")
-    view: Positive | None = option(None, "the camera's field of view with the target", "RAD")
+    margin: Multiple = option(0.0, "Keep this distance from obstacles.", "M")
+    view: Positive | None = option(
+        None, "Keep the target in this field of view of the camera.", "RAD", flag="--field-of-view"
+    )
     scores: tuple[Annotated[Any, _score], ...] = option(
         (),
-        "of manipulability, margin, clearance, visibility, area; rows are kept with probability "
-        "(weighted sum) / (sum of weights)",
+        "Weigh manipulability, margin, clearance, visibility, area; rows are kept with probability "
+        "(weighted sum) / (sum of weights).",
         "NAME=WEIGHT",
         flag="--score",
     )
-    threshold: Multiple | None = option(None, "keep rows with at least this sum instead", "S")
+    threshold: Multiple | None = option(None, "Keep rows with at least this sum instead.", "S")
 
     @property
     def obstacles(self) -> tuple[tuple[str, tuple[float, ...]], ...]:
@@ -85,19 +86,19 @@ class Options:
     """Of ``galley reach sample``; as in ``Filters``, names are those of ``DatasetSettings``."""
 
     target: tuple[float, float] | None = option(
-        None, "the same for all rows, m", ("X", "Y"), either="targets"
+        None, "Take this target for all rows, m.", ("X", "Y"), either="targets"
     )
     bounds: tuple[float, float, float, float] | None = option(
         None,
-        f"of targets, uniform within, m (default {' '.join(f'{x:g}' for x in BOUNDS)})",
+        f"Draw targets uniformly within, m. Default: {' '.join(f'{x:g}' for x in BOUNDS)}.",
         ("X_LO", "X_HI", "Y_LO", "Y_HI"),
         either="targets",
     )
-    bases: Count = option(100_000, "candidate bases, up to two rows each")
+    bases: Count = option(100_000, "Sample this many candidate bases, up to two rows each.")
     sampler: Sampler = sampler_group()
     filters: Filters = group(Filters(), "filters of rows")
-    every: Count = option(10, "one base in N is for validation", flag="--validation")
-    shard_bases: Count = option(50_000, "bases in a file", flag="--shard")
+    every: Count = more(10, "Keep one base in N for validation.", flag="--validation")
+    shard_bases: Count = more(50_000, "Put this many bases into a file.", flag="--shard")
     seed: Seed = seed_option()
     sweep: Sweep = group(Sweep())
     out: Path | None = out_option()

@@ -11,7 +11,7 @@ from galley.cli.common.arguments import Count, Positive, Seed, need, plural, usa
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import seed_option
 from galley.domain.files import check_writable
-from galley.domain.options import option
+from galley.domain.options import more, option
 from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
 if TYPE_CHECKING:
@@ -24,22 +24,20 @@ EPILOG = """A stopped training leaves the best model so far in --out.
 
 examples:
   galley reach train --data data
-  galley reach train --circle 0.1 0.4 --out circle.safetensors"""
+  galley reach train --radii 0.1 0.4 --out circle.safetensors"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Of ``galley reach train``."""
 
-    data: Path | None = option(None, "of galley reach sample", "DIR")
-    out: Path = option(MODEL, "the checkpoint", "FILE")
-    bases: Count | None = option(None, "candidate bases, without --data (default 1000000)")
-    circle: tuple[Positive, Positive] | None = option(
-        None,
-        "also with one obstacle as context, a circle with a radius between these, m",
-        ("MIN", "MAX"),
+    data: Path | None = option(None, "Learn from this dataset of galley reach sample.", "DIR")
+    out: Path = option(MODEL, "Write this checkpoint.")
+    bases: Count | None = option(None, "Without --data, sample this many bases. Default: 1000000.")
+    radii: tuple[Positive, Positive] | None = option(
+        None, "Take one circle as context, its radius between these, m.", ("MIN", "MAX")
     )
-    steps: Count | None = option(None, "training steps (default 1500, with circle 3000)")
+    steps: Count | None = more(None, "Train for this many steps. Default: 1500, with --radii 3000.")
     seed: Seed = seed_option()
     sampler: Sampler = sampler_group()
 
@@ -70,8 +68,8 @@ def command(options: Options) -> int:
         printer.console.print(now.line())
 
     with usage():
-        task = Task(data, options.circle)
-        steps = options.steps or (3000 if options.circle else 1500)
+        task = Task(data, options.radii)
+        steps = options.steps or (3000 if options.radii else 1500)
         how = Settings(steps=steps, seed=options.seed)
         samples = task.samples() if options.data is None else load(options.data, "all")
         printer.stage(f"training on {plural(len(samples), 'row')}")

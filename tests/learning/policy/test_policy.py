@@ -336,7 +336,7 @@ def test_a_training_that_goes_on_gives_the_same_weights(tracks, tmp_path):
 @pytest.mark.parametrize("method", ["diffusion", "cloning"])
 def test_one_episode_is_learned_by_heart(tracks, method):
     """Followed closed-loop from its own start, it is done again: the goal is covered."""
-    how = Training(steps=3000, batch=64, validation=0.0, symmetric=False, rate=2e-3)
+    how = Training(steps=3000, batch=64, validation=0.0, symmetric=False, learning_rate=2e-3)
     design = Design(method=method, channels=16, width=128, action_horizon=8)
     trainer = Trainer(tracks[:1], PushConfig(), design, how)
     losses = [now.training for now in trainer.run()]

@@ -20,7 +20,7 @@ TINY = ["--channels", "8", "--batch", "16", "--steps", "400"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("demonstrations") / "pushes"
-    collect = ["push", "collect", "--demonstrator", "planned", "--episodes", "3", "--workers", "1"]
+    collect = ["push", "collect", "--demonstrator", "planned", "--seeds", "3", "--jobs", "1"]
     assert main([*collect, "--out", str(path)]) == 0
     return path
 
@@ -51,19 +51,19 @@ def test_a_stopped_training_gives_the_weights_of_one_that_was_not(folder, tmp_pa
     assert main([*command, str(out)]) == 0  # there already
 
 
-def evaluated(episodes, workers, capsys):
-    command = ["push", "eval", "ready", "--episodes", episodes, "--workers", workers, "--json"]
-    assert main(command) == 0
-    record = json.loads(capsys.readouterr().out)["ready"]
+def evaluated(episodes, workers, file):
+    command = ["push", "eval", "ready", "--seeds", episodes, "--jobs", workers, "--json"]
+    assert main([*command, str(file)]) == 0
+    record = json.loads(file.read_text())["ready"]
     assert record.pop("latency_95_ms") >= record.pop("latency_ms") > 0
     return record
 
 
-def test_the_shipped_policy_is_small_and_its_figures_are_printed(capsys):
+def test_the_shipped_policy_is_small_and_its_figures_are_written(tmp_path):
     assert READY["ready"].stat().st_size < 3e6
     pytest.importorskip("jax")  # importing it sets variables
     before = dict(os.environ)
-    record = evaluated("1", "1", capsys)
+    record = evaluated("1", "1", tmp_path / "eval.json")
     assert (record["episodes"], record["successes"]) == (1, 1)  # seed 0, see docs/policy.md
     assert 0.95 <= record["coverage"] <= record["largest_coverage"] <= 1.0
     assert os.environ == before  # others started from here compute as this process does
@@ -76,11 +76,14 @@ def test_the_episodes_that_the_readme_shows_succeed(tmp_path):
     assert any("--policy ready" in command for command in commands)
     for k, command in enumerate(commands):
         assert main([*shlex.split(command), "--out", str(tmp_path / str(k))]) == 0
+        _, *rows = (tmp_path / str(k) / "episodes.csv").read_text().splitlines()
+        assert all(row.endswith(",1") for row in rows)
 
 
 @pytest.mark.slow
-def test_a_policy_is_evaluated_alike_by_any_number_of_workers(capsys):
-    assert evaluated("2", "1", capsys) == evaluated("2", "2", capsys)
+def test_a_policy_is_evaluated_alike_by_any_number_of_workers(tmp_path):
+    file = tmp_path / "eval.json"
+    assert evaluated("2", "1", file) == evaluated("2", "2", file)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +91,7 @@ def test_a_policy_is_evaluated_alike_by_any_number_of_workers(capsys):
     [
         (["train", "nowhere", "--out", "p"], "has no demonstrations"),
         (["train", "empty", "--out", "p"], "has no demonstrations"),
-        (["train", "pushes", "--episodes", "9", "--out", "p"], "has 3 episodes, not 9"),
+        (["train", "pushes", "--first", "9", "--out", "p"], "has 3 episodes, not 9"),
         (["train", "pushes", "--action-horizon", "99", "--out", "p"], "action_horizon = 99"),
         (["train", "pushes", "--out", "no/p"], "its folder does not exist"),
         (["eval", "nothing"], "no such file"),

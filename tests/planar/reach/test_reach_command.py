@@ -26,9 +26,9 @@ def run(cli):
         (["sample", "--box", 1, 2, 3], "got box 1 2 3"),
         (["sample", "--forbid", "circle", "x"], "'x' is not a number"),
         (["plot", "--data", "nowhere", "--l1", 2], "--data: arm and sampler are those of"),
-        (["plot", "--kind", "donut", "--model", "m"], "--model is drawn by --kind density alone"),
-        (["plot", "--kind", "density", "--model", "m"], "m: no such file"),
-        (["plot", "--kind", "donut", "--data", "d", "--bases", 9], "--bases has no effect"),
+        (["plot", "--kinds", "donut", "--model", "m"], "--model is drawn by --kinds density alone"),
+        (["plot", "--kinds", "density", "--model", "m"], "m: no such file"),
+        (["plot", "--kinds", "donut", "--data", "d", "--bases", 9], "--bases has no effect"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(words, named, run, tmp_path, monkeypatch):
@@ -47,7 +47,7 @@ def test_sample_then_plot(run, tmp_path):
     assert status == 0
     assert "6000 rows, 2.000 a base, in 1 file" in out
     assert len(load(data)) == 5400
-    status, out, err = run("plot", "--data", data, "--kind", "donut", "--out", plots)
+    status, out, err = run("plot", "--data", data, "--kinds", "donut", "--out", plots)
     assert (status, err) == (0, "")
     assert sorted(each.name for each in plots.iterdir()) == ["donut.png"]
 

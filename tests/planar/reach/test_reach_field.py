@@ -10,7 +10,7 @@ from galley.cli import main
 
 def test_the_kitchens_field_is_drawn_and_told(tmp_path, capsys):
     out = tmp_path / "field.png"
-    arguments = ["reach", "field", "kitchen.yaml", "sugar_box", "--grid", "15", "--out", str(out)]
+    arguments = ["reach", "field", "sugar_box", "--grid", "15", "--out", str(out)]
     assert main(arguments) == 0
     said = " ".join(capsys.readouterr().out.split())
     reach, room = (float(v) for v in re.findall(r"([\d.]+)% ?(?:of all|;)", said)[:2])
@@ -23,11 +23,11 @@ def test_the_kitchens_field_is_drawn_and_told(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["kitchen.yaml", "sugarbox"], "did you mean 'sugar_box'?"),
-        (["kitchen.yaml", "xyz"], "there are"),
-        (["nowhere.yaml", "sugar_box"], "nowhere.yaml"),
-        (["kitchen.yaml", "sugar_box", "--out", "field.jpg"], ".png"),
-        (["kitchen.yaml", "sugar_box", "--grid", "1"], "got 1"),
+        (["sugarbox"], "did you mean 'sugar_box'?"),
+        (["xyz"], "there are"),
+        (["sugar_box", "--scene", "nowhere.yaml"], "nowhere.yaml"),
+        (["sugar_box", "--out", "field.jpg"], ".png"),
+        (["sugar_box", "--grid", "1"], "got 1"),
     ],
 )
 def test_bad_input_is_named(arguments, message, capsys):

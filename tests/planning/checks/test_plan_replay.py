@@ -240,9 +240,8 @@ def test_files_that_are_gone(kitchen, tmp_path):
 def test_replay_is_silent_and_leaves_nothing(tmp_path):
     """In a process of its own: the first import of PDDLGym prints."""
     (tmp_path / "plan.txt").write_text(PLAN)
-    paths = [KITCHEN / "kitchen.pddl", KITCHEN / "task.pddl", tmp_path / "plan.txt"]
     before = set(Path(tempfile.gettempdir()).glob("galley-replay-*"))
-    status, out, err = python("-m", "galley", "validate", *paths, "--pddlgym")
+    status, out, err = python("-m", "galley", "verify", "plan", tmp_path / "plan.txt", "--pddlgym")
     assert (status, err) == (0, "")
     assert out.count("\n") == 2
     assert set(Path(tempfile.gettempdir()).glob("galley-replay-*")) == before

@@ -1,4 +1,4 @@
-"""``galley validate``: checks a plan against its domain and problem."""
+"""``galley verify plan``: a symbolic plan against its domain and problem."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from galley.cli.common.arguments import plural
-from galley.domain.options import argument, option
+from galley.cli.common.shared import TaskSymbols
+from galley.domain.options import argument, group, option
 
 EPILOG = """examples:
-  galley plan domain.pddl problem.pddl > task.plan
-  galley validate domain.pddl problem.pddl task.plan
+  galley plan --problem sugar_only.pddl > task.plan
+  galley verify plan task.plan --problem sugar_only.pddl
 
-The checker shares no code with the search."""
+The verifier shares no code with the search."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley validate``."""
+    """Of ``galley verify plan``."""
 
-    domain: Path = argument("PDDL domain")
-    problem: Path = argument("PDDL problem")
-    plan: Path = argument("plan file: an action per line, numbered, timed or plain; ; for comments")
-    pddlgym: bool = option(False, "also replay the plan in PDDLGym")
+    plan: Path = argument("Read this plan, an action per line.", "PLAN")
+    task: TaskSymbols = group(TaskSymbols())
+    pddlgym: bool = option(False, "Also execute the plan in PDDLGym.")
 
 
 def command(options: Options) -> int:
     """Print whether the plan is valid; if not, the first action that fails and the reason."""
-    from galley.domain.pddl.reader import read_task
     from galley.planning import read_plan, replay, validate_actions
     from galley.planning.operators import cost_text
 
-    domain, problem = read_task(options.domain, options.problem)
+    domain, problem = options.task.read()
     actions = read_plan(options.plan)
     verdict = validate_actions(domain, problem, actions)
     if verdict.valid:

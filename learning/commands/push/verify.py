@@ -1,4 +1,4 @@
-"""``galley push replay``: do a stored episode's actions again, and compare."""
+"""``galley push verify``: do a stored episode's actions again, and compare."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SAME = 1e-9  # m or rad: what other processors round otherwise
 EPILOG = """The exit status is 1 if a state differs from the stored one by more than 1e-9 m or rad.
 
 examples:
-  galley push replay pushes --episode 3"""
+  galley push verify pushes --episode 3"""
 
 
 def command(options: Stored) -> int:
@@ -27,7 +27,7 @@ def command(options: Stored) -> int:
     worst = max(apart for _, apart in found)
     same = worst <= _SAME
     how = "the same" if worst == 0.0 else f"largest difference of a state {worst:.2g} m or rad"
-    printer.console.print(f"{plural(len(found), 'episode')} replayed: {how}")
+    printer.console.print(f"{plural(len(found), 'episode')} done again: {how}")
     if not same:
         worse = [str(rollout.seed) for rollout, apart in found if apart > _SAME]
         print(f"not what was recorded: seed {', '.join(worse)}", file=sys.stderr)
@@ -42,12 +42,12 @@ def replayed(options: Stored, printer: Printer) -> list[tuple[Rollout, float]]:
     """
     episodes, collection = open_demonstrations(options.folder)
     if collection is None:
-        raise BadInput.one(options.folder, "is not of galley push collect: nothing to replay")
+        raise BadInput.one(options.folder, "is not of galley push collect: nothing to do again")
     from galley.learning.collection.pushing import replay
 
     chosen, found = options.chosen(episodes), []
     with printer:
         for done, k in enumerate(chosen):
-            printer.fraction("replaying", done / len(chosen))
+            printer.fraction("doing again", done / len(chosen))
             found.append(replay(episodes[k], collection))
     return found

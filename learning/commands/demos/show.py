@@ -1,4 +1,4 @@
-"""``galley demos view``: one episode as a film, as curves, and as a table."""
+"""``galley demos show``: one episode as a film, as curves, and as a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from galley.cli.common.arguments import Height, Positive
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import out_option
-from galley.domain.options import option
+from galley.domain.options import more
 from galley.learning.collection.recording import SYMBOLIC_ACTION
 from galley.learning.commands.collecting import StoredOne, array_table, open_demonstrations
 
@@ -22,16 +22,16 @@ CURVES, FILM = "curves.png", "episode.mp4"
 EPILOG = """DIR is what a collect wrote, or any replay buffer (zarr).
 
 examples:
-  galley demos view demos                   the first episode
-  galley demos view demos --episode 3 --speed 4"""
+  galley demos show demos                   the first episode
+  galley demos show demos --episode 3 --speed 4"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(StoredOne):
-    """Of ``galley demos view``."""
+    """Of ``galley demos show``."""
 
-    height: Height = option(480, "height of the film")
-    speed: Positive = option(1.0, "seconds of the episode in a second of film", "X")
+    height: Height = more(480, "Set the film's height.")
+    speed: Positive = more(1.0, "Speed the film up or down.", "X")
     out: Path | None = out_option()
 
 

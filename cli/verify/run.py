@@ -1,15 +1,15 @@
-"""``galley check``: validates a stored run again."""
+"""``galley verify run``: validates a stored run again."""
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import plural
+from galley.cli.common.arguments import check_output, plural, write_json
+from galley.cli.common.shared import json_option, scene_option
 from galley.domain.options import argument, option
 
 if TYPE_CHECKING:
@@ -24,21 +24,21 @@ EPILOG = """Every executed state is loaded into PyBullet and judged from states.
 alone; docs/validation.md has what is checked, and the tolerances.
 
 examples:
-  galley check runs/mine --problem other.pddl           the same run against another goal
-  galley check states.npz --scene my_kitchen.yaml       a log alone: no goal is judged
+  galley verify run runs/mine --problem other.pddl      the same run against another goal
+  galley verify run states.npz --scene my_kitchen.yaml  a log alone: no goal is judged
 
 The exit status is 1 also if the run passes but its goal is not reached."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley check``."""
+    """Of ``galley verify run``."""
 
-    run: Path = argument("a run's folder, or a states.npz", "RUN")
-    scene: Path | None = option(None, "scene file (default: the run's own)")
-    domain: Path | None = option(None, "PDDL domain (default: the run's own)")
-    problem: Path | None = option(None, "PDDL problem (default: the run's own)")
-    json: bool = option(False, "print the verdict as JSON")
+    run: Path = argument("Read this run: its folder, or a states.npz.", "RUN")
+    scene: Path | None = scene_option("the run's own")
+    domain: Path | None = option(None, "Take this PDDL domain. Default: the run's own.")
+    problem: Path | None = option(None, "Judge this problem's goal. Default: the run's own.")
+    json: Path | None = json_option("the verdict")
 
 
 def command(options: Options) -> int:
@@ -48,6 +48,7 @@ def command(options: Options) -> int:
     from galley.results.stored import read_run
     from galley.validation import validate_run
 
+    check_output(options.json, ".json", option="--json")
     stored = read_run(options.run, options.scene)
     goal = stored.goal(options.domain, options.problem)
     log, mixed = stored.executed, stored.mixed()
@@ -56,15 +57,13 @@ def command(options: Options) -> int:
     printer, began = Printer(), time.perf_counter()
 
     def progress(share: float) -> None:
-        if not options.json and time.perf_counter() - began > _SILENT_S:
+        if time.perf_counter() - began > _SILENT_S:
             printer.fraction("checking", share)
 
     with printer:
         verdict = validate_run(stored.scene, log, goal, progress)
-    if options.json:
-        print(json.dumps(_as_json(stored, verdict), indent=1))
-    else:
-        _print(printer, stored, verdict)
+    write_json(options.json, _as_json(stored, verdict))
+    _print(printer, stored, verdict)
     faults = (verdict.faults, mixed)
     for some in filter(None, faults):
         more = f" (and {len(some) - 1} more)" if some[1:] else ""
