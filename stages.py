@@ -92,9 +92,9 @@ class Options:
     fault: str | None = None
     recoveries: int = THRESHOLDS.recoveries
     video: bool = True
-    height: int = 720
+    height: int = 540
     fps: float = 20
-    speed: float = 1.0
+    speed: float = 2.0
     html: bool = False
     effort: float = 1.0
 

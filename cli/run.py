@@ -89,7 +89,7 @@ class Options:
     effort: Positive = run_option(
         "effort", "multiplies how much the search tries before it gives up", metavar="X"
     )
-    motion: Motion = group(Motion())
+    motion: Motion = group(Motion(height=540, speed=2.0))
 
 
 def command(options: Options) -> int:
