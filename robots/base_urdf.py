@@ -200,3 +200,9 @@ def _cylinder(radius: float, length: float) -> ET.Element:
 def _text(vector: Vector) -> str:
     """Numbers as URDF writes them."""
     return " ".join(repr(float(value)) for value in vector)
+
+
+def drop(element: ET.Element, tag: str) -> None:
+    """Remove every child called ``tag``."""
+    for child in element.findall(tag):
+        element.remove(child)

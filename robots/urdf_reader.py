@@ -174,12 +174,6 @@ def ways(root: ET.Element) -> dict[str, list[ET.Element]]:
     return found
 
 
-def drop(element: ET.Element, tag: str) -> None:
-    """Remove every child called ``tag``."""
-    for child in element.findall(tag):
-        element.remove(child)
-
-
 def limit_of(joint: ET.Element, key: str, default: float = 0.0) -> float:
     """What a joint's <limit> states, or else the default."""
     limit = joint.find("limit")

@@ -213,7 +213,7 @@ class PyBulletWorld:
         self.scene = scene
         self.robot = robot
         self._key = loaded_parts(scene), robot
-        self.loaded = _idle.pop(self._key, None) or _load(scene, robot)
+        self.loaded = _idle.pop(self._key) if self._key in _idle else _load(scene, robot)
         self.client = self.loaded.client
         self._active: object = None
         self.furniture_id, self.robot_id = self.loaded.furniture_id, self.loaded.robot_id

@@ -20,7 +20,7 @@ import numpy as np
 from galley.domain.frames import Array, inverse, rpy, transform
 from galley.domain.meshes import hull_triangles
 from galley.domain.scene.model import WORLD, Body, Item, Scene, Shape
-from galley.robots.urdf_reader import drop
+from galley.robots.base_urdf import drop
 
 FURNITURE = "furniture"
 

@@ -17,11 +17,11 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+from galley.robots.base_urdf import drop
 from galley.robots.files import pybullet_data_file
 from galley.robots.inertials import Inertial
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import JOINTS
-from galley.robots.urdf_reader import drop
 
 _DROPPED = ("panda_grasptarget", "panda_grasptarget_hand")  # a frame without shape; see p_HT
 # Link; mass, centre and moments of ``Inertial``.

@@ -12,8 +12,9 @@ import numpy as np
 
 from galley.domain.frames import Array, from_pose7
 from galley.domain.scene.model import Scene, Shape
+from galley.robots.base_urdf import drop
 from galley.robots.model import RobotModel
-from galley.robots.urdf_reader import JointTree, drop, origin_of, read_tree
+from galley.robots.urdf_reader import JointTree, origin_of, read_tree
 from galley.viz.render.meshes import (
     MOST_TRIANGLES,
     VisualMesh,
