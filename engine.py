@@ -26,6 +26,7 @@ from galley.domain.errors import BadInput
 from galley.domain.failure import Failure
 from galley.domain.listener import Listener, is_heard
 from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.pddl.texts import problem_file
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN, shipped_file
 from galley.domain.state import initial_state
@@ -69,20 +70,24 @@ def load(
     problem: File | None = None,
     skills: File | None = None,
     robot: File | None = None,
+    goal: str = "",
 ) -> TampTask:
     """Read a task and check it; by default the kitchen's.
 
     Args:
-        scene, domain, problem: files; shipped ones also by their bare names.
+        scene, domain, problem: files; shipped ones also by their bare names. The problem may be
+            PDDL text.
         skills: Python file with skills of your own, which take precedence.
         robot: a robot file, in place of the scene's robot (docs/robots.md).
+        goal: a formula such as ``(on box left)``, in place of the problem's goal.
 
     Raises:
         BadInput: a file is malformed, or the files disagree; with all faults of one kind.
     """
     geometry = load_scene(scene or KITCHEN / "kitchen.yaml", robot)
     pddl = read_domain(domain or KITCHEN / "kitchen.pddl")
-    task = tamp_task(geometry, pddl, read_problem(problem or KITCHEN / "task.pddl", pddl))
+    posed = problem_file(problem or KITCHEN / "task.pddl", goal)
+    task = tamp_task(geometry, pddl, read_problem(posed, pddl))
     if skills is not None:
         own = load_skills(skills, [action.name for action in pddl.actions])
         task = replace(task, skills=skill_set(own))

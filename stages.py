@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,9 +93,9 @@ class Options:
     fault: str | None = None
     recoveries: int = THRESHOLDS.recoveries
     video: bool = True
-    height: int = 720
+    height: int = 540
     fps: float = 20
-    speed: float = 1.0
+    speed: float = 2.0
     html: bool = False
     effort: float = 1.0
 
@@ -103,6 +104,8 @@ class Options:
             check_choice(name, getattr(self, name), choices)
         if self.execute != "physics" and (self.noise is not None or self.fault is not None):
             raise BadInput.one("executor", "noise and faults need physics")
+        if not isinstance(self.seed, Integral) or self.seed < 0:
+            raise BadInput.one("seed", f"expected a whole number from 0, got {self.seed!r}")
 
     @property
     def settings(self) -> Settings:
@@ -276,7 +279,7 @@ class Execution:
         return _replay(self.log, self.solution.task.scene, fps=fps)
 
     def film(self, path: Path | str, *, listener: Listener = SILENT, **options: Any) -> VideoInfo:
-        """Film the executed states into an MP4 file, 16 to 9.
+        """Film the executed states into an MP4 or GIF file, 16 to 9.
 
         Args:
             path: of the film.
@@ -284,6 +287,7 @@ class Execution:
             options: ``height`` (pixels), ``fps`` (Hz) or ``speed``, see ``Options``.
 
         Raises:
+            BadInput: ``path`` does not end in ``.mp4`` or ``.gif``.
             RuntimeError, ValueError: it can't be encoded or written.
         """
         from galley.compiled.build import RENDERER, ensure
@@ -291,6 +295,8 @@ class Execution:
         from galley.viz.film.video import FilmOptions, film
 
         check_names(options, "height", "fps", "speed")
+        if Path(path).suffix.lower() not in (".mp4", ".gif"):
+            raise BadInput.one(path, "a film's name ends in .mp4 or .gif")
         ensure(RENDERER, listener=None if listener is SILENT else listener)
         listener.stage("filming")
         chosen, scene = replace(self.options, **options), self.solution.task.scene

@@ -84,7 +84,7 @@ class Options:
     effort: Positive = run_option(
         "effort", "Search this many times as hard before giving up.", metavar="X", more=True
     )
-    motion: Motion = group(Motion())
+    motion: Motion = group(Motion(height=540, speed=2.0))
 
 
 def command(options: Options) -> int:

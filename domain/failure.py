@@ -65,6 +65,9 @@ class Failure:
             "step": list(self.step),
         }
 
+    def __repr__(self) -> str:
+        return f"Failure({self.kind.value}: {self})"
+
     def __str__(self) -> str:
         prefix = " > ".join(self.step)
         return f"{prefix}: {self.message}" if prefix else self.message

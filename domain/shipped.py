@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from galley.domain.errors import closest_match
@@ -31,10 +32,10 @@ def shipped_file(given: str | Path, folder: Path | str = Path()) -> Path:
     Returns:
         The path; ``folder / given`` where neither exists.
     """
-    folder = Path(folder)
+    folder, given = Path(folder), os.fspath(given)
     own = folder / given
     name = Path(given).name
-    if not name or name != str(given) or _exists(own):
+    if not name or name != given or _exists(own):
         return own
     return next((place / name for place in PLACES if _exists(place / name)), own)
 

@@ -112,6 +112,7 @@ def test_what_a_notebook_shows_of_a_result_is_a_line(task, solution, run):
     assert repr(task) == f"TampTask({KITCHEN}/sugar_only.pddl in {KITCHEN}/kitchen.yaml)"
     assert repr(solution).startswith(f"Solution(4 actions, {len(solution.motions)} motions, ")
     assert repr(run) == f"Execution(kinematic, {run.motions} motions, {run.log.duration:.1f} s)"
+    assert repr(run.verdict).startswith("Verdict(passed, ")
     assert repr(galley.report(solution)).startswith("Report(")
     assert repr(Replay("<p>" * 500_000)) == "Replay(1.5 MB; save(path) writes it)"
 
@@ -163,6 +164,23 @@ def test_a_failure_is_a_value_that_can_be_raised(refusal):
             "executor: noise and faults need physics",
         ),
         (
+            lambda task, solution: galley.execute(solution, noise="lots"),
+            "noise: no level or key 'lots'; there are none, low, moderate, high, or KEY=NUMBER,... "
+            "of friction, mass, position, turn, observation, observation_turn",
+        ),
+        (
+            lambda task, solution: galley.solve(task, seed="a"),
+            "seed: expected a whole number from 0, got 'a'",
+        ),
+        (
+            lambda task, solution: galley.execute(solution, "kinematic").film("run.avi"),
+            "run.avi: a film's name ends in .mp4 or .gif",
+        ),
+        (
+            lambda task, solution: galley.load(problem="(define (problem", goal="(on sugar left)"),
+            "the problem's text: the problem has no :goal to replace",
+        ),
+        (
             lambda task, solution: galley.report(solution, DOCS),
             f"{DOCS}: holds other files and no run; choose another --out",
         ),
@@ -172,6 +190,18 @@ def test_bad_input_is_told_in_one_line(task, solution, call, says):
     with pytest.raises(galley.BadInput) as raised:
         call(task, solution)
     assert str(raised.value) == says
+
+
+def test_a_problem_and_a_goal_may_be_text(task):
+    text = (KITCHEN / "sugar_only.pddl").read_text() + "; (:goal () of a comment"
+    asked = galley.load(problem=text, goal="(and (on sugar drawer))")
+    assert "on sugar drawer" in str(asked.problem.goal)
+    assert asked.problem.init == task.problem.init
+    assert Path(asked.problem.file).read_text().count("(:goal") == 1
+    with pytest.raises(galley.BadInput, match=r"sugar_only.pddl:\d+:\d+: .*'moon'"):
+        galley.load(problem="sugar_only.pddl", goal="(on sugar moon)")
+    with pytest.raises(TypeError, match="not int"):
+        galley.load(problem=3)
 
 
 def test_an_option_that_is_none_is_told_with_the_one_meant(task, solution, run, tmp_path):

@@ -82,6 +82,10 @@ class Verdict:
     goal_facts: tuple[GoalFact, ...] = ()
     goal_given: bool = False
 
+    def __repr__(self) -> str:
+        said = "; ".join(self.faults) or f"passed, {self.states_checked:,} states checked"
+        return f"Verdict({said})"
+
     @property
     def passed(self) -> bool:
         """Whether there is no violation, whatever became of the goal."""

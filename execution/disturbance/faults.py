@@ -38,7 +38,7 @@ from galley.motion.motion import Motion
 if TYPE_CHECKING:
     from galley.execution.physics.world import PhysicsWorld
 
-FLAG = "--fault"
+FLAG = "fault"
 DID_NOT_STRIKE = " did not strike: "  # in the report of a fault that had no occasion
 NEAR = 0.12  # m from the grasp centre to the item's box at the end of a reach, at most
 _PUSH_TIME, _PUSH_TIMEOUT = 0.8, 1.5  # s that a push of an item takes, roughly and at most

@@ -27,7 +27,7 @@ from galley.execution.disturbance.boxes import (
 _BodyOrItem = TypeVar("_BodyOrItem", Body, Item)
 LEVEL = 0.005  # m between an item and one that stands on it
 DRAWS = 100  # of an item's pose; if none of them is free, the item stays where it was
-_FLAG = "--noise"
+_FLAG = "noise"
 
 # Shares below 1, so that no surface lacks friction and no item mass; less than makes another task,
 # every direction, or a camera of no use.

@@ -222,7 +222,7 @@ def test_real_runs_drive_to_the_burner_under_noise_and_faults(cli, here, near):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--faults", "explode"), "--fault: no fault 'explode'"),
+        (("--faults", "explode"), "fault: no fault 'explode'"),
         (("--faults", "nudge:piano"), "there is no 'piano'"),
         (("--amounts", 5), "--amounts: 5 times the moderate noise is too much"),
         (("--amounts", -1), "an amount is a number from 0"),

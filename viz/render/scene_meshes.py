@@ -16,12 +16,14 @@ from galley.robots.base_urdf import drop
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import JointTree, origin_of, read_tree
 from galley.viz.render.meshes import (
+    MOST_TRIANGLES,
     VisualMesh,
     box_mesh,
     cylinder_mesh,
     joined,
     picture,
     read_visual,
+    simplified,
     sphere_mesh,
     textured,
 )
@@ -33,6 +35,8 @@ _AXIS = 0.1  # m, length of a frame's drawn axes
 
 class SceneMeshes:
     """The bodies of a scene with a robot: all static furniture is the first, then what moves.
+
+    Links of many triangles are simplified: a film's time goes with their number.
 
     Attributes:
         meshes: one per body, in the body's own frame.
@@ -140,7 +144,10 @@ def link_meshes(urdf: str) -> dict[str, VisualMesh]:
         parts = [_visual(visual, colors) for visual in link.findall("visual")]
         meshes = [mesh for mesh in parts if mesh is not None]
         if meshes:
-            found[link.get("name", "")] = joined(meshes)
+            mesh = joined(meshes)
+            found[link.get("name", "")] = (
+                simplified(mesh) if len(mesh.triangles) > MOST_TRIANGLES else mesh
+            )
     return found
 
 

@@ -251,7 +251,7 @@ def test_other_text_is_refused_in_one_line_that_helps(kitchen, text, says):
     with pytest.raises(BadInput) as refused:
         parse_fault(text, kitchen, 0)
     assert len(str(refused.value).splitlines()) == 1
-    assert str(refused.value).startswith("--fault: ")
+    assert str(refused.value).startswith("fault: ")
     assert says in str(refused.value)
 
 

@@ -224,5 +224,5 @@ def test_other_text_is_refused_in_one_line_that_helps(text, says):
     with pytest.raises(BadInput) as refused:
         parse_noise(text)
     assert len(str(refused.value).splitlines()) == 1
-    assert str(refused.value).startswith("--noise: ")
+    assert str(refused.value).startswith("noise: ")
     assert says in str(refused.value)
