@@ -66,7 +66,8 @@ class Failure:
         }
 
     def __repr__(self) -> str:
-        return f"Failure({self.kind.value}: {self})"
+        kind = self.kind.value if isinstance(self.kind, FailureKind) else self.kind  # of own skills
+        return f"Failure({kind}: {self})"
 
     def __str__(self) -> str:
         prefix = " > ".join(self.step)
