@@ -13,6 +13,7 @@ if __name__ == "__main__":
 
     raise SystemExit(main())
 
+import logging
 import time
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -49,7 +50,7 @@ from galley.robots.catalog import robot_of
 from galley.skills import PlanningContext, skill_set
 from galley.skills.own import load_skills
 from galley.stages import EXECUTORS, SILENT, Execution, Options, Solution, check_choice, check_names
-from galley.tamp.binding import check_init, check_skills, tamp_task
+from galley.tamp.binding import check_init, check_skills, out_of_reach, tamp_task
 from galley.tamp.checks import check_plan, optimize_and_audit
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
@@ -62,6 +63,7 @@ COMPILED = (KERNEL, PLANNERS, REACH, KINEMATICS, TIMING)
 ROBOT_FILES = "robot"  # folder in a run's folder
 
 File = str | Path
+_log = logging.getLogger(__name__)
 
 
 def load(
@@ -92,8 +94,12 @@ def load(
         own = load_skills(skills, [action.name for action in pddl.actions])
         task = replace(task, skills=skill_set(own))
     check_skills(pddl, task.skills)
-    with PyBulletWorld(geometry, robot_of(geometry.robot)) as world:
+    model = robot_of(geometry.robot)
+    with PyBulletWorld(geometry, model) as world:
         check_start(world)
+        if geometry.robot.file is not None:  # another robot's scene, perhaps: what is near goes on
+            for place in out_of_reach(task, PlanningContext(geometry, model, world)):
+                _log.warning("%s", place)
     check_init(task)
     return task
 

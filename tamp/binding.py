@@ -15,8 +15,9 @@ from galley.domain.state import State, item_pose
 from galley.planning import GroundAction
 from galley.robots.catalog import robot_of
 from galley.skills import SKILLS
-from galley.skills.infeasibility.refusals import cannot_take
-from galley.skills.skill import BoundAction, Skill
+from galley.skills.infeasibility.refusals import cannot_take, region_out_of_reach
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.skill import BoundAction, Skill, region_of, stance_of
 from galley.tamp.task import TampTask
 
 # What a PDDL type of the kitchen domains means in the scene.
@@ -170,6 +171,22 @@ def check_init(task: TampTask) -> None:
             errors.append(InputError(problem.file, line, column, what))
     if errors:
         raise BadInput(errors)
+
+
+def out_of_reach(task: TampTask, context: PlanningContext) -> list[InputError]:
+    """The places of a task where the robot can put none of its items down, each with the reason."""
+    scene, found = task.scene, []
+    items = [scene.item(each.target) for each in task.bindings.values() if each.kind == "item"]
+    for name, place in task.bindings.items():
+        region = region_of(context, place) if items else None
+        if region is None:
+            continue
+        near = stance_of(context, place)
+        far = [region_out_of_reach(context, i, region, near, spot=place.spot) for i in items]
+        if all(far):
+            at = scene.places.get(f"objects.{name}", (scene.source, None, None))
+            found.append(InputError(*at, f"objects.{name}: {far[0]}"))
+    return found
 
 
 def bind_plan(

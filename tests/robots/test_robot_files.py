@@ -141,6 +141,15 @@ def test_another_robot_takes_the_place_of_a_scenes_own():
     assert scene.robot.base.lower == scene.robot.base.upper  # it is fixed
 
 
+def test_places_that_another_robot_cannot_reach_are_named_and_the_rest_goes_on(caplog):
+    galley.load(**TABLE)
+    assert not caplog.messages
+    galley.load(robot="gen3.yaml")
+    said = [line.partition("kitchen.yaml:")[2] for line in caplog.messages if "objects." in line]
+    assert ["objects.burner: all of burners" in line for line in said] == [True, False]
+    assert "objects.drawer: all of indigo_drawer_top_inside is at least" in said[1]
+
+
 def test_faults_of_a_robot_file_come_with_its_own_lines(tmp_path):
     text = (
         (ROBOTS / "iiwa.yaml").read_text().replace("[left_finger, right_finger]", "[left_finger]")
