@@ -1,7 +1,7 @@
 """The figure and the films of one query.
 
-Joint positions and velocities, the hand's path, clearance; films of two methods, alone and side by
-side.
+Joint positions and velocities, the hand's path, clearance where it is small; films of two methods,
+alone and side by side.
 """
 
 from __future__ import annotations
@@ -61,11 +61,13 @@ def draw_query(path: Path | str, result: QueryResult, robot: RobotModel) -> None
         return
     state, group = result.query.state, robot.group("arm")
     foot = robot.foot_pose(state.q)[:3, 3]
-    right = ("hand", "clearance")
+    # Where all keep farther away than is measured, there is no clearance to draw.
+    near = min(measured.clearance for _, measured in rows) < CLEARANCE_CAP
+    right = ("hand", "clearance" if near else "hand")
     names = [[f"q{j}", f"v{j}", right[2 * j > group.size]] for j in range(group.size)]
     with figure_file(path, (16.0, 11.0)) as figure:
         axes = figure.subplot_mosaic(names, width_ratios=(1.0, 1.0, 1.35))
-        figure.subplots_adjust(0.06, 0.055, 0.985, 0.86, wspace=0.22, hspace=0.25)
+        figure.subplots_adjust(0.06, 0.055, 0.985, 0.86, wspace=0.22, hspace=0.35)
         for j in range(group.size):
             _joint(axes[f"q{j}"], axes[f"v{j}"], j, rows, group)
         for name in ("q", "v"):
@@ -73,7 +75,10 @@ def draw_query(path: Path | str, result: QueryResult, robot: RobotModel) -> None
         axes["q0"].set_title("joint positions")
         axes["v0"].set_title("joint velocities, limits dashed")
         _hands(axes["hand"], rows, foot)
-        _clearance(axes["clearance"], rows)
+        if near:
+            _clearance(axes["clearance"], rows)
+            at = axes["hand"].get_position()  # its label needs room above the title below
+            axes["hand"].set_position((at.x0, at.y0 + 0.03, at.width, at.height - 0.03))
         for each in axes.values():
             each.grid(alpha=0.25)
         figure.align_ylabels()
@@ -111,8 +116,8 @@ def _joint(left: Any, right: Any, j: int, rows: Sequence[_Row], group: JointGrou
         right.plot(curve.time, curve.velocity[:, j], **style)
     for sign in (-1.0, 1.0):
         right.axhline(sign * group.velocity[j], color=_GREY, linewidth=1.0, linestyle="--")
-    short = group.joints[j].rpartition("_")[2].replace("joint", "joint ")
-    left.set_ylabel(f"{short}, {group.units[j]}")
+    left.set_title(group.joints[j], loc="left", fontsize=9)
+    left.set_ylabel(group.units[j])
     right.set_ylabel(f"{group.units[j]}/s")
     for axes in (left, right):
         axes.margins(x=0.01)
@@ -133,22 +138,24 @@ def _hands(axes: Any, rows: Sequence[_Row], foot: Array) -> None:
         axes.plot(p[a], p[b], mark, color="black", markersize=8)
         axes.annotate(text, (p[a], p[b]), xytext=(8, 6), textcoords="offset points")
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    axes.set_aspect("equal", adjustable="box")
-    axes.set_title(f"the hand's path, {name}; a cross marks a collision")
+    axes.set_aspect("equal", adjustable="box", anchor="N")
+    crosses = any(measured.verdict.hits for _, measured in rows)
+    axes.set_title(f"the hand's path, {name}" + "; a cross marks a collision" * crosses)
     axes.set(xlabel=f"{_AXES[a]}, m", ylabel=f"{_AXES[b]}, m")
 
 
 def _clearance(axes: Any, rows: Sequence[_Row]) -> None:
     for attempt, measured in rows:
         curve, hit = measured.curve, measured.verdict.first
-        axes.plot(curve.clearance_time, 1e3 * curve.clearance, **_style(attempt))
+        within = np.where(curve.clearance < CLEARANCE_CAP, curve.clearance, np.nan)
+        axes.plot(curve.clearance_time, 1e3 * within, **_style(attempt))
         if hit is not None:
             k = np.searchsorted(curve.clearance_time[:-1], hit.time)
             _cross(axes, attempt, hit.time, 1e3 * curve.clearance[k])
     axes.axhline(0.0, color="black", linewidth=1.0)
-    axes.set_title(f"clearance to what does not move, up to {1e3 * CLEARANCE_CAP:.0f} mm")
+    axes.set_title(f"clearance to what does not move, where below {1e3 * CLEARANCE_CAP:.0f} mm")
     axes.set(xlabel="time, s", ylabel="mm")
-    axes.margins(x=0.01)
+    axes.set_xlim(left=0.0)
 
 
 def best_view(points: Array) -> tuple[str, int, int, int]:
