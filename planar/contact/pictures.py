@@ -38,7 +38,7 @@ def draw_planar(run: PlanarRun, path: Path | str, title: str) -> None:
     Raises:
         BadInput: ``path`` can't be written.
     """
-    ends, moves = run.time[1:], range(len(run.free))
+    ends, names = run.time[1:], [run.names[j] for j in run.free]
     rows: list[tuple[str, Array, Array]] = [
         ("input", ends, run.controls),
         ("state", run.time, run.pose[:, run.free]),
@@ -55,11 +55,9 @@ def draw_planar(run: PlanarRun, path: Path | str, title: str) -> None:
         axes = figure.subplots(len(rows), len(shown), sharex=True, squeeze=False)
         for r, (what, time, values) in enumerate(rows):
             for axis, c in zip(axes[r], shown, strict=True):
-                for j in moves:
-                    color = _LINES[j % len(_LINES)]
-                    axis.plot(
-                        time, values[:, j, c], color=color, lw=1.5, label=run.names[run.free[j]]
-                    )
+                axis.set_prop_cycle(color=_LINES)
+                for body, curve in zip(names, values[..., c].T, strict=True):
+                    axis.plot(time, curve, lw=1.5, label=body)
                 axis.grid(alpha=0.25)
                 name = ("force x", "force y", "torque")[c] if r == 0 else _COLUMNS[c]
                 axis.set_ylabel(f"{name if r < 2 else what}, {units[r][c]}", fontsize=9)

@@ -67,7 +67,7 @@ def draw_query(path: Path | str, result: QueryResult, robot: RobotModel) -> None
     names = [[f"q{j}", f"v{j}", right[2 * j > group.size]] for j in range(group.size)]
     with figure_file(path, (16.0, 11.0)) as figure:
         axes = figure.subplot_mosaic(names, width_ratios=(1.0, 1.0, 1.35))
-        figure.subplots_adjust(0.06, 0.055, 0.985, 0.86, wspace=0.22, hspace=0.35)
+        figure.subplots_adjust(0.06, 0.055, 0.985, 0.86, wspace=0.22, hspace=0.45)
         for j in range(group.size):
             _joint(axes[f"q{j}"], axes[f"v{j}"], j, rows, group)
         for name in ("q", "v"):
@@ -77,8 +77,6 @@ def draw_query(path: Path | str, result: QueryResult, robot: RobotModel) -> None
         _hands(axes["hand"], rows, foot)
         if near:
             _clearance(axes["clearance"], rows)
-            at = axes["hand"].get_position()  # its label needs room above the title below
-            axes["hand"].set_position((at.x0, at.y0 + 0.03, at.width, at.height - 0.03))
         for each in axes.values():
             each.grid(alpha=0.25)
         figure.align_ylabels()
@@ -139,8 +137,7 @@ def _hands(axes: Any, rows: Sequence[_Row], foot: Array) -> None:
         axes.annotate(text, (p[a], p[b]), xytext=(8, 6), textcoords="offset points")
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     axes.set_aspect("equal", adjustable="box", anchor="N")
-    crosses = any(measured.verdict.hits for _, measured in rows)
-    axes.set_title(f"the hand's path, {name}" + "; a cross marks a collision" * crosses)
+    axes.set_title(f"the hand's path, {name}; a cross marks a collision")
     axes.set(xlabel=f"{_AXES[a]}, m", ylabel=f"{_AXES[b]}, m")
 
 
@@ -153,8 +150,7 @@ def _clearance(axes: Any, rows: Sequence[_Row]) -> None:
             k = np.searchsorted(curve.clearance_time[:-1], hit.time)
             _cross(axes, attempt, hit.time, 1e3 * curve.clearance[k])
     axes.axhline(0.0, color="black", linewidth=1.0)
-    axes.set_title(f"clearance to what does not move, where below {1e3 * CLEARANCE_CAP:.0f} mm")
-    axes.set(xlabel="time, s", ylabel="mm")
+    axes.set(xlabel="time, s", ylabel=f"clearance where below {1e3 * CLEARANCE_CAP:.0f} mm, mm")
     axes.set_xlim(left=0.0)
 
 

@@ -44,5 +44,5 @@ def test_joints_have_their_names_and_clearance_a_panel_only_where_something_is_n
         rows.append((attempt, replace(measured, clearance=least, curve=curve)))
     draw_query(tmp_path / "compare.png", replace(solved, rows=tuple(rows)), robot)
     assert {axes.get_title(loc="left") for axes in drawn} == {"", *robot.group("arm").joints}
-    panels = [axes for axes in drawn if "clearance" in axes.get_title()]
+    panels = [axes for axes in drawn if "clearance" in axes.get_ylabel()]
     assert len(panels) == (least < CLEARANCE_CAP)
