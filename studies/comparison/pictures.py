@@ -37,7 +37,7 @@ STYLES = {
     "smooth": ("#0072B2", 1.6),
     "time-optimal": ("#009E73", 2.4),
 }
-_VIEWS = (("from above", 0, 1, 2), ("from the side", 0, 2, 1), ("from the front", 1, 2, 0))
+_VIEWS = (("from above", 0, 1), ("from the side", 0, 2), ("from the front", 1, 2))
 _AXES = "xyz"
 _ROOM = 0.15  # m shown around the hands' paths
 _GREY = "#777777"
@@ -70,8 +70,6 @@ def draw_query(path: Path | str, result: QueryResult, robot: RobotModel) -> None
         figure.subplots_adjust(0.06, 0.055, 0.985, 0.86, wspace=0.22, hspace=0.45)
         for j in range(group.size):
             _joint(axes[f"q{j}"], axes[f"v{j}"], j, rows, group)
-        for name in ("q", "v"):
-            axes[f"{name}{group.size - 1}"].set_xlabel("time, s")
         axes["q0"].set_title("joint positions")
         axes["v0"].set_title("joint velocities, limits dashed")
         _hands(axes["hand"], rows, foot)
@@ -82,9 +80,8 @@ def draw_query(path: Path | str, result: QueryResult, robot: RobotModel) -> None
         figure.align_ylabels()
         title = f"{result.query.name}: {result.query.about}"
         figure.suptitle(title, x=0.015, y=0.98, ha="left", fontsize=15, fontweight="bold")
-        handles = axes["q0"].get_legend_handles_labels()
-        place = {"loc": "upper left", "bbox_to_anchor": (0.01, 0.96)}
-        figure.legend(*handles, **place, ncols=3, fontsize=11, frameon=False)
+        place = {"loc": "upper left", "bbox_to_anchor": (0.01, 0.96), "frameon": False}
+        figure.legend(*axes["q0"].get_legend_handles_labels(), **place, ncols=3, fontsize=11)
 
 
 def _label(attempt: Attempt, measured: Measurements) -> str:
@@ -120,11 +117,13 @@ def _joint(left: Any, right: Any, j: int, rows: Sequence[_Row], group: JointGrou
     for axes in (left, right):
         axes.margins(x=0.01)
         axes.tick_params(labelbottom=j == group.size - 1)
+        axes.set_xlabel("time, s" if j == group.size - 1 else "")
 
 
 def _hands(axes: Any, rows: Sequence[_Row], foot: Array) -> None:
     points = np.concatenate([measured.curve.hand for _, measured in rows])
-    name, a, b, _ = best_view(points)
+    size = np.ptp(points, axis=0)  # the view is the one in which they spread most
+    name, a, b = max(_VIEWS, key=lambda view: size[view[1]] * size[view[2]])
     shown = np.concatenate([points[:, [a, b]], foot[None, [a, b]]])
     low, high = shown.min(axis=0) - _ROOM, shown.max(axis=0) + _ROOM
     for attempt, measured in rows:
@@ -152,12 +151,6 @@ def _clearance(axes: Any, rows: Sequence[_Row]) -> None:
     axes.axhline(0.0, color="black", linewidth=1.0)
     axes.set(xlabel="time, s", ylabel=f"clearance where below {1e3 * CLEARANCE_CAP:.0f} mm, mm")
     axes.set_xlim(left=0.0)
-
-
-def best_view(points: Array) -> tuple[str, int, int, int]:
-    """The view in which points (n, 3) spread most: its name, the axes right, up and away."""
-    size = np.ptp(points, axis=0)
-    return max(_VIEWS, key=lambda view: size[view[1]] * size[view[2]])
 
 
 # -- films -----------------------------------------------------------------------------------------
