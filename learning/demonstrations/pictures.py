@@ -91,7 +91,7 @@ def draw_curves(
             shown = np.unique(np.linspace(0, count - 1, min(count, _MOST_LINES)).astype(int))
             style = "default" if values.dtype.kind == "f" else "steps-post"
             meaning = meanings.get(name, "")
-            names = meaning.partition(" (")[0].split(", ")
+            names = meaning[: max(meaning.find(" ("), 0)].split(", ")
             if not 1 < len(names) == count:
                 names = [str(column) for column in range(count)]
             for column in shown:

@@ -144,13 +144,13 @@ def test_curves_have_the_names_in_their_meaning_and_no_panel_where_nothing_chang
 
     turns = np.arange(8.0).reshape(4, 2)
     arrays = {"joints": turns, "none": np.ones((4, 0)), "spin": turns, "doors": np.ones((4, 2))}
-    meanings = {"joints": "shoulder, elbow (rad): of the arm", "spin": "of a wheel (rad)"}
+    meanings = {"joints": "shoulder, elbow (rad): of the arm", "spin": "left wheel, rad"}
     draw_curves(arrays, meanings, np.arange(4.0), "episode 0", tmp_path / "curves.png")
     legends = [[each.get_text() for each in axes.get_legend().get_texts()] for axes in drawn]
     assert legends == [["shoulder", "elbow"], ["0", "1"]]
     assert [axes.get_title(loc="left").split("   ") for axes in drawn] == [
         ["joints", "(rad): of the arm"],
-        ["spin", "of a wheel (rad)"],
+        ["spin", "left wheel, rad"],
     ]
     assert drawn[0].figure.get_suptitle() == "episode 0; unchanged: none, doors"
 
