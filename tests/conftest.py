@@ -170,6 +170,21 @@ class Run:
     log: Log
 
 
+@pytest.fixture
+def drawn(monkeypatch):
+    """The axes of the figures that are saved from now on."""
+    from matplotlib.figure import Figure
+
+    seen, save = [], Figure.savefig
+
+    def savefig(figure, *args, **kwargs):
+        seen.extend(figure.axes)
+        save(figure, *args, **kwargs)
+
+    monkeypatch.setattr(Figure, "savefig", savefig)
+    return seen
+
+
 @pytest.fixture(scope="session")
 def kitchen_folder() -> Path:
     """Where the shipped scene and PDDL files are."""

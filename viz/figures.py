@@ -9,8 +9,6 @@ from typing import Any
 
 from galley.domain.files import atomic_file
 
-_DPI = 110
-
 
 @contextlib.contextmanager
 def figure_file(path: Path | str, size: tuple[float, float]) -> Iterator[Any]:
@@ -21,11 +19,9 @@ def figure_file(path: Path | str, size: tuple[float, float]) -> Iterator[Any]:
     Raises:
         BadInput: ``path`` can't be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, dpi=_DPI)
-    FigureCanvasAgg(figure)
+    figure = Figure(figsize=size, dpi=110)
     yield figure
     with atomic_file(path, ".png") as partial:
         figure.savefig(partial)

@@ -155,20 +155,20 @@ def _symbolic_actions(log: Log) -> tuple[list[str], Array]:
 
 
 def _meanings(scene: Scene, robot: RobotModel, recording: Recording) -> dict[str, str]:
-    """What each array is."""
-    base, joints = "base x, y (m), heading (rad) in the world", ", ".join(robot.group("arm").joints)
+    """What each array is; first the names of its components, if it has several."""
+    base, joints = (", ".join(robot.group(name).joints) for name in ("base", "arm"))
     return {
-        "action": f"commanded one step later: {base}; the arm's joints (rad); opening of the "
-        "gripper (m): while it grips by force, as measured",
-        "base": base,
-        "base_velocity": "of base (m/s, rad/s)",
+        "action": f"{base}, {joints}, gripper (m, rad): commanded one step later; of the gripper "
+        "its opening, while it grips by force as measured",
+        "base": f"{base} (m, rad): in the world",
+        "base_velocity": f"{base} (m/s, rad/s)",
         "joints": f"{joints} (rad)",
-        "joints_velocity": "of joints (rad/s)",
+        "joints_velocity": f"{joints} (rad/s)",
         "gripper": "opening between the fingers (m)",
         "gripper_velocity": "of gripper (m/s)",
         **{
-            _ITEM + item.name: "true pose in the world: x, y, z (m), quaternion x, y, z, w, "
-            "w >= 0 first, then without jumps"
+            _ITEM + item.name: "x, y, z, qx, qy, qz, qw (m, quaternion): true pose in the world, "
+            "qw >= 0 first, then without jumps"
             for item in scene.items
         },
         "held": "index into metadata 'items' of what the hand holds, -1: nothing",

@@ -31,7 +31,7 @@ _LATEST = 120  # control steps at most that a policy acts before the demonstrato
 _TASK = "push the body onto the goal"
 _TABLE = "table"  # key of the settings: the config
 _MEANINGS = {
-    "state": "pusher's x, y and body's centroid x, y, m; its angle, 0 to 2 pi rad",
+    "state": "pusher x, pusher y, body x, body y, angle (m, rad): of its centroid, 0 to 2 pi",
     "keypoint": "the outline's vertices in order, x and y, m",
     "angles": "of the joints of the arm that holds the pusher, rad",
     "coverage": "share of the goal that the body covers",

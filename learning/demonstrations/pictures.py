@@ -70,33 +70,39 @@ def draw_curves(
     title: str,
     path: Path | str,
 ) -> None:
-    """Draw every array over time as PNG, a panel each.
+    """Draw every array over time as PNG, a panel each; what never changes is named in the title.
 
     Args:
-        arrays: by name, (T, ...). meanings: what an array is, by name.
+        arrays: by name, (T, ...). meanings: what an array is, by name. A meaning may begin with the
+            components' names, "x, y, heading (m, rad)": the legend has them.
         times: (T,) s.
         title: of the figure. path: of the picture.
 
     Raises:
         BadInput: ``path`` can't be written.
     """
-    rows = -(-len(arrays) // _COLUMNS)
+    moving = {name: each for name, each in arrays.items() if (each != each[0]).any()} or arrays
+    still = ", ".join(name for name in arrays if name not in moving) or "nothing"
+    rows = -(-len(moving) // _COLUMNS)
     with figure_file(path, (14.0, 1.6 + 2.0 * rows)) as figure:
-        for k, (name, each) in enumerate(arrays.items()):
+        for k, (name, each) in enumerate(moving.items()):
             axes, values = figure.add_subplot(rows, _COLUMNS, k + 1), each.reshape(len(each), -1)
             count = values.shape[1]
             shown = np.unique(np.linspace(0, count - 1, min(count, _MOST_LINES)).astype(int))
             style = "default" if values.dtype.kind == "f" else "steps-post"
+            meaning = meanings.get(name, "")
+            names = meaning[: max(meaning.find(" ("), 0)].split(", ")
+            if not 1 < len(names) == count:
+                names = [str(column) for column in range(count)]
             for column in shown:
-                axes.plot(times, values[:, column], lw=1.0, label=str(column), drawstyle=style)
+                axes.plot(times, values[:, column], lw=1.0, label=names[column], drawstyle=style)
             axes.grid(alpha=0.25, linewidth=0.5)
             axes.tick_params(labelsize=7)
             more = f"{len(shown)} of {count} components; " if len(shown) < count else ""
-            about = shorten(more + meanings.get(name, ""), 96, placeholder=" …")
+            about = shorten(more + meaning.removeprefix(", ".join(names)), 96, placeholder=" …")
             axes.set_title(f"{name}   {about}", fontsize=8, loc="left")
             if 1 < count <= 12:
                 axes.legend(fontsize=6, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-            if k >= len(arrays) - _COLUMNS:
-                axes.set_xlabel("time (s)", fontsize=8)
-        figure.suptitle(title, fontsize=11)
+        figure.supxlabel("time (s)", fontsize=8)
+        figure.suptitle(f"{title}; unchanged: {still}", fontsize=11)
         figure.tight_layout()

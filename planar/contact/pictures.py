@@ -25,6 +25,7 @@ _LINES = ("#1b6ca8", "#8a5a2b", "#3c8c3c", "#7d4f96")
 _LONGEST = 0.2  # of the height: an arrow of the largest force
 _FAINT = 0.01  # of the largest force: less isn't drawn
 _PLACE = (0.06, 0.07, 0.93, 0.78)  # of the world in a film: left, bottom, width, height
+_STILL = 1e-6  # of what is drawn, in its unit: less is a rounding error
 _COLUMNS = ("x", "y", "angle")
 _UNITS = (("N", "N", "N m"), ("m", "m", "rad"), ("m/s", "m/s", "rad/s"), ("m/s²", "m/s²", "rad/s²"))
 
@@ -32,10 +33,12 @@ _UNITS = (("N", "N", "N m"), ("m", "m", "rad"), ("m/s", "m/s", "rad/s"), ("m/s²
 def draw_planar(run: PlanarRun, path: Path | str, title: str) -> None:
     """Plot inputs, states, velocities, accelerations and gradients over time, as a PNG.
 
+    Of x, y and rotation it has those in which anything happens.
+
     Raises:
         BadInput: ``path`` can't be written.
     """
-    ends, moves = run.time[1:], range(len(run.free))
+    ends, names = run.time[1:], [run.names[j] for j in run.free]
     rows: list[tuple[str, Array, Array]] = [
         ("input", ends, run.controls),
         ("state", run.time, run.pose[:, run.free]),
@@ -46,16 +49,15 @@ def draw_planar(run: PlanarRun, path: Path | str, title: str) -> None:
     if run.gradient is not None:
         rows.append(("gradient", ends, run.gradient))
         units.append([f"{run.cost_unit}/N", f"{run.cost_unit}/N", f"{run.cost_unit}/(N m)"])
+    most = [np.abs(v - v[0] * (what == "state")).max(axis=(0, 1)) for what, _, v in rows]
+    shown = [c for c in range(3) if max(each[c] for each in most) >= _STILL] or range(3)
     with figure_file(path, (12.0, 2.1 * len(rows) + 1.2)) as figure:
-        axes = figure.subplots(len(rows), 3, sharex=True)
+        axes = figure.subplots(len(rows), len(shown), sharex=True, squeeze=False)
         for r, (what, time, values) in enumerate(rows):
-            for c in range(3):
-                axis = axes[r, c]
-                for j in moves:
-                    color = _LINES[j % len(_LINES)]
-                    axis.plot(
-                        time, values[:, j, c], color=color, lw=1.5, label=run.names[run.free[j]]
-                    )
+            for axis, c in zip(axes[r], shown, strict=True):
+                axis.set_prop_cycle(color=_LINES)
+                for body, curve in zip(names, values[..., c].T, strict=True):
+                    axis.plot(time, curve, lw=1.5, label=body)
                 axis.grid(alpha=0.25)
                 name = ("force x", "force y", "torque")[c] if r == 0 else _COLUMNS[c]
                 axis.set_ylabel(f"{name if r < 2 else what}, {units[r][c]}", fontsize=9)
@@ -77,7 +79,7 @@ def draw_planar(run: PlanarRun, path: Path | str, title: str) -> None:
 def _no_noise(axis: Any, values: Array) -> None:
     """Rounding errors of something that rests are drawn as a line, not as mountains."""
     spread = float(np.ptp(values))
-    if spread < 1e-6:
+    if spread < _STILL:
         middle = float(values.mean())
         axis.set_ylim(middle - 1.0, middle + 1.0)
 

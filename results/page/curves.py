@@ -76,7 +76,8 @@ def tracking(log: Log, robot: RobotModel, begin: float, end: float) -> dict[str,
     """Distance of arm and base from their commands between two times; the largest of each group.
 
     Returns:
-        ``t`` in seconds; for each group that has any, ``{unit: [...]}`` keyed ``arm (mrad)``.
+        ``t`` in seconds; ``curves`` and ``peaks`` by group and unit, such as ``arm (mrad)``. Those
+        that hardly leave zero are left out; without any, as in kinematic runs, it is empty.
     """
     steps = _steps(log, begin, end)
     off = np.abs(log.q[steps] - log.command[steps])
@@ -93,7 +94,7 @@ def tracking(log: Log, robot: RobotModel, begin: float, end: float) -> dict[str,
 def forces(log: Log, begin: float, end: float) -> dict[str, Any]:
     """Normal forces (N) between two times, summed over the contacts of each pair of names.
 
-    Of the pairs the ones with the largest peaks; kinematic runs have none.
+    Of the pairs the ones with the largest peaks; empty without any, as in kinematic runs.
     """
     steps = _steps(log, begin, end)
     first, last = int(steps[0]), int(steps[-1]) + 1
@@ -120,8 +121,10 @@ def _steps(log: Log, begin: float, end: float) -> NDArray[np.int64]:
 def _table(
     t: Array, columns: dict[str, Array], begin: float, end: float, log: Log
 ) -> dict[str, Any]:
+    # A curve below 0.005 mrad, mm or N would be a flat line.
+    columns = {name: each for name, each in columns.items() if each.max() >= 5e-3}
     if not columns:
-        return {"t": [], "curves": {}, "peaks": {}}
+        return {}
     values = np.stack(list(columns.values()), axis=1)
     whole = end - begin > 0.9 * log.duration
     chosen = _chosen(values, _SHOWN_RUN if whole else _SHOWN)

@@ -178,10 +178,10 @@
       charts.push(jointChart(step, "position", "Position", ""), jointChart(step, "velocity", "Velocity", "/s"),
         jointChart(step, "acceleration", "Acceleration", "/s²"), jointChart(step, "jerk", "Jerk", "/s³"));
     }
-    if (step.tracking) charts.push(logChart(step.tracking, "Distance from the command", "mrad or mm"));
-    if (step.forces && step.forces.t.length) charts.push(logChart(step.forces, "Contact forces", "N"));
+    if (step.tracking?.t) charts.push(logChart(step.tracking, "Distance from the command", "mrad or mm"));
+    if (step.forces?.t) charts.push(logChart(step.forces, "Contact forces", "N"));
     legend(find("#legend"), step.curves ? step.curves.joints : []);
-    const peaks = (table, unit) => Object.entries(table?.peaks ?? {}).filter(([, v]) => v >= 5e-3).map(([name, v]) => `${name} ${short(v)}${unit}`).join(", ");
+    const peaks = (table, unit) => Object.entries(table?.peaks ?? {}).map(([name, v]) => `${name} ${short(v)}${unit}`).join(", ");
     const felt = peaks(step.forces, " N");
     const off = peaks(step.tracking, "");
     const chosen = select.selectedOptions[0]; // named here too, for paper

@@ -149,10 +149,9 @@ def _data(source: Stored, line: Timeline) -> dict[str, Any]:
         steps.append(entry)
     whole = {}
     if source.log is not None and len(source.log.time):
-        whole = {
-            "tracking": tracking(source.log, source.robot, 0.0, line.duration),
-            "forces": forces(source.log, 0.0, line.duration),
-        }
+        felt = forces(source.log, 0.0, line.duration)
+        off = tracking(source.log, source.robot, 0.0, line.duration)
+        whole = {"tracking": off, "forces": felt} if off or felt else {}
     return {"duration": line.duration, "steps": steps, "run": whole}
 
 

@@ -1,7 +1,7 @@
 """The figure and the films of one query.
 
-Joint positions and velocities, the hand's path, clearance; films of two methods, alone and side by
-side.
+Joint positions and velocities, the hand's path, clearance where it is small; films of two methods,
+alone and side by side.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STYLES = {
     "smooth": ("#0072B2", 1.6),
     "time-optimal": ("#009E73", 2.4),
 }
-_VIEWS = (("from above", 0, 1, 2), ("from the side", 0, 2, 1), ("from the front", 1, 2, 0))
+_VIEWS = (("from above", 0, 1), ("from the side", 0, 2), ("from the front", 1, 2))
 _AXES = "xyz"
 _ROOM = 0.15  # m shown around the hands' paths
 _GREY = "#777777"
@@ -61,27 +61,27 @@ def draw_query(path: Path | str, result: QueryResult, robot: RobotModel) -> None
         return
     state, group = result.query.state, robot.group("arm")
     foot = robot.foot_pose(state.q)[:3, 3]
-    right = ("hand", "clearance")
+    # Where all keep farther away than is measured, there is no clearance to draw.
+    near = min(measured.clearance for _, measured in rows) < CLEARANCE_CAP
+    right = ("hand", "clearance" if near else "hand")
     names = [[f"q{j}", f"v{j}", right[2 * j > group.size]] for j in range(group.size)]
     with figure_file(path, (16.0, 11.0)) as figure:
         axes = figure.subplot_mosaic(names, width_ratios=(1.0, 1.0, 1.35))
-        figure.subplots_adjust(0.06, 0.055, 0.985, 0.86, wspace=0.22, hspace=0.25)
+        figure.subplots_adjust(0.06, 0.055, 0.985, 0.86, wspace=0.22, hspace=0.45)
         for j in range(group.size):
             _joint(axes[f"q{j}"], axes[f"v{j}"], j, rows, group)
-        for name in ("q", "v"):
-            axes[f"{name}{group.size - 1}"].set_xlabel("time, s")
         axes["q0"].set_title("joint positions")
         axes["v0"].set_title("joint velocities, limits dashed")
         _hands(axes["hand"], rows, foot)
-        _clearance(axes["clearance"], rows)
+        if near:
+            _clearance(axes["clearance"], rows)
         for each in axes.values():
             each.grid(alpha=0.25)
         figure.align_ylabels()
         title = f"{result.query.name}: {result.query.about}"
         figure.suptitle(title, x=0.015, y=0.98, ha="left", fontsize=15, fontweight="bold")
-        handles = axes["q0"].get_legend_handles_labels()
-        place = {"loc": "upper left", "bbox_to_anchor": (0.01, 0.96)}
-        figure.legend(*handles, **place, ncols=3, fontsize=11, frameon=False)
+        place = {"loc": "upper left", "bbox_to_anchor": (0.01, 0.96), "frameon": False}
+        figure.legend(*axes["q0"].get_legend_handles_labels(), **place, ncols=3, fontsize=11)
 
 
 def _label(attempt: Attempt, measured: Measurements) -> str:
@@ -111,17 +111,19 @@ def _joint(left: Any, right: Any, j: int, rows: Sequence[_Row], group: JointGrou
         right.plot(curve.time, curve.velocity[:, j], **style)
     for sign in (-1.0, 1.0):
         right.axhline(sign * group.velocity[j], color=_GREY, linewidth=1.0, linestyle="--")
-    short = group.joints[j].rpartition("_")[2].replace("joint", "joint ")
-    left.set_ylabel(f"{short}, {group.units[j]}")
+    left.set_title(group.joints[j], loc="left", fontsize=9)
+    left.set_ylabel(group.units[j])
     right.set_ylabel(f"{group.units[j]}/s")
     for axes in (left, right):
         axes.margins(x=0.01)
         axes.tick_params(labelbottom=j == group.size - 1)
+        axes.set_xlabel("time, s" if j == group.size - 1 else "")
 
 
 def _hands(axes: Any, rows: Sequence[_Row], foot: Array) -> None:
     points = np.concatenate([measured.curve.hand for _, measured in rows])
-    name, a, b, _ = best_view(points)
+    size = np.ptp(points, axis=0)  # the view is the one in which they spread most
+    name, a, b = max(_VIEWS, key=lambda view: size[view[1]] * size[view[2]])
     shown = np.concatenate([points[:, [a, b]], foot[None, [a, b]]])
     low, high = shown.min(axis=0) - _ROOM, shown.max(axis=0) + _ROOM
     for attempt, measured in rows:
@@ -133,7 +135,7 @@ def _hands(axes: Any, rows: Sequence[_Row], foot: Array) -> None:
         axes.plot(p[a], p[b], mark, color="black", markersize=8)
         axes.annotate(text, (p[a], p[b]), xytext=(8, 6), textcoords="offset points")
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    axes.set_aspect("equal", adjustable="box")
+    axes.set_aspect("equal", adjustable="box", anchor="N")
     axes.set_title(f"the hand's path, {name}; a cross marks a collision")
     axes.set(xlabel=f"{_AXES[a]}, m", ylabel=f"{_AXES[b]}, m")
 
@@ -141,20 +143,14 @@ def _hands(axes: Any, rows: Sequence[_Row], foot: Array) -> None:
 def _clearance(axes: Any, rows: Sequence[_Row]) -> None:
     for attempt, measured in rows:
         curve, hit = measured.curve, measured.verdict.first
-        axes.plot(curve.clearance_time, 1e3 * curve.clearance, **_style(attempt))
+        within = np.where(curve.clearance < CLEARANCE_CAP, curve.clearance, np.nan)
+        axes.plot(curve.clearance_time, 1e3 * within, **_style(attempt))
         if hit is not None:
             k = np.searchsorted(curve.clearance_time[:-1], hit.time)
             _cross(axes, attempt, hit.time, 1e3 * curve.clearance[k])
     axes.axhline(0.0, color="black", linewidth=1.0)
-    axes.set_title(f"clearance to what does not move, up to {1e3 * CLEARANCE_CAP:.0f} mm")
-    axes.set(xlabel="time, s", ylabel="mm")
-    axes.margins(x=0.01)
-
-
-def best_view(points: Array) -> tuple[str, int, int, int]:
-    """The view in which points (n, 3) spread most: its name, the axes right, up and away."""
-    size = np.ptp(points, axis=0)
-    return max(_VIEWS, key=lambda view: size[view[1]] * size[view[2]])
+    axes.set(xlabel="time, s", ylabel=f"clearance where below {1e3 * CLEARANCE_CAP:.0f} mm, mm")
+    axes.set_xlim(left=0.0)
 
 
 # -- films -----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from types import CodeType
 
 import pytest
 
+import galley
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.scene_check import check_start
 from galley.domain.scene.reader import load_scene
@@ -40,11 +41,12 @@ def blocks(page, language):
 @pytest.fixture
 def scene_examples(tmp_path):
     """The scene files of docs/scene.md: the whole one, and those that extend it."""
-    context, extended, grasps, objects = blocks("scene", "yaml")
+    context, extended, grasps, objects, rack = blocks("scene", "yaml")
     (tmp_path / "bench.yaml").write_text(context)
     (tmp_path / "bench2.yaml").write_text(extended)
     (tmp_path / "ball_grasps.yaml").write_text(grasps)
     (tmp_path / "marks.yaml").write_text(f"galley_scene: 1\nextends: bench.yaml\n{objects}")
+    (tmp_path / "rack.yaml").write_text(rack)
     return tmp_path
 
 
@@ -73,6 +75,26 @@ def test_the_example_of_exact_places_is_read(scene_examples):
         "left_mark": (0.0, -0.3, 0.0),
         "right_mark": (0.0, 0.3, None),
     }
+
+
+@pytest.mark.parametrize(
+    ("goal", "last"),
+    [("(inside block rack)", "stow block rack h1"), ("(on block mark)", "place block mark h1")],
+)
+def test_a_shelf_and_a_spot_are_furniture(scene_examples, goal, last):
+    (problem,) = blocks("scene", "lisp")
+    assert goal in problem
+    problem = problem.replace("(:goal (inside block rack)", f"(:goal {goal}")
+    (scene_examples / "task.pddl").write_text(problem)
+    task = galley.load(scene=scene_examples / "rack.yaml", problem=scene_examples / "task.pddl")
+    solution = galley.solve(task, optimize="none")
+    assert isinstance(solution, galley.Solution), str(solution)
+    assert str(solution.plan[-1]) == f"({last})"
+    phases = [motion.phase for motion in solution.motions]
+    assert not any("open drawer" in phase for phase in phases), phases
+    run = galley.execute(solution, executor="kinematic")
+    assert run.verdict.passed
+    assert [(fact.fact, fact.holds) for fact in run.verdict.goal_facts] == [(goal, True)]
 
 
 @pytest.mark.parametrize("page", PAGES)

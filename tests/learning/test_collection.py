@@ -53,6 +53,14 @@ def test_steps_are_the_logs_samples_at_their_times(run, episode, task):
         assert episode.metadata["items"][index] == item.name
 
 
+def test_a_meaning_begins_with_the_names_of_its_components(task, episode):
+    meanings = Demonstrator(task).collection.arrays
+    widths = {name: each.shape[1] for name, each in episode.arrays.items() if each.shape[1:] > (1,)}
+    assert len(widths) > 5
+    for name, width in widths.items():
+        assert len(meanings[name].partition(" (")[0].split(", ")) == width, name
+
+
 def test_an_orientation_never_jumps_to_its_other_sign(run):
     angle = np.linspace(0.0, 14.0, len(run.log.time))  # rad, about z: more than two turns
     turning = np.zeros((len(angle), 4))

@@ -139,6 +139,22 @@ def test_an_episode_is_shown_as_film_curves_and_table(cli, pushed, tmp_path):
     assert Image.open(tmp_path / "seen" / "curves.png").size[0] > 1000
 
 
+def test_curves_have_the_names_in_their_meaning_and_no_panel_where_nothing_changes(tmp_path, drawn):
+    from galley.learning.demonstrations.pictures import draw_curves
+
+    turns = np.arange(8.0).reshape(4, 2)
+    arrays = {"joints": turns, "none": np.ones((4, 0)), "spin": turns, "doors": np.ones((4, 2))}
+    meanings = {"joints": "shoulder, elbow (rad): of the arm", "spin": "left wheel, rad"}
+    draw_curves(arrays, meanings, np.arange(4.0), "episode 0", tmp_path / "curves.png")
+    legends = [[each.get_text() for each in axes.get_legend().get_texts()] for axes in drawn]
+    assert legends == [["shoulder", "elbow"], ["0", "1"]]
+    assert [axes.get_title(loc="left").split("   ") for axes in drawn] == [
+        ["joints", "(rad): of the arm"],
+        ["spin", "left wheel, rad"],
+    ]
+    assert drawn[0].figure.get_suptitle() == "episode 0; unchanged: none, doors"
+
+
 def test_a_replay_buffer_without_pictures_has_curves_only(cli, tmp_path):
     from galley.learning.demonstrations import Demonstrations
 

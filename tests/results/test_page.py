@@ -99,9 +99,25 @@ def test_curves_keep_their_peaks(run, data):
             exact = np.array([joint["peaks"][order - 1]["value"] for joint in step["peaks"]])
             assert curve == pytest.approx(exact, rel=2e-3, abs=1e-9)
             assert dense == pytest.approx(exact, rel=2e-3, abs=1e-9)
+    assert all(max(curve) > 0.0 for curve in data["run"]["tracking"]["curves"].values())
     log = Log.load(run / "states.npz")
     off = 1e3 * np.abs(log.q - log.command)[:, 3:10].max()
     assert data["run"]["tracking"]["peaks"]["arm (mrad)"] == pytest.approx(off)
+
+
+def test_a_run_that_follows_its_commands_exactly_has_no_flat_charts(run, data, tmp_path):
+    folder = shutil.copytree(run, tmp_path / "run")
+    log = Log.load(run / "states.npz")
+    unfelt = np.zeros_like(log.contact_force)
+    replace(log, command=log.q, contact_force=unfelt).save(folder / "states.npz")
+    made = page_html(read_run(folder, part=REPORT))
+    assert 'value="run"' not in made
+    (found,) = re.findall(r'id="data">(.*?)</script>', made, re.DOTALL)
+    shown = json.loads(found)
+    assert shown["run"] == {}
+    assert [(step["tracking"], step["forces"]) for step in shown["steps"]] == [
+        ({}, {}) for _ in data["steps"]
+    ]
 
 
 def test_names_and_reasons_are_shown_and_cannot_become_markup(source, plain):

@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import galley
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import transform
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.domain.state import Placement, initial_state
 from galley.motion.effects import after, effects
 from galley.motion.motion import FREE
@@ -145,6 +147,36 @@ def test_the_page_quotes_the_message_as_it_is(tmp_path):
     with pytest.raises(BadInput) as caught:
         load_skills(file)
     assert str(caught.value).replace(str(file), "wipe.py") in page.splitlines()
+
+
+@pytest.mark.slow
+def test_the_pages_guard_presses_as_hard_as_it_says(tmp_path):
+    (skill,) = re.findall(r"^```py\n(.*?)^```$", (DOCS / "own_skills.md").read_text(), re.M | re.S)
+    (tmp_path / "press.py").write_text(skill)
+    domain = (KITCHEN / "kitchen.pddl").read_text()
+    domain = domain.replace("(:predicates", "(:predicates (pressed ?fur - furniture)")
+    action = """(:action press :parameters (?fur - furniture ?h - hand)
+        :precondition (and (near ?fur) (empty ?h)) :effect (pressed ?fur)))"""
+    (tmp_path / "domain.pddl").write_text(domain.rstrip().removesuffix(")") + action)
+    (tmp_path / "task.pddl").write_text("""(define (problem p) (:domain kitchen)
+        (:objects countertop burner drawer center - furniture  sugar spam - objective  h1 - hand)
+        (:init (near center) (on sugar burner) (on spam burner) (empty h1))
+        (:goal (pressed countertop)))""")
+    names = {"domain": "domain.pddl", "problem": "task.pddl", "skills": "press.py"}
+    task = galley.load(**{key: tmp_path / name for key, name in names.items()})
+    run = galley.execute(galley.solve(task))
+    assert run.verdict.passed, run.verdict
+    # What the counter feels of both fingers, a sum for each sample of the guarded motion.
+    log, felt = run.log, np.zeros(len(run.log.time))
+    (guarded,) = np.flatnonzero(log.guards == 5.0)
+    for pair, step, force in zip(
+        log.contact_pair, log.contact_step, log.contact_force, strict=True
+    ):
+        names = sorted(log.names[pair])
+        if log.motion[step] == guarded and names[0] == "hitman" and "finger" in names[1]:
+            felt[step] += force
+    assert "5 N" in str(log.ends[guarded])
+    assert 5.0 <= felt.max() <= 25.0
 
 
 @pytest.fixture(scope="module")

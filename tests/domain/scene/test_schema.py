@@ -75,7 +75,7 @@ def test_scenes_of_the_documentation_are_valid():
         (ROOT / "docs" / "scene.md").read_text(),
         re.DOTALL | re.MULTILINE,
     )
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for block in blocks:
         assert faults(data(block)) == []
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -180,6 +181,28 @@ def test_a_picture_shows_the_force_at_its_place():
     assert aside[:, 1].min() == pytest.approx(up[:, 1].mean(), abs=4)
     with pytest.raises(ValueError, match="zero-size"):
         places([0.0, 0.0]).min()
+
+
+@pytest.mark.parametrize(
+    ("pushed", "rise", "columns"),
+    [
+        (0.0, 0.5, ["y"]),
+        (3.0, 0.0, ["x"]),
+        (3.0, 0.5, ["x", "y"]),
+        (0.0, 0.0, ["x", "y", "rotation"]),
+    ],
+)
+def test_a_plot_has_the_coordinates_in_which_anything_happens(
+    tmp_path, drawn, pushed, rise, columns
+):
+    from galley.planar.contact.pictures import draw_planar
+
+    run = moment([0.0, 0.0])
+    pose, controls = run.pose.copy(), run.controls.copy()
+    pose[:, 0, 1] += rise * run.time
+    controls[..., 0] = pushed
+    draw_planar(replace(run, pose=pose, controls=controls), tmp_path / "contact.png", "")
+    assert [axes.get_title() for axes in drawn if axes.get_title()] == columns
 
 
 @pytest.mark.slow

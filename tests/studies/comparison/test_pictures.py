@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from galley.studies.comparison.measures import CollisionVerdict, Hit
+from galley.studies.comparison.measures import CLEARANCE_CAP, CollisionVerdict, Hit
 from galley.studies.comparison.pictures import STYLES, draw_query
 
 
@@ -30,3 +30,19 @@ def test_every_method_is_in_the_figure(tmp_path, kitchen, robot, solved, collide
     assert Image.open(path).size == (1760, 1210)
     for attempt, measured in solved.rows:
         assert (shown(path, attempt.method) > 100) == (measured is not None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("least", [CLEARANCE_CAP, 0.1])
+def test_joints_have_their_names_and_clearance_a_panel_only_where_something_is_near(
+    tmp_path, drawn, robot, solved, least
+):
+    rows = []
+    for attempt, measured in solved.rows:
+        falls = np.linspace(CLEARANCE_CAP, least, len(measured.curve.clearance))
+        curve = replace(measured.curve, clearance=falls)
+        rows.append((attempt, replace(measured, clearance=least, curve=curve)))
+    draw_query(tmp_path / "compare.png", replace(solved, rows=tuple(rows)), robot)
+    assert {axes.get_title(loc="left") for axes in drawn} == {"", *robot.group("arm").joints}
+    panels = [axes for axes in drawn if "clearance" in axes.get_ylabel()]
+    assert len(panels) == (least < CLEARANCE_CAP)
