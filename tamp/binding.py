@@ -184,8 +184,9 @@ def out_of_reach(task: TampTask, context: PlanningContext) -> list[InputError]:
         near = stance_of(context, place)
         far = [region_out_of_reach(context, i, region, near, spot=place.spot) for i in items]
         if all(far):
-            at = scene.places.get(f"objects.{name}", (scene.source, None, None))
-            found.append(InputError(*at, f"objects.{name}: {far[0]}"))
+            key = f"objects.{name}"
+            file, line, column = scene.places.get(key) or (scene.source, None, None)
+            found.append(InputError(file, line, column, f"{key}: {far[0]}"))
     return found
 
 
