@@ -51,6 +51,9 @@ _AT_ONCE = (
     r'viewer.handle_command_bytearray(Uint8Array.from(atob("\1"), each => each.charCodeAt(0)));'
 )
 
+_LIT = "<script>viewer.renderer.toneMapping = 0; viewer.scene.environment = null;</script>"
+"""Colours are what the lamps make them, as in a film; what is seen around the scene is no lamp."""
+
 
 def replay_html(
     log: Log, scene: Scene, robot: RobotModel, *, fps: int = 15, title: str = ""
@@ -179,7 +182,7 @@ def page(meshcat: str, data: dict[str, Any], controls: Path | str = _CONTROLS) -
     head = head.replace(
         "<title>Drake MeshCat</title>", f"<title>{html.escape(data['title'])}</title>", 1
     )
-    return head + added + body + foot
+    return head + _LIT + added + body + foot
 
 
 @dataclass(frozen=True)
