@@ -95,6 +95,18 @@ def test_it_looks_as_the_film_does(tab, run):
 
 
 @pytest.mark.slow
+def test_the_path_of_the_hand_is_shown_on_request(tab):
+    orange = []
+    for _ in range(3):
+        settle(tab)
+        picture = tab.picture()[:420].astype(int)
+        orange.append((picture[..., 0] - picture[..., 2] > 180).sum())
+        tab.run("document.querySelector('#galley-legend input').click()")
+    tab.run("document.querySelector('#galley-legend input').click()")
+    assert orange[0] == orange[2] < orange[1] - 80
+
+
+@pytest.mark.slow
 def test_bodies_are_where_the_log_and_drake_have_them(tab, run):
     scene = run.solution.task.scene
     robot = robot_of(scene.robot)
