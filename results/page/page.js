@@ -154,7 +154,7 @@
   const fill = (step) => {
     const table = find("#peaks");
     table.hidden = !step.peaks;
-    const units = ["/s", "/s²", "/s³"];
+    const units = ["/s", "/s²", "/s³"], names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
     table.tBodies[0].replaceChildren(...(step.peaks ?? []).map((joint) => {
       const row = make("tr");
       const head = make("th", joint.joint);
@@ -165,6 +165,7 @@
         make("td", joint.range_limits.map(short).join(" to "), "number"),
         ...joint.peaks.map((p, k) =>
           make("td", `${short(p.value)} ${joint.unit}${units[k]} (${Math.round(100 * p.share)} %)`, "number")));
+      [...row.cells].forEach((cell, k) => { cell.dataset.name = names[k]; });
       return row;
     }));
   };

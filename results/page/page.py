@@ -8,16 +8,17 @@ import io
 import shlex
 from collections.abc import Mapping
 from importlib.resources import files
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from galley.domain.errors import BadInput
-from galley.domain.files import write_atomically
+from galley.domain.files import read_bytes, write_atomically
 from galley.domain.words import in_words
 from galley.results.page.certificate import explain
 from galley.results.page.curves import forces, motion_curves, peaks, tracking
 from galley.results.page.timeline import Timeline, timeline
-from galley.results.run_folder import PAGE, REPORT
+from galley.results.run_folder import PAGE, PROBLEM, REPORT, kept_input
 from galley.results.stored import Stored, read_run
 from galley.validation.verdict import figures
 
@@ -75,6 +76,7 @@ def page_html(source: Stored, replay: str = "") -> str:
     from markupsafe import Markup
 
     report, line = source.report, timeline(source)
+    name = Path(str(report.get("problem", ""))).stem or source.folder.name
     failure = report.get("failure")
     recoveries = report["execution"]["recoveries"]
     try:
@@ -101,7 +103,8 @@ def page_html(source: Stored, replay: str = "") -> str:
     symbol, headline = _headline(report)
     return environment.get_template("page.html.jinja").render(
         report=report,
-        name=Path(str(report.get("problem", ""))).stem or source.folder.name,
+        name=name,
+        title=_sentence(source) or name,
         symbol=symbol,
         headline=headline,
         because=_because(failure, source) if failure else "",
@@ -153,6 +156,14 @@ def _data(source: Stored, line: Timeline) -> dict[str, Any]:
         off = tracking(source.log, source.robot, 0.0, line.duration)
         whole = {"tracking": off, "forces": felt} if off or felt else {}
     return {"duration": line.duration, "steps": steps, "run": whole}
+
+
+def _sentence(source: Stored) -> str:
+    """The sentence that the problem's file begins with as a comment; empty if with none."""
+    file = kept_input(source.folder, PROBLEM)
+    text = read_bytes(file).decode("utf-8", "replace").lstrip() if file else ""
+    lines = takewhile(lambda line: line[:1] == ";" and line.strip("; "), text.splitlines())
+    return " ".join(line.strip("; ") for line in lines)
 
 
 def _headline(report: Mapping[str, Any]) -> tuple[str, str]:

@@ -111,10 +111,11 @@ class MotionBuilder:
 
     def move_fingers(self, opening: float, step: str) -> None:
         """Move the empty fingers to ``opening`` (m each)."""
-        where = self.context.robot.slice("fingers")
-        apart = self.state.q[where] - self.context.robot.fingers_at(opening)
-        if self.state.held is None and np.abs(apart).max() > 1e-9:
-            self._stroke(Stroke("open fingers", opening, frozenset(), ()), step)
+        robot = self.context.robot
+        q = self.state.q[robot.slice("fingers")]
+        if self.state.held is None and np.abs(q - robot.fingers_at(opening)).max() > 1e-9:
+            verb = "open" if opening > robot.half_width(q) else "partly close"
+            self._stroke(Stroke(f"{verb} fingers", opening, frozenset(), ()), step)
 
     def _stroke(self, part: Stroke, step: str) -> None:
         q = self.state.q

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,6 +78,8 @@ def test_the_page_needs_no_other_file_and_is_small(text):
 def test_goal_facts_and_times_are_those_of_the_report(run, text):
     report = json.loads((run / "report.json").read_text())
     shown = html.unescape(text)
+    sentence = Path(report["problem"]).read_text().splitlines()[0].strip("; ")
+    assert f"<h1>{sentence}</h1>" in shown
     for fact in report["validation"]["goal_facts"]:
         assert fact["fact"] in shown
         assert fact["why"] in shown
@@ -246,6 +249,9 @@ def test_a_browser_shows_it(run, tmp_path):
                 **{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
             )
             assert browser.run("document.documentElement.scrollWidth") <= width
+            joints = "document.querySelector('#peaks').parentNode"
+            assert browser.run(f"{joints}.textContent.length") > 500
+            assert browser.run(f"{joints}.scrollWidth <= {joints}.clientWidth"), width
         # A click on an action moves the replay there; while it plays the cursor moves.
         browser.run("document.querySelectorAll('.words [data-seek]')[1].click()")
         browser.wait("frames.length && frames[0].galley && frames[0].galley.time() > 0")

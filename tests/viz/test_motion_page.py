@@ -47,7 +47,7 @@ DRAWN = """(choose => {
       .applyMatrix4(root.clone().multiply(node.matrixWorld)))
     : root.clone().multiply(node.matrixWorld).toArray());
 })"""
-SLIDE = """(t => { const slider = document.querySelector("#galley input");
+SLIDE = """(t => { const slider = document.querySelector("#galley-track input");
   slider.value = t; slider.oninput(); return galley.time(); })"""
 
 

@@ -20,9 +20,11 @@ from galley.robots.catalog import robot_of
 from galley.tests.browser import Browser
 from galley.viz.film.frames import slerp
 from galley.viz.render.meshes import box_mesh, joined, sphere_mesh
+from galley.viz.render.renderer import Renderer
 from galley.viz.render.scene_meshes import SceneMeshes
+from galley.viz.render.scene_picture import front_camera
 from galley.viz.replay import replay_html
-from galley.viz.replay.bodies import as_gltf
+from galley.viz.replay.bodies import HEIGHT, WIDTH, as_gltf
 from galley.viz.replay.live import LiveView
 from galley.viz.replay.recording import keyframes
 
@@ -72,6 +74,36 @@ def test_seeking_moves_the_picture_and_nothing_goes_wrong(tab):
     assert all(each.mean() > 0.002 for each in moved)
     assert tab.errors == []
     assert not [address for address in tab.asked if not re.match("file:|data:|blob:", address)]
+
+
+@pytest.mark.slow
+def test_it_looks_as_the_film_does(tab, run):
+    scene, t = run.solution.task.scene, TIMES[2]
+    robot, k = robot_of(scene.robot), round(t / run.log.period)
+    camera = front_camera(scene, WIDTH, HEIGHT)
+    film = Renderer(scene, robot, 960, 540, staged=True)
+    state = run.log.q[k], run.log.scene_q[k], run.log.items[k]
+    tab.run(f"galley.seek({t})")
+    settle(tab)
+    patches = [
+        picture[:420].reshape(6, 70, 8, 120, 3).mean(axis=(1, 3))
+        for picture in (film.render(*state, camera), tab.picture())
+    ]
+    apart = np.abs(patches[0] - patches[1])
+    assert apart.mean() < 12.0
+    assert apart.max() < 45.0  # of 255
+
+
+@pytest.mark.slow
+def test_the_path_of_the_hand_is_shown_on_request(tab):
+    orange = []
+    for _ in range(3):
+        settle(tab)
+        picture = tab.picture()[:420].astype(int)
+        orange.append((picture[..., 0] - picture[..., 2] > 180).sum())
+        tab.run("document.querySelector('#galley-legend input').click()")
+    tab.run("document.querySelector('#galley-legend input').click()")
+    assert orange[0] == orange[2] < orange[1] - 80
 
 
 @pytest.mark.slow

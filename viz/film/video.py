@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image as PilImage
 
 from galley.domain.files import atomic_file
@@ -32,14 +33,8 @@ from galley.viz.film.camera import (
     link_origins,
     smoothed,
 )
-from galley.viz.film.captions import (
-    Caption,
-    caption_height,
-    draw_caption,
-    film_captions,
-    split_recovery,
-)
-from galley.viz.film.frames import Frames, frame_times, resample, split_line
+from galley.viz.film.captions import Caption, caption_height, draw_caption, film_captions
+from galley.viz.film.frames import Frames, frame_times, resample
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.view import Camera, Image, furniture_boxes, unit_vector, visible_from
 
@@ -50,8 +45,6 @@ _GIF = ".gif"
 _ENCODER_OPTIONS = ["-preset", "superfast", "-x264-params", "mbtree=1:rc-lookahead=10"]
 """A third faster than ``veryfast``, files a fifth larger; ``superfast`` alone doubles them."""
 
-CONTACTS = ("fingers", "lower", "lift", "pull", "push")
-"""Phases in which something is grasped, moved while held, or let go."""
 DISTANCE = 0.65  # m from camera to hand
 # Of all directions that are tried, rad.
 _AZIMUTH = np.radians(np.tile(np.arange(-180.0, 180.0, 15.0), 5))
@@ -59,8 +52,9 @@ _ELEVATION = np.radians(np.repeat([5.0, 15.0, 25.0, 38.0, 52.0], 24))
 _ROOM = 0.06  # m that the camera keeps from furniture
 _FOV = float(np.radians(34.0))
 _SAMPLES = 8  # frames of an episode by which direction and corner are chosen
-_FADE = 0.4  # s of film, before and after the contact
-_GAP = 1.6  # s of film, that the inset stays between two contacts
+_AROUND = 1.0  # s of film, before and after a contact, that the inset shows
+_FADE = 0.4  # s of film, before and after that
+_GAP = 3.5  # s of film, that the inset stays between two contacts
 _CALM = 0.6  # s of film, over which the hand's motion is smoothed
 _HEIGHT, _SHAPE = 0.36, 4 / 3  # share of the picture's height; width over height
 _RIM = (240, 240, 240)
@@ -184,7 +178,7 @@ def film(
     else:
         cameras = (options.camera,) * len(frames.time)
     captions = film_captions(log, frames, scene, robot, speed, options.title, plans)
-    insets = film_insets(frames, lines, cameras, scene, robot, fps, width, height)
+    insets = film_insets(log, frames, cameras, scene, robot, fps, width, height)
     job = FilmJob(scene, robot, frames, cameras, captions, width, height, insets)
     pictures = draw_frames(job, options.workers)
     with contextlib.closing(pictures), encoder(path, fps) as append:
@@ -335,8 +329,8 @@ def _h264(path: Path, fps: float) -> Iterator[Append]:
 
 
 def film_insets(
+    log: Log,
     frames: Frames,
-    lines: list[str],
     cameras: Sequence[Camera],
     scene: Scene,
     robot: RobotModel,
@@ -344,21 +338,21 @@ def film_insets(
     width: int,
     height: int,
 ) -> tuple[Inset | None, ...]:
-    """The inset of each frame, or None.
+    """The inset of each frame, or None: it is there while the hand, or what it holds, touches.
 
     Args:
-        frames: of the film. lines: of the log's motions. cameras: of the frames.
+        log: with the contacts. frames: of its film. cameras: of the frames.
         scene, robot: what may be in the way.
         fps: pictures per second of film. width, height: of the pictures, pixels.
     """
-    phases = [split_line(split_recovery(line)[1])[1] for line in lines]
-    # The last: of no motion.
-    touching = np.array([*(any(word in p for word in CONTACTS) for p in phases), False])
-    on = np.flatnonzero(touching[frames.motion.clip(-1, len(lines))])
+    times = log.time[log.contact_step[_touches(log, scene, robot)]]
+    on = np.unique(np.searchsorted(frames.time, times).clip(max=len(frames.time) - 1))
     insets: list[Inset | None] = [None] * len(frames.motion)
     episodes = np.split(on, np.flatnonzero(np.diff(on) > _GAP * fps) + 1) if len(on) else []
     fade = max(1, round(_FADE * fps))
-    for first, last in ((int(each[0]), int(each[-1])) for each in episodes):
+    around = round(_AROUND * fps)
+    for each in episodes:
+        first, last = max(int(each[0]) - around, 0), min(int(each[-1]) + around, len(insets) - 1)
         rows = np.arange(max(first - fade, 0), min(last + fade + 1, len(insets)))
         chosen = np.unique(np.linspace(first, last, _SAMPLES).round().astype(int))
         way = _best_direction(frames, chosen, scene, robot)
@@ -371,6 +365,15 @@ def film_insets(
             camera = Camera(hand + DISTANCE * way, hand, _FOV)
             insets[k] = Inset(camera, left, top, *inset_size(height), 1.0 - away)
     return tuple(insets)
+
+
+def _touches(log: Log, scene: Scene, robot: RobotModel) -> NDArray[np.bool_]:
+    """Which of a log's contacts (c,) are of the hand, or of what it holds, with anything else."""
+    items = np.array([*(item.name for item in scene.items), ""])  # the last: none is held
+    pairs, held = log.names[log.contact_pair], items[log.held[log.contact_step]]
+    mine = np.isin(pairs, [*robot.fingers, robot.palm]) | (pairs == held[:, None])
+    others = ~mine & ~np.isin(pairs, robot.links)
+    return np.asarray(mine.any(axis=1) & others.any(axis=1))
 
 
 def inset_size(height: int) -> tuple[int, int]:

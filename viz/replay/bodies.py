@@ -19,6 +19,7 @@ from galley.domain.frames import Array, rotation_rpy, transform
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.viz.render.meshes import MOST_TRIANGLES, Pixels, VisualMesh, simplified
+from galley.viz.render.renderer import LAMP
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.viz.render.scene_picture import front_camera, start_of
 from galley.viz.render.view import Camera
@@ -26,8 +27,26 @@ from galley.viz.render.view import Camera
 ROOT = "galley"
 _Y_UP = transform(rotation_rpy(-np.pi / 2.0, 0.0, 0.0))  # Meshcat turns it back
 _MATTE = {"metallicFactor": 0.0, "roughnessFactor": 0.85}
-_LAMPS, _LAMP = ("SpotLight", "PointLightNegativeX", "PointLightPositiveX"), 9.0
-"""Meshcat's lamps, and a third of their usual power: furniture is white."""
+_BESIDE = "Lights/PointLightNegativeX"  # the lamp at the camera
+_SHADED = {"left": -8.0, "right": 8.0, "bottom": -8.0, "top": 8.0}  # m, where shadows fall
+_FAR = 20.0  # m from the world's origin to the lamp
+_LIGHT: dict[str, dict[str, Any]] = {
+    "Lights/PointLightPositiveX": {"intensity": 0.0},
+    "Lights/AmbientLight": {"intensity": 0.05 * np.pi},
+    _BESIDE: {"intensity": 0.24 * np.pi, "decay": 0.0, "distance": 0.0},
+    "Lights/FillLight": {
+        "intensity": 0.68 * np.pi,
+        "position": [_FAR * part for part in LAMP],
+        **{f"shadow.camera.{side}": metres for side, metres in _SHADED.items()},
+        **{f"shadow.mapSize.{side}": 2048.0 for side in ("width", "height")},
+        "shadow.bias": -0.0005,
+        "shadow.normalBias": 0.02,
+        "castShadow": True,
+    },
+    "Render Settings": {"exposure": 0.65},  # for the live page, whose colours are toned
+    "Background": {"top_color": [0.68, 0.67, 0.64], "bottom_color": [0.57, 0.52, 0.46]},
+}
+"""Meshcat's lamps as the film's, fitted to its light, and around the scene colours of its room."""
 WIDTH, HEIGHT = 1280, 720  # of the picture that the first camera is chosen for, pixels
 
 
@@ -87,8 +106,9 @@ def draw(
             contents: Any = as_gltf(mesh, most)
             file = MemoryFile(contents, ".gltf", path)
             meshcat.SetObject(path, Mesh(mesh_data=InMemoryMesh(mesh_file=file)))
-    for lamp in _LAMPS:
-        meshcat.SetProperty(f"/Lights/{lamp}/<object>", "intensity", _LAMP)
+    for path, properties in _LIGHT.items():
+        for name, value in properties.items():
+            meshcat.SetProperty(f"/{path}/<object>", name, value)
     meshcat.SetProperty("/Grid", "visible", False)
     meshcat.SetProperty("/Axes", "visible", False)
     return paths
@@ -97,6 +117,7 @@ def draw(
 def look_from(meshcat: Meshcat, camera: Camera) -> None:
     """Show what a camera sees."""
     meshcat.SetCameraPose(columns(camera.position), columns(camera.target))
+    meshcat.SetProperty(f"/{_BESIDE}/<object>", "position", [*camera.position])
     lens = "/Cameras/default/rotated/<object>"
     meshcat.SetProperty(lens, "fov", float(np.degrees(camera.fov)))
 

@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 METRES, RADIANS = 1e-3, 2e-3
 """How far a body may be from where it was, between two kept poses."""
 _PATH = Rgba(0.95, 0.45, 0.10)  # of the hand's path
+_LINE = "hand-path"  # its place below ``ROOT``
 _PATH_METRES = 0.003  # that the line may leave out
 _DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"}  # one is set where a browser can open
 _PATIENCE = 10.0  # s, for the browser to load a page
@@ -50,6 +51,9 @@ _COMMAND = re.compile(
 _AT_ONCE = (
     r'viewer.handle_command_bytearray(Uint8Array.from(atob("\1"), each => each.charCodeAt(0)));'
 )
+
+_LIT = "<script>viewer.renderer.toneMapping = 0; viewer.scene.environment = null;</script>"
+"""Colours are what the lamps make them, as in a film; what is seen around the scene is no lamp."""
 
 
 def replay_html(
@@ -103,14 +107,17 @@ def record(meshcat: Meshcat, paths: Sequence[str], X_WB: Array, fps: float) -> N
     meshcat.SetAnimation(animation)
 
 
-def draw_path(meshcat: Meshcat, points: Array, name: str) -> list[tuple[str, str]]:
-    """Draw a line through points (m, 3), metres in the world, and give its row of the legend."""
+def draw_path(meshcat: Meshcat, points: Array, name: str) -> list[tuple[str, str, str]]:
+    """Draw a line through points (m, 3), metres in the world, and give its row of the legend.
+
+    The row is the line's colour, what it is, and its path below ``ROOT``.
+    """
     poses = np.concatenate([points, np.tile([0.0, 0.0, 0.0, 1.0], (len(points), 1))], axis=1)
     kept = points[keyframes(poses, _PATH_METRES, RADIANS)]
     if len(kept) < 2:
         return []
-    meshcat.SetLine(f"{ROOT}/hand-path", columns(kept), 2.0, _PATH)
-    return [("#f2731a", name)]
+    meshcat.SetLine(f"{ROOT}/{_LINE}", columns(kept), 2.0, _PATH)
+    return [("#f2731a", name, _LINE)]
 
 
 def _moments(log: Log, scene: Scene) -> list[dict[str, Any]]:
@@ -162,7 +169,7 @@ def page(meshcat: str, data: dict[str, Any], controls: Path | str = _CONTROLS) -
     Args:
         meshcat: its ``StaticHtml``.
         data: for the controls, with a ``title``. Those of a replay want ``duration`` in seconds,
-            ``moments`` in order of time, and ``legend``, colours with what they mean; those of a
+            ``moments`` in order of time, and ``legend``, rows as of ``draw_path``; those of a
             motion ``clearance``, metres and between what at even times, in place of ``moments``.
         controls: what is added to the page's body, with ``GALLEY_DATA`` where the data shall stand.
 
@@ -179,7 +186,7 @@ def page(meshcat: str, data: dict[str, Any], controls: Path | str = _CONTROLS) -
     head = head.replace(
         "<title>Drake MeshCat</title>", f"<title>{html.escape(data['title'])}</title>", 1
     )
-    return head + added + body + foot
+    return head + _LIT + added + body + foot
 
 
 @dataclass(frozen=True)

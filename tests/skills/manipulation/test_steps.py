@@ -14,7 +14,13 @@ from galley.motion.effects import after
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
-from galley.skills.manipulation.step import SkillStep, can_be_placed_later, carry_out, placed_later
+from galley.skills.manipulation.step import (
+    MotionBuilder,
+    SkillStep,
+    can_be_placed_later,
+    carry_out,
+    placed_later,
+)
 
 
 @pytest.fixture
@@ -123,6 +129,16 @@ def test_navigate_looks_past_what_touches_nothing(kitchen, context):
         assert not isinstance(found, Failure), str(found)
         ends.append(found[-1].path.end)
     np.testing.assert_array_equal(*ends)
+
+
+def test_fingers_are_said_to_open_or_to_close_as_they_do(kitchen, context):
+    builder = MotionBuilder(context, initial_state(kitchen), 0, np.random.default_rng(0))
+    for opening in (0.02, 0.03, 0.01):
+        builder.move_fingers(opening, "")
+    for motion in builder.motions:
+        opens = (motion.trajectory.end > motion.trajectory.start).all()
+        assert motion.phase == ("open fingers" if opens else "partly close fingers")
+    assert [m.phase.split()[0] for m in builder.motions] == ["partly", "open", "partly"]
 
 
 def test_lines_and_manipulations_that_can_not_be_followed_are_refused_by_value(kitchen):
