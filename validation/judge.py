@@ -58,9 +58,8 @@ def _judge(
     support, required = SupportCheck(world, log, limits), RequiredTorques(scene, log)
     checks = (support.check,) if measured else (support.check, required.check)
     hands, depths = replay(world, log, furniture, limits, checks, progress)
-    still, gripped, moving = check_rest(
-        world, log, limits
-    )  # the world is in the state of the last sample
+    # The world is in the state of the last sample.
+    still, gripped, moving = check_rest(world, log, limits)
     torques = log.torque if measured else required.torques
     torque_ratio, too_strong = check_torques(robot, log, torques, limits)
     velocity_ratio, acceleration_ratio, beyond = check_limits(scene, robot, log, limits)

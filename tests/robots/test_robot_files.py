@@ -116,8 +116,9 @@ def test_a_refused_spot_is_out_of_reach_of_a_million_configurations(name):
         failure = region_out_of_reach(context, item, region, scene.stance("here"), None, spot)
         refused.append(failure is not None)
         assert away > 0.02 if refused[-1] else away < 0.3, (x, away)
-    assert True in refused
-    assert False in refused
+    assert refused == sorted(refused)  # from some distance on
+    assert refused[-1]
+    assert not refused[0]
 
 
 def test_a_base_that_may_not_move_has_one_place_to_stand():

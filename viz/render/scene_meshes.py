@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -131,8 +132,9 @@ def _simple(kind: str, size: Sequence[float] | Array) -> VisualMesh:
     return sphere_mesh(size[0]) if kind == "sphere" else cylinder_mesh(size[0], size[1])
 
 
-def link_meshes(urdf: str) -> dict[str, VisualMesh]:
-    """The mesh of every link with a visual, in the link's frame."""
+@lru_cache(maxsize=8)  # each thread of a film, and each camera of an episode, asks again
+def link_meshes(urdf: str) -> Mapping[str, VisualMesh]:
+    """The mesh of every link with a visual, in the link's frame; simplified if it is large."""
     root = ET.fromstring(urdf)
     colors = {
         material.get("name", ""): _rgb(material)
