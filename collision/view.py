@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from galley.collision.checker import Contact, Pair, pair
 from galley.collision.kernel.arrays import ROUNDING, KernelArrays
 from galley.collision.moving_bodies import MovingBodies
-from galley.domain.frames import Array
+from galley.domain.frames import Array, as_input
 
 LANES = 16
 _FAR = 1e3  # m, where compiled code, which has no infinity, looks for contacts at most
@@ -305,8 +305,8 @@ def configurations(states: ArrayLike, k: int) -> Array:
 
 
 def _plain(numbers: ArrayLike) -> Array:
-    """A writable, contiguous copy: for read-only arrays Numba would recompile."""
-    found = np.array(numbers, dtype=np.float64, order="C")
+    """A copy for compiled code; ValueError if it is not finite."""
+    found = as_input(numbers)
     if not np.isfinite(found).all():  # compiled comparisons would call NaN free
         raise ValueError("a configuration must be made of finite numbers")
     return found

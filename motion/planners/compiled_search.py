@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array
+from galley.domain.frames import Array, as_input
 from galley.motion.path import Path
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def plan_rrt_connect(
     from galley.motion.kernel import plan as kernel
 
     options = options or SearchOptions()
-    q, ends = _plain(start), _plain(goals).reshape(-1, len(start))
+    q, ends = as_input(start), as_input(goals).reshape(-1, len(start))
     if len(ends) == 0:
         return Failure(FailureKind.BLOCKED, "no goal configuration is free")
     budget = kernel.Budget(int(options.iterations), int(options.shortcuts), int(options.patience))
@@ -116,7 +116,7 @@ def shorten(path: Path, view: View, seed: int, options: SearchOptions | None = N
         view.table,
         _box(view),
         _rules(options),
-        _plain(path.waypoints),
+        as_input(path.waypoints),
         int(options.shortcuts),
         int(options.patience),
         _seed(seed),
@@ -138,11 +138,6 @@ def _rules(options: SearchOptions) -> Any:
 
     proven, required = options.required is not None, float(options.required or 0.0)
     return Rules(float(options.radius), proven, required)
-
-
-def _plain(numbers: Array) -> Array:
-    """A writable, contiguous copy: for read-only arrays Numba would recompile."""
-    return np.array(numbers, dtype=np.float64, order="C")
 
 
 def _seed(seed: int) -> int:
