@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -230,7 +231,8 @@ class Execution:
         from galley.validation import Goal
 
         task = self.solution.task
-        return Goal(task.domain, task.problem, self.facts)
+        judges = (partial(skill.judge, task.scene, self.log) for skill in task.skills.values())
+        return Goal(task.domain, task.problem, self.facts, tuple(judges))
 
     def judge(self, listener: Listener = SILENT) -> Verdict:
         """Validate what was executed, from the log and the scene alone.

@@ -24,7 +24,7 @@ from galley.collision.view_tables import group_arrays, resting, with_obstacles
 from galley.compiled.build import KERNEL, ensure
 from galley.domain.frames import Array, as_numbers, as_pose, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
-from galley.robots.model import RobotModel
+from galley.robots.model import RobotModel, by_name
 
 _T = TypeVar("_T")
 Cache: TypeAlias = OrderedDict[object, _T]
@@ -111,8 +111,9 @@ class CollisionWorld:
     Args:
         robot: any RobotModel.
         obstacles: solids by name, or their tables.
-        q: values of all joints (n,), for those that a view doesn't move; by default the middle of
-            their ranges (0 where that is within them).
+        q: values of all joints (n,), for those that a view doesn't move; or of some by their names.
+            The others, and by default all, are in the middle of their ranges (0 where that is
+            within them).
         attached_bodies: what moves with the robot.
         joint: a scene joint that moves too.
         margin: metres that everything must keep, unless a view has its own.
@@ -121,8 +122,8 @@ class CollisionWorld:
     """
 
     robot: RobotModel
-    obstacles: Mapping[str, Solid | Sequence[Solid]] | FixedBodies
-    q: Array | None = None
+    obstacles: Mapping[str, Solid | Sequence[Solid]] | FixedBodies = field(repr=False)
+    q: Array | Mapping[str, float] | None = None
     attached_bodies: tuple[AttachedBody, ...] = ()
     joint: SceneJoint | None = None
     margin: float = MARGIN
@@ -135,7 +136,8 @@ class CollisionWorld:
         if not isinstance(self.obstacles, FixedBodies):
             object.__setattr__(self, "obstacles", fixed_bodies(self.obstacles))
         size = self.robot.size
-        q = resting(self.robot) if self.q is None else self.q
+        rest = resting(self.robot)
+        q = rest if self.q is None else by_name(self.robot.joints, self.q, rest)
         q = as_numbers(q, f"q of {size} joint values", (size,))
         as_numbers(self.margin, "margin", least=0.0)
         object.__setattr__(self, "q", frozen(q))
@@ -206,8 +208,7 @@ class CollisionWorld:
             allowed: pairs of names that may touch, on top of the world's.
             margin: metres to keep; the world's where omitted.
         """
-        values = self.q if q is None else np.asarray(q, dtype=np.float64)
-        assert values is not None
+        values = np.asarray(self.q if q is None else q, dtype=np.float64)
         key = (group, self._still(group, values), allowed, margin)
         return cached(
             self._views, key, lambda: self._make_view(group, values, allowed, margin), _KEPT

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -173,9 +173,16 @@ class Stored:
             raise BadInput.one(self._at(STORE), str(error)) from None
 
     def goal(
-        self, domain_file: Path | str | None = None, problem_file: Path | str | None = None
+        self,
+        domain_file: Path | str | None = None,
+        problem_file: Path | str | None = None,
+        judges: Iterable[Callable[..., tuple[bool, str] | None]] = (),
     ) -> Goal | None:
         """The run's goal, or that of other files; None where no problem is known.
+
+        Args:
+            domain_file, problem_file: None: the run's own.
+            judges: ``judge`` of own skills; without, symbols decide what has no geometric meaning.
 
         Raises:
             BadInput: a file is malformed, does not fit the scene, or only one is known.
@@ -195,8 +202,10 @@ class Stored:
         domain = read_domain(domain_file)
         problem = read_problem(problem_file, domain)
         bind(self.scene, domain, problem)
+        of_run = tuple(partial(judge, self.scene, self.executed) for judge in judges)
         if not self.report:  # the symbols of the start
-            return Goal(domain, problem, validate_actions(domain, problem, ()).states[-1])
+            start = validate_actions(domain, problem, ()).states[-1]
+            return Goal(domain, problem, start, of_run)
         facts = set()
         for line in self.report["execution"]["facts"]:
             found = _FACT.fullmatch(line)
@@ -205,7 +214,7 @@ class Stored:
                 what = "'execution.facts' must be a list of texts such as \"(on sugar burner)\""
                 raise BadInput.one(self.folder / REPORT, what)
             facts.add(Fact(words[0], tuple(words[1:])))
-        return Goal(domain, problem, frozenset(facts))
+        return Goal(domain, problem, frozenset(facts), of_run)
 
     @property
     def changes(self) -> tuple[str, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from galley.domain.errors import did_you_mean
 from galley.domain.frames import Array, as_numbers, as_pose, frozen, transform
 from galley.robots.inertials import Inertial
 from galley.robots.kinematics import Kinematics
@@ -78,6 +80,26 @@ def onto_limits(q: Array, lower: Array, upper: Array) -> Array:
     rounding = 1e-9 + 2.0**-24 * np.maximum(np.abs(lower), np.abs(upper))
     clipped = np.clip(q, lower, upper)
     return np.where(np.abs(q - clipped) <= rounding, clipped, q)
+
+
+def by_name(
+    joints: Sequence[str], values: ArrayLike | Mapping[str, float], others: Array
+) -> ArrayLike:
+    """Joint values (k,) that are given as such, or by the joints' names.
+
+    Args:
+        joints: their names. others: (k,), for joints that are not named.
+
+    Raises:
+        ValueError: a name is not one of the joints'.
+    """
+    if not isinstance(values, Mapping):
+        return values
+    unknown = next((name for name in values if name not in joints), None)
+    if unknown is not None:
+        hint = did_you_mean(unknown, joints) or f"; there are {', '.join(joints)}"
+        raise ValueError(f"no joint '{unknown}'{hint}")
+    return [values.get(name, other) for name, other in zip(joints, others, strict=True)]
 
 
 def join_groups(name: str, groups: list[JointGroup]) -> JointGroup:
@@ -176,6 +198,10 @@ class RobotModel:
         as_numbers(self.p_HT, "p_HT", (3,))
         for link, excess in self.sphere_excess:
             as_numbers(excess, f"sphere_excess of '{link}'", least=0.0)
+
+    def __repr__(self) -> str:
+        groups = (f"{group.size} of {group.name}" for group in self.groups)
+        return f"RobotModel({self.name}, joints: {', '.join(groups)})"
 
     @property
     def size(self) -> int:

@@ -23,6 +23,8 @@ import numpy as np
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import read_text
+from galley.domain.log import Log
+from galley.domain.scene.model import Binding, Scene
 from galley.domain.shipped import shipped_file
 from galley.domain.state import State
 from galley.motion.motion import Guard, Motion, Record
@@ -169,6 +171,19 @@ class OwnSkill(Skill):
             if found is not None and not isinstance(found, Failure):
                 raise TypeError(f"expected a Failure or None, got {found!r:.80}")
             return None if found is None else _told(found)
+
+    def judge(
+        self, scene: Scene, log: Log, predicate: str, things: tuple[Binding, ...]
+    ) -> tuple[bool, str] | None:
+        """The user's verdict or None."""
+        with self._guarded("judge"):
+            match self.own.judge(scene, log, predicate, things):
+                case None:
+                    return None
+                case (holds, str(why)):
+                    return bool(holds), why
+                case other:
+                    raise TypeError(f"expected (True or False, why), or None, got {other!r:.80}")
 
     def _guarded(self, method: str) -> contextlib.AbstractContextManager[None]:
         """Reports the method's first line where no other of the file is to blame."""

@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from galley.domain.failure import Failure
-from galley.domain.scene.model import Binding, Region, Stance
+from galley.domain.log import Log
+from galley.domain.scene.model import Binding, Region, Scene, Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.manipulation.context import PlanningContext
@@ -141,6 +142,21 @@ class Skill(ABC):
 
         Args:
             state: at the start of the task.
+        """
+        return None
+
+    def judge(
+        self, scene: Scene, log: Log, predicate: str, things: tuple[Binding, ...]
+    ) -> tuple[bool, str] | None:
+        """Whether a fact of the goal without a geometric meaning holds, from what was executed.
+
+        Args:
+            scene: as it was known. log: every executed state.
+            predicate, things: the fact: its name, and what its arguments are in the scene.
+
+        Returns:
+            Whether it holds and why, for the report; None where this skill can't tell. Then the
+            next skill is asked; if none can tell, the plan's symbolic effects decide.
         """
         return None
 

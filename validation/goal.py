@@ -35,6 +35,8 @@ from galley.validation.tolerances import GOAL
 from galley.validation.verdict import GoalFact
 
 Lookup = Callable[[Fact], bool]
+Judge = Callable[[str, tuple[Binding, ...]], tuple[bool, str] | None]
+"""Whether a fact of a predicate about some things holds, and why; None: it can't tell."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,14 @@ class Goal:
     Attributes:
         domain, problem: the PDDL task.
         symbolic: facts that hold after the plan, or after the executed actions, symbolically; they
-            decide predicates without a geometric meaning, such as ``(empty h1)``.
+            decide predicates that nothing else does, such as ``(empty h1)``.
+        judges: the first that can tell decides a fact without a geometric meaning.
     """
 
     domain: Domain
     problem: Problem
     symbolic: Collection[Fact] = ()
+    judges: tuple[Judge, ...] = ()
 
 
 def evaluate_goal(goal: Goal, final: FinalState) -> tuple[GoalFact, ...]:
@@ -61,9 +65,13 @@ def _evaluate_part(goal: Goal, final: FinalState, part: Formula) -> GoalFact:
     whys: dict[Fact, str] = {}
 
     def look(fact: Fact) -> bool:
-        value = evaluate_fact(final, fact) or (
-            fact in goal.symbolic,
-            "has no geometric meaning; the plan's symbolic effects decide",
+        value = (
+            evaluate_fact(final, fact)
+            or _judged(goal, final.scene, fact)
+            or (
+                fact in goal.symbolic,
+                "has no geometric meaning; the plan's symbolic effects decide",
+            )
         )
         whys[fact] = value[1]
         return value[0]
@@ -71,6 +79,22 @@ def _evaluate_part(goal: Goal, final: FinalState, part: Formula) -> GoalFact:
     holds = formula_holds(goal, part, {}, look)
     why = "; ".join(dict.fromkeys(whys.values())) or "decided by the objects' names"
     return GoalFact(str(part), holds, why)
+
+
+def _judged(goal: Goal, scene: Scene, fact: Fact) -> tuple[bool, str] | None:
+    """What the first judge says that can tell; None if none can."""
+    things = _things(scene, fact)
+    if things is None:
+        return None
+    return next(filter(None, (each(fact.predicate, things) for each in goal.judges)), None)
+
+
+def _things(scene: Scene, fact: Fact) -> tuple[Binding, ...] | None:
+    """What a fact's arguments are in the scene; None if it lacks one."""
+    bound = {binding.object: binding for binding in scene.bindings}
+    if any(name not in bound for name in fact.args):
+        return None
+    return tuple(bound[name] for name in fact.args)
 
 
 def formula_holds(goal: Goal, formula: Formula, binding: Mapping[str, str], look: Lookup) -> bool:
@@ -139,10 +163,9 @@ class FinalState:
 
 def evaluate_fact(final: FinalState, fact: Fact) -> tuple[bool, str] | None:
     """Whether a fact holds and why; None for one without a geometric meaning."""
-    bound = {binding.object: binding for binding in final.scene.bindings}
-    if any(name not in bound for name in fact.args):
+    things = _things(final.scene, fact)
+    if things is None:
         return None
-    things = tuple(bound[name] for name in fact.args)
     match fact.predicate, tuple(thing.kind for thing in things):
         case "near", ("furniture",):
             return _near(final, things[0])

@@ -38,6 +38,7 @@ class Options:
     scene: Path | None = scene_option("the run's own")
     domain: Path | None = option(None, "Take this PDDL domain. Default: the run's own.")
     problem: Path | None = option(None, "Judge this problem's goal. Default: the run's own.")
+    skills: Path | None = option(None, "Ask this Python file's skills how the goal is judged.")
     json: Path | None = json_option("the verdict")
 
 
@@ -46,11 +47,13 @@ def command(options: Options) -> int:
     with the files unchanged since the run."""
     from galley.cli.common.progress import Printer
     from galley.results.stored import read_run
+    from galley.skills.own import load_skills
     from galley.validation import validate_run
 
     check_output(options.json, ".json", option="--json")
     stored = read_run(options.run, options.scene)
-    goal = stored.goal(options.domain, options.problem)
+    own = {} if options.skills is None else load_skills(options.skills)
+    goal = stored.goal(options.domain, options.problem, [each.judge for each in own.values()])
     log, mixed = stored.executed, stored.mixed()
     for change in stored.changes:
         print(f"warning: {change}", file=sys.stderr)

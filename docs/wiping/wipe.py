@@ -10,8 +10,9 @@ import numpy as np
 
 from galley.collision.checker import pairs
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, inverse, rotation_z, transform
-from galley.domain.scene.model import Region
+from galley.domain.frames import Array, from_pose7, inverse, rotation_z, transform
+from galley.domain.log import Log
+from galley.domain.scene.model import Binding, Region, Scene
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Motion
 from galley.skills import BoundAction, PlanningContext, Skill
@@ -31,6 +32,9 @@ HEIGHT = 0.001  # m between the tool and the surface
 LIFT = 0.05  # m above it, where the free motions end and begin
 OVERLAP = 0.005  # m by which each row covers the one before it
 PART = 0.40  # m, the longest side of what is wiped from one stance
+NEAR = 0.003  # m above the surface, up to which the tool wipes it
+CELL = 0.005  # m, of the grid on which it is judged whether all was wiped
+ENOUGH = 0.98  # of the surface: the hand does not follow the rows to the millimetre
 
 
 class Wipe(Skill):
@@ -78,6 +82,31 @@ class Wipe(Skill):
         if region is None or region.kind != "surface":
             return no_such_region(action.bindings[1].object, "surface to wipe")
         return None
+
+    def judge(
+        self, scene: Scene, log: Log, predicate: str, things: tuple[Binding, ...]
+    ) -> tuple[bool, str] | None:
+        """A surface is clean if what was in the hand has passed close over all of it."""
+        if predicate != "clean" or things[0].region is None:
+            return None
+        region, held = scene.region(things[0].region), log.held >= 0
+        X_BW = inverse(scene.body_pose(region.body, log.scene_q[0]))
+        tools = [scene.items[k].size / 2 for k in log.held[held]]
+        poses = [X_BW @ from_pose7(X) for X in log.items[held, log.held[held]]]
+        share = min(wiped_share(box, tools, poses) for box in region.boxes)
+        words = f"{100 * share:.1f} % of {region.name} was under the tool, within {1e3 * NEAR:g} mm"
+        return share >= ENOUGH, f"{words}; at least {100 * ENOUGH:g} % are wanted"
+
+
+def wiped_share(box: Array, tools: list[Array], poses: list[Array]) -> float:
+    """The share of a region's box (2, 3) that tools of half sizes (3,) covered in their poses."""
+    x, y = (np.arange(box[0, k], box[1, k], CELL) + CELL / 2 for k in (0, 1))
+    cells = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    covered = np.zeros(len(cells), dtype=bool)
+    for half, X in zip(tools, poses, strict=True):
+        if X[2, 3] - half[2] - box[0, 2] < NEAR:
+            covered |= (np.abs((cells - X[:2, 3]) @ X[:2, :2]) <= half[:2]).all(axis=1)
+    return float(covered.mean())
 
 
 def sweeps(

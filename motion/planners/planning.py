@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -20,7 +21,7 @@ from galley.motion.path import Path
 from galley.motion.planners import compiled_search, turns
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.rrt import RRT, EndRegion, view_space
-from galley.robots.model import onto_limits
+from galley.robots.model import by_name, onto_limits
 
 Planner = Literal["rrt-connect", "rrt"]
 PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt")
@@ -33,8 +34,8 @@ _MISSED = 1e-3  # m and entries of R: where a robot's ``ik`` is further off, it 
 
 def plan(
     world: CollisionWorld,
-    start: ArrayLike,
-    goal: ArrayLike,
+    start: ArrayLike | Mapping[str, float],
+    goal: ArrayLike | Mapping[str, float],
     seed: int = 0,
     planner: Planner = "rrt-connect",
     group: str = "arm",
@@ -47,12 +48,13 @@ def plan(
     Args:
         world: the robot and what stands around it: the values of the joints that don't move, the
             margin that sampled states keep, and the pairs that may touch.
-        start: configuration (k,) of the group.
-        goal: a configuration (k,), several of which one is to be reached (m, k), or the tool's
-            pose X_WT (4, 4), for which inverse kinematics finds configurations of the arm. Of
-            joints that turn without end (``JointGroup``) all whole turns are the goal, so the path
-            ends at the one nearest to the start that can be reached. What float32 has rounded
-            beyond a limit counts as on it, in the start, too.
+        start: configuration (k,) of the group; or values by the joints' names, where joints that
+            are not named are as in ``world.q``.
+        goal: a configuration (k,) or values by name, several of which one is to be reached (m, k),
+            or the tool's pose X_WT (4, 4), for which inverse kinematics finds configurations of
+            the arm. Of joints that turn without end (``JointGroup``) all whole turns are the
+            goal, so the path ends at the one nearest to the start that can be reached. What
+            float32 has rounded beyond a limit counts as on it, in the start, too.
         seed: the same seed gives the same path, bit for bit.
         planner: ``rrt-connect``; or ``rrt``, the baseline: one tree, in Python.
         group: ``arm``, ``base``, or two groups that move together, ``base+arm``.
@@ -71,6 +73,8 @@ def plan(
     if planner not in PLANNERS:
         raise ValueError(f"no planner '{planner}', there are {', '.join(PLANNERS)}")
     view = world.view(group)
+    now = view.arrays.tree.q[view.moving]
+    start, goal = (by_name(view.joints, each, now) for each in (start, goal))
     begin, ends = _ends(world, view, start, goal)
     if isinstance(ends, Failure):
         return ends

@@ -3,6 +3,8 @@
 import pickle
 import re
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import Placement, initial_state
+from galley.execution.kinematic import KinematicExecutor, execute_all
 from galley.motion.effects import after, effects
 from galley.motion.motion import FREE
 from galley.planning import SearchLimits, ground, replay, search, validate_actions
@@ -27,6 +30,7 @@ from galley.skills.own import load_skills
 from galley.tamp.binding import bind_plan, check_init, check_skills, tamp_task
 from galley.tamp.checks import audit
 from galley.tests.refining import refine
+from galley.validation import Goal, validate_run
 
 DOCS = Path(__file__).parents[2] / "docs"
 WIPING = DOCS / "wiping"
@@ -249,6 +253,39 @@ def test_the_sponge_covers_the_whole_patch_a_millimetre_above_it(scene, world, w
         covered |= (np.abs(local) <= half[:2]).all(axis=1)
     assert poses > 300
     assert covered.mean() > 0.995
+
+
+def test_a_skill_judges_from_what_was_executed_whether_its_effect_holds(scene, world, wiped):
+    _, start, steps, _ = wiped
+    executor = KinematicExecutor(world, start)
+    log = execute_all(executor, tuple(m for m, _ in steps), tuple(m.phase for m, _ in steps))
+    rows = [k for k, (motion, _) in enumerate(steps) if motion.phase.endswith(": wipe")]
+    without = ~np.isin(log.motion, rows[len(rows) // 2 :])  # the later rows were left out
+    parts = ("time", "q", "velocity", "command", "torque", "scene_q", "items", "held", "motion")
+    touched = ("contact_step", "contact_pair", "contact_distance", "contact_force")
+    cut = replace(
+        log,
+        **{name: getattr(log, name)[without] for name in parts},
+        **{name: getattr(log, name)[:0] for name in touched},
+    )
+    domain = read_domain(WIPING / "wiping.pddl")
+    problem = read_problem(WIPING / "wiping_task.pddl", domain)
+    skill = load_skills(WIPING / "wipe.py")["wipe"]
+    for executed, done in ((log, True), (cut, False)):
+        judges = (SKILLS["pick"].judge, skill.judge)  # the kitchen's can't tell
+        goal = Goal(domain, problem, judges=tuple(partial(j, scene, executed) for j in judges))
+        clean, put_back = validate_run(scene, executed, goal).goal_facts
+        assert clean.holds == done
+        assert "of patch was under the tool" in clean.why
+        assert put_back.holds, "what has a geometric meaning is judged as ever"
+
+
+@pytest.mark.parametrize("answer", ["True", "(True, 3)", "1 / 0"])
+def test_a_verdict_that_is_none_is_told_with_its_line(tmp_path, answer):
+    text = SKILL + f"    def judge(self, scene, log, predicate, things):\n        return {answer}\n"
+    skill = load_skills(written(tmp_path, text + "SKILLS = {'wave': Wave()}\n"))["wave"]
+    with pytest.raises(BadInput, match=r"mine\.py:(9|10): judge of 'wave'"):
+        skill.judge(None, None, "waved", ())
 
 
 def test_nothing_is_touched_in_a_world_of_its_own(scene, world, wiped):

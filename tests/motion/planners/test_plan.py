@@ -237,6 +237,15 @@ def test_values_beyond_a_limit_are_refused_by_number_and_amount(joint):
         assert failure.certificate["kind"] == "joint-limits"
 
 
+def test_joints_may_be_named_and_the_others_stay(panda):
+    world = replace(panda, q=[*START, 0.0, 0.0])
+    path = plan(world, {"panda_joint4": -1.7}, {"panda_joint1": 1.2})
+    np.testing.assert_array_equal(path.start, [*START[:3], -1.7, *START[4:]])
+    np.testing.assert_array_equal(path.end, [1.2, *START[1:]])
+    with pytest.raises(ValueError, match="no joint 'joint1'; did you mean 'panda_joint1'"):
+        plan(world, START, {"joint1": 0.6})
+
+
 def test_a_pose_out_of_reach_is_unreachable(panda):
     far = transform(rotation_about((1.0, 0.0, 0.0), np.pi), (1.5, 0.0, 0.4))
     failure = plan(panda, START, far)
