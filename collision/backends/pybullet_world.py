@@ -9,6 +9,7 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, product
 from pathlib import Path
 
@@ -76,10 +77,14 @@ class BulletScene:
         )
         return from_pose7(np.array([*found[4], *found[5]]))
 
+    @cached_property
+    def _X_CI(self) -> tuple[Array, ...]:
+        return tuple(map(inverse, self.X_IC))
+
     def item_pose(self, index: int) -> Array:
         """X_WI (4, 4) of an item as it is now."""
         p, q = pb.getBasePositionAndOrientation(self.item_ids[index], physicsClientId=self.client)
-        return from_pose7(np.array([*p, *q])) @ inverse(self.X_IC[index])
+        return from_pose7(np.array([*p, *q])) @ self._X_CI[index]
 
     def set_item(self, index: int, X_WI: Array) -> None:
         """Put an item at X_WI (4, 4)."""

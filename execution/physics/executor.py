@@ -114,7 +114,7 @@ class Stepper:
             self.fault.before_step(world, self.motion, self.name, self.t)
         rates = np.zeros(world.robot.size) if velocities is None else velocities
         count = self._fingers.start if self.gripping else world.robot.size
-        world.drive(range(count), self.setpoint[:count], rates[:count])
+        world.drive(self.setpoint[:count], rates[:count])
         if self.gripping:
             world.press(-self.closing_speed, world.scene.physics.finger_force)
         world.step()
@@ -234,8 +234,11 @@ class ContactMonitor:
             steady: that average decides.
         """
         guard = self.motion.guard
-        mean = float(np.mean([self.resistance(each) for each in recent or [contacts]]))
-        if guard is None or (mean if steady else self.resistance(contacts)) < guard.force:
+        if guard is None:
+            return ""
+        now = self.resistance(contacts)
+        mean = sum(map(self.resistance, recent)) / len(recent) if recent else now
+        if (mean if steady else now) < guard.force:
             return ""
         force = max(mean, guard.force)
         over = self.limits.stop_force if self.lands else self.limits.overshoot
@@ -478,7 +481,6 @@ class PhysicsExecutor:
         world, stepper = self.world, self._stepper
         stepper.step_to_sample()
         stepper.set_gripping(True)
-        where = world.robot.slice("fingers")
         # Twice as long as closing from fully open takes.
         timeout = 2.0 * world.robot.gripper.open / stepper.closing_speed
         pressed_for, end = 0.0, stepper.t + timeout
@@ -497,7 +499,7 @@ class PhysicsExecutor:
             pressed_for = pressed_for + stepper.t - began if grip >= force else 0.0
             if pressed_for >= self.limits.grip_time:
                 return f"grip, {grip:.0f} N"
-            if float(world.robot.half_width(world.q()[where])) < _CLOSED:
+            if world.half_width() < _CLOSED:
                 return "closed on nothing"
         return "no grip"
 

@@ -17,14 +17,14 @@ from galley.motion.thresholds import Thresholds
 
 class ContactForce:
     """The contact of two bodies: smallest distance (m), normal force (N) summed over all points,
-    and the total force (3,), N, world frame, on the first of the pair, friction included."""
+    and the total force x, y, z, N, world frame, on the first of the pair, friction included."""
 
     __slots__ = ("distance", "force", "normal_force")
 
     def __init__(self) -> None:
         self.distance = np.inf
         self.normal_force = 0.0
-        self.force = np.zeros(3)
+        self.force = [0.0, 0.0, 0.0]
 
 
 def measure_contacts(world: PhysicsWorld) -> dict[Pair, ContactForce]:
@@ -33,17 +33,18 @@ def measure_contacts(world: PhysicsWorld) -> dict[Pair, ContactForce]:
     for point in pb.getContactPoints(physicsClientId=world.client):
         if point[8] > 0.0 and point[9] <= 0.0:
             continue  # near, but not in contact
-        a, b = world.names[point[1], point[3]], world.names[point[2], point[4]]
-        key = pair(a, b)
+        first, second = world.names[point[1], point[3]], world.names[point[2], point[4]]
+        key = pair(first, second)
         contact = contacts.get(key)
         if contact is None:
             contact = contacts[key] = ContactForce()
         contact.distance = min(contact.distance, point[8])
         contact.normal_force += point[9]
         # Bullet's normal is on B, towards A; friction acts on B along its two directions.
-        on_a = point[9] * np.array(point[7])
-        on_a += point[10] * np.array(point[11]) + point[12] * np.array(point[13])
-        contact.force += on_a if key[0] == a else -on_a
+        sign, force = 1.0 if key[0] == first else -1.0, contact.force
+        normal, along, across = point[9], point[10], point[12]
+        for k, (n, a, c) in enumerate(zip(point[7], point[11], point[13], strict=True)):
+            force[k] += sign * (normal * n + (along * a + across * c))
     return contacts
 
 
@@ -53,7 +54,7 @@ def force_on(members: frozenset[str], contacts: Mapping[Pair, ContactForce]) -> 
     for (a, b), contact in contacts.items():
         if (a in members) == (b in members):
             continue
-        total += contact.force if a in members else -contact.force
+        total += np.multiply(1.0 if a in members else -1.0, contact.force)
     return total
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import tempfile
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -111,6 +110,8 @@ class PhysicsWorld:
         self.names = self.loaded.names
         self.hand_link = self.loaded.link(self.robot_id, robot.palm)
         self.finger_links = tuple(self.loaded.link(self.robot_id, f) for f in robot.fingers)
+        self._finger_joints = self.robot_joints[robot.slice("fingers")]
+        self._pressing: tuple[object, list[float], list[float]] = (None, [], [])  # last commanded
         self.feed = np.zeros(robot.size)
         self.command = np.array(state.q)
         self.base_shift = np.zeros(3)
@@ -196,7 +197,7 @@ class PhysicsWorld:
         Bullet's gear keeps q_first + gearRatio q_other where it is told.
         """
         shut, wide = (self.robot.fingers_at(h) for h in (0.0, self.robot.gripper.open))
-        first, *others = self.robot_joints[self.robot.slice("fingers")]
+        first, *others = self._finger_joints
         found = []
         for k, other in enumerate(others, 1):
             ratio = float(-(wide[0] - shut[0]) / (wide[k] - shut[k]))
@@ -243,28 +244,24 @@ class PhysicsWorld:
         _, limits[self.robot.slice("fingers")] = self._shares(gripper.open, force)
         return limits
 
-    def drive(self, joints: Sequence[int], positions: Array, velocities: Array) -> None:
-        """Command position control of some joints, within their effort limits.
+    def drive(self, positions: Array, velocities: Array) -> None:
+        """Command position control of the first k joints of q, within their effort limits.
 
         Args:
-            joints: indices (k,) into q.
-            positions, velocities: targets (k,) for the next step.
+            positions, velocities: targets (k,) for the next step, k >= 3.
         """
-        where = list(joints)
-        self.command[where] = positions
-        forces, targets = self._efforts[where], np.array(positions)
-        base = [i for i, j in enumerate(where) if j < 3]
-        if base:
-            targets[base] += self.base_shift[[where[i] for i in base]]
+        k, targets = len(positions), np.array(positions)
+        self.command[:k] = positions
+        targets[:3] += self.base_shift
         pb.setJointMotorControlArray(
             self.robot_id,
-            [self.robot_joints[j] for j in where],
+            self.robot_joints[:k],
             pb.POSITION_CONTROL,
             targetPositions=targets.tolist(),
             targetVelocities=velocities.tolist(),
-            forces=forces.tolist(),
-            positionGains=[POSITION_GAIN] * len(where),
-            velocityGains=[1.0] * len(where),
+            forces=self._efforts[:k].tolist(),
+            positionGains=[POSITION_GAIN] * k,
+            velocityGains=[1.0] * k,
             physicsClientId=self.client,
         )
 
@@ -293,14 +290,16 @@ class PhysicsWorld:
 
     def press(self, velocity: float, force: float) -> None:
         """Move both fingers at ``velocity`` (m/s, negative closes) with at most ``force`` (N)."""
-        fingers = self.q()[self.robot.slice("fingers")] if self.robot.gripper.table else np.zeros(1)
-        rates, shares = self._shares(float(self.robot.half_width(fingers)), force)
+        half = self.half_width() if self.robot.gripper.table else 0.0  # else it doesn't matter
+        if self._pressing[0] != (now := (half, velocity, force)):
+            rates, shares = self._shares(half, force)
+            self._pressing = now, (velocity * rates).tolist(), shares.tolist()
         pb.setJointMotorControlArray(
             self.robot_id,
-            self.robot_joints[self.robot.slice("fingers")],
+            self._finger_joints,
             pb.VELOCITY_CONTROL,
-            targetVelocities=(velocity * rates).tolist(),
-            forces=shares.tolist(),
+            targetVelocities=self._pressing[1],
+            forces=self._pressing[2],
             physicsClientId=self.client,
         )
 
@@ -341,6 +340,10 @@ class PhysicsWorld:
     def q(self) -> Array:
         """The robot's configuration (n,)."""
         return self.joint_states().q
+
+    def half_width(self) -> float:
+        """Half the width between the pads, m."""
+        return float(self.robot.half_width(self.q()[self.robot.slice("fingers")]))
 
     def scene_q(self) -> Array:
         """Scene joint values (nj,)."""

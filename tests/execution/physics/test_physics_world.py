@@ -68,7 +68,7 @@ def run(world, seconds, before=lambda: None):
     """Steps with the arm held where it is; ``before`` is called at each."""
     hold, still = np.array(world.command), np.zeros(world.robot.size)
     for _ in range(round(seconds / world.dt)):
-        world.drive(range(world.robot.size), hold, still)
+        world.drive(hold, still)
         before()
         world.step()
 

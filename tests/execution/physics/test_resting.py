@@ -74,7 +74,7 @@ def test_items_of_every_kind_rest_like_boxes(parts, crowd):
     try:
         q = world.q()
         for step in range(round(2.5 / world.dt)):
-            world.drive(range(len(q)), q, np.zeros(len(q)))
+            world.drive(q, np.zeros(len(q)))
             world.step()
             if step * world.dt > 0.5:
                 speeds.append([item_speed(world, k) for k in range(len(ITEMS))])
