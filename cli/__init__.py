@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -178,7 +179,9 @@ def _run(arguments: list[str]) -> int:
     """Read the command line and run its command."""
     read, unknown = parser(*arguments).parse_known_args(arguments)
     if unknown:
-        read.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        known = re.findall(r"--[a-z][a-z-]*", read.parser.format_help())
+        hint = did_you_mean(unknown[0], known)
+        read.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     from galley.cli.common.options import options_of, read_options
 
     signal.signal(signal.SIGTERM, _interrupt)

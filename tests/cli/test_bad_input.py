@@ -166,6 +166,7 @@ def test_the_robot_beyond_its_limits_at_the_start(refused, variant, line_of):
     ("arguments", "words"),
     [
         (["run", "--frobnicate"], "unrecognized arguments: --frobnicate"),
+        (["run", "--sedd", "3"], "unrecognized arguments: --sedd 3; did you mean '--seed'?"),
         (["rnu"], "; did you mean 'run'?"),
         (["run", "--execute", "kinematc"], "; did you mean 'kinematic'?"),
         (["run", "--seed", "-1"], "a seed is a whole number from 0"),
