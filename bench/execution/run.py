@@ -1,15 +1,14 @@
-"""Runs under physics: success with and without noise and faults, speed, accuracy.
+"""Runs under physics: success with and without noise and faults, accuracy.
 
-    python bench/execution/run.py [--only abcde] [--seeds 100] [--jobs 2] [--out FOLDER]
+    python bench/execution/run.py [--only abce] [--seeds 100] [--jobs 2] [--out FOLDER]
 
 a  the default task, every seed: goal reached and validated
 b  the same with moderate noise (friction and mass +-20 %, poses +-5 mm, observed with noise)
 c  faults injected: recovered, honestly failed, or wrongly called a success
-d  seconds of simulation in a second of wall time, of one run alone on the machine
 e  items after transport: how far from where they were planned (of a and b)
 
-Results of a to c do not depend on the machine's speed; d does, and runs alone. Every outcome is
-a line of OUT/outcomes.jsonl; runs listed there are not repeated.
+None depends on the machine's speed; bench/readme.py measures that. Every outcome is a line of
+OUT/outcomes.jsonl; runs listed there are not repeated.
 """
 
 from __future__ import annotations
@@ -160,25 +159,10 @@ def tell_releases(rows: list[dict]) -> None:
             )
 
 
-def speed() -> None:
-    """One run alone: simulated seconds in a second."""
-    from galley.domain.log import Log
-    from galley.engine import record_run
-    from galley.stages import Options
-
-    with tempfile.TemporaryDirectory(prefix="galley-bench-") as name:
-        folder, ratios = Path(name) / "run", []
-        for seed in range(3):
-            told = record_run(Options(seed=seed, out=folder, video=False)).report.as_json()
-            log = Log.load(folder / "states.npz")
-            ratios.append(log.duration / told["timing_s"]["execution"])
-    print(f"d  seconds of simulation a second, 3 seeds: {np.median(ratios):.1f} (median)")
-
-
 def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", default="abcde")
+    parser.add_argument("--only", default="abce")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("runs/bench-execution"))
@@ -189,8 +173,6 @@ def main() -> None:
     tell_success(rows, "b", "with moderate noise", "wanted: 90 %")
     tell_faults(rows)
     tell_releases(rows)
-    if "d" in options.only:
-        speed()
 
 
 if __name__ == "__main__":

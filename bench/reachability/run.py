@@ -4,7 +4,7 @@
 
 Sections: a, samples of the planar arm against a loop over samples; b, rows to parquet; l, the
 learned p(Q | H); p, a valid base for each grasp of the sugar box, against PyBullet; f, the
-reachability field; s, whole tasks with the ring's stances and with scored ones.
+reachability field.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from galley.bench.reachability import dataset, placement, planar, stances
+from galley.bench.reachability import dataset, placement, planar
 from galley.bench.report import Section, run_sections
 
 
@@ -30,7 +30,6 @@ STEPS: dict[str, Callable[[bool], Section]] = {
     "l": learned,
     "p": placement.placement,
     "f": placement.field,
-    "s": stances.stances,
 }
 
 
