@@ -17,7 +17,6 @@ from galley.robots.base_urdf import drop
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import JointTree, origin_of, read_tree
 from galley.viz.render.meshes import (
-    MOST_TRIANGLES,
     VisualMesh,
     box_mesh,
     cylinder_mesh,
@@ -32,6 +31,9 @@ from galley.viz.render.meshes import (
 logger = logging.getLogger(__name__)
 _GREY = (0.7, 0.7, 0.7)
 _AXIS = 0.1  # m, length of a frame's drawn axes
+# Triangles of a link that is drawn as it is. The Panda's 22,000 must be: its black covers lie so
+# close upon the white parts below that these poke through a simplified mesh.
+_MOST_OF_LINK = 25_000
 
 
 class SceneMeshes:
@@ -147,9 +149,8 @@ def link_meshes(urdf: str) -> Mapping[str, VisualMesh]:
         meshes = [mesh for mesh in parts if mesh is not None]
         if meshes:
             mesh = joined(meshes)
-            found[link.get("name", "")] = (
-                simplified(mesh) if len(mesh.triangles) > MOST_TRIANGLES else mesh
-            )
+            large = len(mesh.triangles) > _MOST_OF_LINK
+            found[link.get("name", "")] = simplified(mesh, _MOST_OF_LINK) if large else mesh
     return found
 
 

@@ -8,6 +8,7 @@ from PIL import Image
 
 from galley.collision.backends.drake_world import DrakeWorld
 from galley.domain.frames import rotation_rpy, to_pose7, transform
+from galley.viz.render import scene_meshes
 from galley.viz.render.meshes import (
     MOST_TRIANGLES,
     box_mesh,
@@ -17,7 +18,7 @@ from galley.viz.render.meshes import (
     simplified,
     sphere_mesh,
 )
-from galley.viz.render.scene_meshes import SceneMeshes
+from galley.viz.render.scene_meshes import SceneMeshes, link_meshes
 
 CUBE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n"
 SIDES = ("1 4 3 2", "5 6 7 8", "1 2 6 5", "2 3 7 6", "3 4 8 7", "4 1 5 8")
@@ -143,3 +144,13 @@ def test_bodies_are_where_drake_has_them(scene, robot, items):
             poses = dict(zip(meshes.names, meshes.poses(q, scene_q, moved), strict=True))
             for name in (*scene.item_index, *(n for n in robot.links if n in poses)):
                 np.testing.assert_allclose(poses[name], world.link_pose(name), atol=1e-6)
+
+
+def test_covers_that_lie_upon_a_link_are_not_poked_through(robot, monkeypatch):
+    """A simplified Panda has white specks on its black covers: films draw it as its files do."""
+    shown = link_meshes(robot.urdf)
+    monkeypatch.setattr(scene_meshes, "_MOST_OF_LINK", 10**9)
+    whole = link_meshes.__wrapped__(robot.urdf)
+    assert {name: len(mesh.triangles) for name, mesh in shown.items()} == {
+        name: len(mesh.triangles) for name, mesh in whole.items()
+    }
