@@ -20,7 +20,6 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from types import FrameType
 from typing import Any, NoReturn
 
 from galley import __version__
@@ -78,6 +77,9 @@ _ROOMS = {
 class _Parser(argparse.ArgumentParser):
     """Suggests the command or the value that may have been meant; a fault is one line."""
 
+    def __init__(self, **how: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **how)
+
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
@@ -106,7 +108,6 @@ def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
         prog="galley",
         description="Task-and-motion planning for a robot arm in a kitchen.",
         epilog=f"{_EXAMPLES}\n\n{_EXIT_CODES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"galley {__version__}")
     _add_commands(top, __name__, _COMMANDS, words, whole)
@@ -123,12 +124,7 @@ def _add_commands(
     """Add the commands of a package, the first of ``words`` with its options or subcommands."""
     group = p.add_subparsers(metavar="COMMAND", required=True)
     for name, text in commands.items():
-        each = group.add_parser(
-            name,
-            help=text,
-            description=text,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        each = group.add_parser(name, help=text, description=text)
         if name not in words[:1] and not whole:
             continue
         room = _ROOMS.get(name, package) if package == __name__ else package
@@ -184,7 +180,7 @@ def _run(arguments: list[str]) -> int:
         read.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     from galley.cli.common.options import options_of, read_options
 
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     command: Callable[[Any], int] = read.command
     try:
         return command(read_options(options_of(command), read))
@@ -195,12 +191,8 @@ def _run(arguments: list[str]) -> int:
         _say(f"{read.parser.prog}: error: {error}")
         return BAD_INPUT
     except KeyboardInterrupt:
-        kept = (
-            "; what was finished is kept"
-            if arguments[0] in ("run", "compare", "scenarios", "disturb", "reach", "demos", "push")
-            else ""
-        )
-        _say(f"interrupted{kept}")
+        keep = ("run", "compare", "scenarios", "disturb", "reach", "demos", "push")
+        _say("interrupted" + ("; what was finished is kept" if arguments[0] in keep else ""))
         return INTERRUPTED
 
 
@@ -229,7 +221,3 @@ def _leave_streams() -> None:
             stream.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt

@@ -91,7 +91,7 @@ def command(options: Options) -> int:
         "ground_s": round(grounded - read, 6),
     }
     if options.top_k is not None:
-        return _top_k(task, options.top_k, options, limits, figures, progress)
+        return _top_k(task, options, limits, figures, progress)
     method = options.search or "bfs"
     with closing(progress):
         plan = search(task, method, limits)
@@ -114,18 +114,13 @@ def command(options: Options) -> int:
 
 
 def _top_k(
-    task: Task,
-    most: int,
-    options: Options,
-    limits: SearchLimits,
-    figures: dict[str, Any],
-    progress: _Progress,
+    task: Task, options: Options, limits: SearchLimits, figures: dict[str, Any], progress: _Progress
 ) -> int:
-    """Print up to ``most`` plans by increasing cost, each as soon as it is found."""
+    """Print up to ``--top-k`` plans by increasing cost, each as soon as it is found."""
     from galley.planning import plans
     from galley.planning.operators import cost_text
 
-    began = time.perf_counter()
+    most, began = options.top_k or 0, time.perf_counter()
     iterator = plans(task, limits)
     found: list[Plan] = []
     for plan in islice(iterator, min(most, sys.maxsize)):

@@ -104,9 +104,7 @@ def _check_outputs(options: Options) -> None:
     """Refuse outputs that can't be written, before writing any."""
     for name, suffix in _OUTPUTS:
         path: Path | None = getattr(options, name)
-        if path is None:
-            continue
-        if path.name == REPORT:
+        if path is not None and path.name == REPORT:
             raise BadInput.one(path, "is a run's report; choose another name")
         check_output(path, suffix, option=f"--{name}")
 
@@ -211,8 +209,7 @@ def _film(stored: Stored, chosen: tuple[int, ...], path: Path, printer: Printer)
     lines = tuple(stored.lines[k] or f"trajectory {k} | " for k in chosen)
     with PyBulletWorld(stored.scene, stored.robot) as world:
         log = execute_all(KinematicExecutor(world, stored.states[chosen[0]]), motions, lines)
-    options = FilmOptions(fps=20.0)
-    info = printer.film(film, log, stored.scene, stored.robot, path, options)
+    info = printer.film(film, log, stored.scene, stored.robot, path, FilmOptions(fps=20.0))
     if info is None:
         return 1
     printer.console.print(f"{path}: {info.duration_s:.1f} s")

@@ -61,14 +61,11 @@ class Checker(Protocol):
 
         ``scene_q`` (nj,) puts drawers and doors elsewhere than in the State.
         """
-        ...
 
     def free_many(self, Q: Array, scene_q: Array | None = None) -> NDArray[np.bool_]:
         """``free`` for many configurations (m, n), with scene joints (m, nj): (m,)."""
-        ...
 
     def contacts(
         self, q: Array, scene_q: Array | None = None, within: float | None = None
     ) -> tuple[Contact, ...]:
         """Undeclared pairs closer than ``within`` (default: the margin) at q, nearest first."""
-        ...

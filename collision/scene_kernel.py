@@ -143,16 +143,10 @@ class SceneKernel:
             else:
                 X_WB = scene.body_pose(name, state.scene_q)
             poses[name] = X_WB @ X_BS
-        attached_bodies, hidden = self._attached_bodies(state, driven)
+        attached, hidden = self._attached_bodies(state, driven)
         joint = None if driven is None else scene_joint(scene, driven, state.scene_q)
-        return CollisionWorld(
-            self.robot,
-            self._fixed.moved(poses),
-            q=state.q,
-            attached_bodies=attached_bodies,
-            joint=joint,
-            hidden=hidden,
-        )
+        fixed = self._fixed.moved(poses)
+        return CollisionWorld(self.robot, fixed, state.q, attached, joint, hidden=hidden)
 
     def _attached_bodies(
         self, state: State, driven: str | None

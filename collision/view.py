@@ -192,9 +192,8 @@ class View:
     def _rounding_of(self, pieces: Array) -> float:
         """Metres by which float32 may misplace a point when it evaluates these polynomials."""
         sizes = np.abs(pieces).sum(axis=1).max(axis=0)  # (k,) what Horner's rule adds up
-        return float(
-            (self.arrays.checks.reach @ (sizes * pieces.shape[1] * 2.0**-23)).max(initial=0.0)
-        )
+        reach = self.arrays.checks.reach
+        return float((reach @ (sizes * pieces.shape[1] * 2.0**-23)).max(initial=0.0))
 
     def nearby(self, states: ArrayLike, within: float) -> Nearby:
         """Pairs that are nearer than what they must keep plus ``within`` metres, with gradients.
@@ -208,15 +207,12 @@ class View:
         from galley.collision.kernel.separation import WITNESS_SCRATCH
 
         _metres(within)
-        every, carries, room = (
-            self.moving_bodies.all_joints,
-            self.moving_bodies.carries,
-            np.empty(WITNESS_SCRATCH),
-        )
+        bodies, room = self.moving_bodies, np.empty(WITNESS_SCRATCH)
+        given = bodies.all_joints, bodies.carries, rows, within, least, room
         size = 32 * len(rows) + 64
         while True:
             out = np.empty((size, GRADIENT + len(self.moving)))
-            count = int(nearby(self.table, every, carries, rows, within, least, room, out))
+            count = int(nearby(self.table, *given, out))
             if count <= size:
                 break
             size = count

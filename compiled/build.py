@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any, Protocol
 
 from galley.compiled.jit import cache_folder, compile_ahead, compile_now, folder_above, is_entry
@@ -55,6 +56,7 @@ _CHILD = "import sys; sys.path[:] = {path!r}; from galley.compiled.build import 
 # Numba writes an error, in colours, for each of the rules that it tries for a type.
 _CHILD_SETTINGS = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
 _RECORD = 256  # bytes of a group in the pipe from which the children take work: enough for any
+_Advance = Callable[[str, float], None]  # what is done, and to which share
 _ready: set[str] = set()  # parts that this process knows to be compiled
 _one_at_a_time = threading.Lock()
 
@@ -101,6 +103,13 @@ def ensure(*parts: str, listener: Progress | None = None) -> float:
     return time.perf_counter() - began
 
 
+@cache
+def module_of(part: str) -> ModuleType:
+    """A part's first module, compiled when it is asked for first."""
+    ensure(part)
+    return importlib.import_module(f"galley.{PARTS[part][0]}")
+
+
 def missing(*parts: str) -> list[str]:
     """The parts that are not in the cache."""
     folder = cache_folder()
@@ -140,7 +149,7 @@ def _logged(text: str, done: float) -> None:
     _log.warning("%s: %.0f%%", text, 100 * done)
 
 
-def _compile_here(parts: list[str], advance: Callable[[str, float], None]) -> None:
+def _compile_here(parts: list[str], advance: _Advance) -> None:
     todo = [entry for part in parts for entry in entries(part)]
     for k, entry in enumerate(todo):
         advance("compiling", k / len(todo))
@@ -148,10 +157,7 @@ def _compile_here(parts: list[str], advance: Callable[[str, float], None]) -> No
 
 
 def _compile_in_folder(
-    folder: Path,
-    parts: list[str],
-    say: Callable[[str], None],
-    advance: Callable[[str, float], None],
+    folder: Path, parts: list[str], say: Callable[[str], None], advance: _Advance
 ) -> None:
     """Compile the missing parts in child processes, under the lock.
 
@@ -173,7 +179,7 @@ def _compile_in_folder(
             _stamp(folder, part).touch()
 
 
-def _run_children(groups: list[str], lock: IO[str], advance: Callable[[str, float], None]) -> None:
+def _run_children(groups: list[str], lock: IO[str], advance: _Advance) -> None:
     """Compile groups of modules in two processes.
 
     Each takes the next group from one pipe when it is done with the last, and writes a line to

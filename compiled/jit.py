@@ -204,11 +204,15 @@ def folder_above() -> Path | None:
 
     None without a setting and without a home.
     """
-    chosen, base = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
-    if chosen:
-        return Path(chosen)
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(chosen) if chosen else user_cache("numba")
+
+
+def user_cache(kind: str) -> Path | None:
+    """The user's cache folder for ``numba``, ``spheres`` or ``meshes``; None without a home."""
+    base = os.environ.get("XDG_CACHE_HOME")
     try:
-        return (Path(base) if base else Path.home() / ".cache") / "galley" / "numba"
+        return (Path(base) if base else Path.home() / ".cache") / "galley" / kind
     except RuntimeError:
         return None
 
@@ -217,8 +221,8 @@ def sources() -> list[Path]:
     """All files that compiled code depends on, also for constants that it freezes.
 
     Raises:
-        FileNotFoundError: a file listed by name is missing. It has moved, and code compiled from
-            its old contents would be used.
+        FileNotFoundError: a package is missing. It has moved, and code compiled from its old
+            contents would be used.
     """
     found = [_ROOT / name for name in _FROZEN]
     for package in _PACKAGES:
@@ -226,9 +230,6 @@ def sources() -> list[Path]:
         if not folder.is_dir():
             raise FileNotFoundError(folder)
         found += [*folder.rglob("*_kernel.py"), *folder.rglob("kernel/*.py")]
-    for path in found:
-        if not path.is_file():
-            raise FileNotFoundError(path)
     return sorted(set(found))
 
 
@@ -237,6 +238,9 @@ def digest() -> str:
     """A digest of the package's place, and of all compiled sources and their paths in it.
 
     Numba keeps code by the path of its source, so each copy of the package has its own.
+
+    Raises:
+        FileNotFoundError: a package, or a file listed by name, is missing.
     """
     found = hashlib.sha256(str(_ROOT).encode())
     for path in sources():

@@ -8,7 +8,7 @@ import numpy as np
 
 from galley.domain.frames import Array, inverse, wrap
 from galley.domain.scene.model import HAND, Item, Scene
-from galley.domain.state import State, item_pose
+from galley.domain.state import Placement, State, item_poses
 from galley.motion.thresholds import Thresholds
 from galley.robots.model import RobotModel
 
@@ -25,45 +25,37 @@ class Deviation:
         name: of the item, scene joint or joint group.
         amount: how far off, m or rad; 0 where it is a matter of yes or no.
         unit: ``m``, ``rad`` or empty.
-        words: one sentence.
+        what: one sentence.
     """
 
     kind: str
     name: str
     amount: float
     unit: str
-    words: str
+    what: str
 
     def __str__(self) -> str:
-        return self.words
+        return self.what
 
 
 def deviations(
     scene: Scene, robot: RobotModel, expected: State, observed: State, limits: Thresholds
 ) -> tuple[Deviation, ...]:
     """All differences beyond the thresholds, items first, in the order of the scene."""
-    hands = tuple(map(robot.kinematics.hand_pose, (expected.q, observed.q)))
-    found = []
-    for index in range(len(scene.items)):
-        one = _item(scene, expected, observed, index, hands, limits)
-        if one is not None:
-            found.append(one)
+    hand_pose, states = robot.kinematics.hand_pose, (expected, observed)
+    X_was, X_now = (item_poses(scene, state, hand_pose(state.q)) for state in states)
+    items = zip(scene.items, expected.items, observed.items, X_was, X_now, strict=True)
+    found = filter(None, [_item(*item, limits) for item in items])
     return (*found, *_joints(scene, robot, expected, observed, limits))
 
 
 def _item(
-    scene: Scene,
-    expected: State,
-    observed: State,
-    index: int,
-    hands: tuple[Array, ...],
-    limits: Thresholds,
+    item: Item, was: Placement, now: Placement, X_was: Array, X_now: Array, limits: Thresholds
 ) -> Deviation | None:
-    item, name = scene.items[index], scene.items[index].name
-    was, now = expected.items[index], observed.items[index]
+    """The difference of an item, where it was thought to be and where it is now."""
+    name = item.name
     if was.parent == HAND and now.parent != HAND:
-        X_WI = item_pose(scene, observed, index, hands[1])
-        where = ", ".join(f"{v:.2f}" for v in X_WI[:3, 3])
+        where = ", ".join(f"{v:.2f}" for v in X_now[:3, 3])
         return Deviation("not-held", name, 0.0, "", f"{name} is not in the hand but at ({where})")
     if was.parent != HAND and now.parent == HAND:
         return Deviation("held", name, 0.0, "", f"{name} is still in the hand")
@@ -76,10 +68,6 @@ def _item(
             words = f"{name} has turned by {np.degrees(turned):.0f} degrees in the hand"
             return Deviation("slipped", name, turned, "rad", words)
         return None
-    X_was, X_now = (
-        item_pose(scene, state, index, X_WH)
-        for state, X_WH in zip((expected, observed), hands, strict=True)
-    )
     away, turned = _item_difference(item, X_was, X_now)
     leans = _between(X_was[:3, 2], X_now[:3, 2])
     if leans > UPRIGHT:

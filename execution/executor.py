@@ -44,23 +44,18 @@ class Executor(Protocol):
 
     def observe(self) -> State:
         """The State as observed now."""
-        ...
 
     def execute(self, motion: Motion, name: str) -> Observation:
         """Run one motion; ``name`` stands in the log."""
-        ...
 
     def wait(self, seconds: float) -> None:
         """Stand still for so long, so that released items come to rest."""
-        ...
 
     def log(self) -> Log:
         """Everything that was executed so far."""
-        ...
 
     def close(self) -> None:
         """Release resources (a physics client, files). The log stays available."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -128,10 +128,8 @@ class FileExecutor:
 
         ``grasp`` where the fingers close on something and are to press on it, else ``move``.
         """
-        start, width = (
-            2.0 * float(self.robot.half_width(each))
-            for each in (motion.trajectory.start, motion.trajectory.end)
-        )
+        ends = motion.trajectory.start, motion.trajectory.end
+        start, width = (2.0 * float(self.robot.half_width(each)) for each in ends)
         rates = np.abs(self.robot.finger_rates(width / 2.0))
         speed = float((2.0 * motion.trajectory.peaks(1) / rates).min())
         closes = width < start
@@ -149,7 +147,7 @@ class FileExecutor:
         model = effects(self.scene, self.robot, motion, before)
         state = model.at(motion.path.end)
         X_WH, X_WA = self.robot.kinematics.hand_pose(state.q), self.robot.foot_pose(state.q)
-        guard = motion.guard
+        guard, joints = motion.guard, zip(self.scene.joints, state.scene_q, strict=True)
         return {
             "file": file,
             "name": name,
@@ -167,10 +165,7 @@ class FileExecutor:
                 "in_world": to_pose7(X_WH).tolist(),
                 "in_arm_base": to_pose7(inverse(X_WA) @ X_WH).tolist(),
             },
-            "scene_joints_at_end": {
-                joint.name: float(value)
-                for joint, value in zip(self.scene.joints, state.scene_q, strict=True)
-            },
+            "scene_joints_at_end": {joint.name: float(value) for joint, value in joints},
         }
 
     def _index(self, finished: bool) -> None:

@@ -12,7 +12,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen, inverse, transform
 from galley.domain.listener import Listener
 from galley.domain.scene.model import Scene
-from galley.domain.state import Placement, State, item_pose
+from galley.domain.state import Placement, State, item_pose, item_poses
 from galley.execution.deviations import Deviation, deviations, pose_difference
 from galley.execution.executor import Executor, Observation
 from galley.execution.recovery.plans import Facts, InterruptedPlan, MotionPlan
@@ -57,18 +57,10 @@ class Recovery:
 
     def as_json(self) -> dict[str, object]:
         """The report's form."""
-        return {
-            "time_s": self.time,
-            "motion": self.motion,
-            "noticed": [
-                {"kind": d.kind, "name": d.name, "amount": d.amount, "unit": d.unit, "what": str(d)}
-                for d in self.noticed
-            ],
-            "ended": self.ended,
-            "how": self.how,
-            "plan": list(self.plan),
-            "planning_s": self.planning_s,
-        }
+        noticed = [vars(each) for each in self.noticed]
+        found = vars(self) | {"time_s": self.time, "noticed": noticed, "plan": list(self.plan)}
+        del found["time"]
+        return found
 
 
 @dataclass(frozen=True)
@@ -158,21 +150,13 @@ class ExecutionMonitor:
             state = self._wait_until_at_rest(observation.state)
             off = self._deviations(expected, state)
             if off:
+                empty = held is None and state.held is None
                 if put is not None and put[0] == motion.action_index:
                     self._fell(put[1], expected, off)
-                elif (
-                    held is None and state.held is None and not observation.ended.startswith("grip")
-                ):
+                elif empty and not observation.ended.startswith("grip"):
                     self._missed(expected)
-                return _Interruption(
-                    motion.action_index,
-                    motion,
-                    name,
-                    observation.ended,
-                    observation.time,
-                    off,
-                    state,
-                )
+                end = observation.ended, observation.time
+                return _Interruption(motion.action_index, motion, name, *end, off, state)
         return None
 
     def _missed(self, expected: State) -> None:
@@ -200,14 +184,9 @@ class ExecutionMonitor:
         for _ in range(_REST_OBSERVATIONS):
             self.executor.wait(_REST_PERIOD)
             before, state = state, average_observations(self.executor)
-            X_WH = [self.robot.kinematics.hand_pose(each.q) for each in (before, state)]
-            moved = (
-                pose_difference(
-                    item_pose(self.scene, before, k, X_WH[0]),
-                    item_pose(self.scene, state, k, X_WH[1]),
-                )[0]
-                for k in range(len(self.scene.items))
-            )
+            hand_pose, states = self.robot.kinematics.hand_pose, (before, state)
+            poses = [item_poses(self.scene, each, hand_pose(each.q)) for each in states]
+            moved = (pose_difference(*pair)[0] for pair in zip(*poses, strict=True))
             if max(moved, default=0.0) < _REST_DISTANCE:
                 break
         return state
@@ -250,21 +229,13 @@ class ExecutionMonitor:
                 following, how = motions, "failed"
             else:
                 following = MotionPlan(plan, motions, found.start, found.facts)
-        self.recoveries.append(
-            Recovery(
-                interruption.time,
-                interruption.name,
-                interruption.noticed,
-                interruption.ended,
-                how,
-                tuple(map(str, plan)),
-                count,
-                time.perf_counter() - began,
-            )
-        )
+        was = interruption
+        actions, spent = tuple(map(str, plan)), time.perf_counter() - began
+        recovery = Recovery(was.time, was.name, was.noticed, was.ended, how, actions, count, spent)
+        self.recoveries.append(recovery)
         if isinstance(following, Failure):
             return following.within(f"after {words}")
-        self.listener.stage(f"going on, {how}: {', '.join(map(str, plan)) or 'no action'}")
+        self.listener.stage(f"going on, {how}: {', '.join(actions) or 'no action'}")
         return following
 
 

@@ -50,15 +50,11 @@ class RoundedPath:
     def parts(self) -> tuple[RoundedPath, ...]:
         """The parts between stops, each with s from 0."""
         cuts = (0, *self.stops, len(self.coefficients))
-        return tuple(
-            RoundedPath(
-                self.group,
-                self.breaks[i : j + 1] - self.breaks[i],
-                self.coefficients[i:j],
-                self.corner[i:j],
-            )
-            for i, j in itertools.pairwise(cuts)
-        )
+        found = []
+        for i, j in itertools.pairwise(cuts):
+            breaks = self.breaks[i : j + 1] - self.breaks[i]
+            found.append(RoundedPath(self.group, breaks, self.coefficients[i:j], self.corner[i:j]))
+        return tuple(found)
 
 
 def polygon_corners(path: Path, group: JointGroup) -> Array:

@@ -49,8 +49,7 @@ class SplineSpace:
     @cached_property
     def abscissae(self) -> Array:
         """Greville abscissae: a line's control points lie on it at these parameters."""
-        size = self.size
-        return frozen([self.knots[i + 1 : i + 1 + DEGREE].mean() for i in range(size)])
+        return frozen([self.knots[i + 1 : i + 1 + DEGREE].mean() for i in range(self.size)])
 
     def basis(self, u: Array) -> Array:
         """The matrix (m, n + 3) from control points to values at u (m,)."""

@@ -20,7 +20,7 @@ from pydrake.multibody.tree import BodyIndex, PrismaticJoint
 from galley.collision.backends.urdf import inertial
 from galley.compiled.build import TIMING, ensure
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, as_pose, frozen
+from galley.domain.frames import Array, as_input, as_pose, frozen
 from galley.domain.scene.model import Item
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.robots.inertials import with_inertials
@@ -155,11 +155,9 @@ class TorqueModel:
     def _inverse(self, tree: _Tree, q: Array, velocity: Array, acceleration: Array) -> Array:
         from galley.optimization.kernel.dynamics import inverse_dynamics
 
-        positions, rates, second = (
-            np.ascontiguousarray(rows[:, self._order], dtype=np.float64)
-            for rows in (q, velocity, acceleration)
-        )
-        out, found = np.empty_like(positions), np.empty_like(positions)
+        motion = q, velocity, acceleration
+        positions, rates, second = (as_input(rows[:, self._order]) for rows in motion)
+        out, found = np.empty(q.shape), np.empty(q.shape)
         n = len(self._order)
         scratch = np.tile(np.eye(3), (n + 1, 1, 1)), np.zeros((n + 1, 3)), np.zeros((5, n + 1, 6))
         ensure(TIMING)

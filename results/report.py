@@ -112,8 +112,7 @@ class Report:
             parts.append({"task": search.task_s, "motion": search.motion_s})
         # Those of recoveries come with the execution's.
         parts += [{"motion": a.checks_s, "optimization": a.optimization_s} for a in first]
-        stages = ("compile", "task", "motion", "optimization", "execution", "video")
-        return {stage: sum(each.get(stage, 0.0) for each in parts) for stage in stages}
+        return {stage: sum(each.get(stage, 0.0) for each in parts) for stage in FORM["timing_s"]}
 
     def fail(self, failure: Failure) -> None:
         """Record why there is no solution; the status follows from the kind."""

@@ -8,17 +8,19 @@ from typing import Any, get_type_hints
 
 from galley.domain.errors import BadInput
 from galley.domain.files import read_text
+from galley.motion.motion import Record
 from galley.validation.verdict import GoalFact, Verdict
 
 _LARGEST = 1e12  # of a number that is not whole, in any unit
-MAYBE, MAYBE_TEXT = (float, None), (str, None)
-_PLAIN: dict[Any, Any] = {**{each: each for each in (int, float, bool, str)}, float | None: MAYBE}
+MAYBE = (float, None)
+_PLAIN: dict[Any, Any] = {each: each for each in (int, float, bool, str)}
+_PLAIN |= {float | None: MAYBE, str | None: (str, None)}
 
 
-def _form(kind: type, but: str = "") -> dict[str, Any]:
-    """The form of a dataclass as plain data: its fields of a plain type, ``but`` one."""
+def _form(kind: type, *but: str) -> dict[str, Any]:
+    """The form of a dataclass as plain data: its fields of a plain type, ``but`` some."""
     types = get_type_hints(kind).items()
-    return {name: _PLAIN[each] for name, each in types if each in _PLAIN and name != but}
+    return {name: _PLAIN[each] for name, each in types if each in _PLAIN and name not in but}
 
 
 _EVENT = {"time_s": float, "kind": str, "what": str}
@@ -26,25 +28,14 @@ MOTION = {
     "action_index": int,
     "phase": str,
     "group": str,
-    "planner": str,
-    "planning_ms": float,
-    "optimization_ms": float,
+    **_form(Record, "length_rrt", "length_shortcut", "length_optimized"),
     "waypoints": int,
     "length": {"rrt": MAYBE, "shortcut": MAYBE, "optimized": MAYBE},
     "start_s": MAYBE,
     "duration_s": float,
-    "min_clearance_m": MAYBE,
-    "velocity_ratio": float,
-    "acceleration_ratio": float,
-    "jerk_ratio": float,
-    "optimizer": str,
-    "torque_slowdown": float,
-    "audit": MAYBE_TEXT,
-    "reason": str,
-    "margin_m": MAYBE,
     "declared_contacts": [[str]],
 }
-REPORT = {
+REPORT: dict[str, Any] = {
     "schema_version": int,
     "status": str,
     "goal_reached": bool,
@@ -111,7 +102,7 @@ REPORT = {
     "validation": (
         {
             "passed": bool,
-            **_form(Verdict, but="goal_given"),
+            **_form(Verdict, "goal_given"),
             "deepest_pair": ([str], None),
             "violations": [_EVENT],
             "events": [_EVENT],

@@ -24,9 +24,9 @@ from galley.robots.urdf_arm import (
     joint_group,
     neighbours_and_always_touching,
 )
-from galley.robots.urdf_checks import check_moved, check_shapes, naming, read_urdf
+from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
 from galley.robots.urdf_prepare import fixed_joint, foot_of, origin_element, prepare, rename
-from galley.robots.urdf_reader import joined_link, limit_of, link_shapes, read_tree, ways
+from galley.robots.urdf_reader import joined_link, limit_of, link_shapes, naming, read_tree, ways
 
 _FINGER_RISE, _FINGER_JERK = 0.1, 0.05  # s to full speed of the fingers, to full acceleration
 _EFFORT = {"rad": 200.0, "m": 1000.0}

@@ -16,6 +16,7 @@ from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.model import JointGroup
 
 Vector = Sequence[float]
+_ZERO = (0.0, 0.0, 0.0)
 STAND = "stand"
 """The link that carries an arm without a base that drives."""
 
@@ -157,12 +158,7 @@ def _link(name: str, mass: float, centre: Vector, box: Vector) -> ET.Element:
 
 
 def _joint(
-    name: str,
-    kind: str,
-    parent: str,
-    child: str,
-    origin: Vector = (0.0, 0.0, 0.0),
-    rpy: Vector = (0.0, 0.0, 0.0),
+    name: str, kind: str, parent: str, child: str, origin: Vector = _ZERO, rpy: Vector = _ZERO
 ) -> ET.Element:
     """A joint whose child frame stands at ``origin`` in the parent's, turned by ``rpy``."""
     joint = ET.Element("joint", name=name, type=kind)
@@ -178,7 +174,7 @@ def _add(
     shape: ET.Element,
     origin: Vector,
     colour: tuple[str, str] | None = None,
-    rpy: Vector = (0.0, 0.0, 0.0),
+    rpy: Vector = _ZERO,
 ) -> None:
     """Adds a shape to ``link`` as its ``visual`` or ``collision``."""
     holder = ET.SubElement(link, role)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import logging
-import time
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Callable, Mapping
@@ -22,11 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from galley.compiled.jit import user_cache
 from galley.domain.errors import BadInput
 from galley.domain.files import atomic_file
 from galley.domain.frames import Array, frozen
 from galley.domain.meshes import Hull
-from galley.robots.files import cache_folder
+from galley.robots.files import announced
 from galley.robots.model import RobotModel
 from galley.robots.spheres.covering import covering_of, enclosing
 from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, read_tree
@@ -34,9 +33,6 @@ from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, r
 Arrays = Mapping[str, Any]
 _LAYOUT = 4  # version of the cached arrays
 _OF_HULLS = ("links", "hull_vertices", "hull_vertices_end", "hull_planes", "hull_planes_end")
-_PATIENCE = 2.0  # seconds between lines of progress
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,8 @@ def _model(
     excess: tuple[tuple[str, float], ...],
 ) -> CollisionModel:
     tree = read_tree(urdf, joints)
-    arrays = _kept(urdf, joints, excess, lambda: _covered(urdf, tree, dict(excess)))
+    digest = _robot_digest(urdf, joints, excess)
+    arrays = _kept(digest, lambda: _covered(urdf, tree, dict(excess)))
     plain: dict[str, list[LinkShape]] = {}
     for shape in link_shapes(urdf, meshes=False):
         plain.setdefault(shape.link, []).append(shape)
@@ -134,21 +131,12 @@ def _model(
     )
 
 
-def _kept(
-    urdf: str,
-    joints: tuple[str, ...],
-    excess: tuple[tuple[str, float], ...],
-    make: Callable[[], Arrays],
-) -> Arrays:
-    """The result of ``make``, cached on disk, so that a later start reads no mesh.
-
-    A file is named by a digest of the URDF, the joints, the excess, and each mesh file's size and
-    modification time.
-    """
-    folder = cache_folder("spheres")
+def _kept(digest: str, make: Callable[[], Arrays]) -> Arrays:
+    """The result of ``make``, cached on disk, so that a later start reads no mesh."""
+    folder = user_cache("spheres")
     if folder is None:
         return make()
-    path = folder / f"robot-{_robot_digest(urdf, joints, excess)}.npz"
+    path = folder / f"robot-{digest}.npz"
     damaged = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
     with contextlib.suppress(*damaged), np.load(path, allow_pickle=False) as file:
         return dict(file)
@@ -161,6 +149,7 @@ def _kept(
 
 
 def _robot_digest(urdf: str, joints: tuple[str, ...], excess: tuple[tuple[str, float], ...]) -> str:
+    """Of the URDF, the joints, the excess, and each mesh file's size and modification time."""
     found = hashlib.sha256(f"{_LAYOUT} {joints} {excess} {urdf}".encode())
     for mesh in ET.fromstring(urdf).iter("mesh"):
         file = Path(mesh.get("filename", "").removeprefix("file://"))
@@ -176,12 +165,7 @@ def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
     rows: dict[str, list[Any]] = {name: [] for name in ("ball", "cluster", "sphere", "size")}
     count = [0]
     frames, reach, hulls = [], [], []
-    said = time.monotonic()
-    for k, shape in enumerate(shapes):
-        if time.monotonic() - said > _PATIENCE:
-            said = time.monotonic()
-            done = 100 * k / len(shapes)
-            _log.warning("spheres about the links (once; they are kept): %.0f%%", done)
+    for shape in announced(shapes, "spheres about the links"):
         assert shape.hull is not None
         covering = covering_of(shape.hull, excess.get(shape.link, excess["*"]), shape.link)
         frame, X_FL = tree.link(shape.link)

@@ -14,9 +14,9 @@ from galley.domain.errors import did_you_mean
 from galley.domain.scene.robot_file import GripperSpec, RobotFile
 from galley.robots.gripper import FoundGripper, find_gripper
 from galley.robots.urdf_arm import DEFAULT_VELOCITY
-from galley.robots.urdf_checks import leaders, naming, read_urdf
+from galley.robots.urdf_checks import leaders, read_urdf
 from galley.robots.urdf_prepare import prepare
-from galley.robots.urdf_reader import MOVABLE, joined_link, limit_of, ways
+from galley.robots.urdf_reader import MOVABLE, joined_link, limit_of, naming, ways
 
 _LONGEST = 3  # joints in a row that a finger may have: a longer branch is another arm
 _MOST_LEADERS = 3  # finger joints of which both directions are tried

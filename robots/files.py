@@ -1,18 +1,34 @@
-"""Files of pybullet_data, of packages of robot descriptions, and of the user's cache."""
+"""Files of pybullet_data, and of packages of robot descriptions."""
 
 from __future__ import annotations
 
 import contextlib
 import glob
+import logging
 import os
 import sys
+import time
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
 
 _PACKAGE_PATHS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH")
+_PATIENCE = 2.0  # s between lines of progress
+_Part = TypeVar("_Part")
+_log = logging.getLogger(__name__)
 _PYTHON_PACKAGES = ("", "cmeel.prefix/share")  # where they keep robot descriptions
+
+
+def announced(parts: Sequence[_Part], what: str) -> Iterator[_Part]:
+    """The parts of long work in order; what is done of them is said every two seconds."""
+    said = time.monotonic()
+    for k, each in enumerate(parts):
+        if time.monotonic() - said > _PATIENCE:
+            said = time.monotonic()
+            _log.warning("%s (once; they are kept): %.0f%%", what, 100 * k / len(parts))
+        yield each
 
 
 def pybullet_data_file(name: str) -> Path:
@@ -21,15 +37,21 @@ def pybullet_data_file(name: str) -> Path:
     Raises:
         FileNotFoundError: pybullet_data is not installed, or has no such file.
     """
-    spec = find_spec("pybullet_data")
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        file = Path(place).resolve() / name
-        if file.is_file():
-            return file
+    file = installed_file("pybullet_data", name)
+    if file is not None:
+        return file
     raise FileNotFoundError(
         f"{name}: the robot and its meshes come with the package pybullet_data, which was not"
         " found; install pybullet"
     )
+
+
+def installed_file(package: str, name: str) -> Path | None:
+    """A file of a Python package, found without importing it; None if there is none."""
+    spec = find_spec(package)
+    places = spec.submodule_search_locations if spec else None
+    files = (Path(place).resolve() / name for place in places or ())
+    return next((file for file in files if file.is_file()), None)
 
 
 def find_package_file(name: str, near: Path | str) -> Path:
@@ -80,12 +102,3 @@ def _package_name(folder: Path) -> str | None:
     with contextlib.suppress(OSError, ValueError, ET.ParseError):
         return ET.parse(folder / "package.xml").findtext("name")
     return None
-
-
-def cache_folder(kind: str) -> Path | None:
-    """The user's cache folder for ``spheres`` or ``meshes``; None without a home."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(base) if base else Path.home() / ".cache") / "galley" / kind
-    except RuntimeError:
-        return None

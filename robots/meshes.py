@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from galley.compiled.jit import user_cache
 from galley.domain.files import read_bytes, write_atomically
 from galley.domain.frames import Array
 from galley.domain.meshes import CollisionMesh, read_mesh
-from galley.robots.files import cache_folder
 
 WORTH = 0.02
 """A cut must take off at least this share of the whole mesh's hull."""
@@ -100,7 +100,7 @@ def _write(file: Path, mesh: CollisionMesh) -> None:
 @cache
 def _folder() -> Path:
     """The folder of copies; a temporary one if there is no cache."""
-    folder = cache_folder("meshes")
+    folder = user_cache("meshes")
     with contextlib.suppress(OSError):
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from galley.domain.errors import did_you_mean
 from galley.domain.frames import Array, as_pose, frozen, inverse
 from galley.domain.meshes import Hull, hull
 from galley.robots.model import ENDLESS, JointGroup, RobotModel
-from galley.robots.urdf_checks import check_moved, check_shapes, naming, read_urdf
+from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
 from galley.robots.urdf_prepare import CONVEX_PARTS, WORLD, fixed_joint, foot_of, prepare
 from galley.robots.urdf_reader import (
     MOVABLE,
@@ -28,6 +28,7 @@ from galley.robots.urdf_reader import (
     joined_link,
     limit_of,
     link_shapes,
+    naming,
     read_tree,
     ways,
 )

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import numpy as np
@@ -78,24 +79,14 @@ def refuse(path: Path | str, faults: Iterable[str]) -> None:
         raise ValueError("\n".join(lines))
 
 
-@contextmanager
-def naming(path: Path | str) -> Iterator[None]:
-    """What is wrong inside is said with the file's name, or the key's."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-
-
 def _structure(root: ET.Element) -> Iterator[str]:
     """Faults of names, and of the tree of links."""
     links, joints = ([e.get("name", "") for e in root.findall(k)] for k in ("link", "joint"))
     for kind, names in (("link", links), ("joint", joints)):
         for name, count in Counter(names).items():
             if count > 1 or not name:
-                yield (
-                    f"{kind} '{name}' is declared {count} times" if name else f"a nameless <{kind}>"
-                )
+                again = f"{kind} '{name}' is declared {count} times"
+                yield again if name else f"a nameless <{kind}>"
     carriers: dict[str, list[str]] = {}
     parent, leader = dict[str, str](), dict[str, str]()
     for joint in root.findall("joint"):
@@ -124,16 +115,11 @@ def _structure(root: ET.Element) -> Iterator[str]:
 
 
 def _circles(following: dict[str, str]) -> Iterator[list[str]]:
-    """Names that come back to themselves by what each one follows."""
-    seen: set[str] = set()
-    for name in following:
-        way: list[str] = []
-        while name in following and name not in seen:
-            seen.add(name)
-            way.append(name)
-            name = following[name]
-        if name in way:
-            yield way[way.index(name) :]
+    """The first names, if there are any, that come back to themselves by what each one follows."""
+    try:
+        TopologicalSorter({name: [other] for name, other in following.items()}).prepare()
+    except CycleError as error:
+        yield error.args[1][:-1]
 
 
 def _values(root: ET.Element) -> Iterator[str]:

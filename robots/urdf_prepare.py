@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import logging
-import time
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -13,10 +11,10 @@ import numpy as np
 
 from galley.domain.frames import Array, inverse, rotation_rpy, rpy, transform
 from galley.robots.base_urdf import drop
-from galley.robots.files import find_package_file
+from galley.robots.files import announced, find_package_file
 from galley.robots.meshes import as_obj, parts_as_obj
 from galley.robots.urdf_checks import leaders
-from galley.robots.urdf_reader import MOVABLE, limit_of, onto_axis, origin_of, ways
+from galley.robots.urdf_reader import MOVABLE, limit_of, naming, onto_axis, origin_of, ways
 
 CONVEX_PARTS = 8
 """Most convex hulls that stand for a mesh of a link."""
@@ -26,8 +24,6 @@ WORLD = "world"
 
 _NAMED = {"link": ("link", "parent", "child"), "joint": ("joint", "mimic")}
 _SKIPPED = ("transmission", "gazebo")
-_PATIENCE = 2.0  # s between lines of progress
-_log = logging.getLogger(__name__)
 
 
 def prepare(
@@ -62,22 +58,16 @@ def prepare(
         if name in held and element.get("type") != "fixed":
             _fix(element, held[name])
     _find_meshes(root, path)
-    said, links = time.monotonic(), root.findall("link")
-    for k, link in enumerate(links):
-        if time.monotonic() - said > _PATIENCE:
-            said = time.monotonic()
-            _log.warning("meshes of the links (once; they are kept): %.0f%%", 100 * k / len(links))
+    for link in announced(root.findall("link"), "meshes of the links"):
         for inertial in link.findall("inertial"):  # without mass, which Drake refuses
             mass = inertial.find("mass")
             if mass is None or float(mass.get("value", 0.0)) <= 0.0:
                 link.remove(inertial)
-        try:
+        with naming(f"{path}: link '{link.get('name')}'"):
             for collision in link.findall("collision"):
                 _cut_mesh(link, collision, 1 if link.get("name") in whole else convex_parts)
             for mesh in link.iterfind("visual//mesh"):
                 mesh.set("filename", f"file://{as_obj(mesh.get('filename', ''))}")
-        except ValueError as error:
-            raise ValueError(f"{path}: link '{link.get('name')}': {error}") from error
 
 
 def held_at(table: dict[str, ET.Element], joint: str) -> float:

@@ -10,6 +10,8 @@ Meshes are replaced by their convex hulls, as in PyBullet and Drake.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -138,17 +140,17 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
     X_FL = np.array([X for _, X in found])
     for array in (parent, prismatic, frame):
         array.setflags(write=False)
-    return JointTree(
-        joints,
-        parent,
-        frozen(X_PJ),
-        prismatic,
-        frozen(lower),
-        frozen(upper),
-        links,
-        frame,
-        frozen(X_FL),
-    )
+    X_PJ, lower, upper, X_FL = map(frozen, (X_PJ, lower, upper, X_FL))
+    return JointTree(joints, parent, X_PJ, prismatic, lower, upper, links, frame, X_FL)
+
+
+@contextmanager
+def naming(what: Path | str) -> Iterator[None]:
+    """What is wrong inside is said with the name of the file, the key or the link."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error
 
 
 def joined_link(joint: ET.Element, role: str) -> str:
@@ -235,10 +237,8 @@ def link_shapes(urdf_text: str, meshes: bool = True) -> tuple[LinkShape, ...]:
         for collision in link.findall("collision"):
             if not meshes and collision.find("geometry/mesh") is not None:
                 continue
-            try:
+            with naming(f"link '{name}'"):
                 shapes.append(_shape(name, collision))
-            except ValueError as error:
-                raise ValueError(f"link '{name}': {error}") from error
     return tuple(shapes)
 
 

@@ -30,6 +30,7 @@ _MISSING = "needs Ray: pip install 'galley-tamp[ray]'"
 
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
+_Done = Callable[[int, Any], None]  # called with a job's index, and its result or LostJob
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,7 @@ def _attempt(function: Callable[[_Job], _Result], job: _Job) -> _Result | LostJo
 
 
 def _run_in_processes(
-    function: Callable[[_Job], _Result],
-    jobs: Sequence[_Job],
-    workers: int,
-    done: Callable[[int, _Result | LostJob], None],
+    function: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int, done: _Done
 ) -> None:
     """Call ``done`` with index and result of each job as it ends."""
     if workers == 1:
@@ -168,10 +166,7 @@ def _end_with_parent() -> None:
 
 
 def _run_on_ray(
-    function: Callable[[_Job], _Result],
-    jobs: Sequence[_Job],
-    workers: int,
-    done: Callable[[int, _Result | LostJob], None],
+    function: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int, done: _Done
 ) -> None:
     """Call ``done`` with index and result of each job as it ends."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage reports

@@ -72,17 +72,14 @@ class ReplayWorld:
         for shape in shapes:
             if shape.collision and shape.points is not None:
                 pose = to_pose7(shape.X_BS)
-                index = self._keep(
-                    name,
-                    mass,
-                    pb.createCollisionShape(
-                        pb.GEOM_MESH,
-                        vertices=shape.points.tolist(),
-                        collisionFramePosition=list(pose[:3]),
-                        collisionFrameOrientation=list(pose[3:]),
-                        physicsClientId=self.client,
-                    ),
+                shape_id = pb.createCollisionShape(
+                    pb.GEOM_MESH,
+                    vertices=shape.points.tolist(),
+                    collisionFramePosition=list(pose[:3]),
+                    collisionFrameOrientation=list(pose[3:]),
+                    physicsClientId=self.client,
                 )
+                index = self._keep(name, mass, shape_id)
                 # Bullet grows meshes by a margin of 1 mm by default.
                 pb.changeDynamics(index, -1, collisionMargin=0.0, physicsClientId=self.client)
         solid = [shape for shape in shapes if shape.collision and shape.points is None]

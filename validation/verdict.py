@@ -94,13 +94,10 @@ class Verdict:
     @property
     def faults(self) -> tuple[str, ...]:
         """A sentence for each violation, and for each part of the goal that does not hold."""
+        wrong = [each for each in self.goal_facts if not each.holds]
         return (
             *(f"at {each.time:.2f} s {each.what}" for each in self.violations),
-            *(
-                f"{each.fact} does not hold: {each.why}"
-                for each in self.goal_facts
-                if not each.holds
-            ),
+            *(f"{each.fact} does not hold: {each.why}" for each in wrong),
         )
 
     @property
@@ -136,7 +133,8 @@ def figures(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The figures of a verdict, of the form of ``as_json``, in words."""
     pair = f" ({' and '.join(verdict['deepest_pair'])})" if verdict["deepest_pair"] else ""
     torque = verdict["max_torque_ratio"]
-    how = f" ({verdict['torques']})"
+    of_limit = "" if torque is None else f"{100 * torque:.0f} % of the limit"
+    strongest = f"{of_limit} ({verdict['torques']})" if of_limit else "unknown"
     return [
         ("deepest undeclared contact", f"{1e3 * verdict['max_penetration_m']:.2f} mm{pair}"),
         ("largest undeclared force", f"{verdict['max_undeclared_force_n']:.1f} N"),
@@ -144,10 +142,7 @@ def figures(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("joints beyond a limit", f"{verdict['limit_violations']}"),
         ("highest velocity", f"{100 * verdict['max_velocity_ratio']:.0f} % of the limit"),
         ("highest acceleration", f"{100 * verdict['max_acceleration_ratio']:.0f} % of the limit"),
-        (
-            "highest torque of the arm",
-            "unknown" if torque is None else f"{100 * torque:.0f} % of the limit{how}",
-        ),
+        ("highest torque of the arm", strongest),
         ("arm from its command, at most", f"{1e3 * verdict['tracking_error_rad']:.1f} mrad"),
         ("base from its command, at most", f"{1e3 * verdict['tracking_error_base_m']:.1f} mm"),
         ("largest slip in the hand", f"{1e3 * verdict['max_slip_m']:.2f} mm in one motion"),

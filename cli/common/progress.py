@@ -55,7 +55,7 @@ class Printer(Listener):
 
     def stage(self, text: str) -> None:
         """Print the name of a stage."""
-        self._end_bar()
+        self.close()
         self.console.print(Text.assemble((self._clock(), "dim"), " ", (text, "bold")))
 
     def skeleton(self, actions: tuple[str, ...]) -> None:
@@ -85,7 +85,7 @@ class Printer(Listener):
 
     def motions(self, report: Report) -> None:
         """Print which actions make way for others, and the table of motions."""
-        self._end_bar()
+        self.close()
         for index, why in report.search.reasons if report.search else ():
             self.console.print(f"        why {report.plan[index]}: {why}")
         if report.motions:
@@ -100,7 +100,7 @@ class Printer(Listener):
     def fraction(self, text: str, done: float, note: str = "") -> None:
         """Move the bar, with a note after it; without a terminal, print a line at every tenth."""
         if text != self._what:
-            self._end_bar()
+            self.close()
             self._what, self._shown = text, 0.0
         if self.console.is_terminal:
             if self._bar is None:
@@ -142,19 +142,16 @@ class Printer(Listener):
 
     def close(self) -> None:
         """Remove the bar."""
-        self._end_bar()
+        self._what = ""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _end_bar(self) -> None:
-        self._what = ""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
 
     def _clock(self) -> str:
         return f"{time.perf_counter() - self._began:6.1f} s"

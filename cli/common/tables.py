@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rich.cells import cell_len
@@ -17,8 +17,7 @@ _LEAST_FOLDED = 20  # columns of a terminal in which folded text is still readab
 @dataclass
 class _Column:
     name: str
-    right: bool
-    fold: bool
+    how: str  # as ``PlainTable`` is told: ">" to the right, "~" folded; any other: neither
     cells: list[Cell] = field(default_factory=list)
 
     @property
@@ -26,7 +25,7 @@ class _Column:
         """Characters that it needs."""
         lines = [line for each in [self.name, *self.cells] for line in str(each).split("\n")]
         width = max(map(cell_len, lines))
-        return min(width, _LEAST_FOLDED) if self.fold else width
+        return min(width, _LEAST_FOLDED) if self.how == "~" else width
 
 
 class PlainTable:
@@ -40,28 +39,28 @@ class PlainTable:
     """
 
     def __init__(self, *columns: str, gap: int = 2, spare: Sequence[str] = ()) -> None:
-        self._gap = gap
-        self._spare = tuple(spare)
-        self._columns = [
-            _Column(each.lstrip(">~"), each.startswith(">"), each.startswith("~"))
-            for each in columns
-        ]
+        self._gap, self._spare = gap, spare
+        self._columns = [_Column(each.lstrip(">~"), each[:1]) for each in columns]
 
     def add_row(self, *cells: Cell) -> None:
         """A row; cells that are missing at its end are empty."""
-        for column, cell in zip(
-            self._columns, [*cells, *[""] * (len(self._columns) - len(cells))], strict=True
-        ):
+        row = (*cells, *[""] * (len(self._columns) - len(cells)))
+        for column, cell in zip(self._columns, row, strict=True):
             column.cells.append(cell)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        shown = self._fitting(options.max_width)
+        shown, least_important_first = list(self._columns), self._columns[:0:-1]
+        rank = {name: k for k, name in enumerate(self._spare)}
+        least_important_first.sort(key=lambda column: rank.get(column.name, len(rank)))
+        for column in least_important_first:
+            if self._width(shown) > options.max_width:
+                shown.remove(column)
         table = Table(box=None, pad_edge=False, padding=(0, self._gap, 0, 0), header_style="bold")
         for column in shown:
             table.add_column(
                 column.name,
-                justify="right" if column.right else "left",
-                no_wrap=not column.fold,
+                justify="right" if column.how == ">" else "left",
+                no_wrap=column.how != "~",
                 overflow="fold",
             )
         for row in zip(*(column.cells for column in shown), strict=True):
@@ -74,19 +73,6 @@ class PlainTable:
                 f" {self._width(self._columns)} columns show all",
                 "dim",
             )
-
-    def _fitting(self, width: int) -> list[_Column]:
-        shown = list(self._columns)
-        for column in self._least_important():
-            if self._width(shown) <= width:
-                break
-            shown.remove(column)
-        return shown
-
-    def _least_important(self) -> Iterator[_Column]:
-        for name in self._spare:
-            yield from (column for column in self._columns[1:] if column.name == name)
-        yield from (c for c in reversed(self._columns[1:]) if c.name not in self._spare)
 
     def _width(self, columns: list[_Column]) -> int:
         return sum(column.width for column in columns) + self._gap * (len(columns) - 1)

@@ -112,12 +112,8 @@ def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     printer.goal(verdict.goal_facts)
     if not verdict.goal_given:
         say("no goal was judged: name one with --domain and --problem")
-    goal = ", the goal is reached" if verdict.goal_reached else ""
-    say(
-        "passed" + goal
-        if verdict.passed
-        else f"{plural(len(verdict.violations), 'violation')}{goal}"
-    )
+    found = "passed" if verdict.passed else plural(len(verdict.violations), "violation")
+    say(found + (", the goal is reached" if verdict.goal_reached else ""))
 
 
 def _name(file: Path) -> str:

@@ -6,11 +6,8 @@ can be compared.
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import tempfile
 from collections import OrderedDict
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +17,7 @@ from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
 from pydrake.multibody.tree import ModelInstanceIndex
 from pydrake.systems.framework import DiagramBuilder
 
+from galley.collision.backends import quiet_drake
 from galley.collision.backends.urdf import (
     furniture_urdf,
     item_urdf,
@@ -51,7 +49,7 @@ class _LoadedScene:
         builder = DiagramBuilder()
         # Continuous (time step 0): no contact solver is built, as nothing is simulated here.
         self.plant, self.graph = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
-        with _quiet(), tempfile.TemporaryDirectory(prefix="galley-drake-") as name:
+        with quiet_drake(), tempfile.TemporaryDirectory(prefix="galley-drake-") as name:
             folder = Path(name)
             self._robot_model = self._load("robot", without_visuals(robot.urdf), folder)
             self._item_models = tuple(
@@ -213,23 +211,8 @@ class DrakeWorld:
         contacts = [Contact(a, b, distance) for (a, b), distance in found.items()]
         return tuple(sorted(contacts, key=lambda c: c.distance))
 
-    def close(self) -> None:
-        """Nothing to release; here because ``PyBulletWorld`` has it."""
-
     def __enter__(self) -> DrakeWorld:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.close()
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silences Drake's warnings on loading: no joint friction, meshes without materials."""
-    logger = logging.getLogger("drake")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+        """Nothing to release; a context as ``PyBulletWorld`` is one."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from galley.compiled.build import CHAIN, module_of
 from galley.domain.frames import Array, as_pose, inverse
-from galley.robots.chain.kinematics import compiled
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import read_tree
 
@@ -65,8 +65,8 @@ class NumericIK:
         slides, found = self._tree.prismatic[self._own], list[Array]()
         for start in np.clip(starts, lower, upper):
             table = np.column_stack([lower, upper, slides, start])
-            out, count = compiled().settle(start[None], target, X, table, -1, _ANYWHERE, 1)
-            off = np.abs(compiled().hand_poses(out, X, table) - target).max()
+            out, count = module_of(CHAIN).settle(start[None], target, X, table, -1, _ANYWHERE, 1)
+            off = np.abs(module_of(CHAIN).hand_poses(out, X, table) - target).max()
             if count and off <= tolerance and all(np.abs(out - x).max() > _ALIKE for x in found):
                 found.append(out[0])
         return np.array(found).reshape(-1, size)

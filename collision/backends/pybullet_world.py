@@ -56,19 +56,15 @@ class BulletScene:
 
     def set_robot(self, q: Array) -> None:
         """Set the robot's joints to q (n,)."""
-        pb.resetJointStatesMultiDof(
-            self.robot_id, self.robot_joints, [[v] for v in q], physicsClientId=self.client
-        )
+        self._set_joints(self.robot_id, self.robot_joints, q)
 
     def set_furniture(self, scene_q: Array) -> None:
         """Set drawers and doors to scene_q (nj,)."""
         if self.scene_joints:
-            pb.resetJointStatesMultiDof(
-                self.furniture_id,
-                self.scene_joints,
-                [[v] for v in scene_q],
-                physicsClientId=self.client,
-            )
+            self._set_joints(self.furniture_id, self.scene_joints, scene_q)
+
+    def _set_joints(self, body: int, joints: tuple[int, ...], q: Array) -> None:
+        pb.resetJointStatesMultiDof(body, joints, [[v] for v in q], physicsClientId=self.client)
 
     def link_pose(self, body: int, link: int) -> Array:
         """X_WL (4, 4) of the URDF frame of a body's link, both by index."""
@@ -139,7 +135,10 @@ def load_bullet_scene(
     item_ids = tuple(
         load(f"item_{item.name}", item_urdf(item, folder), False) for item in scene.items
     )
-    _slide_freely(client, furniture_id, tuple(standing))
+    # Moving and fixed furniture don't collide, as in one multibody: drawers run in their slots.
+    drawers = range(-1, pb.getNumJoints(furniture_id, physicsClientId=client))
+    for k, body in product(drawers, standing):
+        pb.setCollisionFilterPair(furniture_id, body, k, -1, 0, physicsClientId=client)
     names = {(body_id, -1): name for body_id, name in standing.items()}
     for body in (furniture_id, robot_id):
         for k in range(pb.getNumJoints(body, physicsClientId=client)):
@@ -170,13 +169,6 @@ def load_bullet_scene(
             at = loaded.link(robot_id, link)
             pb.setCollisionFilterPair(robot_id, body, at, -1, 0, physicsClientId=client)
     return loaded
-
-
-def _slide_freely(client: int, furniture_id: int, standing: tuple[int, ...]) -> None:
-    """Moving and fixed furniture don't collide, as in one multibody: drawers run in their slots."""
-    for link in range(-1, pb.getNumJoints(furniture_id, physicsClientId=client)):
-        for body in standing:
-            pb.setCollisionFilterPair(furniture_id, body, link, -1, 0, physicsClientId=client)
 
 
 def _joints(client: int, body: int, names: tuple[str, ...]) -> tuple[int, ...]:

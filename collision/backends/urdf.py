@@ -51,7 +51,7 @@ def furniture_urdf(scene: Scene, folder: Path | str, moving_only: bool = False) 
         if moving_only and body.name in scene.standing_bodies:
             continue
         X_WL = link_frame(scene, body)
-        _link(robot, body.name, body.shapes, inverse(X_WL) @ body.X_WB0, body.mass, folder)
+        _link(robot, body, inverse(X_WL) @ body.X_WB0, folder)
         parent = body.parent
         if moving_only and parent in scene.standing_bodies:
             parent = WORLD
@@ -62,17 +62,8 @@ def furniture_urdf(scene: Scene, folder: Path | str, moving_only: bool = False) 
             spec = scene.joint(body.joint)
             joint = ET.SubElement(robot, "joint", name=spec.name, type=spec.kind)
             ET.SubElement(joint, "axis", xyz=_words(spec.axis))
-            ET.SubElement(
-                joint,
-                "limit",
-                lower=_number(spec.lower),
-                upper=_number(spec.upper),
-                effort="1000",
-                velocity="10",
-            )
-            ET.SubElement(
-                joint, "dynamics", damping=_number(spec.damping), friction=_number(spec.friction)
-            )
+            _add(joint, "limit", lower=spec.lower, upper=spec.upper, effort=1000, velocity=10)
+            _add(joint, "dynamics", damping=spec.damping, friction=spec.friction)
         ET.SubElement(joint, "parent", link=parent)
         ET.SubElement(joint, "child", link=body.name)
         _origin(joint, inverse(X_WP) @ X_WL)
@@ -86,7 +77,7 @@ def item_urdf(item: Item | Body, folder: Path | str, X_LB: Array | None = None) 
         X_LB: where the body is in its link; None: at the link's origin.
     """
     robot = ET.Element("robot", name=item.name)
-    _link(robot, item.name, item.shapes, np.eye(4) if X_LB is None else X_LB, item.mass, folder)
+    _link(robot, item, np.eye(4) if X_LB is None else X_LB, folder)
     return _text(robot)
 
 
@@ -105,23 +96,21 @@ def _text(robot: ET.Element) -> str:
     return ET.tostring(robot, encoding="unicode")
 
 
-def _link(
-    robot: ET.Element,
-    name: str,
-    shapes: tuple[Shape, ...],
-    X_LB: Array,
-    mass: float,
-    folder: Path | str,
-) -> None:
-    link = ET.SubElement(robot, "link", name=name)
-    _add_inertial(link, shapes, X_LB, mass)
-    for k, shape in enumerate(shapes):
+def _link(robot: ET.Element, body: Item | Body, X_LB: Array, folder: Path | str) -> None:
+    """Add a link with what a body weighs, and with its shapes that collide."""
+    link = ET.SubElement(robot, "link", name=body.name)
+    centre, I_C = inertial(body.shapes, X_LB, body.mass)
+    element = ET.SubElement(link, "inertial")
+    ET.SubElement(element, "origin", xyz=_words(centre), rpy="0 0 0")
+    _add(element, "mass", value=body.mass)
+    moments = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), I_C[np.triu_indices(3)], strict=True)
+    _add(element, "inertia", **dict(moments))
+    for k, shape in enumerate(body.shapes):
         if shape.collision:
-            collision = ET.SubElement(link, "collision", name=f"{name}_{k}_collision")
+            collision = ET.SubElement(link, "collision", name=f"{body.name}_{k}_collision")
             _origin(collision, X_LB @ shape.X_BS)
-            _geometry(
-                ET.SubElement(collision, "geometry"), shape, Path(folder, f"{name}_{k}_hull.obj")
-            )
+            file = Path(folder, f"{body.name}_{k}_hull.obj")
+            _geometry(ET.SubElement(collision, "geometry"), shape, file)
 
 
 def _geometry(geometry: ET.Element, shape: Shape, file: Path) -> None:
@@ -129,10 +118,9 @@ def _geometry(geometry: ET.Element, shape: Shape, file: Path) -> None:
     if shape.kind == "box":
         ET.SubElement(geometry, "box", size=_words(shape.size))
     elif shape.kind == "cylinder":
-        radius, length = shape.size
-        ET.SubElement(geometry, "cylinder", radius=_number(radius), length=_number(length))
+        _add(geometry, "cylinder", radius=shape.size[0], length=shape.size[1])
     elif shape.kind == "sphere":
-        ET.SubElement(geometry, "sphere", radius=_number(shape.size[0]))
+        _add(geometry, "sphere", radius=shape.size[0])
     else:
         assert shape.points is not None
         triangles = hull_triangles(shape.points)
@@ -169,13 +157,8 @@ def inertial(shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> tuple[Array
     return np.asarray(centre), I_C
 
 
-def _add_inertial(link: ET.Element, shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> None:
-    centre, I_C = inertial(shapes, X_LB, mass)
-    element = ET.SubElement(link, "inertial")
-    ET.SubElement(element, "origin", xyz=_words(centre), rpy="0 0 0")
-    ET.SubElement(element, "mass", value=_number(mass))
-    figures = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), I_C[np.triu_indices(3)], strict=True)
-    ET.SubElement(element, "inertia", {name: _number(value) for name, value in figures})
+def _add(element: ET.Element, tag: str, **figures: float) -> None:
+    ET.SubElement(element, tag, {name: _number(value) for name, value in figures.items()})
 
 
 def _origin(element: ET.Element, X: Array) -> None:

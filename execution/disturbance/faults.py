@@ -310,9 +310,8 @@ def approached_item(world: PhysicsWorld, motion: Motion) -> str:
     """The item that the empty hand approaches in a free motion."""
     if "arm" not in motion.group.split("+") or motion.attachments or motion.allowed:
         return ""
-    q = world.q()
-    q[world.robot.slice(motion.group)] = motion.path.end
-    X_WH = world.robot.kinematics.hand_pose(q)
+    Q = world.robot.with_groups(world.q(), **{motion.group: motion.path.end})
+    X_WH = world.robot.kinematics.hand_pose(Q[0])
     p_WT, found = X_WH[:3, :3] @ world.robot.p_HT + X_WH[:3, 3], [(NEAR, "")]
     for index, item in enumerate(world.scene.items):
         X_WI = world.item_pose(index)
@@ -337,11 +336,8 @@ def pulled_drawer(world: PhysicsWorld, motion: Motion) -> str:
 
 def _travel(world: PhysicsWorld, motion: Motion, name: str) -> float:
     """How far (m or rad) a motion opens a joint."""
-    hands = []
-    for values in (motion.path.start, motion.path.end):
-        q = world.q()
-        q[world.robot.slice(motion.group)] = values
-        hands.append(world.robot.kinematics.hand_pose(q))
+    ends = {motion.group: motion.path.waypoints[[0, -1]]}
+    hands = map(world.robot.kinematics.hand_pose, world.robot.with_groups(world.q(), **ends))
     return float(displacement(world.scene.joint(name), *hands))
 
 

@@ -112,16 +112,10 @@ def shorten(path: Path, view: View, seed: int, options: SearchOptions | None = N
     from galley.motion.kernel.shortcut import shorten_seeded
 
     options = options or SearchOptions()
-    points = shorten_seeded(
-        view.table,
-        _box(view),
-        _rules(options),
-        as_input(path.waypoints),
-        int(options.shortcuts),
-        int(options.patience),
-        _seed(seed),
-    )
-    return Path(path.group, points)
+    rules, budget = _rules(options), (int(options.shortcuts), int(options.patience))
+    points = as_input(path.waypoints)
+    shorter = shorten_seeded(view.table, _box(view), rules, points, *budget, _seed(seed))
+    return Path(path.group, shorter)
 
 
 def _box(view: View) -> Any:

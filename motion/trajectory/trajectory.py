@@ -157,9 +157,8 @@ class Trajectory:
         n, size, k = self.coefficients.shape
         # Travel over a cell, in steps: u runs over [0, 1] in a piece, over 1 / _CELLS in a cell.
         powers = np.arange(1, size)
-        rates = (
-            self.coefficients[:, 1:] * (np.diff(self.breaks)[:, None] ** powers * powers)[..., None]
-        )
+        scale = np.diff(self.breaks)[:, None] ** powers * powers
+        rates = self.coefficients[:, 1:] * scale[..., None]
         rows = (
             np.moveaxis(rates, 1, 2).reshape(n * k, size - 1) if size > 1 else np.zeros((n * k, 1))
         )
@@ -286,11 +285,8 @@ def limit_ratios(trajectory: Trajectory, group: JointGroup) -> tuple[float, floa
 def slowed(trajectory: Trajectory, factor: float) -> Trajectory:
     """The same curve, taking ``factor`` times as long."""
     powers = factor ** -np.arange(trajectory.coefficients.shape[1], dtype=np.float64)
-    return Trajectory(
-        trajectory.group,
-        trajectory.breaks * factor,
-        trajectory.coefficients * powers[None, :, None],
-    )
+    coefficients = trajectory.coefficients * powers[None, :, None]
+    return Trajectory(trajectory.group, trajectory.breaks * factor, coefficients)
 
 
 def ranges(rows: Array) -> tuple[Array, Array]:

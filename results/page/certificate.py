@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from galley.domain.scene.model import Scene
 from galley.results.page.timeline import in_sentence, mishap
 from galley.robots.model import RobotModel
-
-Certificate = Mapping[str, Any]
 
 
 @dataclass
@@ -26,7 +24,7 @@ class Explanation:
         raw: the certificate as JSON.
     """
 
-    sentences: list[str] = field(default_factory=list)
+    sentences: list[str]
     blockers: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     raw: str = ""
@@ -52,45 +50,41 @@ def explain(
     blockers: list[Any] = []
     if failure.get("kind") == "blocked" or "blocker" in certificate:
         blockers = [*failure.get("objects", []), certificate.get("blocker")]
-    known = {body.name for body in scene.bodies} | {item.name for item in scene.items}
+    known = {body.name for body in scene.bodies} | scene.item_index.keys()
+    called = {b.object for b in scene.bindings if b.kind == "item"} | scene.item_index.keys()
+    items = [name for name in names if name in called]
+    template = templates(mm=mm).get_template("certificate.txt.jinja")
+    text = template.render(
+        kind=kind,
+        c=certificate,
+        names=names,
+        numbers=failure.get("numbers", {}),
+        items=items,
+        things=lambda ks: [items[k] if k < len(items) else f"thing {k + 1}" for k in ks],
+        across=_across(certificate) if "widest_m" in certificate else (),
+        reach=robot.kinematics.reach if kind == "distance-bound" else None,
+    )
     return Explanation(
-        _sentences(kind, certificate, failure, names, scene, robot),
+        [line for line in text.splitlines() if line],
         tuple(dict.fromkeys(name for name in blockers if name in known)),
         tuple(str(e["message"]) for e in certificate.get("because", []) if "message" in e),
         json.dumps(certificate, indent=1),
     )
 
 
-def _sentences(
-    kind: str,
-    c: Certificate,
-    failure: Mapping[str, Any],
-    names: list[str],
-    scene: Scene,
-    robot: RobotModel,
-) -> list[str]:
-    """What ``certificate.txt.jinja`` says of it."""
+def templates(autoescape: bool = False, **filters: Callable[..., str]) -> Any:
+    """The page's templates, with filters of these names."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    found = Environment(
         loader=PackageLoader("galley.results.page", ""),
+        autoescape=autoescape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["mm"] = mm
-    items = _items(scene, names)
-    text = environment.get_template("certificate.txt.jinja").render(
-        kind=kind,
-        c=c,
-        names=names,
-        numbers=failure.get("numbers", {}),
-        items=items,
-        things=lambda ks: [items[k] if k < len(items) else f"thing {k + 1}" for k in ks],
-        across=_across(c) if "widest_m" in c else (),
-        reach=robot.kinematics.reach if kind == "distance-bound" else None,
-    )
-    return [line for line in text.splitlines() if line]
+    found.filters |= filters
+    return found
 
 
 def mm(metres: float, unit: str = " mm") -> str:
@@ -98,14 +92,7 @@ def mm(metres: float, unit: str = " mm") -> str:
     return f"{1e3 * float(metres):.0f}{unit}"
 
 
-def _items(scene: Scene, names: Sequence[str]) -> list[str]:
-    """Those of the names that stand for an item."""
-    known = {item.name for item in scene.items}
-    known |= {b.object for b in scene.bindings if b.kind == "item"}
-    return [name for name in names if name in known]
-
-
-def _across(c: Certificate) -> list[float]:
+def _across(c: Mapping[str, Any]) -> list[float]:
     """Horizontal sides of an item as it lies, metres."""
     up = "xyz".index(c.get("vertical_axis", "z"))
     return [float(side) for axis, side in enumerate(c["item_m"]) if axis != up]

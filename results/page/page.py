@@ -15,7 +15,7 @@ from typing import Any
 from galley.domain.errors import BadInput
 from galley.domain.files import read_bytes, write_atomically
 from galley.domain.words import in_words
-from galley.results.page.certificate import explain
+from galley.results.page.certificate import explain, templates
 from galley.results.page.curves import forces, motion_curves, peaks, tracking
 from galley.results.page.timeline import Timeline, timeline
 from galley.results.run_folder import PAGE, PROBLEM, REPORT, kept_input
@@ -72,7 +72,7 @@ def page_html(source: Stored, replay: str = "") -> str:
         replay: a page that shows the run in 3D (``viz.replay``); empty for none.
     """
     import plotly
-    from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
+    from jinja2 import TemplateError
     from markupsafe import Markup
 
     report, line = source.report, timeline(source)
@@ -86,22 +86,12 @@ def page_html(source: Stored, replay: str = "") -> str:
         raise BadInput.one(source.folder / REPORT, what) from error
     data = _data(source, line)
     script = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-    environment = Environment(
-        loader=PackageLoader("galley.results.page", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    environment = templates(
+        autoescape=True, seconds=_seconds, clearance=_clearance, quantity=_quantity, figure=_figure
     )
-    environment.filters |= {
-        "seconds": _seconds,
-        "clearance": _clearance,
-        "quantity": _quantity,
-        "figure": _figure,
-    }
     own = files("galley.results.page")
     symbol, headline = _headline(report)
-    return environment.get_template("page.html.jinja").render(
+    html: str = environment.get_template("page.html.jinja").render(
         report=report,
         name=name,
         title=_sentence(source) or name,
@@ -123,6 +113,7 @@ def page_html(source: Stored, replay: str = "") -> str:
         css=Markup((own / "page.css").read_text(encoding="utf-8")),
         js=Markup((own / "page.js").read_text(encoding="utf-8")),
     )
+    return html
 
 
 def _replay(source: Stored) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
-from types import ModuleType
+from functools import cached_property
 
 import numpy as np
 
-from galley.compiled.build import CHAIN, ensure
+from galley.compiled.build import CHAIN, module_of
 from galley.domain.frames import Array, as_input, wrap
 from galley.robots.chain.bounds import radii_of, reach_of
 from galley.robots.chain.branches import Branches, branches_of, even
@@ -58,7 +57,7 @@ class ChainKinematics(Kinematics):
 
     def hand_poses(self, Q: Array) -> Array:
         """X_WH (m, 4, 4) from base and arm."""
-        return np.asarray(compiled().hand_poses(as_input(Q), *self._whole))
+        return np.asarray(module_of(CHAIN).hand_poses(as_input(Q), *self._whole))
 
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
         """Ordered by the value of the redundant joint, then by branch."""
@@ -151,7 +150,8 @@ class ChainKinematics(Kinematics):
         found = [np.empty((0, len(self.rest)))]
         if p_SC @ p_SC > reach.to_C**2:
             return found[0]
-        settle, about = compiled().settle, (X_BH, X, own if table is None else table, self.locked)
+        settle, limits = module_of(CHAIN).settle, own if table is None else table
+        about = X_BH, X, limits, self.locked
         if branches is not None:
             starts = branches.answers(X_BH, redundant)
             for near in (branches.near, 1.0):  # further off, too, at singular poses
@@ -169,12 +169,12 @@ class ChainKinematics(Kinematics):
 
     def _followed(self, start: Array, X_BH: Array) -> tuple[Array, int]:
         path: Array
-        path, found = compiled().follow_line(as_input(start), as_input(X_BH), *self._arm)
+        path, found = module_of(CHAIN).follow_line(as_input(start), as_input(X_BH), *self._arm)
         return path, found
 
     def _manipulabilities(self, arms: Array, locked: int = -1) -> Array:
         share = np.where(np.arange(len(self.rest)) == locked, 0.0, 1.0)
-        return np.asarray(compiled().manipulabilities(arms, *self._arm, share))
+        return np.asarray(module_of(CHAIN).manipulabilities(arms, *self._arm, share))
 
     @cached_property
     def _whole(self) -> tuple[Array, Array]:
@@ -227,12 +227,3 @@ def _in_base(X_WH: Array, base: Array) -> Array:
     c, s = np.cos(heading), np.sin(heading)
     X[:2] = [c, s, 0.0, -c * x - s * y], [-s, c, 0.0, s * x - c * y]
     return np.asarray(X @ X_WH)
-
-
-@cache
-def compiled() -> ModuleType:
-    """The module of compiled functions, compiled on first use."""
-    ensure(CHAIN)
-    from galley.robots.chain import chain_kernel
-
-    return chain_kernel

@@ -10,6 +10,7 @@ Names in a pair are in alphabetical order.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from itertools import pairwise, product
 
 from galley.domain.frames import Array, frozen, inverse, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
@@ -19,74 +20,45 @@ from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import FINGER_STROKE, X_FH, inverse_batch, p_HT
 from galley.robots.panda.urdf import identified, panda_elements
 
-NEIGHBOURS: tuple[tuple[str, str], ...] = (
-    ("chassis", "column"),
-    ("column", "panda_link0"),
-    ("panda_hand", "panda_leftfinger"),
-    ("panda_hand", "panda_link7"),
-    ("panda_hand", "panda_rightfinger"),
-    ("panda_link0", "panda_link1"),
-    ("panda_link1", "panda_link2"),
-    ("panda_link2", "panda_link3"),
-    ("panda_link3", "panda_link4"),
-    ("panda_link4", "panda_link5"),
-    ("panda_link5", "panda_link6"),
-    ("panda_link6", "panda_link7"),
-)
+FINGERS = ("panda_leftfinger", "panda_rightfinger")
+FINGER_JOINTS = ("panda_finger_joint1", "panda_finger_joint2")
+_CHAIN = ("chassis", "column", *(f"panda_link{k}" for k in range(8)), "panda_hand")
+ARM_LINKS = (*_CHAIN[2:], *FINGERS)
+LINKS = (*_CHAIN, *FINGERS)
+"""The links with collision geometry, from the floor to the fingertips."""
+
+_JOINED = (*pairwise(_CHAIN), *product(["panda_hand"], FINGERS))
+NEIGHBOURS = tuple(sorted((min(pair), max(pair)) for pair in _JOINED))
 """Connected by a joint, where their shapes overlap by up to 52 mm in all configurations."""
 
-MEET_BY_DESIGN: tuple[tuple[str, str], ...] = (("panda_leftfinger", "panda_rightfinger"),)
+MEET_BY_DESIGN: tuple[tuple[str, str], ...] = (FINGERS,)
 """The fingertips touch when the gripper closes on nothing."""
 
-NEVER_TOUCH: tuple[tuple[str, str], ...] = (
-    ("chassis", "panda_link0"),  # 368
-    ("chassis", "panda_link1"),  # 509
-    ("chassis", "panda_link2"),  # 610
-    ("chassis", "panda_link3"),  # 487
-    ("chassis", "panda_link4"),  # 394
-    ("column", "panda_link1"),  # 140
-    ("column", "panda_link2"),  # 242
-    ("column", "panda_link3"),  # 146
-    ("column", "panda_link4"),  # 34
-    ("panda_hand", "panda_link3"),  # 95
-    ("panda_hand", "panda_link4"),  # 84
-    ("panda_hand", "panda_link6"),  # 28
-    ("panda_leftfinger", "panda_link3"),  # 44
-    ("panda_leftfinger", "panda_link4"),  # 39
-    ("panda_leftfinger", "panda_link6"),  # 112
-    ("panda_leftfinger", "panda_link7"),  # 57
-    ("panda_link0", "panda_link2"),  # 122
-    ("panda_link0", "panda_link3"),  # 153
-    ("panda_link0", "panda_link4"),  # 33
-    ("panda_link1", "panda_link3"),  # 124
-    ("panda_link1", "panda_link4"),  # 136
-    ("panda_link2", "panda_link4"),  # 46
-    ("panda_link3", "panda_link5"),  # 49
-    ("panda_link3", "panda_link6"),  # 156
-    ("panda_link3", "panda_link7"),  # 174
-    ("panda_link3", "panda_rightfinger"),  # 44
-    ("panda_link4", "panda_link6"),  # 134
-    ("panda_link4", "panda_link7"),  # 150
-    ("panda_link4", "panda_rightfinger"),  # 38
-    ("panda_link6", "panda_rightfinger"),  # 112
-    ("panda_link7", "panda_rightfinger"),  # 57
+_DISTANCES = """
+chassis           link0 368  link1 509  link2 610  link3 487  link4 394
+column            link1 140  link2 242  link3 146  link4 34
+panda_hand        link3 95  link4 84  link6 28
+panda_leftfinger  link3 44  link4 39  link6 112  link7 57
+panda_link0       link2 122  link3 153  link4 33
+panda_link1       link3 124  link4 136
+panda_link2       link4 46
+panda_link3       link5 49  link6 156  link7 174  rightfinger 44
+panda_link4       link6 134  link7 150  rightfinger 38
+panda_link6       rightfinger 112
+panda_link7       rightfinger 57
+"""
+NEVER_TOUCH = tuple(
+    (first, f"panda_{other}")
+    for first, *others in map(str.split, _DISTANCES.split("\n")[1:-1])
+    for other in others[::2]
 )
 """Proved to stay more than 10 mm apart, by branch and bound over the joints between them.
 
-Behind each pair: the least distance found, mm.
+Behind each link in ``_DISTANCES``: the least distance found, mm.
 """
 
-ALLOWED_SELF_COLLISIONS: frozenset[tuple[str, str]] = frozenset(
-    NEIGHBOURS + MEET_BY_DESIGN + NEVER_TOUCH
-)
+ALLOWED_SELF_COLLISIONS = frozenset(NEIGHBOURS + MEET_BY_DESIGN + NEVER_TOUCH)
 """The 44 pairs out of 78 that no world checks."""
-
-
-FINGERS = ("panda_leftfinger", "panda_rightfinger")
-FINGER_JOINTS = ("panda_finger_joint1", "panda_finger_joint2")
-ARM_LINKS = (*(f"panda_link{k}" for k in range(8)), "panda_hand", *FINGERS)
-LINKS = ("chassis", "column", *ARM_LINKS)
-"""The links with collision geometry, from the floor to the fingertips."""
 
 PANDA_GRIPPER = Gripper(
     opening=2.0 * FINGER_STROKE,
@@ -107,12 +79,8 @@ def mobile_panda_description(spec: MobileBaseSpec | None = None) -> RobotModel:
         FileNotFoundError: pybullet_data, which has the Panda's meshes, is not installed.
     """
     spec = spec or MobileBaseSpec()
-    return _robot(
-        "mobile_panda",
-        (base_group(spec),),
-        LINKS,
-        base_elements(spec, "panda_link0", "panda_mount"),
-    )
+    foot = base_elements(spec, "panda_link0", "panda_mount")
+    return _robot("mobile_panda", (base_group(spec),), LINKS, foot)
 
 
 def panda_arm() -> RobotModel:

@@ -8,13 +8,12 @@ are in ``ik``.
 from __future__ import annotations
 
 from functools import cache
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from galley.compiled.build import KINEMATICS, ensure
+from galley.compiled.build import KINEMATICS, module_of
 from galley.domain.frames import Array, as_input, as_numbers, as_pose, frozen, rotation_z, transform
 from galley.robots.model import JointGroup
 from galley.robots.panda.ik import ANGLE_AT_ZERO, FORE, LIMITS, UPPER
@@ -65,7 +64,7 @@ def link_frames(q: ArrayLike) -> Array:
         Poses in ``panda_link0`` (..., 9, 4, 4): of ``panda_link0`` to 7, then of the flange.
     """
     q = as_input(q)
-    frames: Array = _compiled().link_frames(q.reshape(-1, 7))
+    frames: Array = module_of(KINEMATICS).link_frames(q.reshape(-1, 7))
     return frames.reshape(*q.shape[:-1], 9, 4, 4)
 
 
@@ -113,7 +112,7 @@ def inverse_batch(X: Array, q7: ArrayLike, limits: JointGroup = LIMITS) -> Solut
     table = _table() if limits is LIMITS else limit_table(limits)
     X_AF = as_input(as_pose(X, "X")).reshape(-1, 4, 4)
     angles = as_input(as_numbers(np.reshape(q7, -1), "q7", (-1,)))
-    q, where, count = _compiled().solve_batch(X_AF, angles, table)
+    q, where, count = module_of(KINEMATICS).solve_batch(X_AF, angles, table)
     return Solutions(q[:count].copy(), *where[:, :count].copy())
 
 
@@ -125,21 +124,13 @@ def limit_table(limits: JointGroup) -> Array:
     """
     if np.any(limits.upper - limits.lower >= 2.0 * np.pi):
         raise ValueError("a joint's range must be under 2 pi wide")
-    table: Array = _compiled().limit_table(as_input(limits.lower), as_input(limits.upper))
+    table: Array = module_of(KINEMATICS).limit_table(as_input(limits.lower), as_input(limits.upper))
     return table
 
 
 @cache
 def _table() -> Array:
     return limit_table(LIMITS)
-
-
-@cache
-def _compiled() -> ModuleType:
-    ensure(KINEMATICS)
-    from galley.robots.panda import ik_kernel
-
-    return ik_kernel
 
 
 def stretch() -> tuple[float, float]:

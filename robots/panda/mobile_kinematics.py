@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from types import ModuleType
 
 import numpy as np
 
-from galley.compiled.build import REACH, ensure
+from galley.compiled.build import REACH, module_of
 from galley.domain.frames import Array, as_input, frozen, inverse
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.kinematics import Kinematics, ReachBounds
@@ -65,7 +64,7 @@ class MobilePandaKinematics(Kinematics):
 
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
         """Ordered by the value of joint 7, then by branch."""
-        found, count = _compiled().solve_pose(
+        found, count = module_of(REACH).solve_pose(
             as_input(X_WH), as_input(base), *self._constants, as_input(redundant)
         )
         return np.array(found[:count])
@@ -75,22 +74,16 @@ class MobilePandaKinematics(Kinematics):
         _, X_HF, table = self._constants
         free = table.copy()
         free[0] = -np.pi, np.pi, 0.0, 1.0, 0.0, -1.0
-        gaps: Array = _compiled().heading_gaps(
-            as_input(hands).reshape(-1, 4, 4),
-            as_input(feet),
-            float(self.spec.p_BA[2]),
-            X_HF,
-            free,
-            table[0, :2].copy(),
-            as_input(redundant),
-        )
+        poses = as_input(hands).reshape(-1, 4, 4), as_input(feet), float(self.spec.p_BA[2])
+        limits = free, table[0, :2].copy()
+        gaps: Array = module_of(REACH).heading_gaps(*poses, X_HF, *limits, as_input(redundant))
         return gaps
 
     def best_configurations(
         self, X_WH: Array, bases: Array, redundant: Array
     ) -> tuple[Array, Array]:
         """Manipulability as a share of the greatest that was found in a million samples."""
-        arms, scores = _compiled().best_configurations(
+        arms, scores = module_of(REACH).best_configurations(
             as_input(X_WH), as_input(bases), *self._constants, as_input(redundant)
         )
         scores[:, 0] = np.minimum(1.0, scores[:, 0] / _MOST_MANIPULABLE)
@@ -99,7 +92,7 @@ class MobilePandaKinematics(Kinematics):
     def follow(self, start: Array, poses: Array, base: Array) -> Array | None:
         """Joint 7 keeps its value where it can and drifts where it must."""
         path: Array
-        path, found = _compiled().follow_line(
+        path, found = module_of(REACH).follow_line(
             as_input(start), as_input(poses), as_input(base), *self._constants, _DRIFT, _JUMP
         )
         return path if found == len(path) else None
@@ -123,11 +116,3 @@ class MobilePandaKinematics(Kinematics):
 @cache
 def _limits() -> Array:
     return limit_table(_INNER)
-
-
-@cache
-def _compiled() -> ModuleType:
-    ensure(REACH)
-    from galley.robots.panda import reach_kernel
-
-    return reach_kernel

@@ -276,11 +276,6 @@ def read(path: Path | str) -> Covering | None:
     around = np.array([each["around"] for each in clusters]) / _MICRO
     cluster = np.repeat(np.arange(len(clusters)), [len(each["spheres"]) for each in clusters])
     cluster.setflags(write=False)
-    return Covering(
-        frozen(rows[:, :3]),
-        frozen(rows[:, 3]),
-        cluster,
-        frozen(around[:, :3]),
-        frozen(around[:, 3]),
-        float(found["excess"]) / _MICRO,
-    )
+    centres, radii = frozen(rows[:, :3]), frozen(rows[:, 3])
+    about, reach = frozen(around[:, :3]), frozen(around[:, 3])
+    return Covering(centres, radii, cluster, about, reach, float(found["excess"]) / _MICRO)

@@ -114,7 +114,7 @@ def test_an_item_that_is_lost_and_one_that_is_not_let_go(scene, found, robot):
     assert found(holds, start) == [("not-held", "block")]
     assert found(start, holds) == [("held", "block")]
     assert found(holds, other) == [("not-held", "block"), ("held", "can")]
-    where = deviations(scene, robot, holds, start, THRESHOLDS)[0].words
+    where = deviations(scene, robot, holds, start, THRESHOLDS)[0].what
     assert "(0.10, -0.20, 0.89)" in where, "it says where the item is"
 
 
@@ -136,6 +136,6 @@ def test_amounts_have_the_unit_of_the_joint(scene, robot):
         scene, robot, start, start.with_scene(frozen([0.05, 0.3])), THRESHOLDS
     )
     assert (drawer.unit, drawer.amount) == ("m", pytest.approx(0.05))
-    assert "50.0 mm" in drawer.words
+    assert "50.0 mm" in drawer.what
     assert (door.unit, door.amount) == ("rad", pytest.approx(0.3))
-    assert "0.3 rad" in door.words
+    assert "0.3 rad" in door.what

@@ -22,6 +22,8 @@ from galley.viz.film.frames import Frames, split_line
 from galley.viz.render.tags import Color, font
 from galley.viz.render.view import Image
 
+Plans = Sequence[Sequence[str]]
+"""The actions of a run's plan, and of that of each recovery."""
 EVENT_TIME = 1.2  # s for which the end of a motion is shown
 _EXPECTED = ("grip", "contact")  # beginnings of the ends that guards are meant to cause
 _BAR: Color = (20, 24, 30)
@@ -82,7 +84,7 @@ def split_recovery(line: str) -> tuple[str, str]:
 
 
 def action_captions(
-    lines: list[str], scene: Scene, plans: Sequence[Sequence[str]] = ()
+    lines: list[str], scene: Scene, plans: Plans = ()
 ) -> list[tuple[str, str, str]]:
     """Numbered words, PDDL and phase for each motion's line of a log.
 
@@ -116,13 +118,7 @@ def speed_badge(speed: float) -> str:
 
 
 def film_captions(
-    log: Log,
-    frames: Frames,
-    scene: Scene,
-    robot: RobotModel,
-    speed: float,
-    title: str,
-    plans: Sequence[Sequence[str]] = (),
+    log: Log, frames: Frames, scene: Scene, robot: RobotModel, speed: float, plans: Plans = ()
 ) -> tuple[Caption, ...]:
     """The caption of each picture of a film.
 
@@ -131,7 +127,6 @@ def film_captions(
         frames: of the film.
         scene, robot: for names, and the fingers' forces with their limit.
         speed: seconds of log per second of film.
-        title: of the whole film, or empty.
         plans: see ``action_captions``.
     """
     lines = [str(line) for line in log.motions]
@@ -153,14 +148,13 @@ def film_captions(
                 phase,
                 f"{t - frames.time[0]:.1f} s",
                 speed_badge(speed),
-                title,
-                log.mode,
-                alerts[motion] if 0 <= motion < len(alerts) else "",
-                event,
-                expected,
-                round(float(force[max(now, 0)])),
-                round(scene.physics.finger_force),
-                pddl,
+                mode=log.mode,
+                alert=alerts[motion] if 0 <= motion < len(alerts) else "",
+                event=event,
+                expected=expected,
+                force=round(float(force[max(now, 0)])),
+                limit=round(scene.physics.finger_force),
+                pddl=pddl,
             )
         )
     return tuple(captions)

@@ -12,9 +12,9 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ from galley.viz.film.camera import (
     link_origins,
     smoothed,
 )
-from galley.viz.film.captions import Caption, caption_height, draw_caption, film_captions
+from galley.viz.film.captions import Caption, Plans, caption_height, draw_caption, film_captions
 from galley.viz.film.frames import Frames, frame_times, resample
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.view import Camera, Image, furniture_boxes, unit_vector, visible_from
@@ -148,7 +148,7 @@ def film(
     path: Path | str,
     options: FilmOptions | None = None,
     progress: Progress | None = None,
-    plans: Sequence[Sequence[str]] = (),
+    plans: Plans = (),
 ) -> VideoInfo:
     """Film a run from beginning to end. The file appears whole or not at all.
 
@@ -177,10 +177,10 @@ def film(
         cameras = film_cameras(frames, lines, scene, robot, fps)
     else:
         cameras = (options.camera,) * len(frames.time)
-    captions = film_captions(log, frames, scene, robot, speed, options.title, plans)
-    insets = film_insets(log, frames, cameras, scene, robot, fps, width, height)
-    job = FilmJob(scene, robot, frames, cameras, captions, width, height, insets)
-    pictures = draw_frames(job, options.workers)
+    captions = film_captions(log, frames, scene, robot, speed, plans)
+    titled = tuple(replace(each, title=options.title) for each in captions)
+    job = FilmJob(scene, robot, frames, cameras, titled, width, height)
+    pictures = draw_frames(replace(job, insets=film_insets(log, job, fps)), options.workers)
     with contextlib.closing(pictures), encoder(path, fps) as append:
         for k, picture in enumerate(pictures):
             append(picture)
@@ -328,23 +328,15 @@ def _h264(path: Path, fps: float) -> Iterator[Append]:
     _check_readable(path)
 
 
-def film_insets(
-    log: Log,
-    frames: Frames,
-    cameras: Sequence[Camera],
-    scene: Scene,
-    robot: RobotModel,
-    fps: float,
-    width: int,
-    height: int,
-) -> tuple[Inset | None, ...]:
+def film_insets(log: Log, job: FilmJob, fps: float) -> tuple[Inset | None, ...]:
     """The inset of each frame, or None: it is there while the hand, or what it holds, touches.
 
     Args:
-        log: with the contacts. frames: of its film. cameras: of the frames.
-        scene, robot: what may be in the way.
-        fps: pictures per second of film. width, height: of the pictures, pixels.
+        log: with the contacts.
+        job: its film, as it is without insets.
+        fps: pictures per second of film.
     """
+    scene, robot, frames, size = job.scene, job.robot, job.frames, (job.width, job.height)
     times = log.time[log.contact_step[_touches(log, scene, robot)]]
     on = np.unique(np.searchsorted(frames.time, times).clip(max=len(frames.time) - 1))
     insets: list[Inset | None] = [None] * len(frames.motion)
@@ -358,12 +350,12 @@ def film_insets(
         way = _best_direction(frames, chosen, scene, robot)
         every = grasp_centres(robot, frames.q[rows])
         hands = smoothed(every, max(1, round(_CALM * fps))).round(3)
-        seen = [cameras[k].project(every[[k - rows[0]]], width, height)[0] for k in chosen]
-        left, top = _corner(np.concatenate(seen), width, height)
+        seen = [job.cameras[k].project(every[[k - rows[0]]], *size)[0] for k in chosen]
+        left, top = _corner(np.concatenate(seen), *size)
         for k, hand in zip(rows.tolist(), hands, strict=True):
             away = max(first - k, k - last, 0) / (fade + 1)
             camera = Camera(hand + DISTANCE * way, hand, _FOV)
-            insets[k] = Inset(camera, left, top, *inset_size(height), 1.0 - away)
+            insets[k] = Inset(camera, left, top, *inset_size(job.height), 1.0 - away)
     return tuple(insets)
 
 
@@ -385,8 +377,7 @@ def draw_inset(picture: Image, inset: Inset, close: Image) -> Image:
     """A copy of a picture (h, w, 3) with the close-up in its frame."""
     drawn = picture.copy()
     rim = max(1, round(inset.height / 120))
-    framed = np.empty((inset.height + 2 * rim, inset.width + 2 * rim, 3), np.uint8)
-    framed[:] = _RIM
+    framed = np.full((inset.height + 2 * rim, inset.width + 2 * rim, 3), _RIM, np.uint8)
     framed[rim:-rim, rim:-rim] = draw_caption(
         close, Caption(title="hand, close up" if inset.height > 160 else "hand")
     )

@@ -8,6 +8,7 @@ single pictures also have a room, and shadows of the first lamp.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -54,20 +55,21 @@ _SIGNS = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
 
 @dataclass(frozen=True)
 class _Group:
-    """Bodies that are drawn together, as arrays for the kernel."""
+    """Bodies that are drawn together, as arrays in the order in which the kernel takes them.
+
+    Attributes:
+        bodies: which of a scene's bodies they are.
+        points: points, their normals, and where each body's end.
+        triangles: triangles, their colours and pictures, and the points' place in these.
+        textures: sizes and beginnings of the pictures, and their texels.
+        seen: room for what ``place`` writes: points in the picture, and their light.
+    """
 
     bodies: slice
-    points: Any
-    normals: Any
-    uvs: Any
-    ends: Any
-    triangles: Any
-    colors: Any
-    pictures: Any
-    textures: Any
-    texels: Any
-    seen: Any
-    lit: Any
+    points: tuple[Any, Any, Any]
+    triangles: tuple[Any, Any, Any, Any]
+    textures: tuple[Any, Any]
+    seen: tuple[Any, Any]
 
 
 class _View:
@@ -141,24 +143,9 @@ class _View:
             ],
             dtype=np.float32,
         )
-        self._kernel.place(
-            group.points, group.normals, group.ends, X_CB, lamps, self.lens, group.seen, group.lit
-        )
-        self._kernel.draw(
-            group.triangles,
-            group.colors,
-            group.pictures,
-            group.uvs,
-            group.seen,
-            group.lit,
-            self.lens,
-            group.textures,
-            group.texels,
-            window,
-            self._corner,
-            near,
-            color,
-        )
+        self._kernel.place(*group.points, X_CB, lamps, self.lens, *group.seen)
+        seen, samples = (*group.seen, self.lens), (window, self._corner, near, color)
+        self._kernel.draw(*group.triangles, *seen, *group.textures, *samples)
 
 
 class Renderer:
@@ -176,8 +163,6 @@ class Renderer:
         ensure(RENDERER)
         from galley.viz.render import raster_kernel
 
-        self.width = width
-        self.height = height
         self._kernel = raster_kernel
         self._meshes = SceneMeshes(scene, robot)
         furniture, *moving = self._meshes.meshes
@@ -275,19 +260,15 @@ def _group(meshes: list[VisualMesh], bodies: slice) -> _Group:
     textures = [_reduced(texture) for texture in mesh.textures]
     sizes = np.array([texture.shape[:2] for texture in textures], dtype=np.int64).reshape(-1, 2)
     firsts = np.cumsum([0, *sizes.prod(axis=1)])[:-1]
+    texels = np.concatenate([np.zeros((0, 3), np.float32), *(t.reshape(-1, 3) for t in textures)])
+    ends = np.cumsum([len(each.points) for each in meshes]).astype(np.int64)
+    f4, i4 = (partial(np.ascontiguousarray, dtype=kind) for kind in (np.float32, np.int32))
     return _Group(
         bodies,
-        np.ascontiguousarray(mesh.points, dtype=np.float32),
-        np.ascontiguousarray(mesh.normals, dtype=np.float32),
-        np.ascontiguousarray(mesh.uvs, dtype=np.float32),
-        np.cumsum([len(each.points) for each in meshes]).astype(np.int64),
-        np.ascontiguousarray(mesh.triangles, dtype=np.int32),
-        np.ascontiguousarray(255.0 * mesh.colors, dtype=np.float32),
-        np.ascontiguousarray(mesh.pictures, dtype=np.int32),
-        np.column_stack([sizes, firsts]),
-        np.concatenate([np.zeros((0, 3), np.float32), *(t.reshape(-1, 3) for t in textures)]),
-        np.zeros((len(mesh.points), 6), dtype=np.float32),
-        np.zeros((len(mesh.points), 2), dtype=np.float32),
+        (f4(mesh.points), f4(mesh.normals), ends),
+        (i4(mesh.triangles), f4(255.0 * mesh.colors), i4(mesh.pictures), f4(mesh.uvs)),
+        (np.column_stack([sizes, firsts]), texels),
+        (np.zeros((len(mesh.points), 6), np.float32), np.zeros((len(mesh.points), 2), np.float32)),
     )
 
 

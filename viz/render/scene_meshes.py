@@ -31,8 +31,8 @@ from galley.viz.render.meshes import (
 logger = logging.getLogger(__name__)
 _GREY = (0.7, 0.7, 0.7)
 _AXIS = 0.1  # m, length of a frame's drawn axes
-# Triangles of a link that is drawn as it is. The Panda's 22,000 must be: its black covers lie so
-# close upon the white parts below that these poke through a simplified mesh.
+# Triangles of a link that is drawn as it is. Where black covers lie close upon white parts, as on
+# links of 22,000 that we ship, the white would poke through a simplified mesh.
 _MOST_OF_LINK = 25_000
 
 

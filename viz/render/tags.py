@@ -6,14 +6,13 @@ The font, also of captions, is DejaVu Sans Bold, which comes with matplotlib.
 from __future__ import annotations
 
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 from PIL import Image as PilImage
 from PIL import ImageDraw, ImageFont
 
 from galley.domain.frames import Array
+from galley.robots.files import installed_file
 
 Color = tuple[int, int, int]
 _DARK: Color = (24, 28, 34)
@@ -23,12 +22,8 @@ _FILE = "DejaVuSans-Bold.ttf"
 @cache
 def font_file() -> str:
     """Path of the font, without importing matplotlib; its bare name if it is missing."""
-    spec = find_spec("matplotlib")
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        path = Path(place) / "mpl-data" / "fonts" / "ttf" / _FILE
-        if path.is_file():
-            return str(path)
-    return _FILE  # Pillow looks in the system's font folders
+    # By its name alone, Pillow looks in the system's font folders.
+    return str(installed_file("matplotlib", f"mpl-data/fonts/ttf/{_FILE}") or _FILE)
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from pydrake.geometry import InMemoryMesh, Mesh, Meshcat, MeshcatParams
 from pydrake.math import RigidTransform, RotationMatrix
 from trimesh.exchange.gltf import export_gltf
 
+from galley.collision.backends import quiet_drake
 from galley.domain.frames import Array, rotation_rpy, transform
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
@@ -56,13 +56,8 @@ def open_meshcat() -> Meshcat:
     Raises:
         RuntimeError: no port is free.
     """
-    log = logging.getLogger("drake")
-    level = log.level
-    log.setLevel(logging.WARNING)  # whoever wants the address says it
-    try:
+    with quiet_drake():  # whoever wants the address says it
         return Meshcat(MeshcatParams(host="localhost", show_stats_plot=False))
-    finally:
-        log.setLevel(level)
 
 
 class Bodies:

@@ -121,7 +121,7 @@ def test_the_force_shown_is_that_of_the_finger_that_presses_most(log, robot):
 def test_a_film_says_what_ended_motions_and_when_it_is_recovering(log, scene, robot):
     run = touched(log, robot)
     frames = resample(run, robot, frame_times(run, 10.0, hold=1.0))
-    told = film_captions(run, frames, scene, robot, 1.0, "")
+    told = film_captions(run, frames, scene, robot, 1.0)
     at = {round(float(t), 1): caption for t, caption in zip(frames.time, told, strict=True)}
     assert at[1.0].alert == at[1.0].event == ""
     assert at[5.0].alert == "recovery 1"
@@ -149,7 +149,7 @@ def test_a_film_says_what_ended_motions_and_when_it_is_recovering(log, scene, ro
 def test_only_what_was_meant_is_green(log, scene, robot, lines, ended, meant):
     run = replace(log, motions=np.array([*lines, "x"]), ends=np.array([ended, "", ""]))
     frames = resample(run, robot, frame_times(run, 10.0, hold=1.0))
-    events = [c for c in film_captions(run, frames, scene, robot, 1.0, "") if c.event]
+    events = [c for c in film_captions(run, frames, scene, robot, 1.0) if c.event]
     assert {caption.expected for caption in events} == {meant}
 
 

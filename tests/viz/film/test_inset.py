@@ -8,7 +8,7 @@ import pytest
 from galley.viz.film.camera import film_cameras, grasp_centres
 from galley.viz.film.captions import caption_height
 from galley.viz.film.frames import frame_times, resample
-from galley.viz.film.video import draw_inset, film_insets
+from galley.viz.film.video import FilmJob, draw_inset, film_insets
 
 FPS = 10.0
 LINES = ["(a) | drive", "(b) | carry", "(c) | open drawer: pull"]  # 4 s each
@@ -37,7 +37,7 @@ def test_it_appears_for_contacts_only_and_shows_the_hand(run, scene, robot, heig
     frames = resample(run, robot, frame_times(run, FPS))
     cameras = film_cameras(frames, LINES, scene, robot, FPS)
     width = height * 16 // 9
-    insets = film_insets(run, frames, cameras, scene, robot, FPS, width, height)
+    insets = film_insets(run, FilmJob(scene, robot, frames, cameras, (), width, height), FPS)
     for t, q, inset in zip(frames.time, frames.q, insets, strict=True):
         if t > 9.05:  # a second before the contact
             assert inset is not None
@@ -59,7 +59,7 @@ def test_it_appears_for_contacts_only_and_shows_the_hand(run, scene, robot, heig
 def test_half_faded_in_it_is_half_of_each_picture(run, scene, robot):
     frames = resample(run, robot, np.array([11.0]))
     cameras = film_cameras(frames, LINES, scene, robot, FPS)
-    inset = film_insets(run, frames, cameras, scene, robot, FPS, 640, 360)[0]
+    inset = film_insets(run, FilmJob(scene, robot, frames, cameras, (), 640, 360), FPS)[0]
     assert inset is not None
     plain = np.full((360, 640, 3), 40, np.uint8)
     close = np.full((inset.height, inset.width, 3), 240, np.uint8)
