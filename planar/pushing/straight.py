@@ -1,0 +1,390 @@
+"""Straight pushes with a round pusher that lifts off in between: which bring a body to a goal.
+
+How far a slow push moves a body doesn't depend on where the body lies, on its mass or on its
+friction with the support. So each push of a grid over contacts and directions is rolled out once,
+in ``pushing.simulation``, all at once, and kept in the body's frame. A plan composes them:
+
+1. After every first push, at each of its lengths, a k-d tree of all motions gives the push that
+   then leaves the least to the goal.
+2. The best, as far as body and hand have room, are followed by random pushes, each looked one ahead
+   likewise; and so on while one more push can pay.
+
+What counts is time: that of each push, of its length, and of further pushes where the end is off
+the goal. The end counts as off by what is left and by what less friction, other pressure on the
+support and a contact 2 mm aside can change of the last push, so pushes that hardly depend on these
+are preferred. Who executes them looks after each, and plans again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import radians
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from galley.domain.frames import Array, as_numbers, wrap
+from galley.planar.geometry.polygon import Polygon, signed_distance
+from galley.planar.geometry.support import GRAVITY, SupportFriction, characteristic_length
+from galley.planar.pushing.config import PushConfig
+from galley.planar.pushing.simulation import Simulation
+
+_CONTACTS, _ANGLES = 64, np.array([-0.4, -0.2, 0.0, 0.2, 0.4])  # rad, from the normal
+_STANDOFF = 0.015  # m that a push begins before the contact
+_CLEAR = 0.006  # m from body to pusher there
+_LONGEST, _STEP = 0.315, 0.004  # m, of a push, and between the poses that are kept
+_SPEED, _COAST = 0.05, 0.002  # m/s, and m that a body would slide on from it: quasi-static
+_DENSITY = 8000  # substeps a metre; from 60,000 it differs by 1 % (median) of a slide
+_DAMPED, _SPRUNG = 1.2, 0.4  # of the contact in a substep: stable below 2 and 4 together
+_AMISS = ((0.6, 0.002, 0.8), (0.6, -0.002, 1.25))  # friction, shift (m), support's length: factors
+_PUSH, _HASTE = 5.0, 0.05  # s that a push takes besides its way, and m/s on it
+_DOUBT = 0.1  # of a push that the uncertain end of one before the last costs
+_BEAM, _FOLLOWED, _CHECKED = 48, 200, 128
+_ROUNDS = 24  # of ``_CHECKED`` that are looked at until the beam is full
+_FIRSTS = 6000  # first pushes, of all lengths, that are looked at
+_LOOKED = 4  # every so many poses on the way the body's room is looked at
+
+Clear = Callable[[Array], NDArray[np.bool_]]
+Reachable = Callable[[Array, Array], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
+class Push:
+    """The pusher's centre goes straight from ``start`` by ``length`` along ``direction``.
+
+    Attributes:
+        start: (2,) m, in the support's plane.
+        direction: (2,), of length one.
+        length: m.
+        along: (n,) m, distances travelled, from 0 to ``length``.
+        poses: (n, 3) x, y, yaw (m, m, rad) of the body then, as predicted.
+        spread: (2,) m, rad, by which the last may differ; see the module.
+    """
+
+    start: Array
+    direction: Array
+    length: float
+    along: Array
+    poses: Array
+    spread: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Slider:
+    """A body that is pushed, and the pusher.
+
+    Attributes:
+        outline: about the origin of the body's frame; convex or not.
+        mass: kg.
+        friction: with the support.
+        pusher_radius: m.
+        contact_friction: of the pusher.
+        centre: (2,) m, of friction: below the centre of mass; None: the outline's centroid.
+        support_length: m, the mean distance from there of the points that bear the body's weight;
+            None: it lies on all of its area.
+
+    Raises:
+        ValueError: a number out of its bounds.
+    """
+
+    outline: Polygon
+    mass: float = 1.0
+    friction: float = 0.5
+    pusher_radius: float = 0.012
+    contact_friction: float = 0.5
+    centre: Array | None = None
+    support_length: float | None = None
+
+    @property
+    def force(self) -> float:
+        """N that slide the body straight on: no slow push needs more."""
+        return self.friction * self.mass * GRAVITY
+
+    @cached_property
+    def middle(self) -> Array:
+        """(2,) m, the centre of friction."""
+        given = self.centre
+        return self.outline.mass_properties(1.0).centroid if given is None else np.asarray(given)
+
+    def simulation(self, friction: float = 1.0, support: float = 1.0) -> Simulation:
+        """Of tables on which it is pushed slowly, in the middle, by pushers that nothing drives.
+
+        Args:
+            friction, support: factors of the contact's friction and of the support's length.
+        """
+        found, limit = self.outline.mass_properties(1.0), _SPEED**2 / (2.0 * _COAST)
+        corners = self.outline.vertices - self.middle
+        far = float(np.hypot(*corners.T).max())
+        inertia = found.inertia + float(((found.centroid - self.middle) ** 2).sum())
+        dt, pushed = 1.0 / (_DENSITY * _SPEED), 1.0 + far**2 / inertia
+        size = 4.0 * (far + _LONGEST + self.pusher_radius)
+        config = PushConfig(
+            shape=self.outline, mass=1.0, friction=limit / GRAVITY, dt=dt,
+            substeps=round(_STEP * _DENSITY), width=size, height=size,
+            pusher_radius=self.pusher_radius, pusher_gain=0.0, pusher_damping=0.0,
+            contact_friction=friction * self.contact_friction,
+            contact_stiffness=_SPRUNG / (dt**2 * pushed), contact_damping=_DAMPED / (dt * pushed),
+            wall_stiffness=0.0, wall_damping=0.0, goal_x=2.0 * far, goal_y=2.0 * far,
+        )  # fmt: skip
+        length = self.support_length or characteristic_length(self.outline)
+        return Simulation(config, SupportFriction(limit, support * length), self.middle)
+
+    @cached_property
+    def pushes(self) -> _Pushes:
+        """The grid of pushes, rolled out: some tenths of a second."""
+        from galley.planar.pushing.demonstrators.roadmap import contacts_along
+
+        points, normals = contacts_along(self.outline.vertices, _CONTACTS)
+        out, turn = np.repeat(normals, len(_ANGLES), axis=0), np.tile(_ANGLES, len(points))[:, None]
+        side = np.stack([-out[:, 1], out[:, 0]], axis=1)
+        along = side * np.sin(turn) - out * np.cos(turn)
+        touch = np.repeat(points, len(_ANGLES), axis=0) + self.pusher_radius * out
+        starts = touch - _STANDOFF * along
+        room = signed_distance(self.outline, starts)[0] - self.pusher_radius
+        free = room >= _CLEAR
+        starts, along, side = starts[free], along[free], side[free]
+        motions = _rolled(self.simulation(), self.middle, starts, along, _LONGEST)
+        spread = np.zeros((*motions.shape[:2], 2))
+        for friction, shift, support in _AMISS:
+            sim = self.simulation(friction, support)
+            off = _rolled(sim, self.middle, starts + shift * side, along, _LONGEST) - motions
+            found = np.stack([np.hypot(off[..., 0], off[..., 1]), np.abs(off[..., 2])], axis=2)
+            spread = np.maximum(spread, found)
+        step = np.abs(np.diff(motions, axis=1, prepend=motions[:, :1])).sum(axis=2)
+        push, end = np.nonzero(step > 0.1 * _STEP)
+        return _Pushes(starts, along, motions, spread, push, end)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pushes:
+    """Rolled out, in the body's frame before them.
+
+    Attributes:
+        starts: (r, 2) m. along: (r, 2), directions.
+        motions: (r, p, 3), of the body, every ``_STEP`` of the pusher.
+        spread: (r, p, 2) m, rad.
+        push, end: (m,), of those that may be done: indices of push and last pose.
+    """
+
+    starts: Array
+    along: Array
+    motions: Array
+    spread: Array
+    push: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+
+def predict_push(slider: Slider, pose: ArrayLike, start: ArrayLike, end: ArrayLike) -> Push:
+    """What a push does to a body at a pose (3,), by the pusher from a start (2,) to an end (2,) m.
+
+    Raises:
+        ValueError: the pusher is in the body at the start, or doesn't move.
+    """
+    at, p = as_numbers(pose, "the pose", (3,)), as_numbers(start, "the start", (2,))
+    way = as_numbers(end, "the end", (2,)) - p
+    length, back = float(np.hypot(*way)), _turned(p - at[:2], -at[2])
+    if length == 0.0 or signed_distance(slider.outline, back)[0] < slider.pusher_radius:
+        raise ValueError("the pusher must begin outside of the body, and move")
+    unit = _turned(way / length, -at[2])
+    sims = [slider.simulation(), *(slider.simulation(f, s) for f, _, s in _AMISS)]
+    found = [_rolled(each, slider.middle, back[None], unit[None], length)[0] for each in sims]
+    along = np.minimum(np.arange(len(found[0])) * _STEP, length)
+    share = along[-1] / _STEP - (len(along) - 2)  # of the last step: lengths are any
+    for each in found:
+        each[-1] = each[-2] + share * (each[-1] - each[-2])
+    off = [np.abs(each[-1] - found[0][-1]) for each in found]
+    spread = np.array([max(np.hypot(*each[:2]) for each in off), max(each[2] for each in off)])
+    return Push(p, way / length, length, along, _composed(at, found[0]), spread)
+
+
+def plan_pushes(
+    slider: Slider,
+    pose: ArrayLike,
+    goal: ArrayLike,
+    rng: np.random.Generator,
+    *,
+    clear: Clear | None = None,
+    reachable: Reachable | None = None,
+    most: int = 8,
+    tolerance: tuple[float, float] = (0.01, radians(5.0)),
+) -> tuple[Push, ...]:
+    """The pushes that take the least time to a goal, as far as found; see the module.
+
+    Args:
+        pose, goal: (3,) x, y, yaw (m, m, rad) of the body's frame.
+        clear: of poses (n, 3), whether the body may be there (n,); None: everywhere.
+        reachable: of starts and ends (n, 2) m, whether the hand can push there (n,).
+        most: pushes.
+        tolerance: m, rad; an angle of pi for bodies that may be turned anyhow.
+
+    Returns:
+        None at the goal, or where there is no room for any push. The last pose may be farther from
+        the goal than the tolerance: look at it.
+    """
+    at, to = as_numbers(pose, "the pose", (3,)), as_numbers(goal, "the goal", (3,))
+    search = _Search(slider.pushes, at, to, rng, clear, reachable, np.array(tolerance))
+    return search.found(most)
+
+
+class _Search:
+    def __init__(
+        self, grid: _Pushes, pose: Array, goal: Array, rng: np.random.Generator,
+        clear: Clear | None, reachable: Reachable | None, tolerance: Array,
+    ) -> None:  # fmt: skip
+        from scipy.spatial import cKDTree
+
+        self._grid, self._pose, self._goal, self._rng = grid, pose, goal, rng
+        self._clear, self._reachable, self._tolerance = clear, reachable, tolerance
+        self._scale = np.array([tolerance[0], tolerance[0], tolerance[1]])
+        self._motions = grid.motions[grid.push, grid.end]
+        self._doubts = (grid.spread[grid.push, grid.end] / tolerance).max(axis=1)
+        self._costs = _PUSH + grid.end * _STEP / _HASTE
+        self._tree = cKDTree(self._motions / self._scale)
+
+    def found(self, most: int) -> tuple[Push, ...]:
+        """See ``plan_pushes``."""
+        ends, size = self._pose[None], len(self._motions)
+        if self._off(ends)[0] <= 1.0:
+            return ()
+        best, chosen, far = np.inf, (), float(np.hypot(*(self._goal - self._pose)[:2]))
+        picks = self._rng.permutation(size)[:_FIRSTS]
+        spent, plans = np.zeros(1), np.empty((1, 0), dtype=np.int64)
+        parents = np.zeros(len(picks), dtype=np.int64)
+        for depth in range(1, most + 1):
+            before, spent = ends[parents], spent[parents] + self._costs[picks]
+            plans = np.column_stack([plans[parents], picks])
+            ends = _composed(before, self._motions[picks])
+            here = spent + self._missed(ends, self._doubts[picks])
+            spent = spent + _DOUBT * _PUSH * np.minimum(self._doubts[picks], 1.0)
+            last, ahead = self._ahead(ends, spent)
+            value = np.minimum(here, ahead) if depth < most else here
+            kept = self._kept(value, before, picks)
+            if not len(kept):
+                break
+            plans, ends, spent, here = plans[kept], ends[kept], spent[kept], here[kept]
+            last, ahead = last[kept], ahead[kept]
+            if here[k := int(here.argmin())] < best:
+                best, chosen = float(here[k]), tuple(plans[k])
+            if depth < most:
+                done = self._kept(ahead, ends, last, 1)
+                if len(done) and ahead[done[0]] < best:
+                    best, chosen = float(ahead[done[0]]), (*plans[done[0]], last[done[0]])
+            if best <= (depth + 2) * _PUSH + far / _HASTE:
+                break
+            parents = np.repeat(np.arange(len(plans)), _FOLLOWED)
+            picks = self._rng.integers(0, size, len(parents))
+        return self._pushes(chosen)
+
+    def _off(self, poses: Array) -> Array:
+        """(n,), how far from the goal, in tolerances."""
+        move = np.abs(np.column_stack([poses[:, :2] - self._goal[:2], self._turn(poses)]))
+        return np.asarray(
+            np.maximum(np.hypot(*move[:, :2].T) / self._scale[0], move[:, 2] / self._scale[2])
+        )
+
+    def _turn(self, poses: Array) -> Array:
+        return np.asarray(wrap(poses[:, 2] - self._goal[2]))
+
+    def _missed(self, poses: Array, doubts: Array) -> Array:
+        """(n,) s that are lost for what is left."""
+        off = self._off(poses) + doubts
+        return _PUSH * np.where(off < 1.0, off, 1.0 + 2.0 * np.log2(np.maximum(off, 1.0)))
+
+    def _ahead(self, poses: Array, spent: Array) -> tuple[NDArray[np.int64], Array]:
+        """The best one more push after poses (n, 3), and what all costs then; (n,) each."""
+        wanted = _between(poses, self._goal)
+        _, near = self._tree.query(wanted / self._scale, k=4)
+        costs = np.stack(
+            [
+                spent + self._costs[k]
+                + self._missed(_composed(poses, self._motions[k]), self._doubts[k])
+                for k in near.T
+            ]
+        )  # fmt: skip
+        best = costs.argmin(axis=0)
+        index = np.arange(len(poses))
+        return near[index, best], costs[best, index]
+
+    def _kept(
+        self, value: Array, before: Array, picks: NDArray[np.int64], most: int = _BEAM
+    ) -> NDArray[np.int64]:
+        """The cheapest, in order, of pushes for which there is room; of many, others among them."""
+        kept: list[int] = []
+        order = np.argsort(value, kind="stable")
+        if most > 1:  # what is cheapest so far leads nowhere at times
+            order[1::2] = self._rng.permutation(len(order))[: len(order) // 2]
+        for k in range(0, min(len(order), _ROUNDS * _CHECKED), _CHECKED):
+            some = order[k : k + _CHECKED]
+            kept += some[self._may(before[some], picks[some])].tolist()
+            if len(kept) >= most:
+                break
+        return np.array(kept[:most], dtype=np.int64)
+
+    def _may(self, poses: Array, picks: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether there is room (n,) for body and hand in pushes after poses (n, 3)."""
+        grid, good = self._grid, np.ones(len(poses), dtype=bool)
+        push, end = grid.push[picks], grid.end[picks]
+        if self._reachable is not None:
+            start, unit = self._lines(poses, push)
+            good &= self._reachable(start, start + unit * (end * _STEP)[:, None])
+        if self._clear is not None and good.any():
+            looked = np.arange(_LOOKED, grid.motions.shape[1] + _LOOKED, _LOOKED)
+            at = np.minimum(looked, end[:, None])
+            row, column = np.nonzero(good[:, None] & (looked < end[:, None] + _LOOKED))
+            moved = grid.motions[push[row], at[row, column]]
+            fine = self._clear(_composed(poses[row], moved))
+            good[row[~fine]] = False
+        return good
+
+    def _lines(self, poses: Array, push: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Starts and directions (n, 2) of pushes after poses (n, 3)."""
+        yaw = poses[:, 2]
+        start = poses[:, :2] + _turned(self._grid.starts[push], yaw)
+        return start, _turned(self._grid.along[push], yaw)
+
+    def _pushes(self, picks: Sequence[int]) -> tuple[Push, ...]:
+        grid, pose, found = self._grid, self._pose, []
+        for pick in picks:
+            k, end = int(grid.push[pick]), int(grid.end[pick])
+            start, unit = self._lines(pose[None], np.array([k]))
+            poses = _composed(pose, grid.motions[k, : end + 1])
+            along = np.arange(end + 1) * _STEP
+            spread = grid.spread[k, end]
+            found.append(Push(start[0], unit[0], float(along[-1]), along, poses, spread))
+            pose = poses[-1]
+        return tuple(found)
+
+
+def _rolled(sim: Simulation, middle: Array, starts: Array, along: Array, length: float) -> Array:
+    """Motions (n, p, 3) of a body's frame, every ``_STEP`` until a length is done."""
+    centre = np.full(2, 0.5 * sim.config.width)
+    state = sim.states(np.tile([*centre, 0.0], (len(starts), 1)), starts - middle + centre)
+    state.values[2:4] = _SPEED * along.T
+    found, still = [state.body.T.copy()], np.zeros((len(starts), 2))  # which no pusher follows
+    for _ in range(int(np.ceil(length / _STEP - 1e-9))):
+        sim.run(state, still)
+        found.append(state.body.T.copy())
+    motions = np.stack(found, axis=1)
+    motions[..., :2] += middle - centre - _turned(middle, motions[..., 2])
+    return motions
+
+
+def _turned(points: Array, yaw: float | Array) -> Array:
+    """Points (..., 2) turned about the origin by angles (...,)."""
+    c, s = np.cos(yaw), np.sin(yaw)
+    x, y = points[..., 0], points[..., 1]
+    return np.stack([c * x - s * y, s * x + c * y], axis=-1)
+
+
+def _composed(poses: Array, motions: Array) -> Array:
+    """Poses (n, 3) after motions (n, 3) in their frames; either may be one (3,)."""
+    moved = poses[..., :2] + _turned(motions[..., :2], poses[..., 2])
+    return np.concatenate([moved, (poses[..., 2] + motions[..., 2])[..., None]], axis=-1)
+
+
+def _between(poses: Array, goal: Array) -> Array:
+    """Motions (n, 3) in the frames of poses (n, 3) that lead to a goal (3,)."""
+    turn = np.asarray(wrap(goal[2] - poses[:, 2]))
+    return np.column_stack([_turned(goal[:2] - poses[:, :2], -poses[:, 2]), turn])
