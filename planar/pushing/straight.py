@@ -176,6 +176,20 @@ class _Pushes:
     end: NDArray[np.int64]
 
 
+def union(parts: Sequence[ArrayLike]) -> Polygon:
+    """The outline of polygons (k, 2) that overlap or touch; holes are filled.
+
+    Raises:
+        ValueError: they aren't one piece.
+    """
+    import shapely
+
+    whole = shapely.union_all([shapely.Polygon(np.asarray(each)) for each in parts])
+    if whole.geom_type != "Polygon":
+        raise ValueError(f"{len(parts)} outlines must be one piece, got a {whole.geom_type}")
+    return Polygon(np.array(whole.exterior.coords)[:-1])
+
+
 def predict_push(slider: Slider, pose: ArrayLike, start: ArrayLike, end: ArrayLike) -> Push:
     """What a push does to a body at a pose (3,), by the pusher from a start (2,) to an end (2,) m.
 
@@ -196,7 +210,7 @@ def predict_push(slider: Slider, pose: ArrayLike, start: ArrayLike, end: ArrayLi
         each[-1] = each[-2] + share * (each[-1] - each[-2])
     off = [np.abs(each[-1] - found[0][-1]) for each in found]
     spread = np.array([max(np.hypot(*each[:2]) for each in off), max(each[2] for each in off)])
-    return Push(p, way / length, length, along, _composed(at, found[0]), spread)
+    return Push(p, way / length, length, along, composed(at, found[0]), spread)
 
 
 def plan_pushes(
@@ -255,7 +269,7 @@ class _Search:
         for depth in range(1, most + 1):
             before, spent = ends[parents], spent[parents] + self._costs[picks]
             plans = np.column_stack([plans[parents], picks])
-            ends = _composed(before, self._motions[picks])
+            ends = composed(before, self._motions[picks])
             here = spent + self._missed(ends, self._doubts[picks])
             spent = spent + _DOUBT * _PUSH * np.minimum(self._doubts[picks], 1.0)
             last, ahead = self._ahead(ends, spent)
@@ -299,7 +313,7 @@ class _Search:
         costs = np.stack(
             [
                 spent + self._costs[k]
-                + self._missed(_composed(poses, self._motions[k]), self._doubts[k])
+                + self._missed(composed(poses, self._motions[k]), self._doubts[k])
                 for k in near.T
             ]
         )  # fmt: skip
@@ -334,7 +348,7 @@ class _Search:
             at = np.minimum(looked, end[:, None])
             row, column = np.nonzero(good[:, None] & (looked < end[:, None] + _LOOKED))
             moved = grid.motions[push[row], at[row, column]]
-            fine = self._clear(_composed(poses[row], moved))
+            fine = self._clear(composed(poses[row], moved))
             good[row[~fine]] = False
         return good
 
@@ -349,7 +363,7 @@ class _Search:
         for pick in picks:
             k, end = int(grid.push[pick]), int(grid.end[pick])
             start, unit = self._lines(pose[None], np.array([k]))
-            poses = _composed(pose, grid.motions[k, : end + 1])
+            poses = composed(pose, grid.motions[k, : end + 1])
             along = np.arange(end + 1) * _STEP
             spread = grid.spread[k, end]
             found.append(Push(start[0], unit[0], float(along[-1]), along, poses, spread))
@@ -378,7 +392,7 @@ def _turned(points: Array, yaw: float | Array) -> Array:
     return np.stack([c * x - s * y, s * x + c * y], axis=-1)
 
 
-def _composed(poses: Array, motions: Array) -> Array:
+def composed(poses: Array, motions: Array) -> Array:
     """Poses (n, 3) after motions (n, 3) in their frames; either may be one (3,)."""
     moved = poses[..., :2] + _turned(motions[..., :2], poses[..., 2])
     return np.concatenate([moved, (poses[..., 2] + motions[..., 2])[..., None]], axis=-1)
