@@ -41,7 +41,7 @@ def slider(name: str) -> Slider:
     boxes, _, mass = ITEMS[name]
     return Slider(
         union(corners(boxes)), mass=mass, friction=FRICTION, pusher_radius=RADIUS,
-        contact_friction=FRICTION,
+        contact_friction=FRICTION, bearing=np.concatenate(corners(boxes)),
     )  # fmt: skip
 
 

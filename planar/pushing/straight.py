@@ -39,11 +39,15 @@ _SPEED, _COAST = 0.05, 0.002  # m/s, and m that a body would slide on from it: q
 _DENSITY = 8000  # substeps a metre; from 60,000 it differs by 1 % (median) of a slide
 _DAMPED, _SPRUNG = 1.2, 0.4  # of the contact in a substep: stable below 2 and 4 together
 _AMISS = ((0.6, 0.002, 0.8), (0.6, -0.002, 1.25))  # friction, shift (m), support's length: factors
+# Of the mean distance of few points, the length of the ellipsoid nearest to their limit surface: 1
+# where they only turn, but where they slide and turn a little, 0.7 if they are equally far.
+_POINTED = 0.75
 _PUSH, _HASTE = 5.0, 0.05  # s that a push takes besides its way, and m/s on it
 _DOUBT = 0.1  # of a push that the uncertain end of one before the last costs
 _BEAM, _FOLLOWED, _CHECKED = 48, 200, 128
 _ROUNDS = 24  # of ``_CHECKED`` that are looked at until the beam is full
 _FIRSTS = 6000  # first pushes, of all lengths, that are looked at
+_NEAREST = 3  # of the motions that would lead to the goal
 _LOOKED = 4  # every so many poses on the way the body's room is looked at
 
 Clear = Callable[[Array], NDArray[np.bool_]]
@@ -82,8 +86,8 @@ class Slider:
         pusher_radius: m.
         contact_friction: of the pusher.
         centre: (2,) m, of friction: below the centre of mass; None: the outline's centroid.
-        support_length: m, the mean distance from there of the points that bear the body's weight;
-            None: it lies on all of its area.
+        bearing: (k, 2) m, points on which it stands, in equal parts, such as a box's corners in
+            PyBullet; None: it lies on all of its area.
 
     Raises:
         ValueError: a number out of its bounds.
@@ -95,7 +99,7 @@ class Slider:
     pusher_radius: float = 0.012
     contact_friction: float = 0.5
     centre: Array | None = None
-    support_length: float | None = None
+    bearing: Array | None = None
 
     @property
     def force(self) -> float:
@@ -128,7 +132,10 @@ class Slider:
             contact_stiffness=_SPRUNG / (dt**2 * pushed), contact_damping=_DAMPED / (dt * pushed),
             wall_stiffness=0.0, wall_damping=0.0, goal_x=2.0 * far, goal_y=2.0 * far,
         )  # fmt: skip
-        length = self.support_length or characteristic_length(self.outline)
+        if self.bearing is None:
+            length = characteristic_length(self.outline)
+        else:
+            length = _POINTED * float(np.hypot(*(self.bearing - self.middle).T).mean())
         return Simulation(config, SupportFriction(limit, support * length), self.middle)
 
     @cached_property
@@ -255,37 +262,42 @@ class _Search:
         self._motions = grid.motions[grid.push, grid.end]
         self._doubts = (grid.spread[grid.push, grid.end] / tolerance).max(axis=1)
         self._costs = _PUSH + grid.end * _STEP / _HASTE
-        self._tree = cKDTree(self._motions / self._scale)
+        self._tree = cKDTree(np.column_stack([self._motions / self._scale, self._doubts]))
 
     def found(self, most: int) -> tuple[Push, ...]:
         """See ``plan_pushes``."""
-        ends, size = self._pose[None], len(self._motions)
-        if self._off(ends)[0] <= 1.0:
+        here, size = self._pose[None], len(self._motions)
+        if self._off(here)[0] <= 1.0:
             return ()
-        best, chosen, far = np.inf, (), float(np.hypot(*(self._goal - self._pose)[:2]))
-        picks = self._rng.permutation(size)[:_FIRSTS]
-        spent, plans = np.zeros(1), np.empty((1, 0), dtype=np.int64)
-        parents = np.zeros(len(picks), dtype=np.int64)
+        best, chosen, latest = np.inf, (), 1
+        far = float(np.hypot(*(self._goal - self._pose)[:2]))
+        picks = self._rng.permutation(size)
+        spent, plans, ends = np.zeros(1), np.empty((1, 0), dtype=np.int64), here
+        parents = np.zeros(size, dtype=np.int64)
         for depth in range(1, most + 1):
             before, spent = ends[parents], spent[parents] + self._costs[picks]
             plans = np.column_stack([plans[parents], picks])
             ends = composed(before, self._motions[picks])
             here = spent + self._missed(ends, self._doubts[picks])
+            done = self._kept(here, before, picks, 1)
+            if len(done) and here[done[0]] < best:
+                best, chosen, latest = float(here[done[0]]), tuple(plans[done[0]]), depth
+            if depth == most:
+                break
+            if depth == 1:
+                before, spent, plans = before[:_FIRSTS], spent[:_FIRSTS], plans[:_FIRSTS]
+                ends, picks = ends[:_FIRSTS], picks[:_FIRSTS]
             spent = spent + _DOUBT * _PUSH * np.minimum(self._doubts[picks], 1.0)
             last, ahead = self._ahead(ends, spent)
-            value = np.minimum(here, ahead) if depth < most else here
-            kept = self._kept(value, before, picks)
+            kept = self._kept(ahead, before, picks)
             if not len(kept):
                 break
-            plans, ends, spent, here = plans[kept], ends[kept], spent[kept], here[kept]
-            last, ahead = last[kept], ahead[kept]
-            if here[k := int(here.argmin())] < best:
-                best, chosen = float(here[k]), tuple(plans[k])
-            if depth < most:
-                done = self._kept(ahead, ends, last, 1)
-                if len(done) and ahead[done[0]] < best:
-                    best, chosen = float(ahead[done[0]]), (*plans[done[0]], last[done[0]])
-            if best <= (depth + 2) * _PUSH + far / _HASTE:
+            plans, ends, spent = plans[kept], ends[kept], spent[kept]
+            done = self._kept(ahead[kept], ends, last[kept], 1)
+            if len(done) and ahead[kept][done[0]] < best:
+                best, latest = float(ahead[kept][done[0]]), depth + 1
+                chosen = (*plans[done[0]], last[kept][done[0]])
+            if best <= (depth + 2) * _PUSH + far / _HASTE or depth > latest:
                 break
             parents = np.repeat(np.arange(len(plans)), _FOLLOWED)
             picks = self._rng.integers(0, size, len(parents))
@@ -308,8 +320,9 @@ class _Search:
 
     def _ahead(self, poses: Array, spent: Array) -> tuple[NDArray[np.int64], Array]:
         """The best one more push after poses (n, 3), and what all costs then; (n,) each."""
-        wanted = _between(poses, self._goal)
-        _, near = self._tree.query(wanted / self._scale, k=4)
+        wanted = np.zeros((len(poses), 4))  # by a push of no doubt
+        wanted[:, :3] = _between(poses, self._goal) / self._scale
+        _, near = self._tree.query(wanted, k=_NEAREST)
         costs = np.stack(
             [
                 spent + self._costs[k]
