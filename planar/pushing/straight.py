@@ -43,7 +43,8 @@ _AMISS = ((0.6, 0.002, 0.8), (0.6, -0.002, 1.25))  # friction, shift (m), suppor
 # where they only turn, but where they slide and turn a little, 0.7 if they are equally far.
 _POINTED = 0.75
 _PUSH, _HASTE = 5.0, 0.05  # s that a push takes besides its way, and m/s on it
-_DOUBT = 0.1  # of a push that the uncertain end of one before the last costs
+_FAR = 1.5  # s that each tolerance costs that a body is farther from the goal
+_DOUBT = 0.25  # of a push that the end of one before the last costs for each uncertain tolerance
 _BEAM, _FOLLOWED, _CHECKED = 48, 200, 128
 _ROUNDS = 24  # of ``_CHECKED`` that are looked at until the beam is full
 _FIRSTS = 6000  # first pushes, of all lengths, that are looked at
@@ -267,7 +268,7 @@ class _Search:
     def found(self, most: int) -> tuple[Push, ...]:
         """See ``plan_pushes``."""
         here, size = self._pose[None], len(self._motions)
-        if self._off(here)[0] <= 1.0:
+        if (self._off(here) <= 1.0).all():
             return ()
         best, chosen, latest = np.inf, (), 1
         far = float(np.hypot(*(self._goal - self._pose)[:2]))
@@ -287,7 +288,7 @@ class _Search:
             if depth == 1:
                 before, spent, plans = before[:_FIRSTS], spent[:_FIRSTS], plans[:_FIRSTS]
                 ends, picks = ends[:_FIRSTS], picks[:_FIRSTS]
-            spent = spent + _DOUBT * _PUSH * np.minimum(self._doubts[picks], 1.0)
+            spent = spent + _PUSH * np.minimum(_DOUBT * self._doubts[picks], 1.0)
             last, ahead = self._ahead(ends, spent)
             kept = self._kept(ahead, before, picks)
             if not len(kept):
@@ -304,19 +305,14 @@ class _Search:
         return self._pushes(chosen)
 
     def _off(self, poses: Array) -> Array:
-        """(n,), how far from the goal, in tolerances."""
-        move = np.abs(np.column_stack([poses[:, :2] - self._goal[:2], self._turn(poses)]))
-        return np.asarray(
-            np.maximum(np.hypot(*move[:, :2].T) / self._scale[0], move[:, 2] / self._scale[2])
-        )
-
-    def _turn(self, poses: Array) -> Array:
-        return np.asarray(wrap(poses[:, 2] - self._goal[2]))
+        """(n, 2), how far from the goal in place and in turn, in tolerances."""
+        way, turn = poses[:, :2] - self._goal[:2], wrap(poses[:, 2] - self._goal[2])
+        return np.stack([np.hypot(*way.T), np.abs(turn)], axis=1) / self._tolerance
 
     def _missed(self, poses: Array, doubts: Array) -> Array:
-        """(n,) s that are lost for what is left."""
-        off = self._off(poses) + doubts
-        return _PUSH * np.where(off < 1.0, off, 1.0 + 2.0 * np.log2(np.maximum(off, 1.0)))
+        """(n,) s that are lost for what is left: more or less one push, and what it is far."""
+        off = np.hypot(*self._off(poses).T) + doubts
+        return _PUSH * np.minimum(off, 2.0) + _FAR * np.maximum(off - 1.0, 0.0)
 
     def _ahead(self, poses: Array, spent: Array) -> tuple[NDArray[np.int64], Array]:
         """The best one more push after poses (n, 3), and what all costs then; (n,) each."""
