@@ -45,9 +45,8 @@ _POINTED = 0.75
 _PUSH, _HASTE = 5.0, 0.05  # s that a push takes besides its way, and m/s on it
 _FAR = 1.5  # s that each tolerance costs that a body is farther from the goal
 _DOUBT = 0.25  # of a push that the end of one before the last costs for each uncertain tolerance
-_BEAM, _FOLLOWED, _CHECKED = 48, 200, 128
-_ROUNDS = 24  # of ``_CHECKED`` that are looked at until the beam is full
-_FIRSTS = 6000  # first pushes, of all lengths, that are looked at
+_BEAM, _FOLLOWED = 48, 150  # plans that go on, and random pushes after each
+_CHECKED, _ROUNDS = 128, 24  # plans that are checked for room together, and how often at most
 _NEAREST = 3  # of the motions that would lead to the goal
 _LOOKED = 4  # every so many poses on the way the body's room is looked at
 
@@ -263,46 +262,44 @@ class _Search:
         self._motions = grid.motions[grid.push, grid.end]
         self._doubts = (grid.spread[grid.push, grid.end] / tolerance).max(axis=1)
         self._costs = _PUSH + grid.end * _STEP / _HASTE
+        self._least, self._chosen = np.inf, list[int]()
         self._tree = cKDTree(np.column_stack([self._motions / self._scale, self._doubts]))
 
     def found(self, most: int) -> tuple[Push, ...]:
         """See ``plan_pushes``."""
-        here, size = self._pose[None], len(self._motions)
-        if (self._off(here) <= 1.0).all():
+        plans, poses = np.empty((1, 0), dtype=np.int64), self._pose[None]
+        if (self._off(poses) <= 1.0).all():
             return ()
-        best, chosen, latest = np.inf, (), 1
-        far = float(np.hypot(*(self._goal - self._pose)[:2]))
+        size, far = len(self._motions), float(np.hypot(*(self._goal - self._pose)[:2]))
+        spent, parents = np.zeros(1), np.zeros(size, dtype=np.int64)
         picks = self._rng.permutation(size)
-        spent, plans, ends = np.zeros(1), np.empty((1, 0), dtype=np.int64), here
-        parents = np.zeros(size, dtype=np.int64)
         for depth in range(1, most + 1):
-            before, spent = ends[parents], spent[parents] + self._costs[picks]
-            plans = np.column_stack([plans[parents], picks])
-            ends = composed(before, self._motions[picks])
-            here = spent + self._missed(ends, self._doubts[picks])
-            done = self._kept(here, before, picks, 1)
-            if len(done) and here[done[0]] < best:
-                best, chosen, latest = float(here[done[0]]), tuple(plans[done[0]]), depth
+            known, before = self._least, poses[parents]
+            plans, poses = np.column_stack([plans[parents], picks]), self._after(before, picks)
+            spent = spent[parents] + self._costs[picks]
+            self._consider(spent + self._missed(poses, self._doubts[picks]), before, plans)
             if depth == most:
                 break
-            if depth == 1:
-                before, spent, plans = before[:_FIRSTS], spent[:_FIRSTS], plans[:_FIRSTS]
-                ends, picks = ends[:_FIRSTS], picks[:_FIRSTS]
             spent = spent + _PUSH * np.minimum(_DOUBT * self._doubts[picks], 1.0)
-            last, ahead = self._ahead(ends, spent)
-            kept = self._kept(ahead, before, picks)
-            if not len(kept):
-                break
-            plans, ends, spent = plans[kept], ends[kept], spent[kept]
-            done = self._kept(ahead[kept], ends, last[kept], 1)
-            if len(done) and ahead[kept][done[0]] < best:
-                best, latest = float(ahead[kept][done[0]]), depth + 1
-                chosen = (*plans[done[0]], last[kept][done[0]])
-            if best <= (depth + 2) * _PUSH + far / _HASTE or depth > latest:
-                break
-            parents = np.repeat(np.arange(len(plans)), _FOLLOWED)
+            many = slice(_BEAM * _FOLLOWED)  # of the first pushes, too, which are all at once
+            last, ahead = self._ahead(poses[many], spent[many])
+            kept = self._kept(ahead, before, picks, _BEAM)
+            plans, poses, spent = plans[kept], poses[kept], spent[kept]
+            self._consider(ahead[kept], poses, np.column_stack([plans, last[kept]]))
+            if self._least <= (depth + 2) * _PUSH + far / _HASTE or self._least == known:
+                break  # one more push would cost more, or has brought nothing
+            parents = np.repeat(np.arange(len(kept)), _FOLLOWED)
             picks = self._rng.integers(0, size, len(parents))
-        return self._pushes(chosen)
+        return self._pushes(self._chosen)
+
+    def _consider(self, costs: Array, before: Array, plans: NDArray[np.int64]) -> None:
+        """Keep the cheapest of some plans (n, d) whose last pushes begin at poses (n, 3)."""
+        done = self._kept(costs, before, plans[:, -1], 1)
+        if len(done) and costs[done[0]] < self._least:
+            self._least, self._chosen = float(costs[done[0]]), plans[done[0]].tolist()
+
+    def _after(self, poses: Array, picks: NDArray[np.int64]) -> Array:
+        return composed(poses, self._motions[picks])
 
     def _off(self, poses: Array) -> Array:
         """(n, 2), how far from the goal in place and in turn, in tolerances."""
@@ -322,7 +319,7 @@ class _Search:
         costs = np.stack(
             [
                 spent + self._costs[k]
-                + self._missed(composed(poses, self._motions[k]), self._doubts[k])
+                + self._missed(self._after(poses, k), self._doubts[k])
                 for k in near.T
             ]
         )  # fmt: skip
@@ -331,7 +328,7 @@ class _Search:
         return near[index, best], costs[best, index]
 
     def _kept(
-        self, value: Array, before: Array, picks: NDArray[np.int64], most: int = _BEAM
+        self, value: Array, before: Array, picks: NDArray[np.int64], most: int
     ) -> NDArray[np.int64]:
         """The cheapest, in order, of pushes for which there is room; of many, others among them."""
         kept: list[int] = []
