@@ -110,6 +110,14 @@ class Plane:
             pb.stepSimulation(**self._c)
 
 
+def drawn(seed: int) -> tuple[Array, Array]:
+    """A start and a goal (3,)."""
+    rng = np.random.default_rng(seed)
+    way, turn, yaw = rng.uniform((0.0, -np.pi, -np.pi), (0.3, np.pi, np.pi))
+    start = np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)])
+    return start, np.array([way * np.cos(turn), way * np.sin(turn), yaw])
+
+
 def episode(plane: Plane, pushed: Slider, start: Array, goal: Array, seed: int) -> list[list]:
     """Of each push: planning's time (s), what was predicted and what came (3,) each."""
     rng, found = np.random.default_rng(seed), []
@@ -138,10 +146,7 @@ def measured(quick: bool) -> Section:
             note(f"{name}, friction x {factor:g}")
             plane, runs, near = Plane(name, FRICTION * factor, FRICTION * factor), [], []
             for seed in range(count):
-                rng = np.random.default_rng(seed)
-                way, turn, yaw = rng.uniform((0.0, -np.pi, -np.pi), (0.3, np.pi, np.pi))
-                start = np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)])
-                goal = np.array([way * np.cos(turn), way * np.sin(turn), yaw])
+                start, goal = drawn(seed)
                 runs.append(episode(plane, pushed, start, goal, seed))
                 far, askew = off(plane.pose(), goal)
                 near.append(far <= NEAR[0] and askew <= NEAR[1])

@@ -262,7 +262,7 @@ class _Search:
         self._motions = grid.motions[grid.push, grid.end]
         self._doubts = (grid.spread[grid.push, grid.end] / tolerance).max(axis=1)
         self._costs = _PUSH + grid.end * _STEP / _HASTE
-        self._least, self._chosen = np.inf, list[int]()
+        self._least, self._chosen, self._there = np.inf, list[int](), False
         self._tree = cKDTree(np.column_stack([self._motions / self._scale, self._doubts]))
 
     def found(self, most: int) -> tuple[Push, ...]:
@@ -286,7 +286,8 @@ class _Search:
             kept = self._kept(ahead, before, picks, _BEAM)
             plans, poses, spent = plans[kept], poses[kept], spent[kept]
             self._consider(ahead[kept], poses, np.column_stack([plans, last[kept]]))
-            if self._least <= (depth + 2) * _PUSH + far / _HASTE or self._least == known:
+            more = (depth + 2) * _PUSH + far / _HASTE
+            if self._there and (self._least <= more or self._least == known):
                 break  # one more push would cost more, or has brought nothing
             parents = np.repeat(np.arange(len(kept)), _FOLLOWED)
             picks = self._rng.integers(0, size, len(parents))
@@ -297,6 +298,8 @@ class _Search:
         done = self._kept(costs, before, plans[:, -1], 1)
         if len(done) and costs[done[0]] < self._least:
             self._least, self._chosen = float(costs[done[0]]), plans[done[0]].tolist()
+            end = self._after(before[done], plans[done, -1])
+            self._there = bool((self._off(end) <= 1.0).all())
 
     def _after(self, poses: Array, picks: NDArray[np.int64]) -> Array:
         return composed(poses, self._motions[picks])
@@ -307,15 +310,15 @@ class _Search:
         return np.stack([np.hypot(*way.T), np.abs(turn)], axis=1) / self._tolerance
 
     def _missed(self, poses: Array, doubts: Array) -> Array:
-        """(n,) s that are lost for what is left: more or less one push, and what it is far."""
+        """(n,) s that are lost for what is left: one push or two, and for what it is far."""
         off = np.hypot(*self._off(poses).T) + doubts
-        return _PUSH * np.minimum(off, 2.0) + _FAR * np.maximum(off - 1.0, 0.0)
+        return 2.0 * _PUSH * np.minimum(off, 1.0) + _FAR * np.maximum(off - 1.0, 0.0)
 
     def _ahead(self, poses: Array, spent: Array) -> tuple[NDArray[np.int64], Array]:
         """The best one more push after poses (n, 3), and what all costs then; (n,) each."""
         wanted = np.zeros((len(poses), 4))  # by a push of no doubt
         wanted[:, :3] = _between(poses, self._goal) / self._scale
-        _, near = self._tree.query(wanted, k=_NEAREST)
+        _, near = self._tree.query(wanted, k=_NEAREST, eps=0.5)
         costs = np.stack(
             [
                 spent + self._costs[k]
