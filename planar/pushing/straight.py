@@ -43,7 +43,8 @@ _AMISS = ((0.6, 0.002, 0.8), (0.6, -0.002, 1.25))  # friction, shift (m), suppor
 # where they only turn, but where they slide and turn a little, 0.7 if they are equally far.
 _POINTED = 0.75
 _PUSH, _HASTE = 5.0, 0.05  # s that a push takes besides its way, and m/s on it
-_FAR = 1.5  # s that each tolerance costs that a body is farther from the goal
+_FAR = 2.0  # s that each tolerance costs that a body is farther from the goal
+_NOT_THERE = 1000.0  # s, that a plan costs that ends off the goal: it is taken for want of others
 _DOUBT = 0.25  # of a push that the end of one before the last costs for each uncertain tolerance
 _BEAM, _FOLLOWED = 48, 150  # plans that go on, and random pushes after each
 _CHECKED, _ROUNDS = 128, 24  # plans that are checked for room together, and how often at most
@@ -262,7 +263,7 @@ class _Search:
         self._motions = grid.motions[grid.push, grid.end]
         self._doubts = (grid.spread[grid.push, grid.end] / tolerance).max(axis=1)
         self._costs = _PUSH + grid.end * _STEP / _HASTE
-        self._least, self._chosen, self._there = np.inf, list[int](), False
+        self._least, self._chosen = np.inf, list[int]()
         self._tree = cKDTree(np.column_stack([self._motions / self._scale, self._doubts]))
 
     def found(self, most: int) -> tuple[Push, ...]:
@@ -277,29 +278,35 @@ class _Search:
             known, before = self._least, poses[parents]
             plans, poses = np.column_stack([plans[parents], picks]), self._after(before, picks)
             spent = spent[parents] + self._costs[picks]
-            self._consider(spent + self._missed(poses, self._doubts[picks]), before, plans)
+            self._consider(spent, before, plans)
             if depth == most:
                 break
             spent = spent + _PUSH * np.minimum(_DOUBT * self._doubts[picks], 1.0)
             many = slice(_BEAM * _FOLLOWED)  # of the first pushes, too, which are all at once
-            last, ahead = self._ahead(poses[many], spent[many])
+            following, ahead = self._ahead(poses[many], spent[many])
             kept = self._kept(ahead, before, picks, _BEAM)
             plans, poses, spent = plans[kept], poses[kept], spent[kept]
-            self._consider(ahead[kept], poses, np.column_stack([plans, last[kept]]))
+            last = following[kept]
+            self._consider(spent + self._costs[last], poses, np.column_stack([plans, last]))
             more = (depth + 2) * _PUSH + far / _HASTE
-            if self._there and (self._least <= more or self._least == known):
+            if self._least <= more or self._least == known < _NOT_THERE:
                 break  # one more push would cost more, or has brought nothing
             parents = np.repeat(np.arange(len(kept)), _FOLLOWED)
             picks = self._rng.integers(0, size, len(parents))
         return self._pushes(self._chosen)
 
-    def _consider(self, costs: Array, before: Array, plans: NDArray[np.int64]) -> None:
-        """Keep the cheapest of some plans (n, d) whose last pushes begin at poses (n, 3)."""
-        done = self._kept(costs, before, plans[:, -1], 1)
+    def _consider(self, spent: Array, before: Array, plans: NDArray[np.int64]) -> None:
+        """Keep the cheapest of plans (n, d) whose last pushes begin at poses (n, 3).
+
+        The cheapest that end at the goal, if there are any.
+        """
+        last = plans[:, -1]
+        ends = self._after(before, last)
+        there = (self._off(ends) <= 1.0).all(axis=1)
+        costs = spent + self._missed(ends, self._doubts[last]) + np.where(there, 0.0, _NOT_THERE)
+        done = self._kept(costs, before, last, 1)
         if len(done) and costs[done[0]] < self._least:
             self._least, self._chosen = float(costs[done[0]]), plans[done[0]].tolist()
-            end = self._after(before[done], plans[done, -1])
-            self._there = bool((self._off(end) <= 1.0).all())
 
     def _after(self, poses: Array, picks: NDArray[np.int64]) -> Array:
         return composed(poses, self._motions[picks])
@@ -312,7 +319,7 @@ class _Search:
     def _missed(self, poses: Array, doubts: Array) -> Array:
         """(n,) s that are lost for what is left: one push or two, and for what it is far."""
         off = np.hypot(*self._off(poses).T) + doubts
-        return 2.0 * _PUSH * np.minimum(off, 1.0) + _FAR * np.maximum(off - 1.0, 0.0)
+        return _PUSH * np.minimum(off, 2.0) + _FAR * np.maximum(off - 1.0, 0.0)
 
     def _ahead(self, poses: Array, spent: Array) -> tuple[NDArray[np.int64], Array]:
         """The best one more push after poses (n, 3), and what all costs then; (n,) each."""
