@@ -4,7 +4,8 @@
 
 Three items lie on a plane; a cylinder is driven as planned, by no arm. Starts and goals are up to
 0.3 m and any turn apart. PyBullet holds a box up at its corners, and pressure moves to those ahead
-of a push: the planner knows neither where the weight rests then nor the frictions of a run.
+of a push; where an item is two boxes, corners share the weight anyhow. For the planner a box stands
+on its corners evenly, and the T board on all of its area; it doesn't know a run's friction.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ def corners(boxes) -> list[Array]:
 def slider(name: str) -> Slider:
     """Of one of the items."""
     boxes, _, mass = ITEMS[name]
+    outlines = corners(boxes)
     return Slider(
-        union(corners(boxes)), mass=mass, friction=FRICTION, pusher_radius=RADIUS,
-        contact_friction=FRICTION, bearing=np.concatenate(corners(boxes)),
+        union(outlines), mass=mass, friction=FRICTION, pusher_radius=RADIUS,
+        contact_friction=FRICTION, bearing=outlines[0] if len(boxes) == 1 else None,
     )  # fmt: skip
 
 

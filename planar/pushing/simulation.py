@@ -100,14 +100,11 @@ class Simulation:
 
         ensure(PUSHING)
         self._kernel = simulation_kernel
-        self.config = config
+        self.config, self._support = config, support
         found = config.shape.mass_properties(config.mass)
         off = np.zeros(2) if centre is None else centre - found.centroid
         self.inertia = found.inertia + config.mass * float(off @ off)
         self.body = Polygon(config.shape.vertices - found.centroid - off)
-        self._support = support or support_friction(
-            self.body, config.mass, config.friction, config.gravity, config.still
-        )
         self.goal = self.body.moved(config.goal)
         self.radius = float(np.hypot(*self.body.vertices.T).max())
         self._numbers, self._layout = self._packed()
@@ -247,7 +244,10 @@ class Simulation:
     def _packed(self) -> tuple[Array, NDArray[np.int64]]:
         """The arrays that compiled code takes; parameters in the order of ``simulation_kernel``."""
         config = self.config
-        friction, c = self._support, config
+        friction = self._support or support_friction(
+            self.body, config.mass, config.friction, config.gravity, config.still
+        )
+        c = config
         p = np.array([
             c.mass, self.inertia, friction.limit, friction.length, friction.still,
             c.pusher_radius, 1.0 / c.pusher_mass, c.pusher_gain, c.pusher_damping,

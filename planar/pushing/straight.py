@@ -32,9 +32,8 @@ from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.simulation import Simulation
 
 _CONTACTS, _ANGLES = 64, np.array([-0.4, -0.2, 0.0, 0.2, 0.4])  # rad, from the normal
-_STANDOFF = 0.015  # m that a push begins before the contact
-_CLEAR = 0.006  # m from body to pusher there
-_LONGEST, _STEP = 0.315, 0.004  # m, of a push, and between the poses that are kept
+_STANDOFF, _CLEAR = 0.015, 0.008  # m that a push begins before its contact, and off the body
+_LONGEST, _STEP = 0.316, 0.004  # m, of a push, and between the poses that are kept
 _SPEED, _COAST = 0.05, 0.002  # m/s, and m that a body would slide on from it: quasi-static
 _DENSITY = 8000  # substeps a metre; from 60,000 it differs by 1 % (median) of a slide
 _DAMPED, _SPRUNG = 1.2, 0.4  # of the contact in a substep: stable below 2 and 4 together
@@ -48,9 +47,9 @@ _NOT_THERE = 1000.0  # s, that a plan costs that ends off the goal: it is taken 
 _DOUBT = 0.25  # of a push that the end of one before the last costs for each uncertain tolerance
 _BEAM, _FOLLOWED = 48, 150  # plans that go on, and random pushes after each
 _CHECKED, _ROUNDS = 128, 24  # plans that are checked for room together, and how often at most
-_NEAREST = 3  # of the motions that would lead to the goal
-_LOOKED = 4  # every so many poses on the way the body's room is looked at
+_NEAREST, _LOOKED = 3, 4  # motions to the goal that are tried, and poses from check to check
 
+Picks = NDArray[np.int64]
 Clear = Callable[[Array], NDArray[np.bool_]]
 Reachable = Callable[[Array, Array], NDArray[np.bool_]]
 
@@ -75,6 +74,11 @@ class Push:
     poses: Array
     spread: Array
 
+    @property
+    def end(self) -> Array:
+        """(2,) m, of the pusher's centre."""
+        return self.start + self.length * self.direction
+
 
 @dataclass(frozen=True, eq=False)
 class Slider:
@@ -91,7 +95,7 @@ class Slider:
             PyBullet; None: it lies on all of its area.
 
     Raises:
-        ValueError: a number out of its bounds.
+        ValueError: at its first push, a number out of its bounds.
     """
 
     outline: Polygon
@@ -120,10 +124,8 @@ class Slider:
             friction, support: factors of the contact's friction and of the support's length.
         """
         found, limit = self.outline.mass_properties(1.0), _SPEED**2 / (2.0 * _COAST)
-        corners = self.outline.vertices - self.middle
-        far = float(np.hypot(*corners.T).max())
-        inertia = found.inertia + float(((found.centroid - self.middle) ** 2).sum())
-        dt, pushed = 1.0 / (_DENSITY * _SPEED), 1.0 + far**2 / inertia
+        far = float(np.hypot(*(self.outline.vertices - self.middle).T).max())
+        dt, pushed = 1.0 / (_DENSITY * _SPEED), 1.0 + far**2 / found.inertia  # 1 / kg at most
         size = 4.0 * (far + _LONGEST + self.pusher_radius)
         config = PushConfig(
             shape=self.outline, mass=1.0, friction=limit / GRAVITY, dt=dt,
@@ -133,11 +135,26 @@ class Slider:
             contact_stiffness=_SPRUNG / (dt**2 * pushed), contact_damping=_DAMPED / (dt * pushed),
             wall_stiffness=0.0, wall_damping=0.0, goal_x=2.0 * far, goal_y=2.0 * far,
         )  # fmt: skip
-        if self.bearing is None:
-            length = characteristic_length(self.outline)
-        else:
+        length = characteristic_length(self.outline)
+        if self.bearing is not None:
             length = _POINTED * float(np.hypot(*(self.bearing - self.middle).T).mean())
         return Simulation(config, SupportFriction(limit, support * length), self.middle)
+
+    def rolled(self, starts: Array, along: Array, length: float) -> tuple[Array, Array]:
+        """Motions (n, p, 3) of its frame, and their spreads (n, p, 2), in pushes in that frame.
+
+        Args:
+            starts, along: (n, 2) m, and directions.
+            length: m; poses are every 4 mm, and at the end.
+        """
+        motions = _rolled(self.simulation(), self.middle, starts, along, length)
+        spread, side = np.zeros((*motions.shape[:2], 2)), _turned(along, 0.5 * np.pi)
+        for friction, shift, support in _AMISS:
+            sim = self.simulation(friction, support)
+            off = _rolled(sim, self.middle, starts + shift * side, along, length) - motions
+            far = np.hypot(off[..., 0], off[..., 1])
+            spread = np.maximum(spread, np.stack([far, np.abs(off[..., 2])], axis=2))
+        return motions, spread
 
     @cached_property
     def pushes(self) -> _Pushes:
@@ -145,21 +162,13 @@ class Slider:
         from galley.planar.pushing.demonstrators.roadmap import contacts_along
 
         points, normals = contacts_along(self.outline.vertices, _CONTACTS)
-        out, turn = np.repeat(normals, len(_ANGLES), axis=0), np.tile(_ANGLES, len(points))[:, None]
-        side = np.stack([-out[:, 1], out[:, 0]], axis=1)
-        along = side * np.sin(turn) - out * np.cos(turn)
-        touch = np.repeat(points, len(_ANGLES), axis=0) + self.pusher_radius * out
+        touch = np.repeat(points + self.pusher_radius * normals, len(_ANGLES), axis=0)
+        into = np.repeat(-normals, len(_ANGLES), axis=0)
+        along = _turned(into, np.tile(_ANGLES, len(points)))
         starts = touch - _STANDOFF * along
-        room = signed_distance(self.outline, starts)[0] - self.pusher_radius
-        free = room >= _CLEAR
-        starts, along, side = starts[free], along[free], side[free]
-        motions = _rolled(self.simulation(), self.middle, starts, along, _LONGEST)
-        spread = np.zeros((*motions.shape[:2], 2))
-        for friction, shift, support in _AMISS:
-            sim = self.simulation(friction, support)
-            off = _rolled(sim, self.middle, starts + shift * side, along, _LONGEST) - motions
-            found = np.stack([np.hypot(off[..., 0], off[..., 1]), np.abs(off[..., 2])], axis=2)
-            spread = np.maximum(spread, found)
+        free = signed_distance(self.outline, starts)[0] >= self.pusher_radius + _CLEAR
+        starts, along = starts[free], along[free]
+        motions, spread = self.rolled(starts, along, _LONGEST)
         step = np.abs(np.diff(motions, axis=1, prepend=motions[:, :1])).sum(axis=2)
         push, end = np.nonzero(step > 0.1 * _STEP)
         return _Pushes(starts, along, motions, spread, push, end)
@@ -180,8 +189,8 @@ class _Pushes:
     along: Array
     motions: Array
     spread: Array
-    push: NDArray[np.int64]
-    end: NDArray[np.int64]
+    push: Picks
+    end: Picks
 
 
 def union(parts: Sequence[ArrayLike]) -> Polygon:
@@ -210,28 +219,16 @@ def predict_push(slider: Slider, pose: ArrayLike, start: ArrayLike, end: ArrayLi
     if length == 0.0 or signed_distance(slider.outline, back)[0] < slider.pusher_radius:
         raise ValueError("the pusher must begin outside of the body, and move")
     unit = _turned(way / length, -at[2])
-    sims = [slider.simulation(), *(slider.simulation(f, s) for f, _, s in _AMISS)]
-    found = [_rolled(each, slider.middle, back[None], unit[None], length)[0] for each in sims]
-    along = np.minimum(np.arange(len(found[0])) * _STEP, length)
-    share = along[-1] / _STEP - (len(along) - 2)  # of the last step: lengths are any
-    for each in found:
-        each[-1] = each[-2] + share * (each[-1] - each[-2])
-    off = [np.abs(each[-1] - found[0][-1]) for each in found]
-    spread = np.array([max(np.hypot(*each[:2]) for each in off), max(each[2] for each in off)])
-    return Push(p, way / length, length, along, composed(at, found[0]), spread)
+    motions, spread = slider.rolled(back[None], unit[None], length)
+    along = np.minimum(np.arange(motions.shape[1]) * _STEP, length)
+    return Push(p, way / length, length, along, composed(at, motions[0]), spread[0, -1])
 
 
 def plan_pushes(
-    slider: Slider,
-    pose: ArrayLike,
-    goal: ArrayLike,
-    rng: np.random.Generator,
-    *,
-    clear: Clear | None = None,
-    reachable: Reachable | None = None,
-    most: int = 8,
+    slider: Slider, pose: ArrayLike, goal: ArrayLike, rng: np.random.Generator, *,
+    clear: Clear | None = None, reachable: Reachable | None = None, most: int = 8,
     tolerance: tuple[float, float] = (0.01, radians(5.0)),
-) -> tuple[Push, ...]:
+) -> tuple[Push, ...]:  # fmt: skip
     """The pushes that take the least time to a goal, as far as found; see the module.
 
     Args:
@@ -259,12 +256,11 @@ class _Search:
 
         self._grid, self._pose, self._goal, self._rng = grid, pose, goal, rng
         self._clear, self._reachable, self._tolerance = clear, reachable, tolerance
-        self._scale = np.array([tolerance[0], tolerance[0], tolerance[1]])
         self._motions = grid.motions[grid.push, grid.end]
         self._doubts = (grid.spread[grid.push, grid.end] / tolerance).max(axis=1)
         self._costs = _PUSH + grid.end * _STEP / _HASTE
         self._least, self._chosen = np.inf, list[int]()
-        self._tree = cKDTree(np.column_stack([self._motions / self._scale, self._doubts]))
+        self._tree = cKDTree(np.column_stack([self._motions / tolerance[[0, 0, 1]], self._doubts]))
 
     def found(self, most: int) -> tuple[Push, ...]:
         """See ``plan_pushes``."""
@@ -276,7 +272,10 @@ class _Search:
         picks = self._rng.permutation(size)
         for depth in range(1, most + 1):
             known, before = self._least, poses[parents]
-            plans, poses = np.column_stack([plans[parents], picks]), self._after(before, picks)
+            plans, poses = (
+                np.column_stack([plans[parents], picks]),
+                composed(before, self._motions[picks]),
+            )
             spent = spent[parents] + self._costs[picks]
             self._consider(spent, before, plans)
             if depth == most:
@@ -295,21 +294,18 @@ class _Search:
             picks = self._rng.integers(0, size, len(parents))
         return self._pushes(self._chosen)
 
-    def _consider(self, spent: Array, before: Array, plans: NDArray[np.int64]) -> None:
+    def _consider(self, spent: Array, before: Array, plans: Picks) -> None:
         """Keep the cheapest of plans (n, d) whose last pushes begin at poses (n, 3).
 
         The cheapest that end at the goal, if there are any.
         """
         last = plans[:, -1]
-        ends = self._after(before, last)
+        ends = composed(before, self._motions[last])
         there = (self._off(ends) <= 1.0).all(axis=1)
         costs = spent + self._missed(ends, self._doubts[last]) + np.where(there, 0.0, _NOT_THERE)
         done = self._kept(costs, before, last, 1)
         if len(done) and costs[done[0]] < self._least:
             self._least, self._chosen = float(costs[done[0]]), plans[done[0]].tolist()
-
-    def _after(self, poses: Array, picks: NDArray[np.int64]) -> Array:
-        return composed(poses, self._motions[picks])
 
     def _off(self, poses: Array) -> Array:
         """(n, 2), how far from the goal in place and in turn, in tolerances."""
@@ -321,25 +317,20 @@ class _Search:
         off = np.hypot(*self._off(poses).T) + doubts
         return _PUSH * np.minimum(off, 2.0) + _FAR * np.maximum(off - 1.0, 0.0)
 
-    def _ahead(self, poses: Array, spent: Array) -> tuple[NDArray[np.int64], Array]:
+    def _ahead(self, poses: Array, spent: Array) -> tuple[Picks, Array]:
         """The best one more push after poses (n, 3), and what all costs then; (n,) each."""
         wanted = np.zeros((len(poses), 4))  # by a push of no doubt
-        wanted[:, :3] = _between(poses, self._goal) / self._scale
+        wanted[:, :2] = _turned(self._goal[:2] - poses[:, :2], -poses[:, 2]) / self._tolerance[0]
+        wanted[:, 2] = wrap(self._goal[2] - poses[:, 2]) / self._tolerance[1]
         _, near = self._tree.query(wanted, k=_NEAREST, eps=0.5)
-        costs = np.stack(
-            [
-                spent + self._costs[k]
-                + self._missed(self._after(poses, k), self._doubts[k])
-                for k in near.T
-            ]
-        )  # fmt: skip
-        best = costs.argmin(axis=0)
-        index = np.arange(len(poses))
-        return near[index, best], costs[best, index]
+        costs = self._costs[near] + spent[:, None]
+        costs += np.stack(
+            [self._missed(composed(poses, self._motions[k]), self._doubts[k]) for k in near.T], 1
+        )
+        best, index = costs.argmin(axis=1), np.arange(len(poses))
+        return near[index, best], costs[index, best]
 
-    def _kept(
-        self, value: Array, before: Array, picks: NDArray[np.int64], most: int
-    ) -> NDArray[np.int64]:
+    def _kept(self, value: Array, before: Array, picks: Picks, most: int) -> Picks:
         """The cheapest, in order, of pushes for which there is room; of many, others among them."""
         kept: list[int] = []
         order = np.argsort(value, kind="stable")
@@ -352,7 +343,7 @@ class _Search:
                 break
         return np.array(kept[:most], dtype=np.int64)
 
-    def _may(self, poses: Array, picks: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _may(self, poses: Array, picks: Picks) -> NDArray[np.bool_]:
         """Whether there is room (n,) for body and hand in pushes after poses (n, 3)."""
         grid, good = self._grid, np.ones(len(poses), dtype=bool)
         push, end = grid.push[picks], grid.end[picks]
@@ -360,15 +351,14 @@ class _Search:
             start, unit = self._lines(poses, push)
             good &= self._reachable(start, start + unit * (end * _STEP)[:, None])
         if self._clear is not None and good.any():
-            looked = np.arange(_LOOKED, grid.motions.shape[1] + _LOOKED, _LOOKED)
-            at = np.minimum(looked, end[:, None])
-            row, column = np.nonzero(good[:, None] & (looked < end[:, None] + _LOOKED))
-            moved = grid.motions[push[row], at[row, column]]
-            fine = self._clear(composed(poses[row], moved))
-            good[row[~fine]] = False
+            looked = np.arange(0, grid.motions.shape[1], _LOOKED)
+            row, column = np.nonzero(good[:, None] & (looked < end[:, None]))
+            row, at = np.append(row, np.arange(len(end))), np.append(looked[column], end)
+            moved = grid.motions[push[row], at]
+            good[row[~self._clear(composed(poses[row], moved))]] = False
         return good
 
-    def _lines(self, poses: Array, push: NDArray[np.int64]) -> tuple[Array, Array]:
+    def _lines(self, poses: Array, push: Picks) -> tuple[Array, Array]:
         """Starts and directions (n, 2) of pushes after poses (n, 3)."""
         yaw = poses[:, 2]
         start = poses[:, :2] + _turned(self._grid.starts[push], yaw)
@@ -391,9 +381,9 @@ def _rolled(sim: Simulation, middle: Array, starts: Array, along: Array, length:
     """Motions (n, p, 3) of a body's frame, every ``_STEP`` until a length is done."""
     centre = np.full(2, 0.5 * sim.config.width)
     state = sim.states(np.tile([*centre, 0.0], (len(starts), 1)), starts - middle + centre)
-    state.values[2:4] = _SPEED * along.T
     found, still = [state.body.T.copy()], np.zeros((len(starts), 2))  # which no pusher follows
-    for _ in range(int(np.ceil(length / _STEP - 1e-9))):
+    for k in range(int(np.ceil(length / _STEP - 1e-9))):
+        state.values[2:4] = min(length / _STEP - k, 1.0) * _SPEED * along.T
         sim.run(state, still)
         found.append(state.body.T.copy())
     motions = np.stack(found, axis=1)
@@ -412,9 +402,3 @@ def composed(poses: Array, motions: Array) -> Array:
     """Poses (n, 3) after motions (n, 3) in their frames; either may be one (3,)."""
     moved = poses[..., :2] + _turned(motions[..., :2], poses[..., 2])
     return np.concatenate([moved, (poses[..., 2] + motions[..., 2])[..., None]], axis=-1)
-
-
-def _between(poses: Array, goal: Array) -> Array:
-    """Motions (n, 3) in the frames of poses (n, 3) that lead to a goal (3,)."""
-    turn = np.asarray(wrap(goal[2] - poses[:, 2]))
-    return np.column_stack([_turned(goal[:2] - poses[:, :2], -poses[:, 2]), turn])
