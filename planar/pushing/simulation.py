@@ -91,11 +91,9 @@ class Simulation:
     """
 
     def __init__(
-        self,
-        config: PushConfig,
-        support: SupportFriction | None = None,
+        self, config: PushConfig, support: SupportFriction | None = None,
         centre: Array | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         from galley.planar.pushing import simulation_kernel
 
         ensure(PUSHING)

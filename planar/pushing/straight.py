@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import radians
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,8 +41,9 @@ _AMISS = ((0.6, 0.002, 0.8), (0.6, -0.002, 1.25))  # friction, shift (m), suppor
 # where they only turn, but where they slide and turn a little, 0.7 if they are equally far.
 _POINTED = 0.75
 _PUSH, _HASTE = 5.0, 0.05  # s that a push takes besides its way, and m/s on it
-_FAR = 2.0  # s that each tolerance costs that a body is farther from the goal
-_NOT_THERE = 1000.0  # s, that a plan costs that ends off the goal: it is taken for want of others
+# s that each tolerance costs by which a body is farther from the goal, and that a plan costs which
+# doesn't end there: it is taken for want of others.
+_FAR, _NOT_THERE = 2.0, 1000.0
 _DOUBT = 0.25  # of a push that the end of one before the last costs for each uncertain tolerance
 _BEAM, _FOLLOWED = 48, 150  # plans that go on, and random pushes after each
 _CHECKED, _ROUNDS = 128, 24  # plans that are checked for room together, and how often at most
@@ -114,8 +114,7 @@ class Slider:
     @cached_property
     def middle(self) -> Array:
         """(2,) m, the centre of friction."""
-        given = self.centre
-        return self.outline.mass_properties(1.0).centroid if given is None else np.asarray(given)
+        return self.outline.mass_properties(1.0).centroid if self.centre is None else self.centre
 
     def simulation(self, friction: float = 1.0, support: float = 1.0) -> Simulation:
         """Of tables on which it is pushed slowly, in the middle, by pushers that nothing drives.
@@ -227,7 +226,7 @@ def predict_push(slider: Slider, pose: ArrayLike, start: ArrayLike, end: ArrayLi
 def plan_pushes(
     slider: Slider, pose: ArrayLike, goal: ArrayLike, rng: np.random.Generator, *,
     clear: Clear | None = None, reachable: Reachable | None = None, most: int = 8,
-    tolerance: tuple[float, float] = (0.01, radians(5.0)),
+    tolerance: tuple[float, float] = (0.01, np.radians(5.0)),
 ) -> tuple[Push, ...]:  # fmt: skip
     """The pushes that take the least time to a goal, as far as found; see the module.
 
@@ -243,8 +242,8 @@ def plan_pushes(
         the goal than the tolerance: look at it.
     """
     at, to = as_numbers(pose, "the pose", (3,)), as_numbers(goal, "the goal", (3,))
-    search = _Search(slider.pushes, at, to, rng, clear, reachable, np.array(tolerance))
-    return search.found(most)
+    near = np.array(tolerance)
+    return _Search(slider.pushes, at, to, rng, clear, reachable, near).found(most)
 
 
 class _Search:
@@ -268,8 +267,7 @@ class _Search:
         if (self._off(poses) <= 1.0).all():
             return ()
         size, far = len(self._motions), float(np.hypot(*(self._goal - self._pose)[:2]))
-        spent, parents = np.zeros(1), np.zeros(size, dtype=np.int64)
-        picks = self._rng.permutation(size)
+        picks, parents, spent = self._rng.permutation(size), np.zeros(size, np.int64), np.zeros(1)
         for depth in range(1, most + 1):
             known, before = self._least, poses[parents]
             plans, poses = (
@@ -284,8 +282,7 @@ class _Search:
             many = slice(_BEAM * _FOLLOWED)  # of the first pushes, too, which are all at once
             following, ahead = self._ahead(poses[many], spent[many])
             kept = self._kept(ahead, before, picks, _BEAM)
-            plans, poses, spent = plans[kept], poses[kept], spent[kept]
-            last = following[kept]
+            plans, poses, spent, last = plans[kept], poses[kept], spent[kept], following[kept]
             self._consider(spent + self._costs[last], poses, np.column_stack([plans, last]))
             more = (depth + 2) * _PUSH + far / _HASTE
             if self._least <= more or self._least == known < _NOT_THERE:
@@ -332,8 +329,7 @@ class _Search:
 
     def _kept(self, value: Array, before: Array, picks: Picks, most: int) -> Picks:
         """The cheapest, in order, of pushes for which there is room; of many, others among them."""
-        kept: list[int] = []
-        order = np.argsort(value, kind="stable")
+        kept, order = list[int](), np.argsort(value, kind="stable")
         if most > 1:  # what is cheapest so far leads nowhere at times
             order[1::2] = self._rng.permutation(len(order))[: len(order) // 2]
         for k in range(0, min(len(order), _ROUNDS * _CHECKED), _CHECKED):
@@ -360,19 +356,17 @@ class _Search:
 
     def _lines(self, poses: Array, push: Picks) -> tuple[Array, Array]:
         """Starts and directions (n, 2) of pushes after poses (n, 3)."""
-        yaw = poses[:, 2]
-        start = poses[:, :2] + _turned(self._grid.starts[push], yaw)
-        return start, _turned(self._grid.along[push], yaw)
+        start = poses[:, :2] + _turned(self._grid.starts[push], poses[:, 2])
+        return start, _turned(self._grid.along[push], poses[:, 2])
 
     def _pushes(self, picks: Sequence[int]) -> tuple[Push, ...]:
         grid, pose, found = self._grid, self._pose, []
         for pick in picks:
             k, end = int(grid.push[pick]), int(grid.end[pick])
             start, unit = self._lines(pose[None], np.array([k]))
-            poses = composed(pose, grid.motions[k, : end + 1])
-            along = np.arange(end + 1) * _STEP
-            spread = grid.spread[k, end]
-            found.append(Push(start[0], unit[0], float(along[-1]), along, poses, spread))
+            along, poses = np.arange(end + 1) * _STEP, composed(pose, grid.motions[k, : end + 1])
+            values = float(along[-1]), along, poses, grid.spread[k, end]
+            found.append(Push(start[0], unit[0], *values))
             pose = poses[-1]
         return tuple(found)
 
