@@ -307,12 +307,12 @@ class _Search:
     def _off(self, poses: Array) -> Array:
         """(n, 2), how far from the goal in place and in turn, in tolerances."""
         way, turn = poses[:, :2] - self._goal[:2], wrap(poses[:, 2] - self._goal[2])
-        return np.stack([np.hypot(*way.T), np.abs(turn)], axis=1) / self._tolerance
+        return np.asarray(np.stack([np.hypot(*way.T), np.abs(turn)], axis=1) / self._tolerance)
 
     def _missed(self, poses: Array, doubts: Array) -> Array:
         """(n,) s that are lost for what is left: one push or two, and for what it is far."""
         off = np.hypot(*self._off(poses).T) + doubts
-        return _PUSH * np.minimum(off, 2.0) + _FAR * np.maximum(off - 1.0, 0.0)
+        return np.asarray(_PUSH * np.minimum(off, 2.0) + _FAR * np.maximum(off - 1.0, 0.0))
 
     def _ahead(self, poses: Array, spent: Array) -> tuple[Picks, Array]:
         """The best one more push after poses (n, 3), and what all costs then; (n,) each."""
@@ -364,9 +364,9 @@ class _Search:
         for pick in picks:
             k, end = int(grid.push[pick]), int(grid.end[pick])
             start, unit = self._lines(pose[None], np.array([k]))
-            along, poses = np.arange(end + 1) * _STEP, composed(pose, grid.motions[k, : end + 1])
-            values = float(along[-1]), along, poses, grid.spread[k, end]
-            found.append(Push(start[0], unit[0], *values))
+            along = _STEP * np.arange(end + 1, dtype=np.float64)
+            poses, spread = composed(pose, grid.motions[k, : end + 1]), grid.spread[k, end]
+            found.append(Push(start[0], unit[0], float(along[-1]), along, poses, spread))
             pose = poses[-1]
         return tuple(found)
 
