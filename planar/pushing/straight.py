@@ -163,8 +163,7 @@ class Slider:
 
         points, normals = contacts_along(self.outline.vertices, _CONTACTS)
         touch = np.repeat(points + self.pusher_radius * normals, len(_ANGLES), axis=0)
-        into = np.repeat(-normals, len(_ANGLES), axis=0)
-        along = _turned(into, np.tile(_ANGLES, len(points)))
+        along = _turned(np.repeat(-normals, len(_ANGLES), axis=0), np.tile(_ANGLES, len(points)))
         starts = touch - _STANDOFF * along
         free = signed_distance(self.outline, starts)[0] >= self.pusher_radius + _CLEAR
         starts, along = starts[free], along[free]
@@ -247,8 +246,7 @@ def plan_pushes(
         the goal than the tolerance: look at it.
     """
     at, to = as_numbers(pose, "the pose", (3,)), as_numbers(goal, "the goal", (3,))
-    near = np.array(tolerance)
-    return _Search(slider.pushes, at, to, rng, clear, reachable, near).found(most)
+    return _Search(slider.pushes, at, to, rng, clear, reachable, np.array(tolerance)).found(most)
 
 
 class _Search:
@@ -301,8 +299,7 @@ class _Search:
 
         The cheapest that end at the goal, if there are any.
         """
-        last = plans[:, -1]
-        ends = composed(before, self._motions[last])
+        ends = composed(before, self._motions[last := plans[:, -1]])
         there = (self._off(ends) <= 1.0).all(axis=1)
         costs = spent + self._missed(ends, self._doubts[last]) + np.where(there, 0.0, _NOT_THERE)
         done = self._kept(costs, before, last, 1)
