@@ -160,7 +160,7 @@ def measured(quick: bool) -> Section:
             apart = np.array([off(said, came) for _, said, came in every]) * (1e3, 180.0 / np.pi)
             figures = (pushes, [each[0] for each in every], *apart.T)
             rows.append([f"{name}, friction x {factor:g}", f"{100 * share:.0f} %"])
-            rows[-1] += ["; ".join(f"{a:.2g}" for a in np.quantile(f, SHARES)) for f in figures]
+            rows[-1] += ["; ".join(f"{a:.3g}" for a in np.quantile(f, SHARES)) for f in figures]
             raw[rows[-1][0]] = {"near": near, "pushes": pushes, "apart": apart.tolist()}
             if factor == 1.0:
                 what = f"{name}: within 1 cm and 5 degrees"
