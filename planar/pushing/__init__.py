@@ -5,6 +5,7 @@
 - ``simulation``: ``Simulation`` of one or many tables at once, in compiled code
 - ``arm``: the planar arm that holds the pusher: kinematics, inverse kinematics, self-collision
 - ``demonstrators``: who drives the pusher, step by step
+- ``straight``: straight pushes that bring a body to a goal, by a pusher that lifts off in between
 - ``rollout``: one episode of a demonstrator, with the arm that held the pusher
 - ``picture``: the table painted in compiled code; ``film``: films of episodes; ``play``: a window
   in which the mouse, or a demonstrator, pushes

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from galley.compiled.build import PUSHING, ensure
 from galley.domain.frames import Array
 from galley.planar.geometry.polygon import Polygon, room, signed_distance
-from galley.planar.geometry.support import support_friction
+from galley.planar.geometry.support import SupportFriction, support_friction
 from galley.planar.pushing.config import PushConfig
 
 _log = logging.getLogger(__name__)
@@ -79,6 +79,10 @@ class State:
 class Simulation:
     """Steps tables of one config.
 
+    Args:
+        support: friction with the table; None: as for a plate that lies on all of its area.
+        centre: (2,) m, of mass and friction, in the outline's frame; None: its centroid.
+
     Attributes:
         config: the parameters.
         body: the outline about its centroid.
@@ -86,15 +90,19 @@ class Simulation:
         inertia: kg m^2 about the centroid.
     """
 
-    def __init__(self, config: PushConfig) -> None:
+    def __init__(
+        self, config: PushConfig, support: SupportFriction | None = None,
+        centre: Array | None = None,
+    ) -> None:  # fmt: skip
         from galley.planar.pushing import simulation_kernel
 
         ensure(PUSHING)
         self._kernel = simulation_kernel
-        self.config = config
+        self.config, self._support = config, support
         found = config.shape.mass_properties(config.mass)
-        self.inertia = found.inertia
-        self.body = Polygon(config.shape.vertices - found.centroid)
+        off = np.zeros(2) if centre is None else centre - found.centroid
+        self.inertia = found.inertia + config.mass * float(off @ off)
+        self.body = Polygon(config.shape.vertices - found.centroid - off)
         self.goal = self.body.moved(config.goal)
         self.radius = float(np.hypot(*self.body.vertices.T).max())
         self._numbers, self._layout = self._packed()
@@ -234,7 +242,7 @@ class Simulation:
     def _packed(self) -> tuple[Array, NDArray[np.int64]]:
         """The arrays that compiled code takes; parameters in the order of ``simulation_kernel``."""
         config = self.config
-        friction = support_friction(
+        friction = self._support or support_friction(
             self.body, config.mass, config.friction, config.gravity, config.still
         )
         c = config

@@ -65,7 +65,7 @@ class Roadmap:
         self._outline = shapely.LinearRing(corners)
         far = self._radius + self._clearance
         self._need = self._radius + _TOLERANCE * self._clearance
-        points, normals = _along(corners, _CONTACTS)
+        points, normals = contacts_along(corners, _CONTACTS)
         stand = points + far * normals
         free = signed_distance(sim.body, stand)[0] >= self._need
         self.points, self.normals, self.standoffs = points[free], normals[free], stand[free]
@@ -134,7 +134,7 @@ class Roadmap:
         return np.asarray(((points < self._low) | (points > self._high)).any(axis=1))
 
 
-def _along(corners: Array, count: int) -> tuple[Array, Array]:
+def contacts_along(corners: Array, count: int) -> tuple[Array, Array]:
     """About ``count`` points (m, 2), evenly along an outline, with normals out of it."""
     edges = np.roll(corners, -1, axis=0) - corners
     sizes = np.linalg.norm(edges, axis=1)
