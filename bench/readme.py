@@ -366,7 +366,8 @@ def main() -> int:
         parser.exit(2, f"readme.py: --only: no '{wrong[0]}', there are {', '.join(GROUPS)}\n")
     store = ROOT / "runs" / ("readme-quick" if quick else "readme")
     sizes = {"quick": "--quick" if quick else ""}
-    sizes |= {"many": "2", "some": "1"} if quick else {"many": "100", "some": "10"}
+    seeds = ("2", "2", "1") if quick else ("100", "40", "10")
+    sizes |= dict(zip(("many", "physics", "some"), seeds, strict=True))
     pictures = [
         name
         for name, told in CONTENTS["pictures"].items()
