@@ -367,7 +367,7 @@ def main() -> int:
     store = ROOT / "runs" / ("readme-quick" if quick else "readme")
     sizes = {"quick": "--quick" if quick else ""}
     seeds = ("2", "2", "1") if quick else ("100", "40", "10")
-    sizes |= dict(zip(("many", "physics", "some"), seeds, strict=True))
+    sizes |= dict(zip(("many", "fewer", "some"), seeds, strict=True))
     pictures = [
         name
         for name, told in CONTENTS["pictures"].items()
