@@ -18,6 +18,7 @@ import os
 import re
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
@@ -74,11 +75,28 @@ _ROOMS = {
 }
 
 
+class _Help(argparse.HelpFormatter):
+    """Fills paragraphs to the terminal's width; an indented line begins on a line of its own."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = re.sub(r"(?m)^(\S.*)\n(?=\S)", r"\1 ", text).splitlines()
+        return "\n".join(_wrapped(line, width) for line in lines)
+
+
+def _wrapped(line: str, width: int) -> str:
+    """A line, continued in its second column, or below its first where that leaves no room."""
+    found = re.match(r" *(\S.*?  +)?", line)
+    column = found.end() if found else 0
+    if len(line) > width < column + 26:
+        return f"{line[:column].rstrip()}\n{_wrapped(' ' * 8 + line[column:], width)}"
+    return textwrap.fill(line, width, subsequent_indent=" " * column, break_on_hyphens=False)
+
+
 class _Parser(argparse.ArgumentParser):
     """Suggests the command or the value that may have been meant; a fault is one line."""
 
     def __init__(self, **how: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **how)
+        super().__init__(formatter_class=_Help, **how)
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"{self.prog}: error: {message} (see {self.prog} --help)\n")

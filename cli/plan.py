@@ -44,7 +44,7 @@ class Options:
     """
 
     task: TaskSymbols = group(TaskSymbols())
-    search: str | None = option(None, "Search by this. Default: bfs.", choices=_SEARCHES)
+    search: str | None = option(None, "Use this search (below). Default: bfs.", choices=_SEARCHES)
     top_k: Count | None = option(None, "Print the K cheapest plans that visit no state twice.", "K")
     json: Path | None = json_option("plan and statistics")
     node_limit: Count | None = more(None, "Give up after expanding N states.")

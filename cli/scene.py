@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import check_output
+from galley.cli.common.arguments import check_output, plural
 from galley.cli.common.shared import TaskFiles
 from galley.cli.common.tables import PlainTable
 from galley.domain.options import group, option
@@ -60,7 +60,7 @@ def command(options: Options) -> int:
     printer = Printer()
     printer.console.print(
         f"{scene.source}: well-formed and free of collision at the start. {len(scene.bodies)} "
-        f"bodies, {len(scene.joints)} joints, {len(scene.items)} items"
+        f"bodies, {plural(len(scene.joints), 'joint')}, {plural(len(scene.items), 'item')}"
     )
     printer.console.print(_objects(scene, robot))
     if options.picture:

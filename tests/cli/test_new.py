@@ -49,6 +49,11 @@ def test_a_folder_that_holds_something_is_refused_and_left_alone(tmp_path, capsy
     assert "folder does not exist" in capsys.readouterr().err
 
 
+def test_a_folder_in_place_of_a_urdf_is_called_one(tmp_path, capsys):
+    assert main(["new", "robot", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"{tmp_path}: is a folder: {tmp_path}\n"
+
+
 def test_the_schema_that_is_printed_judges_the_template(capsys):
     assert main(["scene", "--schema"]) == 0
     printed = json.loads(capsys.readouterr().out)

@@ -26,7 +26,7 @@ class Options:
     format: Format = option(REQUIRED, "Write this format, see below.")
     out: Path = option(REQUIRED, "Write into this folder: it is new, or empty.", "FOLDER")
     success: bool = option(False, "Take only episodes that succeeded.")
-    longest: Index | None = option(None, "Take only episodes of at most so many steps.", "STEPS")
+    longest: Index | None = option(None, "Take only episodes of at most this many steps.", "STEPS")
 
 
 def command(options: Options) -> int:
