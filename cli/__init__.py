@@ -35,14 +35,14 @@ _EXIT_CODES = """exit status:
   130  interrupted; finished results are kept"""
 
 _EXAMPLES = """examples:
-  galley                                  the kitchen task, from PDDL to video
-  galley run --seed 3 --no-video          another seed, no film
-  galley run --problem my_task.pddl       another task in the same kitchen
-  galley verify run runs/NAME             judge a stored run again
-  galley plan --problem my_task.pddl      task planning only, for any PDDL task
-  galley new kitchen my_kitchen           a scene, domain and task to start from
-  galley new robot my_arm.urdf            a robot file for your own arm
-  galley COMMAND --help                   options and examples of a command"""
+  galley                                the kitchen task, from PDDL to video
+  galley run --seed 3 --no-video        another seed, no film
+  galley run --problem my_task.pddl     another task in the same kitchen
+  galley verify run runs/NAME           judge a stored run again
+  galley plan --problem my_task.pddl    task planning only, for any PDDL task
+  galley new kitchen my_kitchen         a scene, domain and task to start from
+  galley new robot my_arm.urdf          a robot file for your own arm
+  galley COMMAND --help                 options and examples of a command"""
 
 
 # Each command in a sentence, in the order of the help; a heading stands before some.
@@ -85,8 +85,7 @@ class _Help(argparse.HelpFormatter):
 
 def _wrapped(line: str, width: int) -> str:
     """A line, continued in its second column, or below its first where that leaves no room."""
-    found = re.match(r" *(\S.*?  +)?", line)
-    column = found.end() if found else 0
+    column = len(re.sub(r"^( *(?:\S.*?  +)?).*", r"\1", line))
     if len(line) > width < column + 26:
         return f"{line[:column].rstrip()}\n{_wrapped(' ' * 8 + line[column:], width)}"
     return textwrap.fill(line, width, subsequent_indent=" " * column, break_on_hyphens=False)

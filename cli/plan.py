@@ -28,8 +28,8 @@ EPILOG = """searches:
   gbfs     greedy best-first search with the FF heuristic: any plan, for large tasks
 
 examples:
-  galley plan --top-k 5                                   the five cheapest plans in the kitchen
-  galley plan --domain domain.pddl --problem problem.pddl --search gbfs --time-limit 60
+  galley plan --top-k 5    the five cheapest plans in the kitchen
+  galley plan --domain domain.pddl --problem problem.pddl --time-limit 60
 
 PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,
 conditional and universal effects, action costs."""

@@ -12,8 +12,8 @@ from galley.domain.options import argument, option
 EPILOG = """The page needs no other file and no network; docs/report.md says what it shows.
 
 examples:
-  galley report runs/task-20260101-120000                   writes report.html into the folder
-  galley report runs/mine --no-replay --out small.html      3 MB, without the replay"""
+  galley report runs/task-20260101-120000    writes report.html into the folder
+  galley report runs/mine --no-replay --out small.html    3 MB, without the replay"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,9 +25,7 @@ examples:
   galley run --problem my_task.pddl         another task in the same kitchen
   galley run --noise moderate --seed 4      friction, masses and poses differ from the scene file
   galley run --fault topple:spam            the can is knocked over before it is grasped
-  galley run --robot my_robot.yaml          your arm in this kitchen (galley new robot writes one)
-  galley run --view                         watch planning and execution in the browser
-  galley run --execute kinematic            no physics: the motions happen exactly as planned"""
+  galley run --robot my_robot.yaml          your arm (galley new robot writes its file)"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from galley.robots.model import RobotModel
 
 EPILOG = """examples:
-  galley scene --scene my_kitchen.yaml               check it, draw my_kitchen.png
-  galley scene --scene my_kitchen.yaml --view        turn it in the browser
+  galley scene --scene my_kitchen.yaml    check it, draw my_kitchen.png
+  galley scene --scene my_kitchen.yaml --view    turn it in the browser
   galley scene --scene my_kitchen.yaml --domain domain.pddl --problem problem.pddl
-                                                     check that a task fits it, too
-  galley scene --schema > scene.schema.json          for editors (docs/scene.md#in-an-editor)
+  galley scene --schema > scene.schema.json    for editors (docs/scene.md#in-an-editor)
 
 A scene passes if it is well-formed, and nothing collides at the start; with --domain, --problem
 or --skills, if the task fits it, too."""

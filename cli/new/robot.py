@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from galley.robots.model import JointGroup
 
 EPILOG = """examples:
-  galley new robot my_arm.urdf                                   writes NAME.yaml
+  galley new robot my_arm.urdf    writes NAME.yaml
   galley new robot package://my_arm/arm.urdf --out robot.yaml    of a ROS package
   galley new robot two_arms.urdf --from torso --to left_hand     one arm of several
 

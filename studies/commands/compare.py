@@ -41,7 +41,6 @@ queries:
 examples:
   galley compare                                 the turn-around
   galley compare --query random 20 --no-video    medians and success rates of 20 queries
-  galley compare --query my_query.yaml           one of your own
 
 results, in --out:
   compare.json                             all figures

@@ -37,7 +37,6 @@ kind of noise alone, and all kinds together, at each amount; and with --faults, 
 no noise. An amount is a multiple of --noise moderate (docs/disturbances.md).
 
 examples:
-  galley disturb --seeds 10 --jobs 4             all kinds, amounts 0, 0.5, 1 and 2
   galley disturb --kinds friction --amounts 1 3  one kind, up to three times moderate
   galley disturb --faults --amounts 0            only the faults
   galley disturb --faults topple:spam stuck@2    these faults, @2: the second time

@@ -32,8 +32,6 @@ examples:
   galley scenarios --list                        the scenarios and their expected outcomes
   galley scenarios --only swap --seeds 10        one scenario, seeds 0 to 9
   galley scenarios my_folder --out results       your own; keep each run's folder
-  galley scenarios --pictures                    with a picture of each final state
-  galley scenarios --seeds 10 --engine ray       on Ray (pip install 'galley-tamp[ray]')
 
 results, in --out:
   scenarios.json        all outcomes, rewritten after every run
