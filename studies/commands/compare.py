@@ -39,7 +39,6 @@ queries:
   FILE      your own, YAML or JSON (docs/comparison.md)
 
 examples:
-  galley compare                                 the turn-around
   galley compare --query random 20 --no-video    medians and success rates of 20 queries
 
 results, in --out:

@@ -14,7 +14,6 @@ from galley.domain.options import argument, option
 from galley.planar.commands.reach.train import MODEL, NEEDED
 
 EPILOG = """examples:
-  galley reach eval
   galley reach eval model.safetensors --json figures.json"""
 
 
