@@ -110,10 +110,10 @@ class Options:
         for name in ("seed", "recoveries"):
             if not isinstance(value := getattr(self, name), Integral) or value < 0:
                 raise BadInput.one(name, f"expected a whole number from 0, got {value!r}")
-        for name, (low, high) in _BOUNDS.items():
-            if not isinstance(value := getattr(self, name), Real) or not low <= value <= high:
+        for key, (low, high) in _BOUNDS.items():
+            if not isinstance(value := getattr(self, key), Real) or not low <= float(value) <= high:
                 what = f"expected a number from {low:g} to {high:g}, got {value!r}"
-                raise BadInput.one(name, what)
+                raise BadInput.one(key, what)
 
     @property
     def settings(self) -> Settings:
