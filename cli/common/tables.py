@@ -26,7 +26,7 @@ class _Column:
         lines = [line for each in [self.name, *self.cells] for line in str(each).split("\n")]
         width = max(map(cell_len, lines))
         words = map(cell_len, " ".join(lines).split())
-        return min(width, max(_LEAST_FOLDED, *words)) if self.how == "~" else width
+        return min(width, max([_LEAST_FOLDED, *words])) if self.how == "~" else width
 
 
 class PlainTable:
