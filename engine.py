@@ -301,7 +301,7 @@ def compare(
         query=query,
         count=count,
         scene=None if scene is None else shipped_file(scene),
-        seed=seed,
+        seed=Options(seed=seed).seed,
         out=None if out is None else Path(out),
         video=False,
     )

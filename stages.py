@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "arrival": ("box", "l1"),
     "execute": (*EXECUTORS, "none"),
 }
+_BOUNDS = {"height": (120, 2160), "fps": (1, 120), "speed": (1e-3, 1e3), "effort": (1e-6, 1e6)}
 SILENT = Listener()
 
 
@@ -75,7 +76,8 @@ class Options:
         effort: multiplies how much is tried before the answer is ``budget``.
 
     Raises:
-        BadInput: a value that is none of the option's choices; noise or a fault without physics.
+        BadInput: a value that is none of the option's choices, or out of bounds; noise or a fault
+            without physics.
     """
 
     scene: Path = KITCHEN / "kitchen.yaml"
@@ -105,8 +107,13 @@ class Options:
             check_choice(name, getattr(self, name), choices)
         if self.execute != "physics" and (self.noise is not None or self.fault is not None):
             raise BadInput.one("executor", "noise and faults need physics")
-        if not isinstance(self.seed, Integral) or self.seed < 0:
-            raise BadInput.one("seed", f"expected a whole number from 0, got {self.seed!r}")
+        for name in ("seed", "recoveries"):
+            if not isinstance(value := getattr(self, name), Integral) or value < 0:
+                raise BadInput.one(name, f"expected a whole number from 0, got {value!r}")
+        for key, (low, high) in _BOUNDS.items():
+            if not isinstance(value := getattr(self, key), Real) or not low <= float(value) <= high:
+                what = f"expected a number from {low:g} to {high:g}, got {value!r}"
+                raise BadInput.one(key, what)
 
     @property
     def settings(self) -> Settings:

@@ -18,6 +18,7 @@ import os
 import re
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
@@ -34,14 +35,14 @@ _EXIT_CODES = """exit status:
   130  interrupted; finished results are kept"""
 
 _EXAMPLES = """examples:
-  galley                                  the kitchen task, from PDDL to video
-  galley run --seed 3 --no-video          another seed, no film
-  galley run --problem my_task.pddl       another task in the same kitchen
-  galley verify run runs/NAME             judge a stored run again
-  galley plan --problem my_task.pddl      task planning only, for any PDDL task
-  galley new kitchen my_kitchen           a scene, domain and task to start from
-  galley new robot my_arm.urdf            a robot file for your own arm
-  galley COMMAND --help                   options and examples of a command"""
+  galley                                the kitchen task, from PDDL to video
+  galley run --seed 3 --no-video        another seed, no film
+  galley run --problem my_task.pddl     another task in the same kitchen
+  galley verify run runs/NAME           judge a stored run again
+  galley plan --problem my_task.pddl    task planning only, for any PDDL task
+  galley new kitchen my_kitchen         a scene, domain and task to start from
+  galley new robot my_arm.urdf          a robot file for your own arm
+  galley COMMAND --help                 options and examples of a command"""
 
 
 # Each command in a sentence, in the order of the help; a heading stands before some.
@@ -74,11 +75,27 @@ _ROOMS = {
 }
 
 
+class _Help(argparse.HelpFormatter):
+    """Fills paragraphs to the terminal's width; an indented line begins on a line of its own."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = re.sub(r"(?m)^(\S.*)\n(?=\S)", r"\1 ", text).splitlines()
+        return "\n".join(_wrapped(line, width) for line in lines)
+
+
+def _wrapped(line: str, width: int) -> str:
+    """A line, continued in its second column, or below its first where that leaves no room."""
+    column = len(re.sub(r"^( *(?:\S.*?  +)?).*", r"\1", line))
+    if len(line) > width < column + 26:
+        return f"{line[:column].rstrip()}\n{_wrapped(' ' * 8 + line[column:], width)}"
+    return textwrap.fill(line, width, subsequent_indent=" " * column, break_on_hyphens=False)
+
+
 class _Parser(argparse.ArgumentParser):
     """Suggests the command or the value that may have been meant; a fault is one line."""
 
     def __init__(self, **how: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **how)
+        super().__init__(formatter_class=_Help, **how)
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"{self.prog}: error: {message} (see {self.prog} --help)\n")

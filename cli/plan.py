@@ -28,8 +28,8 @@ EPILOG = """searches:
   gbfs     greedy best-first search with the FF heuristic: any plan, for large tasks
 
 examples:
-  galley plan --top-k 5                                   the five cheapest plans in the kitchen
-  galley plan --domain domain.pddl --problem problem.pddl --search gbfs --time-limit 60
+  galley plan --top-k 5    the five cheapest plans in the kitchen
+  galley plan --domain domain.pddl --problem problem.pddl --time-limit 60
 
 PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,
 conditional and universal effects, action costs."""
@@ -44,7 +44,7 @@ class Options:
     """
 
     task: TaskSymbols = group(TaskSymbols())
-    search: str | None = option(None, "Search by this. Default: bfs.", choices=_SEARCHES)
+    search: str | None = option(None, "Use this search (below). Default: bfs.", choices=_SEARCHES)
     top_k: Count | None = option(None, "Print the K cheapest plans that visit no state twice.", "K")
     json: Path | None = json_option("plan and statistics")
     node_limit: Count | None = more(None, "Give up after expanding N states.")

@@ -12,7 +12,7 @@ from galley.cli.common.shared import scene_option
 from galley.domain.options import argument, more, option
 
 EPILOG = """examples:
-  galley replay runs/mine --view                        and opens it in the browser
+  galley replay runs/mine --view    and opens it in the browser
   galley replay states.npz --scene my_kitchen.yaml --out mine.html
 
 The page opens from a file, without network: drag to turn, scroll to zoom, space to play."""

@@ -12,8 +12,8 @@ from galley.domain.options import argument, option
 EPILOG = """The page needs no other file and no network; docs/report.md says what it shows.
 
 examples:
-  galley report runs/task-20260101-120000                   writes report.html into the folder
-  galley report runs/mine --no-replay --out small.html      without the replay, about 3 MB"""
+  galley report runs/task-20260101-120000    writes report.html into the folder
+  galley report runs/mine --no-replay --out small.html    3 MB, without the replay"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class Options:
     run: Path = argument("Read this run: its folder.", "RUN")
     out: Path | None = option(None, "Write this page. Default: RUN/report.html.")
     scene: Path | None = scene_option("the run's own")
-    replay: bool = option(True, "Put the 3D replay into it, most of its size.")
+    replay: bool = option(True, "Put the 3D replay into it, nearly half of its size.")
 
 
 def command(options: Options) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import Index, Positive
+from galley.cli.common.arguments import Index, Positive, plural
 from galley.cli.common.options import given
 from galley.cli.common.shared import Motion, TaskFiles, optimize_option, run_option
 from galley.domain.options import group, more, option
@@ -25,9 +25,7 @@ examples:
   galley run --problem my_task.pddl         another task in the same kitchen
   galley run --noise moderate --seed 4      friction, masses and poses differ from the scene file
   galley run --fault topple:spam            the can is knocked over before it is grasped
-  galley run --robot my_robot.yaml          your arm in this kitchen (galley new robot writes one)
-  galley run --view                         watch planning and execution in the browser
-  galley run --execute kinematic            no physics: the motions happen exactly as planned"""
+  galley run --robot my_robot.yaml          your arm (galley new robot writes its file)"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +68,8 @@ class Options:
     )
     fault: str | None = option(
         None,
-        "Inject faults: nudge:ITEM, topple:ITEM, slippery:ITEM, stuck:DRAWER, "
-        "stuck-for-good:DRAWER, push-base; commas separate several (docs/disturbances.md).",
+        "Inject faults, separated by commas: nudge:ITEM, topple:ITEM, slippery:ITEM, stuck:DRAWER, "
+        "stuck-for-good:DRAWER, push-base; @2: the second time (docs/disturbances.md).",
         "FAULT",
     )
     recoveries: Index = run_option("recoveries", "Give up after this many recoveries.", more=True)
@@ -135,7 +133,7 @@ def _print_result(printer: Printer, run: RecordedRun) -> int:
     for fault in report.injected:
         console.print(f"fault: {fault}")
     if report.recoveries:
-        console.print(f"recovered {len(report.recoveries)} times")
+        console.print(plural(len(report.recoveries), "recovery"))
     timing = report.as_json()["timing_s"]
     spent = ", ".join(f"{stage} {s:.1f} s" for stage, s in timing.items())
     console.print(f"time: {spent}")

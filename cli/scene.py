@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import check_output
+from galley.cli.common.arguments import check_output, plural
 from galley.cli.common.shared import TaskFiles
 from galley.cli.common.tables import PlainTable
 from galley.domain.options import group, option
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from galley.robots.model import RobotModel
 
 EPILOG = """examples:
-  galley scene --scene my_kitchen.yaml               check it, draw my_kitchen.png
-  galley scene --scene my_kitchen.yaml --view        turn it in the browser
+  galley scene --scene my_kitchen.yaml    check it, draw my_kitchen.png
+  galley scene --scene my_kitchen.yaml --view    turn it in the browser
   galley scene --scene my_kitchen.yaml --domain domain.pddl --problem problem.pddl
-                                                     check that a task fits it, too
-  galley scene --schema > scene.schema.json          for editors (docs/scene.md#in-an-editor)
+  galley scene --schema > scene.schema.json    for editors (docs/scene.md#in-an-editor)
 
 A scene passes if it is well-formed, and nothing collides at the start; with --domain, --problem
 or --skills, if the task fits it, too."""
@@ -60,7 +59,7 @@ def command(options: Options) -> int:
     printer = Printer()
     printer.console.print(
         f"{scene.source}: well-formed and free of collision at the start. {len(scene.bodies)} "
-        f"bodies, {len(scene.joints)} joints, {len(scene.items)} items"
+        f"bodies, {plural(len(scene.joints), 'joint')}, {plural(len(scene.items), 'item')}"
     )
     printer.console.print(_objects(scene, robot))
     if options.picture:

@@ -27,7 +27,7 @@ _OUTPUTS = (("csv", ".csv"), ("ros", ".json"), ("mp4", ".mp4"))
 
 EPILOG = """examples:
   galley trajectory runs/NAME --motion 5 --csv m.csv --ros m.json   export one for a real arm
-  galley trajectory runs/NAME --motion 4 --mp4 lift.mp4          film it
+  galley trajectory runs/NAME --motion 4 --mp4 lift.mp4    film it
 
 The exit status is 1 also if a trajectory exceeds a limit of the robot."""
 

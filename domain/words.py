@@ -75,5 +75,5 @@ def _spaced(name: str) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """A number with its noun: ``1 state``, ``2 states``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    """A number with its noun: ``1 state``, ``2 states``, ``2 recoveries``."""
+    return f"{number} {noun if number == 1 else re.sub('y$', 'ie', noun) + 's'}"

@@ -75,6 +75,7 @@ _WORDS = {
     "model": "expected a mapping of keys to values, got {got}",
     "dataclass": "expected a mapping of keys to values, got {got}",
 }
+_KINDS = re.compile("galley_(scene|robot|scenario|query|contact)")  # keys that begin a kind of file
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")  # of models, of dataclasses
 
 
@@ -381,6 +382,10 @@ class YamlFile:
         return {key: node_place(node) for key, node in _places(self.root, "")}
 
     def _record(self, kind: type[BaseModel], found: list[ErrorDetails]) -> None:
+        for *above, name in [each["loc"] for each in found if each["type"] in _UNKNOWN]:
+            if _KINDS.fullmatch(str(name)):  # all others follow from it
+                self.fault((*above, name), "begins another kind of file than is read here")
+                found = [each for each in found if each["loc"][: len(above)] != tuple(above)]
         broken = {error["loc"][:k] for error in found for k in range(len(error["loc"]))}
         meant = set()  # a misspelt key is not missing, too
         for error in found:

@@ -26,7 +26,7 @@ assert isinstance(solution, galley.Solution), solution
 for index, action in enumerate(solution.plan):
     motions = [motion for motion in solution.motions if motion.action_index == index]
     seconds = sum(motion.trajectory.duration for motion in motions)
-    print(f"{action}: {len(motions)} motions, {seconds:.1f} s")
+    print(f"{action}: {seconds:.1f} s, motions: {len(motions)}")
 
 # %% [markdown]
 # **Look** at one motion: its joint group, its waypoints, and its trajectory. A trajectory is a

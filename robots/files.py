@@ -69,7 +69,7 @@ def find_package_file(name: str, near: Path | str) -> Path:
         file = near.parent / name.removeprefix("file://")
         if os.path.isfile(file):
             return file.resolve()
-        raise FileNotFoundError(f"no such file: {file}")
+        raise FileNotFoundError(f"{'is a folder' if file.is_dir() else 'no such file'}: {file}")
     package, _, inside = name.removeprefix("package://").partition("/")
     for folder in _packages(package, near):
         if os.path.isfile(folder / inside):

@@ -10,11 +10,12 @@ import tokenize
 import tomllib
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-import galley
+import galley.cli
 from galley.tests.command_line import environment, python
 
 ROOT = Path(galley.__file__).parent
@@ -463,6 +464,20 @@ def test_help_needs_nothing_heavy(command, helped):
     assert status == 0
     assert "exit status" in text
     assert not set(HEAVY) & set(modules)
+
+
+@pytest.mark.parametrize("command", [[], *commands()], ids=" ".join)
+def test_help_fits_80_columns(command, capsys, monkeypatch):
+    """No word is cut by the terminal, and no paragraph has short lines between long ones."""
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        galley.cli.main([*command, "--help"])
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    prose = [re.split(r"\n(?=[ \n])", each)[0] for each in text.split("\n\n")[1:]]
+    for lines in (each.split("\n") for each in prose):
+        for line, following in pairwise(lines):
+            assert len(line) + 1 + len(following.split()[0]) > 78, line
 
 
 def imported(importtime):

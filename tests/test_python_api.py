@@ -173,6 +173,18 @@ def test_a_failure_is_a_value_that_can_be_raised(refusal):
             "seed: expected a whole number from 0, got 'a'",
         ),
         (
+            lambda task, solution: galley.solve(task, effort=-1),
+            "effort: expected a number from 1e-06 to 1e+06, got -1",
+        ),
+        (
+            lambda task, solution: galley.execute(solution, "kinematic").film("a.mp4", height=3),
+            "height: expected a number from 120 to 2160, got 3",
+        ),
+        (
+            lambda task, solution: galley.compare(seed="a"),
+            "seed: expected a whole number from 0, got 'a'",
+        ),
+        (
             lambda task, solution: galley.execute(solution, "kinematic").film("run.avi"),
             "run.avi: a film's name ends in .mp4 or .gif",
         ),

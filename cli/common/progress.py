@@ -15,6 +15,7 @@ from rich.text import Text
 from galley.cli.common.tables import PlainTable
 from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
+from galley.domain.words import plural
 
 if TYPE_CHECKING:
     from galley.results.report import Report
@@ -61,7 +62,7 @@ class Printer(Listener):
     def skeleton(self, actions: tuple[str, ...]) -> None:
         """Print a plan, numbered."""
         self._plans += 1
-        self.console.print(f"        plan {self._plans}, {len(actions)} actions:")
+        self.console.print(f"        plan {self._plans}, {plural(len(actions), 'action')}:")
         for k, action in enumerate(actions, 1):
             self.console.print(f"        {k:2d}  {action}")
 

@@ -125,7 +125,7 @@ class Motion(FilmSize):
     """Of commands that make motions and film them."""
 
     video: bool = video_option()
-    speed: Positive = more(1.0, "Speed the film up or down; it shows a speed other than 1.", "X")
+    speed: Positive = more(1.0, "Speed the film up or down; it states a speed other than 1.", "X")
     seed: Seed = seed_option()
     out: Path | None = out_option()
 

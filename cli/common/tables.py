@@ -25,7 +25,8 @@ class _Column:
         """Characters that it needs."""
         lines = [line for each in [self.name, *self.cells] for line in str(each).split("\n")]
         width = max(map(cell_len, lines))
-        return min(width, _LEAST_FOLDED) if self.how == "~" else width
+        words = map(cell_len, " ".join(lines).split())
+        return min(width, max([_LEAST_FOLDED, *words])) if self.how == "~" else width
 
 
 class PlainTable:

@@ -10,8 +10,7 @@ from galley.domain.options import argument
 
 SCHEMA = "scene.schema.json"  # the first line of the template names it
 
-EPILOG = """The files are a scene, a domain and a task that run as they are, and the schema by which
-an editor completes the scene. FOLDER must be new or empty."""
+EPILOG = "The schema by which an editor completes the scene is beside them (docs/scene.md)."
 
 
 @dataclass(frozen=True, kw_only=True)

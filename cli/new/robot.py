@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from galley.robots.model import JointGroup
 
 EPILOG = """examples:
-  galley new robot my_arm.urdf                                   writes NAME.yaml
+  galley new robot my_arm.urdf    writes NAME.yaml
   galley new robot package://my_arm/arm.urdf --out robot.yaml    of a ROS package
   galley new robot two_arms.urdf --from torso --to left_hand     one arm of several
 
@@ -90,7 +90,8 @@ def command(options: Options) -> int:
     pose = {"xyz": X[:3, 3], "angles": rpy(X[:3, :3])}
     write_atomically(out, template.render(vars(draft) | more | pose) + "\n")
     print(f"{out}: {len(file.arm)} joints of the arm, {len(file.gripper.joints)} of fingers")
-    print(f"Look at what it calls a guess, then: galley robot {shlex.quote(str(out))}")
+    do = "Look at what it calls a guess" if draft.found else "Complete its section gripper"
+    print(f"{do}, then: galley robot {shlex.quote(str(out))}")
     return 0
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 Format = Literal["zarr", "lerobot"]
 FILES_EPILOG = """The files depend on options and seeds alone, not on --jobs. The same command
-again goes on where a stopped one was; more seeds append. A folder with episodes of other options
-is refused. docs/demonstrations.md has the files and formats key by key."""
+again goes on where a stopped one was; more seeds append. A folder with episodes of other options is
+refused. docs/demonstrations.md has the files and formats."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,8 +33,8 @@ class Design:
     method: str = option(
         "diffusion", "Learn by diffusion, or by cloning: the same network without.", choices=METHODS
     )
-    observation: str = option("state", "Set what it sees.", choices=OBSERVATIONS)
-    frame: str = more("body", "Set the frame in which it sees and says points.", choices=FRAMES)
+    observation: str = option("state", "Set what the policy sees.", choices=OBSERVATIONS)
+    frame: str = more("body", "Set the frame of what it sees and predicts.", choices=FRAMES)
     observation_horizon: int = more(2, "Let it see this many observations.", "N")
     prediction_horizon: int = more(16, "Let it predict this many actions.", "N")
     action_horizon: int = more(8, "Let it do this many of them before it observes again.", "N")

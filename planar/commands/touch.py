@@ -28,13 +28,12 @@ EPILOG = """examples:
   galley touch wall                            coast, bounce off the object, come back and push it
   galley touch --force profile.csv             a force over time, for the default finger
   galley touch --force policy.py --object-mass 3 --until 20
-  galley touch --keyboard                      push by hand, with the arrow keys
 
 A profile is CSV: a time (s) and a force (N) a line, in order; linear in between, and a jump where
 two lines have the same time. A policy is Python: policy(sense) returns the force (N) of the next
 control step from sense.time, sense.position, sense.velocity and sense.sensor, in s, m, m/s and N:
 
-  def policy(sense):                           # seek the object, then lean on it with 0.4 N
+  def policy(sense):  # seek the object, then lean on it with 0.4 N
       return 0.4 if sense.sensor else 0.2 - 0.5 * sense.velocity"""
 
 
@@ -84,7 +83,7 @@ class Options:
 
     example: Literal["wall", "push"] | None = argument("Run one of the examples.", default=None)
     force: Path | None = option(None, "Push the finger by this .csv or .py, see below.")
-    keyboard: bool = option(False, "Push by hand, in a window.")
+    keyboard: bool = option(False, "Push by hand, with the arrow keys, in a window.")
     until: Positive | None = option(
         None, f"End then, in s. Default: {_DURATION:g}, or the example's; 600 with --keyboard.", "S"
     )

@@ -91,7 +91,7 @@ class Finger:
     finger_mass: float = parameter(1.0, MASS, "mass of the finger")
     object_mass: float = parameter(1.0, MASS_OR_WALL, "mass of the object, inf for a wall")
     restitution: float = parameter(0.5, RATIO, "ratio of parting to closing speed in an impact")
-    static_friction: float = parameter(1.0, FORCE_LIMIT, "largest force that the object bears")
+    static_friction: float = parameter(1.0, FORCE_LIMIT, "force from which on the object moves")
     kinetic_friction: float = parameter(0.5, FORCE_LIMIT, "friction of the moving object")
     gap: float = parameter(1.5, GAP, "gap from the fingertip to the object at the start")
     contact_time: float = parameter(0.1, DURATION, "duration of an impact, in the sensor's reading")

@@ -53,7 +53,7 @@ def write_page(
         folder: the run's.
         path: of the page; None: ``report.html`` in the folder.
         scene_file: instead of the scene that the report names.
-        replay: whether it holds the run in 3D, which is most of its size.
+        replay: whether it holds the run in 3D, which is nearly half of its size.
 
     Raises:
         BadInput: there is no run, or it can't be read; or ``path`` can't be written.

@@ -39,9 +39,7 @@ queries:
   FILE      your own, YAML or JSON (docs/comparison.md)
 
 examples:
-  galley compare                                 the turn-around
   galley compare --query random 20 --no-video    medians and success rates of 20 queries
-  galley compare --query my_query.yaml           one of your own
 
 results, in --out:
   compare.json                             all figures

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from rich.text import Text
 
-from galley.cli.common.arguments import Multiple
+from galley.cli.common.arguments import Multiple, plural
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Seeds, Sweep, TaskFiles, optimize_option, out_option
 from galley.cli.common.study import NamedJob, Study, results_folder
@@ -32,16 +32,14 @@ from galley.sweeps import LostJob, digest
 SUMMARY, LINES, FIGURE = "disturb.json", "disturb.jsonl", "disturb.png"
 SCHEMA_VERSION = 1
 
-EPILOG = """what is run:
-  The task under physics, once per seed in each setting: without noise; with each kind of noise
-  alone, and all kinds together, at each amount; and with --faults, with each fault and no noise.
-  An amount is a multiple of --noise moderate (docs/disturbances.md).
+EPILOG = """The task is run under physics, once per seed in each setting: without noise; with each
+kind of noise alone, and all kinds together, at each amount; and with --faults, with each fault and
+no noise. An amount is a multiple of --noise moderate (docs/disturbances.md).
 
 examples:
-  galley disturb --seeds 10 --jobs 4             all kinds, amounts 0, 0.5, 1 and 2
   galley disturb --kinds friction --amounts 1 3  one kind, up to three times moderate
   galley disturb --faults --amounts 0            only the faults
-  galley disturb --faults topple:spam stuck@2    these faults (galley run --help lists them)
+  galley disturb --faults topple:spam stuck@2    these faults, @2: the second time
   galley disturb --seeds 10 --out sweep          the same command again resumes a stopped sweep
 
 results, in --out:
@@ -129,7 +127,7 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
         return identity | {"status": "lost", "why": lost.why}
 
     def announcement(self, runs: int, workers: int) -> str:
-        return f"{runs} runs under physics, {workers} at a time"
+        return f"{plural(runs, 'run')} under physics, {workers} at a time"
 
     def result_line(self, job: Trial, result: TrialResult | LostJob) -> Text:
         amount = f" {job.amount:g}" if job.amount else ""

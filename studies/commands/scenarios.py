@@ -25,18 +25,13 @@ if TYPE_CHECKING:
 SUMMARY, LINES = "scenarios.json", "scenarios.jsonl"
 SCHEMA_VERSION = 3
 
-EPILOG = """what is run:
-  Each PATH is a scenario file, or a folder of them; without PATH, the suite that comes with Galley.
-  A scenario is a YAML file that names a scene, a domain, a problem and the expected outcome;
-  docs/scenarios.md has all keys and the suite as a table.
+EPILOG = """Without PATH, the suite that comes with Galley is run. A scenario is a YAML file that
+names a scene, a domain, a problem and the expected outcome; docs/scenarios.md has all keys.
 
 examples:
   galley scenarios --list                        the scenarios and their expected outcomes
   galley scenarios --only swap --seeds 10        one scenario, seeds 0 to 9
   galley scenarios my_folder --out results       your own; keep each run's folder
-  galley scenarios --pictures                    with a picture of each final state
-  galley scenarios --seeds 10 --jobs 8           eight runs at a time
-  galley scenarios --seeds 10 --engine ray       on Ray (pip install 'galley-tamp[ray]')
 
 results, in --out:
   scenarios.json        all outcomes, rewritten after every run
@@ -62,7 +57,7 @@ class Options:
     execute: Literal["kinematic", "physics"] = option(
         "kinematic",
         "Execute by physics, as galley run does, or kinematic. Default: kinematic, unlike run's, "
-        "for most outcomes are decided in planning, and the suite is to be fast.",
+        "because most outcomes are decided in planning and it is faster.",
     )
     out: Path | None = option(None, "Keep runs and scenarios.json in this folder.", "FOLDER")
     pictures: bool = more(

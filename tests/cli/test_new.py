@@ -49,6 +49,21 @@ def test_a_folder_that_holds_something_is_refused_and_left_alone(tmp_path, capsy
     assert "folder does not exist" in capsys.readouterr().err
 
 
+def test_of_an_arm_without_fingers_it_says_that_the_gripper_is_missing(tmp_path, capsys):
+    file = tmp_path / "arm.yaml"
+    words = ["new", "robot", "package://pybullet_data/xarm/xarm6_robot.urdf", "--out", str(file)]
+    assert main(words) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == f"Complete its section gripper, then: galley robot {file}"
+    assert main(["robot", str(file), "--no-view"]) == 2
+    assert "needs the key 'gripper'" in capsys.readouterr().err
+
+
+def test_a_folder_in_place_of_a_urdf_is_called_one(tmp_path, capsys):
+    assert main(["new", "robot", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"{tmp_path}: is a folder: {tmp_path}\n"
+
+
 def test_the_schema_that_is_printed_judges_the_template(capsys):
     assert main(["scene", "--schema"]) == 0
     printed = json.loads(capsys.readouterr().out)

@@ -107,6 +107,17 @@ def test_columns_are_whole_or_named_below(seed):
         assert max(map(len, lines)) <= width
 
 
+def test_a_folded_column_keeps_its_words_whole():
+    table = PlainTable("name", "number", "~says", spare=["number"])
+    table.add_row("a", "1", "indigo_drawer_bottom_joint, other_joint")
+    console = Console(width=38, soft_wrap=True)
+    with console.capture() as captured:
+        console.print(table)
+    lines = [line.split() for line in captured.get().splitlines()]
+    assert lines[1:3] == [["a", "indigo_drawer_bottom_joint,"], ["other_joint"]]
+    assert lines[3][4:6] == ["columns:", "number;"]
+
+
 def test_scene_tells_how_many_grasps_each_item_has(cli, kitchen):
     """Of the sugar box, which stands: the hand points down, or sideways, or leans by 45 degrees."""
     sugar = kitchen.item("sugar_box")

@@ -9,7 +9,7 @@ import yaml
 from galley.domain.pddl.reader import read_task
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN, SCENARIOS, TEMPLATES
-from galley.domain.words import in_words
+from galley.domain.words import in_words, plural
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -83,3 +83,8 @@ def test_every_action_of_the_scenarios_is_a_plain_sentence(path):
                 words = in_words(f"({schema.name} {' '.join(names)})", scene)
                 assert words.replace(" ", "").isalpha(), words  # no underscore, colon or comma
                 assert words.count("the ") == len(names) - names.count("h1"), words
+
+
+def test_a_number_agrees_with_its_noun():
+    assert [plural(n, "action") for n in (0, 1, 2)] == ["0 actions", "1 action", "2 actions"]
+    assert [plural(n, "recovery") for n in (1, 2)] == ["1 recovery", "2 recoveries"]

@@ -72,6 +72,11 @@ def test_words_stay_words_and_numbers_are_numbers(tmp_path):
     [
         ("name: on\n", "nam: on\n", ["1:1: nam: unknown key; did you mean 'name'?"]),
         ("name: on\n", "", ["1:1: needs the key 'name'"]),
+        (
+            "name: on\n",
+            "galley_scene: 1\nbodies: {}\n",  # of many faults the one that explains them
+            ["1:1: galley_scene: begins another kind of file than is read here"],
+        ),
         ("name: on", "name: on\nname: no", ["2:1: name: is given twice"]),
         ("name: on", "name: on\n[a]: no", ["2:1: a key must be a word, got a list"]),
         (

@@ -13,9 +13,8 @@ COMMANDS = {
 EPILOG = """Each seed is planned and executed anew. Runs that failed are kept, as failures.
 
 examples:
-  galley demos collect --seeds 100 --execute kinematic --out sugar   100 runs without physics
-  galley demos stats sugar                                           what was collected
-  galley demos show seen --episode 3                                 look at one
+  galley demos collect --seeds 100 --execute kinematic --out sugar    100 runs without physics
+  galley demos show seen --episode 3    look at one
   galley demos export seen --format lerobot --success --out train    those that succeeded
 
 docs/demonstrations.md has the formats key by key. Needs pip install 'galley-tamp[learn]'."""

@@ -11,9 +11,7 @@ from galley.domain.errors import BadInput
 from galley.domain.options import REQUIRED, argument, option
 from galley.learning.commands.collecting import Format, counts, export, open_demonstrations
 
-EPILOG = """zarr is diffusion_policy's replay buffer, lerobot is v3.0.
-
-examples:
+EPILOG = """examples:
   galley demos export demos --format zarr --out train.zarr
   galley demos export demos --format lerobot --success --out train"""
 
@@ -23,10 +21,10 @@ class Options:
     """Of ``galley demos export``."""
 
     folder: Path = argument("Read this folder that a collect wrote.", "DIR")
-    format: Format = option(REQUIRED, "Write this format, see below.")
+    format: Format = option(REQUIRED, "Write diffusion_policy's zarr, or LeRobot's v3.0.")
     out: Path = option(REQUIRED, "Write into this folder: it is new, or empty.", "FOLDER")
     success: bool = option(False, "Take only episodes that succeeded.")
-    longest: Index | None = option(None, "Take only episodes of at most so many steps.", "STEPS")
+    longest: Index | None = option(None, "Take only episodes of at most this many steps.", "STEPS")
 
 
 def command(options: Options) -> int:

@@ -22,7 +22,6 @@ CURVES, FILM = "curves.png", "episode.mp4"
 EPILOG = """DIR is what a collect wrote, or any replay buffer (zarr).
 
 examples:
-  galley demos show demos                   the first episode
   galley demos show demos --episode 3 --speed 4"""
 
 

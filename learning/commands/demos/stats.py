@@ -13,7 +13,6 @@ from galley.learning.commands.collecting import array_table, counts, open_demons
 EPILOG = """DIR is what a collect wrote, or any replay buffer (zarr).
 
 examples:
-  galley demos stats demos
   galley demos stats pusht_cchi_v7_replay.zarr"""
 
 

@@ -70,8 +70,8 @@ class Pusher(Table):
     demonstrator: str | None = demonstrator_option()
     policy: Path | None = option(
         None,
-        "Let a checkpoint of galley push train push, or ready: the one that comes with Galley. The "
-        "table is that of its training, but for --shape and --config.",
+        "Let this policy push: a checkpoint of galley push train, or Galley's own, ready. The "
+        "table is that of its training, except for --shape and --config.",
         either="who",
     )
     seeds: Count | None = seeds_option(None)

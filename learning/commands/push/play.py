@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from galley.learning.commands.push.options import Table, in_window
 
-EPILOG = """The pusher follows the mouse, once that has come to it. R restarts with the next
-seed, escape ends.
+EPILOG = """Touch the pusher with the mouse and it follows. R restarts with the next seed, Esc ends.
 
 examples:
   galley push play --shape arrow.yaml --seed 7"""

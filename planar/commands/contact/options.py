@@ -62,7 +62,7 @@ class Session:
             title: of film and plot.
             results: for ``summary.json``.
         """
-        self.printer.stage("simulating (compiled first)")
+        self.printer.stage("compiling, half a minute or so, then simulating")
         from galley.planar.contact.setup import planar_run
 
         trajectory, gradient = setup.run()

@@ -12,7 +12,6 @@ EPILOG = """A scene is YAML, and docs/contact.md has all keys. contact_scene.yam
 pusher.yaml come with Galley.
 
 examples:
-  galley contact run slope.yaml
   galley contact run scene.yaml --no-video --npz --out states"""
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 COMMANDS = {
     "sample": "Write a dataset of base poses and joint angles that reach a target.",
     "plot": "Draw the distribution of bases and joint angles, and samples of it.",
-    "train": "Learn that distribution, with joint limits or an obstacle too.",
+    "train": "Learn the distribution of bases and joint angles, with limits or an obstacle too.",
     "eval": "Say how near a learned distribution is to the true one.",
     "field": "Draw from where an item of a scene can be grasped, over the floor plan.",
 }

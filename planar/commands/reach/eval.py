@@ -14,7 +14,6 @@ from galley.domain.options import argument, option
 from galley.planar.commands.reach.train import MODEL, NEEDED
 
 EPILOG = """examples:
-  galley reach eval
   galley reach eval model.safetensors --json figures.json"""
 
 
@@ -23,7 +22,7 @@ class Options:
     """Of ``galley reach eval``."""
 
     checkpoint: Path = argument("Read this model of galley reach train.", default=MODEL)
-    bases: Count = option(100_000, "Sample this many candidate bases of the true law.")
+    bases: Count = option(100_000, "Sample this many candidate bases of the true distribution.")
     seed: Seed = seed_option(1)
     json: Path | None = json_option("the figures")
 

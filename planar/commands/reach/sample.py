@@ -30,8 +30,7 @@ the options alone, not on --jobs. The same command again resumes a stopped one; 
 dataset of other options is refused.
 
 examples:
-  galley reach sample --out data                         targets everywhere in the workspace
-  galley reach sample --limits -2 2 -2.5 2.5 --out data  joint limits: theta1, then theta2
+  galley reach sample --limits -2 2 -2.5 2.5 --out data    joint limits: theta1, then theta2
   galley reach sample --circle 0.5 0 0.2 --score manipulability=1 --out preferred"""
 
 

@@ -23,7 +23,6 @@ NEEDED = ("jax", "equinox", "flowjax", "optax", "safetensors")
 EPILOG = """A stopped training leaves the best model so far in --out.
 
 examples:
-  galley reach train --data data
   galley reach train --radii 0.1 0.4 --out circle.safetensors"""
 
 
