@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,10 +19,20 @@ from galley.skills.infeasibility.refusals import (
     region_out_of_reach,
     wrong_in_hand,
 )
-from galley.skills.manipulation.contacts import place_manipulations
+from galley.skills.manipulation.contacts import (
+    found_lying,
+    pick_manipulations,
+    place_manipulations,
+)
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
-from galley.skills.manipulation.step import Contacts, SkillStep, carry_out, placed_later
+from galley.skills.manipulation.step import (
+    Contacts,
+    SkillStep,
+    any_reachable,
+    carry_out,
+    placed_later,
+)
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
 
 
@@ -49,7 +60,50 @@ class Place(LookaheadSkill):
         if failed is not None:
             return failed
         step = SkillStep(self._contacts(context, action, upcoming), action.bindings[1])
-        return carry_out(context, action, (step,), state, rng)
+        found = carry_out(context, action, (step,), state, rng)
+        if isinstance(found, Failure):
+            again = self._regrasped(context, action, step, state, rng)
+            return found if again is None or isinstance(again, Failure) else again
+        return found
+
+    def _regrasped(
+        self,
+        context: PlanningContext,
+        action: BoundAction,
+        step: SkillStep,
+        state: State,
+        rng: np.random.Generator,
+    ) -> tuple[Motion, ...] | Failure | None:
+        """An item that may lie, or was found lying, is set aside and taken by another grasp.
+
+        None for other items, and where the scene gives no surface to set it aside.
+        """
+        thing, furniture = action.bindings[:2]
+        index = context.scene.item_index[thing.target]
+        item, region = context.scene.items[index], region_of(context, furniture)
+        if region is not None and region.kind == "volume":
+            region = context.scene.region(furniture.staging) if furniture.staging else None
+        if region is None or (item.upright and not found_lying(item)):
+            return None
+
+        def can_be_placed(s: State, r: np.random.Generator) -> bool:
+            return any_reachable(context, step.contacts(s, r), furniture, s, r)
+
+        steps = (
+            SkillStep(
+                lambda s, r: place_manipulations(context, s, region, r, aside=True),
+                furniture,
+                "set aside",
+            ),
+            SkillStep(
+                lambda s, r: pick_manipulations(context, s, index, r),
+                furniture,
+                "pick up",
+                can_be_placed,
+            ),
+            replace(step, name="put down"),
+        )
+        return carry_out(context, action, steps, state, rng)
 
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator

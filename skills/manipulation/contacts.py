@@ -17,6 +17,7 @@ from galley.collision.checker import MARGIN, Pair, pairs
 from galley.domain.frames import Array, inverse, transform
 from galley.domain.predicates import corners
 from galley.domain.scene.model import HAND, Grasp, Handle, Item, Joint, Region, Spot, Stance
+from galley.domain.scene.stable_poses import allowed_poses, stable_poses
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.guarded_approach import threshold
 from galley.motion.motion import Attachment, Guard
@@ -26,6 +27,7 @@ from galley.skills.manipulation.fans import CLEARANCE, widest_opening
 from galley.skills.manipulation.grasps import (
     grasps_at,
     hand_in_item,
+    is_upright,
     item_in_hand,
     leaning_grasps,
 )
@@ -58,6 +60,7 @@ _NEAR_LOST = 0.03  # m, a place nearer than this to one where the item did not s
 _UNCHECKED = 6  # grasps and placements tried before the hand's room is looked at
 _MOST_VAIN = 48  # placements in a row without room for the hand, after which the search ends
 _FEW = 16  # leaning grasps checked in one turn
+_UPWARDS = 0.2  # most of its direction by which a hand that puts an item down points up
 _COMPARED = 48  # placements of which the deepest are tried first
 
 
@@ -176,12 +179,16 @@ def place_manipulations(
     rng: np.random.Generator,
     later: Sequence[LaterItem] = (),
     spot: Spot | None = None,
+    aside: bool = False,
 ) -> Iterator[Manipulation]:
-    """Place the held item upright in a region: lower, open, withdraw. Empty if none is held.
+    """Place the held item in a region: lower, open, withdraw. Empty if none is held.
+
+    It is put down upright or, if it may lie, on any face with which the hand does not point up.
 
     Args:
         later: items that need room in the region afterwards.
         spot: the exact place; None: any free one.
+        aside: until it is taken by another grasp: one that was found lying may lie again.
     """
     scene, fingers = context.scene, context.robot.fingers
     index = state.held
@@ -201,7 +208,11 @@ def place_manipulations(
     there = [b for b in scene.bindings if b.kind == "furniture" and b.region == region.name]
     stances = [scene.stance(binding.target) for binding in there]
     room = partial(_hand_room, context, state, region, X_IT, width)
-    poses = placements_in(scene, state, item, region, later, spot, rng)
+    lying = stable_poses(item) if aside and found_lying(item) else allowed_poses(item)
+    if len(lying) > 1:
+        up = [float(pose.R_SI[2] @ inverse(X_HI)[:3, 2]) for pose in lying]  # of the hand's z axis
+        lying = tuple(pose for pose, z in zip(lying, up, strict=True) if z < _UPWARDS)
+    poses = placements_in(scene, state, lying, region, later, spot, rng)
     if later and stances and region.kind == "surface":  # into a drawer the hand comes from above
         poses = _deepest_first(poses, X_WB, stances)
     lost = [X_WI for k, X_WI in context.failed.placements if k == index]
@@ -229,6 +240,11 @@ def place_manipulations(
             ),
             width,
         )
+
+
+def found_lying(item: Item) -> bool:
+    """Whether the scene has the item on another face than its bottom at the start."""
+    return not is_upright(item.X_WI)
 
 
 def _deepest_first(
