@@ -47,6 +47,12 @@ class StablePose:
         """The outward normal (3,) of the face that is below, in the item's frame."""
         return np.asarray(-self.R_SI[2])
 
+    @property
+    def box(self) -> tuple[float, ...]:
+        """The shorter and the longer side (m) of its box on the floor, and its height."""
+        short, long = sorted(self.item.size[:2].tolist())
+        return round(short, 9), round(long, 9), round(float(self.item.size[2]), 9)
+
 
 @lru_cache(maxsize=256)
 def stable_poses(item: Item) -> tuple[StablePose, ...]:

@@ -72,7 +72,7 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
         failed = _does_not_fit_upright(pose.item, region)
         if failed is None:
             return None
-        sizes.setdefault(tuple(np.round(pose.item.size, 9)), failed)
+        sizes.setdefault(pose.box, failed)
     first, *others = sizes.values()
     if not others:
         return first

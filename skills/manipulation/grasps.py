@@ -64,11 +64,12 @@ def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple
     """
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    if item.grasps or (is_upright(X_WI) and not item.composite):
+    turns = item.composite or not item.upright
+    if item.grasps or (is_upright(X_WI) and not turns):
         return grasps_of(item, gripper)
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
-    if item.composite:
+    if turns:
         found = _well_balanced(item, X_WI, gripper)
     elif item.round and abs(down[2]) < _LYING:
         found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
@@ -159,10 +160,26 @@ def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> 
 
 
 def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ...]:
-    """A composite's standard grasps: where its weight turns it least in the hand, or nearly."""
+    """Standard grasps of a composite, or an item that may lie: its weight turns it least in them.
+
+    Or nearly. What may lie is turned in the air: all that counts is how far from its centre of mass
+    the fingers close, and that the palm stays out of it.
+    """
     found = _of_fans(item, _up(X_WI), gripper, _PARTS_LEANS, "")
     centre, _ = inertial(item.shapes, np.eye(4), item.mass)
-    levers = [np.linalg.norm(X_WI[:2, :3] @ (g.X_IT[:3, 3] - centre)) for g in found]
+    if not (item.upright or item.composite):
+        deep = [
+            g.X_IT[:3, 2] @ g.X_IT[:3, 3] + np.abs(g.X_IT[:3, 2]) @ item.size / 2 for g in found
+        ]
+        most = gripper.to_palm - _PALM_ROOM
+        found = tuple(g for g, d in zip(found, deep, strict=True) if d < most) or found
+    away = [g.X_IT[:3, 3] - centre for g in found]
+    if item.upright:
+        levers = [np.linalg.norm(X_WI[:2, :3] @ p) for p in away]
+    else:
+        levers = [
+            np.linalg.norm(np.cross(g.X_IT[:3, 1], p)) for g, p in zip(found, away, strict=True)
+        ]
     most = min(levers, default=0.0) + _LEVER
     return tuple(grasp for grasp, lever in zip(found, levers, strict=True) if lever < most)
 

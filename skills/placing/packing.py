@@ -106,8 +106,8 @@ def turned_together(items: Sequence[Item]) -> Iterator[Sequence[Item] | None]:
     """
     ways = []
     for item in items:
-        turned = [pose.item for pose in allowed_poses(item)]
-        alike = {i if i.composite else tuple(np.round(i.size, 9)): i for i in reversed(turned)}
+        poses = reversed(allowed_poses(item))
+        alike = {p if item.composite else p.box: p.item for p in poses}
         ways.append(list(alike.values())[::-1])
     yield from islice(product(*ways), _POSES)
     if math.prod(map(len, ways)) > _POSES:
