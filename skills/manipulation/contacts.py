@@ -210,8 +210,8 @@ def place_manipulations(
     room = partial(_hand_room, context, state, region, X_IT, width)
     lying = stable_poses(item) if aside and found_lying(item) else allowed_poses(item)
     if len(lying) > 1:
-        up = [float(pose.R_SI[2] @ inverse(X_HI)[:3, 2]) for pose in lying]  # of the hand's z axis
-        lying = tuple(pose for pose, z in zip(lying, up, strict=True) if z < _UPWARDS)
+        ahead = inverse(X_HI)[:3, 2]  # the hand's z axis, in the item's frame
+        lying = tuple(pose for pose in lying if pose.R_SI[2] @ ahead < _UPWARDS)
     poses = placements_in(scene, state, lying, region, later, spot, rng)
     if later and stances and region.kind == "surface":  # into a drawer the hand comes from above
         poses = _deepest_first(poses, X_WB, stances)

@@ -168,20 +168,21 @@ def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ..
     found = _of_fans(item, _up(X_WI), gripper, _PARTS_LEANS, "")
     centre, _ = inertial(item.shapes, np.eye(4), item.mass)
     if not (item.upright or item.composite):
-        deep = [
-            g.X_IT[:3, 2] @ g.X_IT[:3, 3] + np.abs(g.X_IT[:3, 2]) @ item.size / 2 for g in found
-        ]
-        most = gripper.to_palm - _PALM_ROOM
-        found = tuple(g for g, d in zip(found, deep, strict=True) if d < most) or found
-    away = [g.X_IT[:3, 3] - centre for g in found]
-    if item.upright:
-        levers = [np.linalg.norm(X_WI[:2, :3] @ p) for p in away]
-    else:
-        levers = [
-            np.linalg.norm(np.cross(g.X_IT[:3, 1], p)) for g, p in zip(found, away, strict=True)
-        ]
+        room = gripper.to_palm - _PALM_ROOM
+        found = tuple(grasp for grasp in found if _depth(item, grasp) < room) or found
+    levers = []
+    for grasp in found:
+        p = grasp.X_IT[:3, 3] - centre
+        lever = X_WI[:2, :3] @ p if item.upright else np.cross(grasp.X_IT[:3, 1], p)
+        levers.append(float(np.linalg.norm(lever)))
     most = min(levers, default=0.0) + _LEVER
     return tuple(grasp for grasp, lever in zip(found, levers, strict=True) if lever < most)
+
+
+def _depth(item: Item, grasp: Grasp) -> float:
+    """How far (m) an item's box reaches from the grasp centre towards the palm."""
+    z, p = grasp.X_IT[:3, 2], grasp.X_IT[:3, 3]
+    return float(z @ p + np.abs(z) @ item.size / 2.0)
 
 
 def _up(X_WI: Array) -> tuple[float, float, float]:

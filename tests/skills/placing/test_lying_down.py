@@ -50,8 +50,6 @@ def test_a_box_is_put_on_exactly_the_faces_that_fit(kitchen, size, room, volume)
         if x <= room[0] and y <= room[1] and (not volume or z <= room[2]):
             fitting.add(tuple(-R[2]))
     assert (does_not_fit(item, region) is None) >= bool(fitting)
-    if does_not_fit(item, region) is not None:
-        assert len(does_not_fit(item, region).certificate.get("on_each_face", [0])) <= 3
     scene = replace(kitchen, items=(), bodies=(kitchen.body("floor"),), joints=())
     poses, rng = allowed_poses(item), np.random.default_rng(0)
     state = initial_state(scene)
@@ -84,7 +82,7 @@ def test_the_refusal_names_every_height(kitchen):
 
 
 def test_a_proof_of_no_room_is_one_for_every_way_to_lie():
-    """Two boxes of 0.1 x 0.1 x 0.2 m on 0.15 x 0.15 m: only side by side is there no room."""
+    """Two boxes of 0.1 x 0.1 x 0.2 m find no room on 0.15 x 0.15 m, however they lie."""
     two = [replace(box_item((0.1, 0.1, 0.2), name), upright=False) for name in "ab"]
 
     def prove(board):
@@ -94,9 +92,3 @@ def test_a_proof_of_no_room_is_one_for_every_way_to_lie():
     assert packing_certificate(two, region_of((0.15, 0.15))) is not None
     assert len(prove((0.15, 0.15))["in_every_pose"]) == 4
     assert prove((0.205, 0.205)) is None, "side by side they lie"
-    thin = [replace(box_item((0.2, 0.1, 0.02), name), upright=False) for name in "ab"]
-    board = region_of((0.21, 0.13))
-    assert packing_certificate(thin, board) is not None
-    assert in_every_pose(thin, lambda turned: packing_certificate(turned, board)) is None, (
-        "on their long sides they stand beside each other"
-    )
