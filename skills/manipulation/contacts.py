@@ -121,6 +121,11 @@ def _grasps_in_turns(
         first.append(grasp)
         if not any(grasp is each for each in unchecked):
             yield grasp
+    if not context.scene.items[index].upright:
+        others = grasps_at(context.scene, state, index, gripper, turning=False)
+        for grasp in with_room(context, state, index, list(filter(untried, others)), rng):
+            first.append(grasp)
+            yield grasp
     leaning = list(filter(untried, leaning_grasps(context.scene, state, index, gripper)))
     further = with_room(context, state, index, leaning, rng)
     while True:

@@ -55,21 +55,24 @@ def grasps_of(item: Item, gripper: Gripper) -> tuple[Grasp, ...]:
     return _well_balanced(item, np.eye(4), gripper)
 
 
-def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
+def grasps_at(
+    scene: Scene, state: State, index: int, gripper: Gripper, turning: bool = True
+) -> tuple[Grasp, ...]:
     """The grasps of an item as it stands or lies in ``state``; it must not be held.
 
     ``grasps_of`` if it is upright or has a list of its own. If it has fallen over, the hand comes
     from any face but the one below. The fingers close sideways, or above and below where the item
-    sticks out over an edge and leaves room for a finger.
+    sticks out over an edge and leaves room for a finger. Of an item that may lie only those near
+    its centre of mass, unless it is not ``turning`` in the air.
     """
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    turns = item.composite or not item.upright
-    if item.grasps or (is_upright(X_WI) and not turns):
+    balanced = item.composite or (turning and not item.upright)
+    if item.grasps or (is_upright(X_WI) and not balanced):
         return grasps_of(item, gripper)
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
-    if turns:
+    if balanced:
         found = _well_balanced(item, X_WI, gripper)
     elif item.round and abs(down[2]) < _LYING:
         found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
