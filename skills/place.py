@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain, islice
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from galley.skills.manipulation.contacts import (
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.step import (
+    HERE,
     Contacts,
     SkillStep,
     any_reachable,
@@ -60,50 +62,40 @@ class Place(LookaheadSkill):
         if failed is not None:
             return failed
         step = SkillStep(self._contacts(context, action, upcoming), action.bindings[1])
-        found = carry_out(context, action, (step,), state, rng)
-        if isinstance(found, Failure):
-            again = self._regrasped(context, action, step, state, rng)
-            return found if again is None or isinstance(again, Failure) else again
-        return found
-
-    def _regrasped(
-        self,
-        context: PlanningContext,
-        action: BoundAction,
-        step: SkillStep,
-        state: State,
-        rng: np.random.Generator,
-    ) -> tuple[Motion, ...] | Failure | None:
-        """An item that may lie, or was found lying, is set aside and taken by another grasp.
-
-        None for other items, and where the scene gives no surface to set it aside.
-        """
-        thing, furniture = action.bindings[:2]
-        index = context.scene.item_index[thing.target]
-        item, region = context.scene.items[index], region_of(context, furniture)
-        if region is not None and region.kind == "volume":
-            region = context.scene.region(furniture.staging) if furniture.staging else None
-        if region is None or (item.upright and not found_lying(item)):
-            return None
-
-        def can_be_placed(s: State, r: np.random.Generator) -> bool:
-            return any_reachable(context, step.contacts(s, r), furniture, s, r)
-
+        found, aside = carry_out(context, action, (step,), state, rng), self._aside(context, action)
+        if aside is None or not isinstance(found, Failure):
+            return found
+        furniture, index = action.bindings[1], context.scene.item_index[action.bindings[0].target]
         steps = (
-            SkillStep(
-                lambda s, r: place_manipulations(context, s, region, r, aside=True),
-                furniture,
-                "set aside",
-            ),
+            SkillStep(aside, furniture, "set aside"),
             SkillStep(
                 lambda s, r: pick_manipulations(context, s, index, r),
                 furniture,
                 "pick up",
-                can_be_placed,
+                lambda s, r: any_reachable(context, step.contacts(s, r), furniture, s, r),
             ),
             replace(step, name="put down"),
         )
-        return carry_out(context, action, steps, state, rng)
+        regrasped = carry_out(context, action, steps, state, rng)
+        return found if isinstance(regrasped, Failure) else regrasped
+
+    def _aside(self, context: PlanningContext, action: BoundAction) -> Contacts | None:
+        """Placements from which an item that may lie, or was found lying, is taken otherwise.
+
+        On the largest surface that is near where the base stands for this. None for other items,
+        and where there is no such surface.
+        """
+        (thing, furniture), scene = action.bindings[:2], context.scene
+        near = {each.region for each in scene.bindings if each.target == furniture.target}
+        near.add(furniture.staging)
+        surfaces = [each for each in scene.regions if each.name in near and each.kind == "surface"]
+        item = scene.item(thing.target)
+        if not surfaces or (item.upright and not found_lying(item)):
+            return None
+        largest = max(
+            surfaces, key=lambda each: np.ptp(each.boxes, axis=1)[:, :2].prod(axis=1).sum()
+        )
+        return lambda s, r: place_manipulations(context, s, largest, r, aside=True)
 
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
@@ -122,7 +114,9 @@ class Place(LookaheadSkill):
         """Placements that leave room for later ones, and rather behind them."""
         if self.resumes(context, action, state):
             return iter(())
-        return self._contacts(context, action, upcoming)(state, rng)
+        direct = self._contacts(context, action, upcoming)(state, rng)
+        aside = self._aside(context, action)
+        return direct if aside is None else chain(islice(direct, HERE), aside(state, rng))
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """If the item stands there: then nothing is left to do."""

@@ -77,15 +77,8 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
     if not others:
         return first
     each = {"on_each_face": [dict(failed.certificate or {}) for failed in (first, *others)]}
-    told = f"{item.name} fits nowhere on {region.name}, whichever of its faces is below: " + (
-        ", ".join(f"{h:.3f} m high on {a:.3f} x {b:.3f} m" for a, b, h in sizes)
-    )
-    if all("height_m" in failed.numbers for failed in sizes.values()):
-        lying = " or ".join(f"{h:.3f} m" for h in dict.fromkeys(h for *_, h in list(sizes)[1:]))
-        told = (
-            f"{item.name} is {item.size[2]:.3f} m high upright, {lying} lying on a side; "
-            f"{region.name} has {first.numbers['room_m']:.3f} m"
-        )
+    lying = " or ".join(f"{h:.3f} m high on {a:.3f} x {b:.3f} m" for a, b, h in list(sizes)[1:])
+    told = f"{first.message}; nor does it fit lying, {lying}"
     return replace(first, message=told, certificate={**(first.certificate or {}), **each})
 
 

@@ -75,8 +75,7 @@ def test_the_refusal_names_every_height(kitchen):
     low[0, 1, 2] = low[0, 0, 2] + 0.03
     refused = does_not_fit(sugar, replace(drawer, boxes=low))
     assert str(refused).endswith(
-        "is 0.175 m high upright, 0.089 m or 0.038 m lying on a side; "
-        "indigo_drawer_top_inside has 0.030 m"
+        "nor does it fit lying, 0.089 m high on 0.038 x 0.175 m or 0.038 m high on 0.089 x 0.175 m"
     )
     assert len(refused.certificate["on_each_face"]) == 3
 
