@@ -20,12 +20,9 @@ from galley.skills.infeasibility.refusals import (
     region_out_of_reach,
     wrong_in_hand,
 )
-from galley.skills.manipulation.contacts import (
-    found_lying,
-    pick_manipulations,
-    place_manipulations,
-)
+from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
 from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.grasps import may_turn
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.step import (
     HERE,
@@ -90,7 +87,7 @@ class Place(LookaheadSkill):
         near.add(furniture.staging)
         surfaces = [each for each in scene.regions if each.name in near and each.kind == "surface"]
         item = scene.item(thing.target)
-        if not surfaces or (item.upright and not found_lying(item)):
+        if not surfaces or not may_turn(item):
             return None
         largest = max(
             surfaces, key=lambda each: np.ptp(each.boxes, axis=1)[:, :2].prod(axis=1).sum()

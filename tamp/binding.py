@@ -25,8 +25,8 @@ from galley.planning import GroundAction
 from galley.robots.catalog import robot_of
 from galley.skills import SKILLS
 from galley.skills.infeasibility.refusals import cannot_take, region_out_of_reach
-from galley.skills.manipulation.contacts import found_lying
 from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.grasps import is_upright
 from galley.skills.skill import BoundAction, Skill, region_of, stance_of
 from galley.tamp.task import TampTask
 
@@ -197,7 +197,7 @@ def _lies_on(task: TampTask, fact: Fact) -> bool:
         return False
     thing, region = bindings[fact.args[0]].target, scene.region(place.region)
     rests = rests_on(scene, state, thing, region, np.eye(4))
-    return region.kind == "surface" and found_lying(scene.item(thing)) and rests.holds
+    return region.kind == "surface" and not is_upright(scene.item(thing).X_WI) and rests.holds
 
 
 def out_of_reach(task: TampTask, context: PlanningContext) -> list[InputError]:

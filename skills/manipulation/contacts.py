@@ -27,9 +27,9 @@ from galley.skills.manipulation.fans import CLEARANCE, widest_opening
 from galley.skills.manipulation.grasps import (
     grasps_at,
     hand_in_item,
-    is_upright,
     item_in_hand,
     leaning_grasps,
+    may_turn,
 )
 from galley.skills.manipulation.hand import hand_bounds, obstacles, overlapping
 from galley.skills.manipulation.manipulation import (
@@ -121,7 +121,7 @@ def _grasps_in_turns(
         first.append(grasp)
         if not any(grasp is each for each in unchecked):
             yield grasp
-    if not context.scene.items[index].upright:
+    if may_turn(context.scene.items[index]):
         others = grasps_at(context.scene, state, index, gripper, turning=False)
         for grasp in with_room(context, state, index, list(filter(untried, others)), rng):
             first.append(grasp)
@@ -213,7 +213,7 @@ def place_manipulations(
     there = [b for b in scene.bindings if b.kind == "furniture" and b.region == region.name]
     stances = [scene.stance(binding.target) for binding in there]
     room = partial(_hand_room, context, state, region, X_IT, width)
-    lying = stable_poses(item) if aside and found_lying(item) else allowed_poses(item)
+    lying = stable_poses(item) if aside and may_turn(item) else allowed_poses(item)
     if len(lying) > 1:
         ahead = inverse(X_HI)[:3, 2]  # the hand's z axis, in the item's frame
         lying = tuple(pose for pose in lying if pose.R_SI[2] @ ahead < _UPWARDS)
@@ -245,11 +245,6 @@ def place_manipulations(
             ),
             width,
         )
-
-
-def found_lying(item: Item) -> bool:
-    """Whether the scene has the item on another face than its bottom at the start."""
-    return not is_upright(item.X_WI)
 
 
 def _deepest_first(

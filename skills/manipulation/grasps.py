@@ -62,12 +62,12 @@ def grasps_at(
 
     ``grasps_of`` if it is upright or has a list of its own. If it has fallen over, the hand comes
     from any face but the one below. The fingers close sideways, or above and below where the item
-    sticks out over an edge and leaves room for a finger. Of an item that may lie only those near
-    its centre of mass, unless it is not ``turning`` in the air.
+    sticks out over an edge and leaves room for a finger. Of an item that ``may_turn`` only those
+    near its centre of mass, unless it is not ``turning`` in the air.
     """
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    balanced = item.composite or (turning and not item.upright)
+    balanced = item.composite or (turning and may_turn(item) and not item.round)
     if item.grasps or (is_upright(X_WI) and not balanced):
         return grasps_of(item, gripper)
     down = -X_WI[2, :3]  # in the item's frame
@@ -100,6 +100,11 @@ def _rolled(sides: tuple[float, ...], angle: float, gripper: Gripper) -> tuple[G
 def is_upright(X_WI: Array) -> bool:
     """Whether an item at X_WI (4, 4) stands, give or take 45 degrees."""
     return bool(X_WI[2, 2] > _LYING)
+
+
+def may_turn(item: Item) -> bool:
+    """Whether it may be put down otherwise than it was taken: it may lie, or was found lying."""
+    return not (item.upright and is_upright(item.X_WI))
 
 
 def _room_below(scene: Scene, state: State, X_WT: Array, width: float, gripper: Gripper) -> bool:
@@ -170,13 +175,13 @@ def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ..
     """
     found = _of_fans(item, _up(X_WI), gripper, _PARTS_LEANS, "")
     centre, _ = inertial(item.shapes, np.eye(4), item.mass)
-    if not (item.upright or item.composite):
+    if may_turn(item) and not item.composite:
         room = gripper.to_palm - _PALM_ROOM
         found = tuple(grasp for grasp in found if _depth(item, grasp) < room) or found
     levers = []
     for grasp in found:
         p = grasp.X_IT[:3, 3] - centre
-        lever = X_WI[:2, :3] @ p if item.upright else np.cross(grasp.X_IT[:3, 1], p)
+        lever = np.cross(grasp.X_IT[:3, 1], p) if may_turn(item) else X_WI[:2, :3] @ p
         levers.append(float(np.linalg.norm(lever)))
     most = min(levers, default=0.0) + _LEVER
     return tuple(grasp for grasp, lever in zip(found, levers, strict=True) if lever < most)
