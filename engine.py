@@ -38,6 +38,7 @@ from galley.execution.files import FileExecutor
 from galley.execution.kinematic import KinematicExecutor
 from galley.execution.monitor import ExecutionMonitor
 from galley.execution.physics.executor import PhysicsExecutor
+from galley.execution.recovery.observed_task import observed_task
 from galley.execution.recovery.plans import MotionPlan
 from galley.execution.recovery.replanning import TampReplanner
 from galley.motion.thresholds import THRESHOLDS
@@ -100,7 +101,9 @@ def load(
         if geometry.robot.file is not None:  # another robot's scene, perhaps: what is near goes on
             for place in out_of_reach(task, PlanningContext(geometry, model, world)):
                 _log.warning("%s", place)
-    check_init(task)
+        if check_init(task):  # items that lie: they are planned with from where they lie
+            context = PlanningContext(geometry, model, world)
+            task = observed_task(context, task, task.start, task.problem.init)
     return task
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Binding, Item, Region, Scene, Spot, Stance
+from galley.domain.scene.stable_poses import heading_axis, tilt
 from galley.domain.state import State, item_pose
 
 GAP = 0.005  # m, between an item's underside and its support
@@ -43,13 +44,24 @@ def _pose_in_region(
 
 
 def on(scene: Scene, state: State, item_name: str, region: Region, X_WH: Array) -> PredicateVerdict:
-    """Upright on the region, centre over it, small gap. Does not check that it is at rest."""
+    """On an allowed face, its centre over the region, small gap. Does not check that it is at rest.
+
+    An item is to stand upright, unless the scene allows it any face.
+    """
     if state.held == scene.item_index[item_name]:
         return PredicateVerdict(False, f"{item_name} is in the hand")
     X_BI = _pose_in_region(scene, state, item_name, region, X_WH)
-    tilt = float(np.arccos(np.clip(X_BI[2, 2], -1.0, 1.0)))
-    if tilt > TILT:
-        return PredicateVerdict(False, f"{item_name} is tilted by {np.degrees(tilt):.1f} degrees")
+    leans = tilt(scene.item(item_name), X_BI[:3, :3])
+    if leans > TILT:
+        return PredicateVerdict(False, f"{item_name} is tilted by {np.degrees(leans):.1f} degrees")
+    return rests_on(scene, state, item_name, region, X_WH)
+
+
+def rests_on(
+    scene: Scene, state: State, item_name: str, region: Region, X_WH: Array
+) -> PredicateVerdict:
+    """``on``, whichever way up the item is."""
+    X_BI = _pose_in_region(scene, state, item_name, region, X_WH)
     bottom = float((X_BI[:3, :3] @ corners(scene.item(item_name)).T + X_BI[:3, 3:4])[2].min())
     gaps = []
     for lower, upper in region.boxes:
@@ -93,18 +105,20 @@ def at_spot(
 ) -> PredicateVerdict:
     """Its centre and yaw agree with the spot.
 
-    An item's yaw is that of its x axis, seen from above; it has none if that axis is vertical.
+    An item's yaw is that of its x axis, seen from above; if that axis is vertical, that of its z
+    axis where it may lie, else it has none.
     """
     X_BI = _pose_in_region(scene, state, item_name, region, X_WH)
     distance = float(np.linalg.norm(X_BI[:2, 3] - spot.xy))
     words = f"{item_name} is {1e3 * distance:.1f} mm from its spot in {region.name}"
     if spot.yaw is None:
         return PredicateVerdict(distance <= SPOT_RADIUS, words)
-    if float(np.hypot(X_BI[0, 0], X_BI[1, 0])) < 1e-6:
+    x, y = X_BI[:2, heading_axis(scene.item(item_name), X_BI[:3, :3])]
+    if float(np.hypot(x, y)) < 1e-6:
         return PredicateVerdict(
             False, f"{words}, and its x axis is vertical, so that it has no yaw"
         )
-    turn = abs(float(np.arctan2(X_BI[1, 0], X_BI[0, 0])) - spot.yaw) % (2.0 * np.pi)
+    turn = abs(float(np.arctan2(y, x)) - spot.yaw) % (2.0 * np.pi)
     turn = min(turn, 2.0 * np.pi - turn)
     words += f", turned {np.degrees(turn):.1f} degrees from its yaw"
     return PredicateVerdict(distance <= SPOT_RADIUS and turn <= SPOT_YAW, words)

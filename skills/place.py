@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, islice
 from typing import ClassVar
 
 import numpy as np
@@ -18,10 +20,18 @@ from galley.skills.infeasibility.refusals import (
     region_out_of_reach,
     wrong_in_hand,
 )
-from galley.skills.manipulation.contacts import place_manipulations
+from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
 from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.grasps import may_turn
 from galley.skills.manipulation.manipulation import Manipulation
-from galley.skills.manipulation.step import Contacts, SkillStep, carry_out, placed_later
+from galley.skills.manipulation.step import (
+    HERE,
+    Contacts,
+    SkillStep,
+    any_reachable,
+    carry_out,
+    placed_later,
+)
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
 
 
@@ -49,7 +59,40 @@ class Place(LookaheadSkill):
         if failed is not None:
             return failed
         step = SkillStep(self._contacts(context, action, upcoming), action.bindings[1])
-        return carry_out(context, action, (step,), state, rng)
+        found, aside = carry_out(context, action, (step,), state, rng), self._aside(context, action)
+        if aside is None or not isinstance(found, Failure):
+            return found
+        furniture, index = action.bindings[1], context.scene.item_index[action.bindings[0].target]
+        steps = (
+            SkillStep(aside, furniture, "set aside"),
+            SkillStep(
+                lambda s, r: pick_manipulations(context, s, index, r),
+                furniture,
+                "pick up",
+                lambda s, r: any_reachable(context, step.contacts(s, r), furniture, s, r),
+            ),
+            replace(step, name="put down"),
+        )
+        regrasped = carry_out(context, action, steps, state, rng)
+        return found if isinstance(regrasped, Failure) else regrasped
+
+    def _aside(self, context: PlanningContext, action: BoundAction) -> Contacts | None:
+        """Placements from which an item that may lie, or was found lying, is taken otherwise.
+
+        On the largest surface that is near where the base stands for this. None for other items,
+        and where there is no such surface.
+        """
+        (thing, furniture), scene = action.bindings[:2], context.scene
+        near = {each.region for each in scene.bindings if each.target == furniture.target}
+        near.add(furniture.staging)
+        surfaces = [each for each in scene.regions if each.name in near and each.kind == "surface"]
+        item = scene.item(thing.target)
+        if not surfaces or not may_turn(item):
+            return None
+        largest = max(
+            surfaces, key=lambda each: np.ptp(each.boxes, axis=1)[:, :2].prod(axis=1).sum()
+        )
+        return lambda s, r: place_manipulations(context, s, largest, r, aside=True)
 
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
@@ -68,7 +111,9 @@ class Place(LookaheadSkill):
         """Placements that leave room for later ones, and rather behind them."""
         if self.resumes(context, action, state):
             return iter(())
-        return self._contacts(context, action, upcoming)(state, rng)
+        direct = self._contacts(context, action, upcoming)(state, rng)
+        aside = self._aside(context, action)
+        return direct if aside is None else chain(islice(direct, HERE), aside(state, rng))
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """If the item stands there: then nothing is left to do."""

@@ -112,7 +112,9 @@ class Stow(LookaheadSkill):
         if not is_open:
             if state.held == index:
                 yield SkillStep(
-                    lambda s, r: place_manipulations(context, s, staging, r), furniture, "put down"
+                    lambda s, r: place_manipulations(context, s, staging, r, aside=True),
+                    furniture,
+                    "put down",
                 )
             yield SkillStep(
                 lambda s, r: handle_manipulations(context, s, handle, opening, r),

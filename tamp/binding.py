@@ -8,8 +8,17 @@ import numpy as np
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.frames import Array
+from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
-from galley.domain.predicates import corners, fact_holds, inside, on, opened, state_facts
+from galley.domain.predicates import (
+    corners,
+    fact_holds,
+    inside,
+    on,
+    opened,
+    rests_on,
+    state_facts,
+)
 from galley.domain.scene.model import Binding, Region, Scene
 from galley.domain.state import State, item_pose
 from galley.planning import GroundAction
@@ -17,6 +26,7 @@ from galley.robots.catalog import robot_of
 from galley.skills import SKILLS
 from galley.skills.infeasibility.refusals import cannot_take, region_out_of_reach
 from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.grasps import is_upright
 from galley.skills.skill import BoundAction, Skill, region_of, stance_of
 from galley.tamp.task import TampTask
 
@@ -147,19 +157,24 @@ def movable_items(task: TampTask, state: State) -> set[int]:
     return {index for index in named if cannot_take(task.scene, state, index, gripper) is None}
 
 
-def check_init(task: TampTask) -> None:
+def check_init(task: TampTask) -> list[str]:
     """Raise BadInput if ``:init`` and the scene disagree, naming each fact and why.
 
     Every fact of ``:init`` with a geometric meaning must hold, and every open drawer must be
     declared open. Facts without a geometric meaning (a hand is empty) are not checked.
+
+    Returns:
+        PDDL names of the items that are where ``:init`` has them, but lie where they should stand.
     """
     scene, state, problem, bindings = task.scene, task.start, task.problem, task.bindings
     X_WH = _hand(scene, state)
-    errors = []
+    errors, lying = [], []
     for fact, (line, column) in zip(problem.init, problem.init_places, strict=True):
         arguments = tuple(bindings[name] for name in fact.args)
         verdict = fact_holds(scene, state, fact.predicate, arguments, X_WH)
-        if verdict is not None and not verdict.holds:
+        if verdict is not None and not verdict.holds and _lies_on(task, fact):
+            lying.append(fact.args[0])
+        elif verdict is not None and not verdict.holds:
             what = f"{fact} does not hold in {scene.source}: {verdict.why}"
             errors.append(InputError(problem.file, line, column, what))
     declared = {p.name: p.arity for p in task.domain.predicates if p.name == "opened"}
@@ -171,6 +186,18 @@ def check_init(task: TampTask) -> None:
             errors.append(InputError(problem.file, line, column, what))
     if errors:
         raise BadInput(errors)
+    return lying
+
+
+def _lies_on(task: TampTask, fact: Fact) -> bool:
+    """Whether a fact ``on`` is false only because the item lies there."""
+    scene, state, bindings = task.scene, task.start, task.bindings
+    place = bindings[fact.args[-1]]
+    if fact.predicate != "on" or place.region is None or place.spot is not None:
+        return False
+    thing, region = bindings[fact.args[0]].target, scene.region(place.region)
+    rests = rests_on(scene, state, thing, region, np.eye(4))
+    return region.kind == "surface" and not is_upright(scene.item(thing).X_WI) and rests.holds
 
 
 def out_of_reach(task: TampTask, context: PlanningContext) -> list[InputError]:

@@ -30,6 +30,7 @@ from galley.domain.pddl.formula import (
 )
 from galley.domain.pddl.model import Domain, Problem
 from galley.domain.scene.model import Binding, Item, Region, Scene, Shape
+from galley.domain.scene.stable_poses import allowed_poses
 from galley.validation.poses import relative, rotated
 from galley.validation.tolerances import GOAL
 from galley.validation.verdict import GoalFact
@@ -223,7 +224,8 @@ def _on(final: FinalState, thing: Binding, place: Binding) -> tuple[bool, str]:
     if (why := _not_put_down(final, index)) is not None:
         return False, why
     item, X_BI = final.scene.items[index], _in_body(final, region, index)
-    tilt = float(np.arctan2(np.hypot(*(axis := _axis(X_BI, 2))[:2]), axis[2]))
+    faces = [rotated(X_BI[3:], pose.down) for pose in allowed_poses(item)]
+    tilt = min(float(np.arctan2(np.hypot(x, y), -z)) for x, y, z in faces)
     if tilt > GOAL.tilt:
         return False, f"{item.name} is tilted by {np.degrees(tilt):.1f} degrees"
     lowest = float(X_BI[2]) - support_function(item, _to_item(X_BI, np.array([0.0, 0.0, -1.0])))
@@ -236,7 +238,7 @@ def _on(final: FinalState, thing: Binding, place: Binding) -> tuple[bool, str]:
         return False, f"the centre of {item.name} is not over {region.name}"
     gap = min(under, key=abs)
     words = f"{item.name} stands {round(1e3 * gap, 1) + 0.0:.1f} mm above {region.name}"
-    return _at_spot(place, X_BI, abs(gap) <= GOAL.gap, words, item.name)
+    return _at_spot(place, X_BI, abs(gap) <= GOAL.gap, words, item)
 
 
 def _within(final: FinalState, thing: Binding, place: Binding, closed: bool) -> tuple[bool, str]:
@@ -260,22 +262,24 @@ def _within(final: FinalState, thing: Binding, place: Binding, closed: bool) -> 
         return False, f"{item.name} sticks out of {region.name} by {1e3 * excess:.1f} mm"
     words = f"{item.name} is inside {region.name}"
     if not closed:
-        return _at_spot(place, X_BI, True, words, item.name)
+        return _at_spot(place, X_BI, True, words, item)
     if place.handle is None:
         return True, words
     name, value, open_by = _opening(final, place.handle)
     return abs(value) <= GOAL.closed, f"{item.name} is inside, {name} open by {open_by}"
 
 
-def _at_spot(place: Binding, X_BI: Array, holds: bool, words: str, name: str) -> tuple[bool, str]:
+def _at_spot(place: Binding, X_BI: Array, holds: bool, words: str, item: Item) -> tuple[bool, str]:
     """``holds`` and, if the place has an exact spot, the item is at it."""
     if not holds or place.spot is None:
         return holds, words
     away = float(np.hypot(*(X_BI[:2] - place.spot.xy)))
-    words = f"{words}; {name} is {1e3 * away:.1f} mm from its spot"
+    words = f"{words}; {item.name} is {1e3 * away:.1f} mm from its spot"
     if away > GOAL.spot or place.spot.yaw is None:
         return away <= GOAL.spot, words
     x_axis = _axis(X_BI, 0)
+    if not item.upright and abs(x_axis[2]) > np.sqrt(0.5):
+        x_axis = _axis(X_BI, 2)  # of an item that lies with its x axis vertical
     if float(np.hypot(x_axis[0], x_axis[1])) < 1e-6:
         return False, f"{words}, and its x axis is vertical, so that it has no yaw"
     # The angle between two directions in the plane, full turns aside.

@@ -25,6 +25,7 @@ from galley.domain.scene.schema import (
     unit,
 )
 from galley.domain.scene.shapes import read_shape
+from galley.domain.scene.stable_poses import stable_poses
 from galley.domain.yaml_models import At, Sizes, YamlFile
 
 _CLOSED = 0.005  # m or rad; see ``predicates``
@@ -143,7 +144,7 @@ def read_item(
     elif len(file.errors) == faults:
         size = _size(file, at, entry.size, solid)
     body, X_BI = _item_pose(file, (*at, "pose"), entry.pose, float(size[2]), regions)
-    return body, Item(
+    item = Item(
         name=name,
         label=name if entry.label is None else entry.label,
         size=frozen(size),
@@ -151,8 +152,14 @@ def read_item(
         mass=entry.mass,
         X_WI=X_BI,
         grasps=tuple(Grasp(each.name, each.X, each.width) for each in entry.grasps),
+        upright=entry.upright == "required",
         **_surface(entry, physics),
     )
+    sound = len(file.errors) == faults
+    if sound and not item.upright and all(abs(p.down[2]) > 0.5 for p in stable_poses(item)):
+        what = "needs a side on which the item stays at rest, and it would roll or tip on all four"
+        file.fault((*at, "upright"), f"'any' {what}: leave out this key")
+    return body, item
 
 
 def _item_pose(

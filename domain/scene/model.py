@@ -241,6 +241,7 @@ class Item:
         size: bounding box, full extents (3,), metres.
         X_WI: pose at the start (4, 4).
         grasps: those listed in the file; if empty, generated from the geometry.
+        upright: whether it is to stand upright; else it may lie on any face that it rests on.
     """
 
     name: str
@@ -252,6 +253,7 @@ class Item:
     restitution: float
     X_WI: Array
     grasps: tuple[Grasp, ...]
+    upright: bool = True
 
     def __post_init__(self) -> None:
         as_pose(self.X_WI, "X_WI")

@@ -301,6 +301,9 @@ class ItemEntry(_Solid):
         json_schema_extra=_or_a_file,
     )
     size: Sizes | None = about("bounding box, m (default: that of the shapes)")
+    upright: Literal["required", "any"] = about(
+        "how it may be put down: upright, or on any face that it rests on", "required"
+    )
 
 
 class StanceEntry(FileModel):

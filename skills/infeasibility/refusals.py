@@ -15,6 +15,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, inverse
 from galley.domain.predicates import SPOT_RADIUS
 from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scene, Spot, Stance
+from galley.domain.scene.stable_poses import allowed_poses
 from galley.domain.state import State, item_pose
 from galley.robots.model import Gripper
 from galley.skills.base_placement.stances import places, shortfall
@@ -62,7 +63,26 @@ def wrong_in_hand(context: PlanningContext, state: State, wanted: int | None) ->
 
 
 def does_not_fit(item: Item, region: Region) -> Failure | None:
-    """A Failure with sizes if the upright item doesn't fit into the empty region, else None."""
+    """A Failure with sizes if the item doesn't fit into the empty region, else None.
+
+    Neither upright nor, where it may lie, on any of its faces.
+    """
+    sizes: dict[tuple[float, ...], Failure] = {}
+    for pose in allowed_poses(item):
+        failed = _does_not_fit_upright(pose.item, region)
+        if failed is None:
+            return None
+        sizes.setdefault(pose.box, failed)
+    first, *others = sizes.values()
+    if not others:
+        return first
+    each = {"on_each_face": [dict(failed.certificate or {}) for failed in (first, *others)]}
+    lying = " or ".join(f"{h:.3f} m high on {a:.3f} x {b:.3f} m" for a, b, h in list(sizes)[1:])
+    told = f"{first.message}; nor does it fit lying, {lying}"
+    return replace(first, message=told, certificate={**(first.certificate or {}), **each})
+
+
+def _does_not_fit_upright(item: Item, region: Region) -> Failure | None:
     height = float(item.size[2])
     if region.kind == "volume":
         room = float(region.boxes[0, 1, 2] - region.boxes[0, 0, 2])
@@ -238,7 +258,8 @@ def region_out_of_reach(
     It holds for all values of the joints that move the region, and for all ways to hold the item:
     any grasp, or the one in ``state``. With a ``spot``, only what counts as there does.
     """
-    points = np.concatenate([_standing(item, box) for box in region.boxes])
+    turned = [pose.item for pose in allowed_poses(item)]
+    points = np.concatenate([_standing(each, box) for each in turned for box in region.boxes])
     what = f"all of {region.name}"
     if spot is not None:
         points[:, :2], what = spot.xy, f"the place for {item.name} on {region.name}"

@@ -17,6 +17,7 @@ from galley.collision.checker import MARGIN, Pair, pairs
 from galley.domain.frames import Array, inverse, transform
 from galley.domain.predicates import corners
 from galley.domain.scene.model import HAND, Grasp, Handle, Item, Joint, Region, Spot, Stance
+from galley.domain.scene.stable_poses import allowed_poses, stable_poses
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.guarded_approach import threshold
 from galley.motion.motion import Attachment, Guard
@@ -28,6 +29,7 @@ from galley.skills.manipulation.grasps import (
     hand_in_item,
     item_in_hand,
     leaning_grasps,
+    may_turn,
 )
 from galley.skills.manipulation.hand import hand_bounds, obstacles, overlapping
 from galley.skills.manipulation.manipulation import (
@@ -58,6 +60,7 @@ _NEAR_LOST = 0.03  # m, a place nearer than this to one where the item did not s
 _UNCHECKED = 6  # grasps and placements tried before the hand's room is looked at
 _MOST_VAIN = 48  # placements in a row without room for the hand, after which the search ends
 _FEW = 16  # leaning grasps checked in one turn
+_UPWARDS = 0.2  # most of its direction by which a hand that puts an item down points up
 _COMPARED = 48  # placements of which the deepest are tried first
 
 
@@ -118,6 +121,11 @@ def _grasps_in_turns(
         first.append(grasp)
         if not any(grasp is each for each in unchecked):
             yield grasp
+    if may_turn(context.scene.items[index]):
+        others = grasps_at(context.scene, state, index, gripper, turning=False)
+        for grasp in with_room(context, state, index, list(filter(untried, others)), rng):
+            first.append(grasp)
+            yield grasp
     leaning = list(filter(untried, leaning_grasps(context.scene, state, index, gripper)))
     further = with_room(context, state, index, leaning, rng)
     while True:
@@ -176,12 +184,16 @@ def place_manipulations(
     rng: np.random.Generator,
     later: Sequence[LaterItem] = (),
     spot: Spot | None = None,
+    aside: bool = False,
 ) -> Iterator[Manipulation]:
-    """Place the held item upright in a region: lower, open, withdraw. Empty if none is held.
+    """Place the held item in a region: lower, open, withdraw. Empty if none is held.
+
+    It is put down upright or, if it may lie, on any face with which the hand does not point up.
 
     Args:
         later: items that need room in the region afterwards.
         spot: the exact place; None: any free one.
+        aside: until it is taken by another grasp: one that was found lying may lie again.
     """
     scene, fingers = context.scene, context.robot.fingers
     index = state.held
@@ -201,7 +213,11 @@ def place_manipulations(
     there = [b for b in scene.bindings if b.kind == "furniture" and b.region == region.name]
     stances = [scene.stance(binding.target) for binding in there]
     room = partial(_hand_room, context, state, region, X_IT, width)
-    poses = placements_in(scene, state, item, region, later, spot, rng)
+    lying = stable_poses(item) if aside and may_turn(item) else allowed_poses(item)
+    if len(lying) > 1:
+        ahead = inverse(X_HI)[:3, 2]  # the hand's z axis, in the item's frame
+        lying = tuple(pose for pose in lying if pose.R_SI[2] @ ahead < _UPWARDS)
+    poses = placements_in(scene, state, lying, region, later, spot, rng)
     if later and stances and region.kind == "surface":  # into a drawer the hand comes from above
         poses = _deepest_first(poses, X_WB, stances)
     lost = [X_WI for k, X_WI in context.failed.placements if k == index]

@@ -55,20 +55,24 @@ def grasps_of(item: Item, gripper: Gripper) -> tuple[Grasp, ...]:
     return _well_balanced(item, np.eye(4), gripper)
 
 
-def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
+def grasps_at(
+    scene: Scene, state: State, index: int, gripper: Gripper, turning: bool = True
+) -> tuple[Grasp, ...]:
     """The grasps of an item as it stands or lies in ``state``; it must not be held.
 
     ``grasps_of`` if it is upright or has a list of its own. If it has fallen over, the hand comes
     from any face but the one below. The fingers close sideways, or above and below where the item
-    sticks out over an edge and leaves room for a finger.
+    sticks out over an edge and leaves room for a finger. Of an item that ``may_turn`` only those
+    near its centre of mass, unless it is not ``turning`` in the air.
     """
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    if item.grasps or (is_upright(X_WI) and not item.composite):
+    balanced = item.composite or (turning and may_turn(item) and not item.round)
+    if item.grasps or (is_upright(X_WI) and not balanced):
         return grasps_of(item, gripper)
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
-    if item.composite:
+    if balanced:
         found = _well_balanced(item, X_WI, gripper)
     elif item.round and abs(down[2]) < _LYING:
         found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
@@ -96,6 +100,11 @@ def _rolled(sides: tuple[float, ...], angle: float, gripper: Gripper) -> tuple[G
 def is_upright(X_WI: Array) -> bool:
     """Whether an item at X_WI (4, 4) stands, give or take 45 degrees."""
     return bool(X_WI[2, 2] > _LYING)
+
+
+def may_turn(item: Item) -> bool:
+    """Whether it may be put down otherwise than it was taken: it may lie, or was found lying."""
+    return not (item.upright and is_upright(item.X_WI))
 
 
 def _room_below(scene: Scene, state: State, X_WT: Array, width: float, gripper: Gripper) -> bool:
@@ -159,12 +168,29 @@ def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> 
 
 
 def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ...]:
-    """A composite's standard grasps: where its weight turns it least in the hand, or nearly."""
+    """Standard grasps of a composite, or an item that may lie: its weight turns it least in them.
+
+    Or nearly. What may lie is turned in the air: all that counts is how far from its centre of mass
+    the fingers close, and that the palm stays out of it.
+    """
     found = _of_fans(item, _up(X_WI), gripper, _PARTS_LEANS, "")
     centre, _ = inertial(item.shapes, np.eye(4), item.mass)
-    levers = [np.linalg.norm(X_WI[:2, :3] @ (g.X_IT[:3, 3] - centre)) for g in found]
+    if may_turn(item) and not item.composite:
+        room = gripper.to_palm - _PALM_ROOM
+        found = tuple(grasp for grasp in found if _depth(item, grasp) < room) or found
+    levers = []
+    for grasp in found:
+        p = grasp.X_IT[:3, 3] - centre
+        lever = np.cross(grasp.X_IT[:3, 1], p) if may_turn(item) else X_WI[:2, :3] @ p
+        levers.append(float(np.linalg.norm(lever)))
     most = min(levers, default=0.0) + _LEVER
     return tuple(grasp for grasp, lever in zip(found, levers, strict=True) if lever < most)
+
+
+def _depth(item: Item, grasp: Grasp) -> float:
+    """How far (m) an item's box reaches from the grasp centre towards the palm."""
+    z, p = grasp.X_IT[:3, 2], grasp.X_IT[:3, 3]
+    return float(z @ p + np.abs(z) @ item.size / 2.0)
 
 
 def _up(X_WI: Array) -> tuple[float, float, float]:

@@ -7,14 +7,16 @@ boxes fails: by areas, or since no arrangement of some of them in a box is left 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations, pairwise, product
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, islice, pairwise, product
 from typing import Any
 
 import numpy as np
 
 from galley.domain.frames import Array
 from galley.domain.scene.model import Item, Region
+from galley.domain.scene.stable_poses import allowed_poses
 from galley.skills.placing.arrangements import TOUCHING, Shape, arrange
 from galley.skills.placing.footprints import Footprint, Layer, Upright, area, gaps, padded, placed
 
@@ -27,6 +29,7 @@ _HEIGHTS = 5  # heights tried, at most
 _MOST, _BESIDE = 6, 12  # items whose arrangements are examined together, beside what stands there
 _PAIRS = 200_000  # of items compared for that, at most
 _ASSIGNMENTS = 4096  # of items to boxes that are examined, at most
+_POSES = 81  # combinations of ways in which items may lie that are looked at
 _SLACK = 1e-9
 
 
@@ -77,6 +80,38 @@ def packing_certificate(
         if found is not None:
             return found
     return None
+
+
+def in_every_pose(
+    items: Sequence[Item], prove: Callable[[Sequence[Item]], dict[str, Any] | None]
+) -> dict[str, Any] | None:
+    """A certificate that holds however items lie, as they may; None: not proven for some way.
+
+    Args:
+        items: which ones. prove: a certificate for the items, turned so that they stand upright.
+    """
+    proofs = []
+    for turned in turned_together(items):
+        proof = None if turned is None else prove(turned)
+        if proof is None:
+            return None
+        proofs.append(proof)
+    return proofs[0] if len(proofs) == 1 else {**proofs[0], "in_every_pose": proofs}
+
+
+def turned_together(items: Sequence[Item]) -> Iterator[Sequence[Item] | None]:
+    """The items turned in every way in which they may lie; None at the end if these are too many.
+
+    Faces on which an item has the same box and no parts to tell them apart count once.
+    """
+    ways = []
+    for item in items:
+        poses = reversed(allowed_poses(item))
+        alike = {p if item.composite else p.box: p.item for p in poses}
+        ways.append(list(alike.values())[::-1])
+    yield from islice(product(*ways), _POSES)
+    if math.prod(map(len, ways)) > _POSES:
+        yield None
 
 
 def pack(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen, rotation_z, transform
 from galley.domain.scene.model import Item, Region, Scene, Spot
+from galley.domain.scene.stable_poses import StablePose, allowed_poses
 from galley.domain.state import State
 from galley.skills.placing.footprints import (
     Footprint,
@@ -41,6 +43,7 @@ _ARRANGED = (2, 4, 8)  # packings of all items tried with wide, narrow and small
 _VAIN = 3  # failures in a row to arrange all items, after which it isn't tried again
 _RARE = 0.1  # share of poses without room for fingers, while there are others
 HEADROOM = 0.20  # m that the hand needs above a volume
+_UPRIGHT = 3  # placements upright for each that lies on one face
 _LEAST = 0.02  # m, narrower strips are ignored
 
 
@@ -51,14 +54,49 @@ class LaterItem:
     item: Item
     spot: Spot | None = None
 
-    def footprint(self) -> Footprint:
-        """Its footprint at the spot; with yaw 0 if the spot gives none."""
+    def footprint(self, region: Region) -> Footprint:
+        """Its footprint at the spot in a region; with yaw 0 if the spot gives none."""
         assert self.spot is not None
         pose = np.array([[*self.spot.xy, self.spot.yaw or 0.0]])
-        return Footprint(placed(Upright.of(self.item).outline, pose)[0], self.item.name)
+        outline = Upright.of(_smallest(self.item, region)).outline
+        return Footprint(placed(outline, pose)[0], self.item.name)
 
 
 def placements_in(
+    scene: Scene,
+    state: State,
+    poses: Sequence[StablePose],
+    region: Region,
+    later: Sequence[LaterItem],
+    spot: Spot | None,
+    rng: np.random.Generator,
+) -> Iterator[Array]:
+    """Poses X_BI (4, 4) of an item in a region in ``state``, mostly where no furniture is above.
+
+    Args:
+        scene, state: the world.
+        poses: how it may lie, in turn; if it may stand upright, mostly so.
+        region: B is the frame of its body.
+        later: items that need room in the region afterwards.
+        spot: the exact place; None: anywhere.
+        rng: random numbers.
+    """
+    ways = []
+    for pose in poses:
+        way = _placements_of(scene, state, pose.item, region, later, spot, rng)
+        if pose.down[2] < -0.5:  # upright
+            ways += [way] * (_UPRIGHT if len(poses) > 1 else 1)
+        else:
+            ways.append(map(partial(_turned, transform(pose.R_SI, np.zeros(3))), way))
+    return _in_turn(ways)
+
+
+def _turned(X_SI: Array, X_BS: Array) -> Array:
+    """X_BI (4, 4)."""
+    return np.asarray(X_BS @ X_SI)
+
+
+def _placements_of(
     scene: Scene,
     state: State,
     item: Item,
@@ -67,20 +105,12 @@ def placements_in(
     spot: Spot | None,
     rng: np.random.Generator,
 ) -> Iterator[Array]:
-    """``placements`` in a region in ``state``, mostly where no furniture is above.
-
-    Args:
-        scene, state: the world.
-        item: what is placed in the ``region``.
-        later: items that need room in the region afterwards.
-        spot: the exact place; None: anywhere.
-        rng: random numbers.
-    """
+    """``placements_in``, of an upright item."""
     found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
     taken = [footprint for footprint in found if footprint is not None]
     taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
-    loose = [each.item for each in later if each.spot is None]
-    kept = [each.footprint() for each in later if each.spot is not None]
+    loose = [_smallest(each.item, region) for each in later if each.spot is None]
+    kept = [each.footprint(region) for each in later if each.spot is not None]
     anywhere = placements(item, region, taken, loose, spot, rng)
     if kept:
         # Keep the spots of later items clear, if possible.
@@ -95,6 +125,18 @@ def placements_in(
     # The part that isn't under a worktop is easier to reach; the rest may do for small items.
     shares = (placements(item, open_to_above, taken, loose, spot, rng),) * 3 + (anywhere,)
     yield from _in_turn(shares)
+
+
+def _smallest(item: Item, region: Region) -> Item:
+    """An item, turned as it may lie in a region, with the smallest footprint."""
+    turned = [pose.item for pose in allowed_poses(item)]
+    low = [i for i in turned if region.kind == "surface" or not _too_tall(i, region).all()]
+    return min(low or turned, key=lambda i: float(np.prod(i.size[:2])))
+
+
+def _too_tall(item: Item, region: Region) -> NDArray[np.bool_]:
+    """Whether an upright item is higher than each of a volume's boxes (k,)."""
+    return np.asarray(item.size[2] > region.boxes[:, 1, 2] - region.boxes[:, 0, 2] + 1e-9)
 
 
 def _in_turn(ways: Sequence[Iterator[Array]]) -> Iterator[Array]:
@@ -133,8 +175,7 @@ def placements(
     """
     thing = Upright.of(item)
     boxes = region.boxes
-    tall = item.size[2] > boxes[:, 1, 2] - boxes[:, 0, 2] + 1e-9
-    if region.kind == "volume" and tall.all():
+    if region.kind == "volume" and _too_tall(item, region).all():
         return
     polygons = [footprint.outline for footprint in taken]
     draw = _PoseSampler(thing, region, polygons, spot, rng)

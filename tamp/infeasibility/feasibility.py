@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -31,7 +32,12 @@ from galley.skills.placing.footprints import (
     gaps,
     placed,
 )
-from galley.skills.placing.packing import packable, packing_certificate
+from galley.skills.placing.packing import (
+    in_every_pose,
+    packable,
+    packing_certificate,
+    turned_together,
+)
 from galley.skills.placing.placements import placements
 from galley.skills.skill import BoundAction
 from galley.tamp.binding import bind_plan, lies_within, movable_items
@@ -206,13 +212,28 @@ class Occupancy:
     def _pack(
         self, everyone: Sequence[_PlannedPlacement], gone: set[int], rng: np.random.Generator
     ) -> bool | None:
+        """``_pack_upright`` in any of the ways in which the items may lie."""
+        answers = []
+        for turned in turned_together([self._item(each) for each in everyone]):
+            found = None if turned is None else self._pack_upright(everyone, turned, gone, rng)
+            if found is True:
+                return True
+            answers.append(found)
+        return None if None in answers else False
+
+    def _pack_upright(
+        self,
+        everyone: Sequence[_PlannedPlacement],
+        items: Sequence[Item],
+        gone: set[int],
+        rng: np.random.Generator,
+    ) -> bool | None:
         region = self._region(everyone[-1].place)
         taken = list(self._outlines(region, gone).values())
-        tallest = max(float(self._item(each).size[2]) for each in everyone)
+        tallest = max(float(item.size[2]) for item in items)
         taken += self._furniture(region, tallest)
         loose: list[Item] = []
-        for each in everyone:
-            item = self._item(each)
+        for each, item in zip(everyone, items, strict=True):
             if each.place.spot is None:
                 loose.append(item)
                 continue
@@ -274,14 +295,22 @@ class Occupancy:
         """A proof that there is no room beside what can't be moved, or None."""
         item, place = self._item(new), new.place
         stuck = self._outlines(region, movable_items(self.task, self.start) | {new.index})
-        fixed = [*stuck.values(), *self._furniture(region, float(item.size[2]))]
+        beside: dict[str, None] = {}
+
+        def proof(turned: Sequence[Item]) -> dict[str, Any] | None:
+            fixed = [*stuck.values(), *self._furniture(region, float(turned[0].size[2]))]
+            if place.spot is None or region.kind != "surface":
+                beside.update(dict.fromkeys(each.name for each in fixed))
+                return packing_certificate(turned, region, fixed)
+            there, certificate = _taken_spot(turned[0], place.spot, fixed)
+            beside.update(dict.fromkeys(there))
+            return certificate
+
+        certificate, names = in_every_pose([item], proof), tuple(beside)
         if place.spot is not None and region.kind == "surface":
-            names, certificate = _taken_spot(item, place.spot, fixed)
             what = f"{place.object} has no room for {new.thing}: {', '.join(names)} stands there"
             where = place.object
         else:
-            certificate = packing_certificate([item], region, fixed)
-            names = tuple(dict.fromkeys(each.name for each in fixed))
             where, what = region.name, f"{region.name} has no room for {new.thing}"
             what += f" beside {', '.join(names)}" if names else ""
         if certificate is None:
@@ -337,8 +366,12 @@ class Occupancy:
             where = tuple(dict.fromkeys(p.place.object for p in puts if p.thing in names))
             what = f"{' and '.join(names)} can't both stand at {' and '.join(where)}"
         elif not exact or region.kind != "surface":  # exactly placed things may stick out
-            shortest = min(float(item.size[2]) for item in items)
-            certificate = packing_certificate(items, region, self._furniture(region, shortest))
+
+            def proof(turned: Sequence[Item]) -> dict[str, Any] | None:
+                shortest = min(float(item.size[2]) for item in turned)
+                return packing_certificate(turned, region, self._furniture(region, shortest))
+
+            certificate = in_every_pose(items, proof)
             parts = " and ".join(_millimetres(high - low) for low, high in region.boxes)
             what = f"{region.name} ({parts}) can't hold {said} together"
         if certificate is None:
@@ -353,16 +386,25 @@ class Occupancy:
             if one is None or other is None or a.place.region != b.place.region:
                 continue
             apart = float(np.linalg.norm(one.xy - other.xy)) + 2.0 * SPOT_RADIUS
-            circles = product(_inner_circles(self._item(a)), _inner_circles(self._item(b)))
-            for (low, high, r), (other_low, other_high, other_r) in circles:
-                if low < other_high and other_low < high and r + other_r > apart:
-                    return {
-                        "kind": "spots",
-                        "things": [a.thing, b.thing],
-                        "most_apart_m": apart,
-                        "inner_radii_m": [r, other_r],
-                    }
+            things = [a.thing, b.thing]
+            proof = in_every_pose([self._item(a), self._item(b)], partial(_overlap, things, apart))
+            if proof is not None:
+                return proof
         return None
+
+
+def _overlap(things: list[str], apart: float, items: Sequence[Item]) -> dict[str, Any] | None:
+    """Figures that show that two upright items overlap if their centres are not farther apart."""
+    for (low, high, r), (other_low, other_high, other_r) in product(*map(_inner_circles, items)):
+        if low < other_high and other_low < high and r + other_r > apart:
+            radii = [r, other_r]
+            return {
+                "kind": "spots",
+                "things": things,
+                "most_apart_m": apart,
+                "inner_radii_m": radii,
+            }
+    return None
 
 
 def _millimetres(size: Array) -> str:

@@ -25,6 +25,8 @@ FAULTS = {
         "items.block.shapes[0]", "exactly one"),
     "nothing to touch": (BOX, "{box: [0.05, 0.06, 0.10], collision: false}",
         "items.block.shapes", "with collision"),
+    "item that rolls": (f"{BOX}\n", "{cylinder: [0.03, 0.1]}\n    upright: any\n",
+        "items.block.upright", "it would roll or tip"),
     "texture that is missing": (BOX, "{box: [0.05, 0.06, 0.10], texture: nowhere.png}",
         "items.block.shapes[0].texture", "no such file: nowhere.png"),
     "item outside its region": ("xy: [0.1, -0.2]", "xy: [0.3, -0.2]",
