@@ -123,7 +123,7 @@ LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 32975, "beside": 10684, "studies": 2006, "tests": 32382, "bench": 7736}
+LINES = {"kitchen": 33260, "beside": 10684, "studies": 2006, "tests": 32579, "bench": 7736}
 
 
 @cache
