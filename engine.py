@@ -22,14 +22,24 @@ from typing import TYPE_CHECKING, Any
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.scene_check import check_start
-from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER, TIMING, ensure
+from galley.compiled.build import (
+    KERNEL,
+    KINEMATICS,
+    PLANNERS,
+    POLYGONS,
+    PUSHING,
+    REACH,
+    RENDERER,
+    TIMING,
+    ensure,
+)
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure
 from galley.domain.listener import Listener, is_heard
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.pddl.texts import problem_file
 from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import KITCHEN, shipped_file
+from galley.domain.shipped import KITCHEN, companions, shipped_file
 from galley.domain.state import initial_state
 from galley.execution.disturbance.faults import parse_fault
 from galley.execution.disturbance.noise import parse_noise, stream
@@ -67,6 +77,11 @@ File = str | Path
 _log = logging.getLogger(__name__)
 
 
+def compiled_parts(task: TampTask) -> tuple[str, ...]:
+    """The compiled parts that a run of a task needs."""
+    return (*COMPILED, POLYGONS, PUSHING) if task.pushes else COMPILED
+
+
 def load(
     scene: File | None = None,
     domain: File | None = None,
@@ -79,7 +94,7 @@ def load(
 
     Args:
         scene, domain, problem: files; shipped ones also by their bare names. The problem may be
-            PDDL text.
+            PDDL text. Of a problem's file, the domain that it names and the scene of its name.
         skills: Python file with skills of your own, which take precedence.
         robot: a robot file, in place of the scene's robot (docs/robots.md).
         goal: a formula such as ``(on box left)``, in place of the problem's goal.
@@ -87,8 +102,9 @@ def load(
     Raises:
         BadInput: a file is malformed, or the files disagree; with all faults of one kind.
     """
-    geometry = load_scene(scene or KITCHEN / "kitchen.yaml", robot)
-    pddl = read_domain(domain or KITCHEN / "kitchen.pddl")
+    beside = {} if problem is None else companions(problem)
+    geometry = load_scene(scene or beside.get("scene", KITCHEN / "kitchen.yaml"), robot)
+    pddl = read_domain(domain or beside.get("domain", KITCHEN / "kitchen.pddl"))
     posed = problem_file(problem or KITCHEN / "task.pddl", goal)
     task = tamp_task(geometry, pddl, read_problem(posed, pddl))
     if skills is not None:
@@ -129,7 +145,7 @@ def solve(
     """
     check_names(changes, "planner", "checker", "optimize", "arrival", "effort")
     options = replace(options or Options(), seed=seed, **changes)
-    compile_s = ensure(*COMPILED, listener=None if listener is SILENT else listener)
+    compile_s = ensure(*compiled_parts(task), listener=None if listener is SILENT else listener)
     listener.stage("task and motion planning")
     robot = robot_of(task.scene.robot)
     with PyBulletWorld(task.scene, robot) as world:
@@ -402,7 +418,7 @@ def _stages(options: Options, task: TampTask, recorder: ReportRecorder, folder: 
     """All stages in order, as far as they succeed."""
     made = recorder.report
     films = options.video and options.execute != "none"
-    parts = (*COMPILED, RENDERER) if films or options.html else COMPILED
+    parts = compiled_parts(task) + ((RENDERER,) if films or options.html else ())
     made.timing_s["compile"] = ensure(*parts, listener=recorder)
     solution = solve(task, options.seed, options=options, listener=recorder)
     if isinstance(solution, Failure):

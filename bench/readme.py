@@ -366,7 +366,7 @@ def main() -> int:
         parser.exit(2, f"readme.py: --only: no '{wrong[0]}', there are {', '.join(GROUPS)}\n")
     store = ROOT / "runs" / ("readme-quick" if quick else "readme")
     sizes = {"quick": "--quick" if quick else ""}
-    seeds = ("2", "2", "1") if quick else ("100", "20", "10")
+    seeds = ("2", "2", "1") if quick else ("100", "40", "10")
     sizes |= dict(zip(("many", "fewer", "some"), seeds, strict=True))
     pictures = [
         name

@@ -132,8 +132,11 @@ def _print_result(printer: Printer, run: RecordedRun) -> int:
         )
     for fault in report.injected:
         console.print(f"fault: {fault}")
-    if report.recoveries:
-        console.print(plural(len(report.recoveries), "recovery"))
+    corrections = sum(each.correction for each in report.recoveries)
+    if corrections:
+        console.print(f"{plural(corrections, 'correction')} of pushes")
+    if recovered := len(report.recoveries) - corrections:
+        console.print(plural(recovered, "recovery"))
     timing = report.as_json()["timing_s"]
     spent = ", ".join(f"{stage} {s:.1f} s" for stage, s in timing.items())
     console.print(f"time: {spent}")

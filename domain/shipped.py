@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from galley.domain.errors import closest_match
@@ -17,6 +18,8 @@ ALONE = TEMPLATES / "robot" / "alone.yaml"  # a scene with a floor, to show a ro
 WIPING = _DOMAIN.parent / "docs" / "wiping"
 EXAMPLES = _DOMAIN.parent / "examples"
 PLACES = (KITCHEN, SCENARIOS, ROBOTS, WIPING, EXAMPLES / "contact", EXAMPLES / "pushing")
+_NAMED = re.compile(r"^[^;]*\(\s*:domain\s+([\w-]+)\s*\)", re.IGNORECASE | re.MULTILINE)
+_SCENE = re.compile(r"^galley_scene:", re.MULTILINE)
 
 
 def shipped_file(given: str | Path, folder: Path | str = Path()) -> Path:
@@ -38,6 +41,24 @@ def shipped_file(given: str | Path, folder: Path | str = Path()) -> Path:
     if not name or name != given or _exists(own):
         return own
     return next((place / name for place in PLACES if _exists(place / name)), own)
+
+
+def companions(problem: str | Path) -> dict[str, Path]:
+    """The ``domain`` and the ``scene`` of a problem's file, by these names, as far as they exist.
+
+    The domain is the shipped file named as the problem's domain; the scene a file beside the
+    problem that has its name.
+    """
+    path, found = shipped_file(problem), {}
+    try:
+        named = _NAMED.search(path.read_text(encoding="utf-8", errors="replace"))
+        scene = path.with_suffix(".yaml")
+        if scene.is_file() and _SCENE.search(scene.read_text(encoding="utf-8", errors="replace")):
+            found["scene"] = scene
+    except (OSError, ValueError):  # no such file, which its reader will say
+        return {}
+    domain = KITCHEN / f"{named[1].lower()}.pddl" if named else path
+    return found | ({"domain": domain} if named and _exists(domain) else {})
 
 
 def did_you_mean_file(path: str | Path) -> str:

@@ -11,6 +11,8 @@ _ACTIONS = {
     ("pick", "item", "furniture", "hand"): "pick up {0} from {1}",
     ("place", "item", "furniture", "hand"): "put {0} on {1}",
     ("stow", "item", "furniture", "hand"): "stow {0} in {1}",
+    ("push", "item", "furniture", "furniture", "hand"): "push {0} from {1} to {2}",
+    ("push_aside", "item", "furniture", "hand"): "push {0} aside on {1}",
     ("take_out", "item", "furniture", "hand"): "take {0} out of {1}",
     ("put_in", "item", "furniture", "hand"): "put {0} into {1}",
     ("open", "furniture", "hand"): "open {0}",

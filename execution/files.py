@@ -160,6 +160,7 @@ class FileExecutor:
             "end": motion.trajectory.end.tolist(),
             "guard": None if guard is None else _plain(asdict(guard)),
             "holds": [{"kind": a.kind, "name": a.name} for a in motion.attachments],
+            "pushes": None if motion.slide is None else _plain(asdict(motion.slide)),
             "may_touch": [list(names) for names in sorted(motion.allowed)],
             "hand_at_end": {
                 "in_world": to_pose7(X_WH).tolist(),

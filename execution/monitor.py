@@ -31,6 +31,7 @@ _REST_PERIOD = 0.25  # s between two observations that tell whether everything i
 _REST_DISTANCE = 0.002  # m that an item at rest may have moved meanwhile, noise included
 _REST_OBSERVATIONS = 8
 _END = "the end"
+_NEARER = 0.9  # of what was left before, that a push leaves at most
 REST = 0.5  # s of standing still at the end of a run, so that items come to rest
 
 
@@ -44,6 +45,7 @@ class Recovery:
         how: ``resumed``, ``planned anew``, ``nothing left to do`` or ``failed``.
         plan: the actions from then on. motions: their number.
         planning_s: wall time of planning.
+        correction: of a push that came nearer to its goal: it doesn't count as a recovery.
     """
 
     time: float
@@ -54,6 +56,7 @@ class Recovery:
     plan: tuple[str, ...]
     motions: int
     planning_s: float
+    correction: bool = False
 
     def as_json(self) -> dict[str, object]:
         """The report's form."""
@@ -87,6 +90,7 @@ class ExecutionMonitor:
         listener: hears of progress.
         motions, recoveries, releases: in order.
         failed: grasps and placements that failed.
+        pushes: how many were executed.
         facts: at the end, according to the plan.
     """
 
@@ -100,7 +104,9 @@ class ExecutionMonitor:
     recoveries: list[Recovery] = field(default_factory=list)
     releases: list[Release] = field(default_factory=list)
     failed: FailedContacts = NOTHING_FAILED
+    pushes: int = 0
     facts: Facts = frozenset()
+    _left: dict[str, float] = field(default_factory=dict)  # least after a push of an item, m
 
     def run(self, current: MotionPlan) -> Failure | None:
         """Execute a plan and the recoveries that it takes; a Failure if one is impossible."""
@@ -126,8 +132,13 @@ class ExecutionMonitor:
                 return None  # nothing to do about it: validation says what is missing
             current, off = following, ()
 
-    def _deviations(self, expected: State, seen: State) -> tuple[Deviation, ...]:
-        return deviations(self.scene, self.robot, expected, seen, self.limits)
+    def _deviations(
+        self, expected: State, seen: State, motion: Motion | None = None
+    ) -> tuple[Deviation, ...]:
+        limits = self.limits
+        if motion is not None and motion.slide is not None:
+            limits = replace(limits, item_moved=limits.slid, item_turned=limits.slid_turn)
+        return deviations(self.scene, self.robot, expected, seen, limits)
 
     def _execute(self, current: MotionPlan) -> _Interruption | None:
         """Run the motions until one ends with deviations."""
@@ -145,10 +156,11 @@ class ExecutionMonitor:
             if held is not None and expected.held is None:
                 put = motion.action_index, held
                 self._released(held, expected, observation)
-            if not self._deviations(expected, observation.state):
+            self.pushes += motion.slide is not None
+            if not self._deviations(expected, observation.state, motion):
                 continue
             state = self._wait_until_at_rest(observation.state)
-            off = self._deviations(expected, state)
+            off = self._deviations(expected, state, motion)
             if off:
                 empty = held is None and state.held is None
                 if put is not None and put[0] == motion.action_index:
@@ -199,16 +211,34 @@ class ExecutionMonitor:
         if observation.state.held != index:
             self.releases.append(Release(observation.time, name, off, turned))
 
+    def _corrects(self, interruption: _Interruption) -> str:
+        """What a push left, if that is why it was interrupted, and less than ever before."""
+        slide = None if interruption.motion is None else interruption.motion.slide
+        if slide is None or any(
+            each.name != slide.item or each.kind != "moved" for each in interruption.noticed
+        ):
+            return ""
+        index = self.scene.item_index[slide.item]
+        away, turn = slide.left(item_pose(self.scene, interruption.state, index, np.eye(4)))
+        radius = 0.25 * float(self.scene.items[index].size[:2].sum())
+        left = away + radius * turn
+        if left >= _NEARER * self._left.get(slide.item, np.inf):
+            return ""
+        self._left[slide.item] = left
+        return f"push {self.pushes}: {1e3 * away:.0f} mm and {np.degrees(turn):.0f} degrees left"
+
     def _recover(self, current: MotionPlan, interruption: _Interruption) -> MotionPlan | Failure:
         """The plan to continue with."""
         number = len(self.recoveries) + 1
+        corrects = self._corrects(interruption)
         words = "; ".join(map(str, interruption.noticed))
         words += f" ({interruption.ended})" if interruption.ended else ""
-        self.listener.stage(f"recovery {number}: {words}")
-        if number > self.limits.recoveries:
+        self.listener.stage(corrects or f"recovery {number}: {words}")
+        counted = sum(not each.correction for each in self.recoveries) + 1
+        if not corrects and counted > self.limits.recoveries:
             return Failure(
                 FailureKind.BUDGET,
-                f"the world was not as planned {number} times, the last time: {words}",
+                f"the world was not as planned {counted} times, the last time: {words}",
                 tuple(d.name for d in interruption.noticed if d.name),
                 {"recoveries": float(self.limits.recoveries)},
             )
@@ -231,8 +261,8 @@ class ExecutionMonitor:
                 following = MotionPlan(plan, motions, found.start, found.facts)
         was = interruption
         actions, spent = tuple(map(str, plan)), time.perf_counter() - began
-        recovery = Recovery(was.time, was.name, was.noticed, was.ended, how, actions, count, spent)
-        self.recoveries.append(recovery)
+        told = was.time, was.name, was.noticed, was.ended, how, actions, count, spent
+        self.recoveries.append(Recovery(*told, bool(corrects)))
         if isinstance(following, Failure):
             return following.within(f"after {words}")
         self.listener.stage(f"going on, {how}: {', '.join(actions) or 'no action'}")

@@ -2,6 +2,7 @@
 
 A held item stays rigid in the hand. A scene joint whose handle is held follows the hand: a drawer
 by how far the hand moved along its axis, a door by the angle that the hand turned about its pivot.
+An item that the hand pushes moves as its slide says.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from galley.domain.frames import Array, inverse, to_pose7
+from galley.domain.frames import Array, frozen, inverse, to_pose7
 from galley.domain.scene.model import HAND, Joint, Scene
 from galley.domain.state import Placement, State, item_pose, placement_at
-from galley.motion.motion import Attachment, Motion
+from galley.motion.motion import Attachment, Motion, Slide
 from galley.robots.model import RobotModel
 
 
@@ -39,6 +40,7 @@ class Effects:
         state: at the motion's start, its attachments made and others released.
         X_WH0: the hand's pose there (4, 4).
         driven: index of the scene joint that the hand moves, or None.
+        slide: of the item that it pushes, or None.
     """
 
     scene: Scene
@@ -47,12 +49,17 @@ class Effects:
     group: slice
     X_WH0: Array
     driven: int | None
+    slide: Slide | None = None
 
     def at(self, q_group: Array) -> State:
         """The State with the motion's joint group at q_group (k,)."""
         q = self.state.q.copy()
         q[self.group] = q_group
         state = self.state.with_robot(q)
+        if self.slide is not None:
+            X_WI = frozen(self._pushed(self.robot.kinematics.hand_pose(q)))
+            index = self.scene.item_index[self.slide.item]
+            return state.with_item(index, placement_at(self.scene, X_WI, state.scene_q))
         if self.driven is None:
             return state
         scene_q = self.state.scene_q.copy()
@@ -66,7 +73,7 @@ class Effects:
         q[:, self.group] = Q_group
         held = state.held
         X_WH = np.zeros((m, 4, 4))
-        if held is not None or self.driven is not None:
+        if held is not None or self.driven is not None or self.slide is not None:
             X_WH = self.robot.kinematics.hand_poses(q)
         carried: tuple[str, ...] = ()
         if self.driven is not None:
@@ -82,7 +89,16 @@ class Effects:
             else:
                 X_WP = scene.body_pose(placement.parent, state.scene_q)
             items[:, k] = to_pose7(X_WP @ placement.X_PI)
+        if self.slide is not None:
+            items[:, scene.item_index[self.slide.item]] = to_pose7(self._pushed(X_WH))
         return StateRows(q, scene_q, items)
+
+    def _pushed(self, X_WH: Array) -> Array:
+        """The pushed item (..., 4, 4) with the hand at X_WH (..., 4, 4)."""
+        assert self.slide is not None
+        index = self.scene.item_index[self.slide.item]
+        X_WI0 = item_pose(self.scene, self.state, index, self.X_WH0)
+        return self.slide.moved(X_WI0, X_WH[..., :3, 3] - self.X_WH0[:3, 3])
 
     def _driven_value(self, X_WH: Array) -> Array:
         """The value (...) of the driven joint with the hand at X_WH (..., 4, 4)."""
@@ -98,7 +114,7 @@ def effects(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Ef
     state = attached(scene, state, motion.attachments, X_WH)
     driven = [scene.joint_index[a.name] for a in motion.attachments if a.kind == "joint"]
     group = robot.slice(motion.group)
-    return Effects(scene, robot, state, group, X_WH, driven[0] if driven else None)
+    return Effects(scene, robot, state, group, X_WH, driven[0] if driven else None, motion.slide)
 
 
 def after(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from galley.collision.checker import Pair
-from galley.domain.frames import Array, as_numbers
+from galley.domain.frames import Array, as_numbers, inverse, wrap
 from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import Trajectory
 
@@ -24,6 +26,56 @@ class Attachment:
 
     kind: str
     name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Slide:
+    """How an item slides over its support while the hand pushes it along a straight line.
+
+    Attributes:
+        item: its name.
+        direction: in which the hand goes, unit vector in the world (3,).
+        way: m, how far the hand has gone (n,), ascending from 0.
+        poses: x, y (m) and yaw (rad) of the item's frame then (n, 3), world, as predicted.
+        goal: x, y, yaw (3,), where this push and those after it are to bring the item.
+    """
+
+    item: str
+    direction: Array
+    way: Array
+    poses: Array
+    goal: Array
+
+    def moved(self, X_WI: Array, travel: Array) -> Array:
+        """The item (..., 4, 4), first at X_WI (4, 4), after the hand has gone ``travel`` (..., 3).
+
+        It moves by as much as was predicted, wherever it was at first.
+        """
+        gone = travel @ self.direction
+        now = [np.interp(gone, self.way, column) for column in self.poses.T]
+        return plane_poses(np.stack(now, axis=-1)) @ inverse(plane_poses(self.poses[0])) @ X_WI
+
+    def left(self, X_WI: Array) -> tuple[float, float]:
+        """How far (m) an item at X_WI (4, 4) is from the goal, and how far it is turned (rad)."""
+        turned = wrap(yaw_of(X_WI) - self.goal[2])
+        return float(np.hypot(*(X_WI[:2, 3] - self.goal[:2]))), abs(float(turned))
+
+
+def yaw_of(X: Array) -> float:
+    """The yaw (rad) of a pose (4, 4): that of its x axis, or of its y axis if x is upright."""
+    axis = 0 if np.hypot(X[0, 0], X[1, 0]) > 0.5 else 1
+    return float(np.arctan2(X[1, axis], X[0, axis]))
+
+
+def plane_poses(poses: Array) -> Array:
+    """X (..., 4, 4) of x, y, yaw (..., 3) in the plane z = 0."""
+    X = np.zeros((*poses.shape[:-1], 4, 4))
+    X[..., 2, 2] = X[..., 3, 3] = 1.0
+    X[..., 0, 0] = X[..., 1, 1] = np.cos(poses[..., 2])
+    X[..., 1, 0] = np.sin(poses[..., 2])
+    X[..., 0, 1] = -X[..., 1, 0]
+    X[..., :2, 3] = poses[..., :2]
+    return X
 
 
 @dataclass(frozen=True)
@@ -105,6 +157,7 @@ class Motion:
         allowed: pairs of names that may touch during it.
         guard: or None.
         record: figures for the report.
+        slide: of the item that the hand pushes during it, or None.
     """
 
     action_index: int
@@ -116,3 +169,4 @@ class Motion:
     allowed: frozenset[Pair] = frozenset()
     guard: Guard | None = None
     record: Record = field(default_factory=lambda: Record("direct"))
+    slide: Slide | None = None

@@ -28,10 +28,11 @@ def states_along(
     found = []
     known = {"item": scene.item_index, "joint": scene.joint_index}
     for k, motion in enumerate(motions):
-        for attachment in motion.attachments:
-            if attachment.name not in known.get(attachment.kind, {}):
-                what = f"motion {k} moves '{attachment.name}', which {scene.source} does not have"
-                raise ValueError(what)
+        moves = [(each.kind, each.name) for each in motion.attachments]
+        moves += [("item", motion.slide.item)] if motion.slide is not None else []
+        for kind, name in moves:
+            if name not in known.get(kind, {}):
+                raise ValueError(f"motion {k} moves '{name}', which {scene.source} does not have")
     for k, motion in enumerate(motions):
         path, trajectory = motion.path, motion.trajectory
         try:

@@ -33,6 +33,7 @@ class Thresholds:
         at_rest_speed: m/s of a point, below which an item is at rest.
         item_moved: m, tolerated deviation of a standing item.
         item_turned: rad, likewise; also the tilt from which an upright item counts as toppled.
+        slid: m, tolerated deviation of an item that was pushed. slid_turn: rad, likewise.
         slipped: m, tolerated deviation of a held item in the hand.
         slipped_turn: rad, likewise.
         joint_off: m (drawers) or rad (doors), tolerated deviation of a scene joint.
@@ -62,6 +63,8 @@ class Thresholds:
     at_rest_speed: float = 0.01
     item_moved: float = 0.004
     item_turned: float = 0.10
+    slid: float = 0.003
+    slid_turn: float = 0.035
     slipped: float = 0.006
     slipped_turn: float = 0.12
     joint_off: float = 0.004

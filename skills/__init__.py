@@ -1,7 +1,7 @@
 """Skills turn symbolic actions into Motions. One file per skill.
 
 - ``skill``: the interface; ``SKILLS`` here maps each PDDL action to its skill
-- ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``symbolic``: the kitchen's skills
+- ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``push``, ``symbolic``: ours
 - ``own``: loads a user's skills, and checks what they return
 
 Their building blocks:
@@ -19,13 +19,14 @@ from galley.skills.manipulation.context import PlanningContext, Settings
 from galley.skills.navigate import Navigate
 from galley.skills.pick import Pick, TakeOut
 from galley.skills.place import Place, PutIn
+from galley.skills.push import Push, PushAside
 from galley.skills.skill import BoundAction, Skill
 from galley.skills.stow import Stow
 from galley.skills.symbolic import SymbolicSkill
 
 
 def skill_set(own: Mapping[str, Skill] = MappingProxyType({})) -> dict[str, Skill]:
-    """A skill for each action of the two domains; ``own`` ones take precedence.
+    """A skill for each action of the kitchen's domains; ``own`` ones take precedence.
 
     Skills that look ahead (where to stand, what needs room) see all of them.
     """
@@ -39,6 +40,8 @@ def skill_set(own: Mapping[str, Skill] = MappingProxyType({})) -> dict[str, Skil
         "take_out": TakeOut(skills),
         "put_in": PutIn(skills),
         "stow": Stow(skills),
+        "push": Push(skills),
+        "push_aside": PushAside(skills),
         "cook": SymbolicSkill(),
         "wash": SymbolicSkill(),
     }

@@ -46,7 +46,9 @@ class Role:
     Attributes:
         takes: the item that is picked up.
         puts: the item that is put down.
-        place: the furniture that the item is taken from, or put on or in.
+        pushes: the item that is pushed over its support, without being in a hand.
+        source: the furniture that the item is pushed from.
+        place: the furniture that the item is taken from, or put on or in, or pushed to.
         opens: the furniture that is open at some time during the action.
         closes: the furniture that is shut afterwards.
         uses: the furniture or item that the action works on in any other way.
@@ -54,6 +56,8 @@ class Role:
 
     takes: int | None = None
     puts: int | None = None
+    pushes: int | None = None
+    source: int | None = None
     place: int | None = None
     opens: int | None = None
     closes: int | None = None
@@ -61,9 +65,19 @@ class Role:
 
     @property
     def works_on(self) -> tuple[int, ...]:
-        """What it takes, puts, opens, closes or uses, in this order; empty for a drive."""
-        every = (self.takes, self.puts, self.opens, self.closes, self.uses)
+        """What it takes, puts, pushes, opens, closes or uses, in this order; empty for a drive."""
+        every = (self.takes, self.puts, self.pushes, self.opens, self.closes, self.uses)
         return tuple(dict.fromkeys(i for i in every if i is not None))
+
+    @property
+    def removes(self) -> int | None:
+        """The item that no longer stands where it stood."""
+        return self.takes if self.pushes is None else self.pushes
+
+    @property
+    def sets(self) -> int | None:
+        """The item that stands at the place afterwards."""
+        return self.puts if self.pushes is None else self.pushes
 
 
 class Skill(ABC):

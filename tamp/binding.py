@@ -150,9 +150,12 @@ def open_furniture(task: TampTask, state: State) -> list[str]:
 
 
 def movable_items(task: TampTask, state: State) -> set[int]:
-    """Indices of the items that a plan could move: they are named, and a hand can take them."""
+    """Indices of the items that a plan could move: they are named, and the hand can take them, or
+    an action of the domain pushes things."""
     items = task.scene.item_index
     named = {items[b.target] for b in task.bindings.values() if b.kind == "item"}
+    if task.pushes:
+        return named
     gripper = robot_of(task.scene.robot).gripper
     return {index for index in named if cannot_take(task.scene, state, index, gripper) is None}
 

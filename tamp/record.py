@@ -92,7 +92,7 @@ def reasons(
         for constraint in constraints:
             fact, needed = constraint.fact, None
             if fact.predicate.startswith(("blocked-by", "no-room")):
-                needed = role.takes
+                needed = role.removes
             elif fact.predicate.startswith("kept-"):
                 needed = role.closes if fact.predicate.startswith("kept-shut") else role.opens
             if needed is None or action.args[needed] != fact.args[-1]:

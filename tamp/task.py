@@ -37,6 +37,12 @@ class TampTask:
         return initial_state(self.scene)
 
     @property
+    def pushes(self) -> bool:
+        """Whether an action of the domain pushes things."""
+        skills = (self.skills.get(action.name) for action in self.domain.actions)
+        return any(skill is not None and skill.role.pushes is not None for skill in skills)
+
+    @property
     def files(self) -> frozenset[str]:
         """Every file that the task was read from."""
         places = {place.file for place in self.scene.places.values()}

@@ -28,6 +28,7 @@ ROOMS = (
     "cli.common",
     "learning.checkpoints",
     "learning.shards",
+    "planar.reach",
     "planar.commands",
     "learning.commands",
 )
@@ -41,7 +42,7 @@ IMPORTS = {
     "collision": "domain robots compiled",
     "motion": "domain robots collision compiled",
     "optimization": "domain robots collision motion compiled",
-    "skills": "domain robots collision motion optimization compiled",
+    "skills": "domain robots collision motion optimization planar compiled",
     "tamp": "domain robots collision motion planning skills",
     "execution": "domain robots collision motion planning skills tamp",
     # Of collision only the name under which PyBullet is imported, and no more: see
@@ -63,8 +64,10 @@ IMPORTS = {
     "gym": "",  # names environments, as text
     "learning.checkpoints": "domain",
     "learning.shards": "domain",
-    "planar": "domain skills viz sweeps gym compiled learning.checkpoints learning.shards",
-    "planar.commands": "domain robots collision skills results planar cli.common learning.shards",
+    "planar": "domain viz gym compiled",
+    "planar.reach": "domain skills viz sweeps planar learning.checkpoints learning.shards",
+    "planar.commands": "domain robots collision skills results planar planar.reach cli.common"
+    " learning.shards",
     "learning": "domain robots tamp execution viz sweeps stages engine planar learning.checkpoints"
     " learning.shards",
     "learning.commands": "domain execution compiled results engine cli.common planar"
@@ -73,6 +76,8 @@ IMPORTS = {
     "studies": "domain robots collision motion optimization skills execution viz sweeps compiled"
     " stages results engine cli.common",
 }
+# What the kitchen uses of the planar systems: a skill's model of pushing.
+PLANAR = {"galley.planar.pushing.straight", "galley.planar.geometry.polygon"}
 MAY_IMPORT = {here: set(there.split()) for here, there in IMPORTS.items()}
 # What executes knows nothing of plans: these parts of execution see only what lies below skills.
 EXECUTORS = {"domain", "robots", "collision", "motion", "execution"}
@@ -123,7 +128,7 @@ LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 33260, "beside": 10684, "studies": 2006, "tests": 32579, "bench": 7736}
+LINES = {"kitchen": 33940, "beside": 10689, "studies": 2006, "tests": 32754, "bench": 7736}
 
 
 @cache

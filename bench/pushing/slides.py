@@ -57,7 +57,9 @@ class Plane:
         self._middle = slider(name).middle
         self._c = {"physicsClientId": pb.connect(pb.DIRECT)}
         pb.setGravity(0, 0, -9.81, **self._c)
-        pb.setPhysicsEngineParameter(fixedTimeStep=DT, numSolverIterations=200, **self._c)
+        # Bullet keeps the threshold for all clients of a process, and others change it.
+        settings = {"numSolverIterations": 200, "contactBreakingThreshold": 0.02}
+        pb.setPhysicsEngineParameter(fixedTimeStep=DT, **settings, **self._c)
         ground = pb.createMultiBody(0, pb.createCollisionShape(pb.GEOM_PLANE, **self._c), **self._c)
         shape = pb.createCollisionShapeArray(
             [pb.GEOM_BOX] * len(boxes),

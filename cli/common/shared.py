@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from galley.cli.common.arguments import Count, FrameRate, Height, Positive, Seed
 from galley.domain.options import more, option
-from galley.domain.shipped import shipped_file
+from galley.domain.shipped import companions, shipped_file
 from galley.stages import CHOICES, Options
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ def scene_option(default: str = "Galley's kitchen") -> Any:
 class TaskSymbols:
     """A task in symbols."""
 
-    domain: Path | None = option(None, "Take this PDDL domain. Default: the kitchen's.")
+    domain: Path | None = option(
+        None, "Take this PDDL domain. Default: the shipped one that the problem names."
+    )
     problem: Path | None = option(None, "Take this PDDL problem. Default: the kitchen's.")
     skills: Path | None = option(None, "Add this Python file's skills, for your own actions.")
 
@@ -69,7 +71,9 @@ class TaskSymbols:
         """
         from galley.domain.pddl.reader import read_task
 
-        domain, problem = read_task(self.domain or Options.domain, self.problem or Options.problem)
+        problem_file = self.problem or Options.problem
+        named = companions(problem_file).get("domain", Options.domain)
+        domain, problem = read_task(self.domain or named, problem_file)
         if self.skills is not None:
             from galley.skills import skill_set
             from galley.skills.own import load_skills
@@ -84,11 +88,12 @@ class TaskSymbols:
 class TaskFiles(TaskSymbols):
     """A task in symbols and in metres."""
 
-    scene: Path | None = scene_option()
+    scene: Path | None = scene_option("that of the problem's name, or the kitchen")
 
     def paths(self) -> dict[str, Any]:
-        """The files that are given, found by bare names too."""
-        return {name: shipped_file(path) for name, path in vars(self).items() if path is not None}
+        """The files that are given, found by bare names too, and those that the problem is for."""
+        given = {name: shipped_file(path) for name, path in vars(self).items() if path is not None}
+        return companions(given["problem"]) | given if "problem" in given else given
 
 
 @dataclass(frozen=True, kw_only=True)

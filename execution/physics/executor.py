@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 CLOSING_SPEED = 0.05  # m/s of each finger until it presses on something
 GRIP_SUBSTEPS = 4  # for one step while the fingers grip: an item creeps in proportion to the step
+PUSH_STEPS = 8  # over which a push is felt: as the item is met, single ones are harder
 _POSITION_ERROR = 1e-3  # rad or m from its command, below which a joint has arrived
 _STANDSTILL = 0.01  # rad/s or m/s, likewise
 _BLEND_SHARE = 0.2  # share of the acceleration limits for joining one motion to the next
@@ -56,7 +57,8 @@ class Stepper:
         closing_speed: m/s of each finger until it presses on something.
         watching: contacts are measured in each step, not only at samples.
         contacts: as last measured.
-        recent: contacts in the steps of the last 1/240 s, if it is watching; else the last ones.
+        recent: contacts in the steps of the last 1/240 s, if it is watching; else the last ones;
+            of a push, in its last steps.
         held: index of the item in the hand at the latest sample, or None.
         motion, name: the current motion.
         t: seconds since it began.
@@ -144,11 +146,13 @@ class Stepper:
         """Measure contacts, with their forces averaged so that these don't depend on the step."""
         self.contacts = measure_contacts(self.world)
         window = GRIP_SUBSTEPS if self.gripping and self.watching else 1
-        self.recent = [*self.recent, self.contacts][-window:]
+        pushes = self.motion is not None and self.motion.slide is not None
+        self.recent = [*self.recent, self.contacts][-(PUSH_STEPS if pushes else window) :]
+        averaged = self.recent[-window:]
         for key, contact in self.contacts.items():
-            forces = [each[key].normal_force for each in self.recent if key in each]
+            forces = [each[key].normal_force for each in averaged if key in each]
             _, most = self._touched.get(key, (0.0, 0.0))
-            self._touched[key] = contact.distance, max(most, sum(forces) / len(self.recent))
+            self._touched[key] = contact.distance, max(most, sum(forces) / len(averaged))
 
     def sample(self) -> None:
         """Measure contacts and add a sample to the log."""
@@ -191,6 +195,7 @@ class ContactMonitor:
         lands: the motion puts the held item down.
         word: what it is that the guard feels: a handle that is pulled should meet nothing.
         quick: the guard is looked at in each simulation step.
+        pushes: the motion pushes an item.
         yields: it is guarded, and the fingers grip nothing: they could not give way.
     """
 
@@ -211,7 +216,7 @@ class ContactMonitor:
         pulls = gripping and held is None and guard is not None and guard.seek == 0.0
         self.word = "stuck" if pulls else "contact"
         self.yields = guard is not None and "arm" in motion.group and not gripping
-        self.quick = self.lands or self.yields
+        self.quick, self.pushes = self.lands or self.yields, motion.slide is not None
 
     def resistance(self, contacts: Mapping[Pair, ContactForce]) -> float:
         """Force (N) on the hand against the guard's direction; 0 without a guard."""
@@ -525,6 +530,6 @@ def _early_end(stepper: Stepper, monitor: ContactMonitor, sampled: bool, slow: b
     """
     contacts, ended = stepper.contacts, ""
     if sampled or slow or monitor.quick:
-        steady = not (sampled or monitor.quick)
+        steady = monitor.pushes or not (sampled or monitor.quick)
         ended = monitor.guard_triggered(contacts, stepper.recent, steady)
     return ended or (monitor.collision(contacts, stepper.gripping) if sampled else "")

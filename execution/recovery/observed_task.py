@@ -29,7 +29,7 @@ from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State
 from galley.planning import Semantics
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.skill import BoundAction
+from galley.skills.skill import BoundAction, Role
 from galley.tamp.task import TampTask
 
 # Predicates with a meaning in metres (see ``domain.predicates``), and how many arguments they take.
@@ -245,28 +245,30 @@ class AdHocPlaces:
     state: State
 
     def of_item(self, thing: Binding) -> AdHocPlace | None:
-        """A place for an item; None if no action of the domain takes it from there."""
+        """A place for an item; None if no action of the domain takes or pushes it from there."""
         task = self.task
         name = self._unused(f"found_{thing.object}")
         place = Binding(name, "furniture", self.anywhere.name)
         for schema in task.domain.actions:
             skill = task.skills.get(schema.name)
-            if skill is None or skill.role.takes is None or skill.role.place is None:
+            role = Role() if skill is None else skill.role
+            at = role.place if role.source is None else role.source
+            if skill is None or role.removes is None or at is None:
                 continue
-            bound = self._bound(schema, {skill.role.takes: thing, skill.role.place: place})
+            bound = self._bound(schema, {role.removes: thing, at: place})
             if bound is None:
                 continue
             refused = skill.impossible(self.context, bound, self.state)
             if refused is not None and (refused.certificate or {}).get("kind") == "scene":
                 continue  # it takes things from other places
-            item, where = (schema.parameters[k].name for k in (skill.role.takes, skill.role.place))
+            item, where = (schema.parameters[k].name for k in (role.removes, at))
             objects = {item: thing.object, where: name}
             for part in schema.precondition:
                 if not isinstance(part, Literal) or not part.positive:
                     continue
                 if sorted(part.args) == sorted(objects):
                     fact = Fact(part.predicate, tuple(objects[arg] for arg in part.args))
-                    type_ = schema.parameters[skill.role.place].types[0]
+                    type_ = schema.parameters[at].types[0]
                     return AdHocPlace(place, type_, fact)
         return None
 

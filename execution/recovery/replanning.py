@@ -83,7 +83,10 @@ class TampReplanner:
         self, interrupted: InterruptedPlan, state: State, number: int
     ) -> RecoveryPlan | Failure:
         task, listener = self.task, self.listener
-        context = replace(self.context.for_replanning(number), failed=interrupted.failed)
+        slide = None if interrupted.motion is None else interrupted.motion.slide
+        context = replace(
+            self.context.for_replanning(number), failed=interrupted.failed, slide=slide
+        )
         state = within_limits(context, state)
         out = escape(context, state, interrupted.motion)
         if isinstance(out, Failure):
@@ -180,7 +183,7 @@ def _done(task: ObservedTask, action: GroundAction, role: Role) -> Facts:
     schema, bound = bound_action(task.domain, action)
     facts = task.facts
     added, deleted = Semantics(task.domain, task.problem).changes(schema.effect, bound, facts)
-    moved = {action.args[i] for i in (role.takes, role.puts) if i is not None}
+    moved = {action.args[i] for i in (role.takes, role.puts, role.pushes) if i is not None}
     shut = {action.args[role.closes]} if role.closes is not None else set()
     drives = any(fact.predicate == "near" for fact in added)
     for fact in facts:

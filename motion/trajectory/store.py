@@ -9,7 +9,7 @@ import numpy as np
 
 from galley.domain.columns import Columns
 from galley.domain.errors import BadInput
-from galley.motion.motion import Attachment, Motion
+from galley.motion.motion import Attachment, Motion, Slide
 from galley.motion.path import Path as JointPath
 from galley.motion.trajectory.trajectory import Trajectory, read_trajectories, write_trajectories
 
@@ -20,7 +20,9 @@ def save_trajectories(path: Path | str, motions: tuple[Motion, ...]) -> None:
     For motion k, beside its trajectory (``write_trajectories``): ``k_waypoints`` (n, joints).
     ``phase`` (m,) and ``action_index`` (m,) tell its purpose. ``attachment`` (a, 3) has a row
     (motion, kind, name) for everything that moves with the hand, ``allowed`` (b, 3) a row (motion,
-    name, name) for every pair that may touch. Guards and figures are not kept.
+    name, name) for every pair that may touch. A motion that pushes an item has a row (motion, item)
+    in ``slide`` (c, 2), and ``k_slide`` (n + 2, 4) with its direction and its goal, then a row of
+    way, x, y and yaw for each pose. Guards and figures are not kept.
     """
     attachments = [(str(k), a.kind, a.name) for k, m in enumerate(motions) for a in m.attachments]
     allowed = [(str(k), a, b) for k, m in enumerate(motions) for a, b in sorted(m.allowed)]
@@ -30,8 +32,14 @@ def save_trajectories(path: Path | str, motions: tuple[Motion, ...]) -> None:
         "attachment": np.array(attachments, dtype=np.str_).reshape(-1, 3),
         "allowed": np.array(allowed, dtype=np.str_).reshape(-1, 3),
     }
+    slides = [(str(k), m.slide.item) for k, m in enumerate(motions) if m.slide is not None]
+    more["slide"] = np.array(slides, dtype=np.str_).reshape(-1, 2)
     for k, motion in enumerate(motions):
         more[f"{k}_waypoints"] = motion.path.waypoints
+        if (slide := motion.slide) is not None:
+            ends = np.column_stack([np.zeros(2), [slide.direction, slide.goal]])
+            rows = np.column_stack([slide.way, slide.poses])
+            more[f"{k}_slide"] = np.concatenate([ends, rows])
     write_trajectories(path, [motion.trajectory for motion in motions], more)
 
 
@@ -65,6 +73,11 @@ def _motions(trajectories: tuple[Trajectory, ...], columns: Columns) -> tuple[Mo
         attachments[k].append(Attachment(kind, name))
     for k, a, b in columns.texts("allowed", (None, 3)).tolist():
         allowed[k].add((a, b))
+    slides: dict[str, Slide] = {}
+    if "slide" in columns:
+        for k, item in columns.texts("slide", (None, 2)).tolist():
+            rows = columns.numbers(f"{k}_slide", (None, 4))
+            slides[k] = Slide(item, rows[0, 1:], rows[2:, 0], rows[2:, 1:], rows[1, 1:])
     return tuple(
         Motion(
             action_index=indices[k],
@@ -74,6 +87,7 @@ def _motions(trajectories: tuple[Trajectory, ...], columns: Columns) -> tuple[Mo
             trajectory=trajectory,
             attachments=tuple(attachments[str(k)]),
             allowed=frozenset(allowed[str(k)]),
+            slide=slides.get(str(k)),
         )
         for k, trajectory in enumerate(trajectories)
     )

@@ -94,6 +94,9 @@ class Slider:
         centre: (2,) m, of friction: below the centre of mass; None: the outline's centroid.
         bearing: (k, 2) m, points on which it stands, in equal parts, such as a box's corners in
             PyBullet; None: it lies on all of its area.
+        fits: of places of the pusher (r, p, 2) in pushes along directions (r, 2), and of the body's
+            poses then (r, p, 3), all in its frame before them: whether what carries the pusher has
+            room beside the body (r, p); None: always.
 
     Raises:
         ValueError: at its first push, a number out of its bounds.
@@ -106,6 +109,7 @@ class Slider:
     contact_friction: float = 0.5
     centre: Array | None = None
     bearing: Array | None = None
+    fits: Callable[[Array, Array, Array], NDArray[np.bool_]] | None = None
 
     @property
     def force(self) -> float:
@@ -169,7 +173,11 @@ class Slider:
         starts, along = starts[free], along[free]
         motions, spread = self.rolled(starts, along, _LONGEST)
         step = np.abs(np.diff(motions, axis=1, prepend=motions[:, :1])).sum(axis=2)
-        push, end = np.nonzero(step > 0.1 * _STEP)
+        useful = step > 0.1 * _STEP
+        if self.fits is not None:
+            gone = _STEP * np.arange(motions.shape[1])[:, None]
+            useful &= self.fits(starts[:, None] + gone * along[:, None], along, motions)
+        push, end = np.nonzero(useful)
         return _Pushes(starts, along, motions, spread, push, end)
 
 

@@ -16,6 +16,7 @@ from galley.domain.frames import Array, frozen, transform
 from galley.domain.listener import Listener
 from galley.domain.scene.model import WORLD, Scene, Stance
 from galley.domain.state import Placement, State
+from galley.motion.motion import Slide
 from galley.robots.model import RobotModel
 from galley.skills.manipulation.effort import Effort
 
@@ -87,6 +88,7 @@ class PlanningContext:
         listener: hears of stances and grasps that are tried.
         failed: grasps and placements that failed under execution in this run. They are tried again
             only if there are no others.
+        slide: of the push that was interrupted, if one was: its goal stays.
     """
 
     scene: Scene
@@ -96,6 +98,7 @@ class PlanningContext:
     recovery: int = 0
     listener: Listener = field(default_factory=Listener)
     failed: FailedContacts = NOTHING_FAILED
+    slide: Slide | None = None
 
     @cached_property
     def torque_models(self) -> dict[object, TorqueModel]:

@@ -1,7 +1,8 @@
 """Escape: out of contact after an interrupted motion, to where free motions can begin.
 
 The hand may be close to something, the fingers around it, a held item displaced. The hand opens
-unless it holds an item, and moves back, up, aside or the way it came, by as little as necessary.
+unless it holds or has pushed an item, and moves back, up, aside or the way it came, by as little as
+necessary.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def escape(
     """
     if _free(context, state):
         return ()
-    opened, tried = _open_fingers(context, state), 0
+    pushed = motion is not None and motion.slide is not None
+    opened, tried = () if pushed else _open_fingers(context, state), 0
     for first in (opened, ()) if opened else ((),):
         here = after(context.scene, context.robot, first[0], state) if first else state
         if first and _free(context, here):
@@ -120,7 +122,10 @@ def _arm_ways(
     base = state.q[context.robot.slice("base")]
     arm = state.q[context.robot.slice("arm")]
     X_WH = context.hand(state)(arm)
-    for direction, phase in _directions(X_WH, state.held is not None):
+    directions = _directions(X_WH, state.held is not None)
+    if motion is not None and motion.slide is not None:
+        directions = ((-motion.slide.direction, "back off"), *directions)
+    for direction, phase in directions:
         for length in _LENGTHS:
             poses = straight(X_WH, shifted(X_WH, length * direction))
             arms = context.robot.kinematics.follow(arm, poses, base)

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from galley.collision.checker import MARGIN, Contact, Pair
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array
-from galley.domain.state import State
+from galley.domain.frames import Array, frozen
+from galley.domain.state import State, item_pose, placement_at
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest, spline_through
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.kinematics import Kinematics
 from galley.robots.model import JointGroup, RobotModel
-from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.context import PlanningContext, without
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.manipulation.proof import (
     CONTACT_CLEARANCE,
@@ -108,6 +108,7 @@ class Segment:
             line.allowed,
             line.guard,
             record,
+            line.slide,
         )
 
 
@@ -348,19 +349,39 @@ def _sampled(
         else:
             arms = next(rest)
             Q = assemble(robot, base, arms, part.opening)
-        about = line.state, line.allowed, CONTACT_MARGIN
-        free = context.checker(*about).free_many(Q, line.scene_q)
+        if line.slide is None or part.stroke:
+            state = line.state
+            free = context.checker(state, line.allowed, CONTACT_MARGIN).free_many(Q, line.scene_q)
+        else:
+            states = slide_states(context, line)
+            checkers = (context.checker(s, line.allowed, CONTACT_MARGIN) for s in states)
+            free = np.array([each.free(q) for each, q in zip(checkers, Q, strict=True)])
+            state = states[int(free.argmin())]
         if not free.all():
             scene_q = None if line.scene_q is None else line.scene_q[~free]
-            _count_hit(context, *about, Q[~free], scene_q, tally, line=True)
+            about = state, line.allowed, CONTACT_MARGIN, Q[~free], scene_q
+            _count_hit(context, *about, tally, line=True)
             return False
     return True
+
+
+def slide_states(context: PlanningContext, line: Line) -> list[State]:
+    """The States at a line's poses, with the item that it pushes where it is predicted."""
+    assert line.slide is not None
+    scene, state = context.scene, line.state
+    index = scene.item_index[line.slide.item]
+    X_WI = item_pose(scene, state, index, np.eye(4))
+    moved = line.slide.moved(X_WI, line.poses[:, :3, 3] - line.poses[0, :3, 3])
+    placed = [placement_at(scene, frozen(X), state.scene_q) for X in moved]
+    return [state.with_item(index, each) for each in placed]
 
 
 def proven_line(
     context: PlanningContext, line: Line, q: Array, arms: Array, tally: Tally
 ) -> Segment | None:
     """A line's timing, with proof that only declared pairs touch; None if there is none.
+
+    An item that is pushed is left out of the proof, but not of the states that are sampled.
 
     Args:
         q: the robot's configuration (n,) at the beginning. arms: (m, 7), at the line's poses.
@@ -380,6 +401,8 @@ def proven_line(
     reach = held_reach(context, line.state)
     bulge = kinematics.travel_bound("arm", np.zeros(group.size), off, reach)
     state = line.state.with_robot(q)
+    if line.slide is not None:
+        state = without(state, (context.scene.item_index[line.slide.item],))
     proof = prove(
         context, state, path, line.allowed, CONTACT_CLEARANCE + bulge, line.scene_q, line=True
     )

@@ -14,7 +14,7 @@ from galley.collision.checker import Pair
 from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Handle, Joint
 from galley.domain.state import State
-from galley.motion.motion import Attachment, Guard
+from galley.motion.motion import Attachment, Guard, Slide
 
 RETREAT = 0.08  # m, straight back from a contact
 LINE_STEP = 0.01  # m between the hand poses of a line
@@ -36,6 +36,7 @@ class Line:
         speed: m/s of the hand.
         scene_q: scene joint values (n, nj) if the hand moves a joint, else None.
         guard: the force at which execution ends the line, or None.
+        slide: of the item that the hand pushes along it, or None; ``state`` has it at its start.
     """
 
     phase: str
@@ -46,6 +47,7 @@ class Line:
     speed: float
     scene_q: Array | None = None
     guard: Guard | None = None
+    slide: Slide | None = None
 
     def __post_init__(self) -> None:
         shape = np.shape(self.poses)

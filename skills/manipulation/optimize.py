@@ -217,10 +217,12 @@ def _dynamics(context: PlanningContext, state: State) -> TorqueModel:
 def _clearance(context: PlanningContext, motion: Motion, state: State) -> float | None:
     """Least clearance (m) along the motion, measured on the kernel.
 
-    The record's figure if a joint moves with the hand, or if PyBullet's proof has measured it.
+    The record's figure if a joint or a pushed item moves with the hand, or if PyBullet's proof has
+    measured it.
     """
     proven: float | None = motion.record.min_clearance_m
-    if proven is None or any(a.kind == "joint" for a in motion.attachments):
+    led = any(a.kind == "joint" for a in motion.attachments) or motion.slide is not None
+    if proven is None or led:
         return proven
     if not context.compiled and not _curved(motion.record):
         return proven

@@ -335,9 +335,9 @@ def can_be_placed_later(
 
 
 def _put(action: BoundAction, skills: Mapping[str, Skill]) -> tuple[Binding | None, Binding | None]:
-    """The item that an action puts down, and the furniture; None for each that it lacks."""
+    """The item that an action puts or pushes, and the furniture; None for each that it lacks."""
     skill = skills.get(action.name)
-    if skill is None or skill.role.puts is None:
+    if skill is None or skill.role.sets is None:
         return None, None
     place = skill.role.place
-    return action.bindings[skill.role.puts], None if place is None else action.bindings[place]
+    return action.bindings[skill.role.sets], None if place is None else action.bindings[place]

@@ -19,6 +19,7 @@ SIDES = 12  # of the polygon about a circle
 _SIDES_WITHIN = 24  # of the one within it, for proofs
 _NEAR_FLOOR = 0.01  # m, an item with its underside this near to the floor stands on it
 _LOW = 0.002  # m, furniture that rises less than this above a floor is part of it
+_GRID = 1e-6  # m, corners of an outline nearer than this are one
 _VERTICAL = 1e-6  # tolerance of a vertical direction
 
 
@@ -65,7 +66,7 @@ class Upright:
         if item.composite:
             points = [layer.polygon for layer in layers] or [circle(1e-6, False)]
             rim = convex_hull(np.concatenate(points))
-        return cls(item.size, _outline(item, X), layers, rim, item.composite)
+        return cls(item.size, outline_of(item, X), layers, rim, item.composite)
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class Footprint:
         for lower, upper in region.boxes:
             if abs(bottom - float(lower[2])) > _NEAR_FLOOR:
                 continue
-            outline = _outline(item, X_BI) if outline is None else outline
+            outline = outline_of(item, X_BI) if outline is None else outline
             low, high = outline.min(axis=0), outline.max(axis=0)
             if (low < upper[:2]).all() and (high > lower[:2]).all():
                 X_BI = X_BI.copy()
@@ -254,18 +255,38 @@ def _solid(shape: Shape, outside: bool) -> Array:
     return np.concatenate([np.column_stack([ring, np.full(len(ring), z)]) for z in (-half, half)])
 
 
-def _outline(item: Item, X: Array) -> Array:
+def outline_of(item: Item, X: Array) -> Array:
     """The convex outline (n, 2) of the item's solid shapes, its frame at X (4, 4)."""
-    points = []
-    for shape in item.solid:
-        X_S = X @ shape.X_BS
-        if shape.kind == "sphere":
-            points.append(X_S[:2, 3] + circle(float(shape.size[0]), True))
-        elif shape.kind != "mesh":
-            points.append((_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2])
+    points = [_seen_from_above(shape, X) for shape in item.solid if shape.kind != "mesh"]
     if not item.solid or any(shape.kind == "mesh" for shape in item.solid):
         points.append((corners(item) @ X[:3, :3].T + X[:3, 3])[:, :2])
     return convex_hull(np.concatenate(points))
+
+
+def outline_above(item: Item, X: Array, height: float) -> Array:
+    """The outline (n, 2), convex or not, of what of the item at X (4, 4) is above a height (m).
+
+    Of parts that don't touch, the convex one about them.
+    """
+    import shapely
+
+    parts = [
+        shapely.MultiPoint(_seen_from_above(shape, X)).convex_hull
+        for shape in item.solid
+        if shape.bounds(X)[1][2] > height
+    ]
+    found = shapely.union_all(parts, grid_size=_GRID).simplify(_GRID)
+    found = found if found.geom_type == "Polygon" else found.convex_hull
+    return np.array(found.exterior.coords)[:-1]
+
+
+def _seen_from_above(shape: Shape, X: Array) -> Array:
+    """Points (n, 2) whose hull is the outline of a shape whose item is at X (4, 4)."""
+    X_S = X @ shape.X_BS
+    if shape.kind == "sphere":
+        return np.asarray(X_S[:2, 3] + circle(float(shape.size[0]), True))
+    points = shape.points if shape.points is not None else _solid(shape, True)
+    return np.asarray((points @ X_S[:3, :3].T + X_S[:3, 3])[:, :2])
 
 
 def _layers(item: Item, X: Array) -> tuple[Layer, ...]:

@@ -133,7 +133,7 @@ def run_trial(trial: Trial) -> TrialResult:
         trial.amount,
         trial.seed,
         status=report.status,
-        recoveries=len(report.recoveries),
+        recoveries=sum(not each.correction for each in report.recoveries),
         why="" if report.failure is None else str(report.failure),
         faults=report.injected,
         motion_s=float(sum(motion.trajectory.duration for motion in report.motions)),

@@ -2,7 +2,7 @@
 
 The task is extended by predicates of our own. Actions maintain three of them:
 
-- ``(as-found THING)``: an item that no action has taken yet; furniture always.
+- ``(as-found THING)``: an item that no action has taken or pushed yet; furniture always.
 - ``(stands-open DRAWER)``: opened, and not shut since.
 - ``(stands ITEM PLACE)``: an item that stands on or in a place, wherever there.
 
@@ -112,7 +112,7 @@ class ConstrainedTask(TampTask):
             named = [each for each in things if self.problem.object(each) is not None]
             return [Literal(self.names["as-found"], (each,), False) for each in named]
 
-        takes, puts, place = role.takes, role.puts, role.place
+        takes, puts, place = role.takes, role.sets, role.place
         if predicate == "blocked-by":
             subject, blocker = args
             for i in sorted({takes, role.opens, role.closes, role.uses} - {None}, key=str):
@@ -185,8 +185,8 @@ def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) ->
     """The action with effects on as-found, stands and stands-open."""
     of = [variable.name for variable in schema.parameters]
     effects: list[Effect] = []
-    if role.takes is not None:
-        item, where = of[role.takes], Variable(_unused("?where", of, "x"), (OBJECT,))
+    if role.removes is not None:
+        item, where = of[role.removes], Variable(_unused("?where", of, "x"), (OBJECT,))
         effects.append(Literal(names["as-found"], (item,), False))
         gone = Literal(names["stands"], (item, where.name), False)
         effects.append(ForEach((where,), (gone,)))
@@ -194,8 +194,8 @@ def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) ->
         effects.append(Literal(names["stands-open"], (of[role.closes],), False))
     if role.opens is not None and role.opens != role.closes:
         effects.append(Literal(names["stands-open"], (of[role.opens],)))
-    if role.puts is not None and role.place is not None:
-        effects.append(Literal(names["stands"], (of[role.puts], of[role.place])))
+    if role.sets is not None and role.place is not None:
+        effects.append(Literal(names["stands"], (of[role.sets], of[role.place])))
     return replace(schema, effect=schema.effect + tuple(effects))
 
 

@@ -128,7 +128,7 @@ class FailureAnalyzer:
     def _shown(self, refinement: Refinement, failure: Failure) -> tuple[LearnedConstraint, ...]:
         """What a proof shows: no way whatever is moved, or which items as found leave no room."""
         subject = self._subject(refinement)
-        if subject is None or self.task.skills[subject.name].role.puts is not None:
+        if subject is None or self.task.skills[subject.name].role.sets is not None:
             return ()
         never = self.prove(self.out_of_reach(subject, replace(failure, certificate=None)))
         if never.proven:
@@ -147,7 +147,7 @@ class FailureAnalyzer:
     def _by_furniture(self, subject: BoundAction, hit: tuple[int, bool]) -> LearnedConstraint:
         """A drawer or door is in the way while it is open, or while it is shut."""
         role, (joint, is_open) = self.task.skills[subject.name].role, hit
-        part = role.place if role.puts is not None else role.works_on[0]
+        part = role.place if role.sets is not None else role.works_on[0]
         thing = subject.bindings[role.works_on[0] if part is None else part].object
         other = self._furniture[joint]
         moved = self.context.scene.joints[joint].name
@@ -204,11 +204,11 @@ class FailureAnalyzer:
 
     def _placing_action(self, refinement: Refinement, k: int, subject: BoundAction) -> int | None:
         """The action that placed what ``subject`` takes; None if it stands as found."""
-        takes = self.task.skills[subject.name].role.takes
-        if takes is None:
+        removes = self.task.skills[subject.name].role.removes
+        if removes is None:
             return None
-        index = self.context.scene.item_index[subject.bindings[takes].target]
-        return self._last_action_on(refinement, k, index, "puts")
+        index = self.context.scene.item_index[subject.bindings[removes].target]
+        return self._last_action_on(refinement, k, index, "sets")
 
     def _blocked(
         self,
@@ -221,9 +221,9 @@ class FailureAnalyzer:
         k, scene = refinement.at, self.context.scene
         role = self.task.skills[subject.name].role
         concerned = set(items)
-        if role.takes is not None:
-            concerned.add(scene.item_index[subject.bindings[role.takes].target])
-        puts = [self._last_action_on(refinement, k, index, "puts") for index in concerned]
+        if role.removes is not None:
+            concerned.add(scene.item_index[subject.bindings[role.removes].target])
+        puts = [self._last_action_on(refinement, k, index, "sets") for index in concerned]
         earlier = [put for put in puts if put is not None]
         if earlier:
             return self._retry_placement(refinement, max(earlier), subject)
@@ -252,11 +252,11 @@ class FailureAnalyzer:
             return put
         action, takes = refinement.plan[put], self.task.skills[subject.name].role.takes
         role = self.task.skills[action.name].role
-        if takes is None or role.puts is None or role.place is None:
+        if takes is None or role.sets is None or role.place is None:
             return put  # tried again as often as any action, then what is before it
         if self._placing_action(refinement, refinement.at, subject) is not None:
             return put
-        thing, place = action.bindings[role.puts].object, action.bindings[role.place].object
+        thing, place = action.bindings[role.sets].object, action.bindings[role.place].object
         pairs = {(thing, subject.bindings[takes].object): None}
         # What stood in the way of an item there would do so again.
         pairs |= {(item, of): None for item, where, of in self._in_the_way if where == place}
@@ -282,8 +282,8 @@ class FailureAnalyzer:
         names: tuple[str, ...]
         if by_skill and role.opens is not None:
             names, predicate = (args[role.opens], blocker), "blocked-by"
-        elif role.puts is not None and role.place is not None:
-            names = (args[role.puts], args[role.place], blocker)
+        elif role.sets is not None and role.place is not None:
+            names = (args[role.sets], args[role.place], blocker)
             predicate = "no-room"
         else:
             names, predicate = (args[role.works_on[0]], blocker), "blocked-by"
@@ -464,6 +464,13 @@ class _Counterfactual:
         margin = motion.record.margin_m or MARGIN
         checker = self.context.checker(back.with_scene(moved[0]), motion.allowed, margin)
         hit: set[_Hit] = set()
+        if motion.slide is not None:  # the pushed item runs into things, too
+            pushed, world = scene.item_index[motion.slide.item], self.context.world
+            for each in along:
+                world.set_state(back.with_item(pushed, each.items[pushed]))
+                near = world.near_pairs(margin, (pushed,))
+                touched = {n for pair in near if motion.slide.item in pair for n in pair}
+                hit |= {names[n] for n in touched & set(names)}
         for i in np.flatnonzero(~checker.free_many(Q, moved)):
             for contact in checker.contacts(Q[i], moved[i], within=margin):
                 hit |= {names[n] for n in (contact.a, contact.b) if n in names}

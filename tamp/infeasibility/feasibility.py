@@ -78,8 +78,8 @@ class FeasibilityCheck:
         moved: set[str] = set()  # no longer as found
         for action in plan:
             role = self.task.skills[action.name].role
-            if role.takes is not None:
-                thing = action.bindings[role.takes].object
+            if role.removes is not None:
+                thing = action.bindings[role.removes].object
                 found += self._out_of_reach(action) if thing not in moved else []
                 moved.add(thing)
         return found or self._room.constraints(plan)
@@ -155,12 +155,12 @@ class Occupancy:
         moved: set[int] = set()
         for action in plan:
             role = self.task.skills[action.name].role
-            if role.takes is not None:
-                index = self._index(action.bindings[role.takes])
+            if role.removes is not None:
+                index = self._index(action.bindings[role.removes])
                 moved.add(index)
                 put.pop(index, None)
-            if role.puts is not None and role.place is not None:
-                thing, place = action.bindings[role.puts], action.bindings[role.place]
+            if role.sets is not None and role.place is not None:
+                thing, place = action.bindings[role.sets], action.bindings[role.place]
                 new = _PlannedPlacement(thing.object, self._index(thing), place)
                 moved.add(new.index)
                 there = [each for each in put.values() if each.place.region == place.region]

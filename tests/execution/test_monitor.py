@@ -13,7 +13,7 @@ from galley.domain.state import Placement, initial_state, item_pose
 from galley.execution.monitor import REST
 from galley.execution.recovery.replanning import NOTHING_LEFT, REPLANNED, RESUMED, RecoveryPlan
 from galley.motion.effects import after
-from galley.motion.motion import Attachment, Guard, Motion
+from galley.motion.motion import Attachment, Guard, Motion, Slide
 from galley.motion.path import Path
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.timing import rest_to_rest
@@ -167,6 +167,32 @@ def test_an_item_that_was_nudged_is_planned_for_anew_from_where_it_is(context):
     assert context.finished[0][1] is state
     assert context.executor.names[1] == "recovery 1: (go table) | drive"
     assert len(context.loop.motions) == 1 + len(context.motions)
+
+
+@pytest.mark.parametrize(
+    ("ways", "corrected"),
+    [((0.05, 0.05, 0.05), [True, True, True]), ((0.05, -0.02, 0.04), [True, False, True])],
+    ids=["ever nearer", "once away from it"],
+)
+def test_pushes_that_come_nearer_to_their_goal_are_no_recoveries(context, ways, corrected):
+    """The block ends elsewhere after each push, 0.2 m from its goal before the first."""
+    drive, reach, *rest = context.motions
+    p = context.start.items[0].X_PI[:3, 3]
+    goal = np.array([p[0] + 0.2, p[1], 0.5])
+    stays = np.tile([*p[:2], 0.5], (2, 1))
+    slide = Slide("block", np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0]), stays, goal)
+    context.motions = (drive, replace(reach, slide=slide), *rest)
+    context.loop.limits = replace(THRESHOLDS, recoveries=1)
+    left = tuple(replace(m, action_index=m.action_index - 1) for m in context.motions[1:])
+    context.answers = [
+        lambda state: RecoveryPlan(PLAN[1:], left, state, FACTS[1:], None, RESUMED) for _ in ways
+    ]
+    context.executor.happens = {k + 1: nudged((way, 0.0, 0.0)) for k, way in enumerate(ways)}
+    assert context.run() is None
+    assert [each.correction for each in context.loop.recoveries] == corrected
+    assert context.loop.pushes == len(ways) + 1
+    assert "push 1: 150 mm and 0 degrees left" in context.ears.stages
+    assert context.loop.recoveries[0].as_json()["correction"] is True
 
 
 def test_a_start_that_is_not_as_the_scene_says_is_planned_for_before_anything_moves(context):

@@ -1,0 +1,390 @@
+"""Pushes of the closed hand: how items slide over their support, and the lines of the hand.
+
+The hand points down or leans, its fingers closed, and pushes with a corner of their section, whose
+sides are 45 degrees off the way: seen from above the item is pushed by a point, which is what
+``planar.pushing`` predicts. Its outline is that of the shapes that the fingers meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.collision.backends.urdf import inertial
+from galley.collision.checker import MARGIN, Pair, pairs
+from galley.domain.frames import Array, frozen, rotation_about, rotation_z, transform
+from galley.domain.predicates import GAP, corners
+from galley.domain.scene.model import Item, Region, Scene, Stance
+from galley.domain.state import State, item_pose, placement_at
+from galley.motion.guarded_approach import fastest
+from galley.motion.motion import Guard, Slide, plane_poses, yaw_of
+from galley.motion.thresholds import THRESHOLDS
+from galley.robots.model import RobotModel
+from galley.skills.base_placement.stances import places, sample_headings
+from galley.skills.manipulation import hand
+from galley.skills.manipulation.contacts import LIFT, supporting_furniture
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.manipulation import (
+    APPROACH_SPEED,
+    LOWER_SPEED,
+    Line,
+    Manipulation,
+    shifted,
+    straight,
+)
+from galley.skills.manipulation.polyhedra import polyhedron
+from galley.skills.placing import footprints
+from galley.skills.placing.footprints import Footprint, gaps, padded, placed
+
+if TYPE_CHECKING:
+    from galley.planar.pushing.straight import Push, Slider
+
+STRONGEST = THRESHOLDS.stop_force - THRESHOLDS.push_excess  # N, of a push
+_FORCE, _LEAST = 2.5, 12.0  # times the friction, and N at least, at which a push is stuck
+_SPEED = 0.10  # m/s of the hand at most: an item slides on by a millimetre or two
+_EARLY = 2.0  # times slower than at its fastest the hand is when it meets the item
+_OVER_SUPPORT, _OVER_ITEM = 0.006, 0.008  # m, of the fingertips, and of the palm
+_BACK = 0.02  # m, straight back after a push
+_STRETCH = 0.95  # of the arm's length, that pushes may take
+_BASES = 128  # base poses drawn, from one of which the arm must reach
+_LEANS = np.radians([0.0, 25.0, -25.0, 45.0, -45.0])  # of the hand, so that the arm reaches farther
+_QUADRANTS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+_ROUNDING = 0.003  # m, radius of a corner of the fingers
+_PRESSED = 0.003  # m that fingers may be predicted to be in the item
+_LOOKED = 4  # every so many poses of a push the fingers' room is looked at
+_FLAT = 0.1  # rad, an item that is turned by less lies on a face
+_LEVEL = 0.001  # m, between the surfaces of one support
+_BESIDE = 0.2  # m, what is nearer to an item may be in the hand's way
+
+
+@dataclass(frozen=True, eq=False)
+class Pusher:
+    """The closed hand, upright or leaning by an angle about its y axis, and a corner that pushes.
+
+    Attributes:
+        X_UT: the grasp frame T in the upright one U, z downwards (4, 4).
+        low: m along z of U, of the fingertips.
+        corner: farthest point of the fingers in a quadrant, up to the item's top (2,), in U.
+        quadrant: signs of x and y (2,).
+    """
+
+    X_UT: Array
+    low: float
+    corner: Array
+    quadrant: Array
+
+    def hands(self, points: Array, directions: Array, height: float) -> Array:
+        """X_WT (n, 4, 4) with the tips at a height and the corner at points (n, 2), which it pushes
+        along directions (n, 2)."""
+        turn = np.array([1.0, -1.0])  # seen from above
+        (x, y), (u, v) = self.corner * turn, self.quadrant * turn
+        yaw = np.arctan2(directions[:, 1], directions[:, 0]) - np.arctan2(v, u)
+        c, s = np.cos(yaw), np.sin(yaw)
+        middle = points + _ROUNDING * directions - np.stack([c * x - s * y, s * x + c * y], axis=1)
+        X = plane_poses(np.column_stack([middle, yaw])) @ np.diag([1.0, -1.0, -1.0, 1.0])
+        X[:, 2, 3] = height + self.low
+        return np.asarray(X @ self.X_UT)
+
+
+@lru_cache(maxsize=8)
+def _fingers(robot: RobotModel) -> tuple[hand.ConvexPart, ...]:
+    return tuple(part for part in hand.hand_parts(robot, 0.0) if part.name in robot.fingers)
+
+
+@lru_cache(maxsize=8)
+def free_length(robot: RobotModel) -> float:
+    """How far (m) the fingertips are below the palm."""
+    ends = [
+        (p.name in robot.fingers, p.solid.vertices[:, 2].max()) for p in hand.hand_parts(robot, 0.0)
+    ]
+    return float(max(z for own, z in ends if own) - max(z for own, z in ends if not own))
+
+
+@lru_cache(maxsize=64)
+def pushers(robot: RobotModel, rise: float) -> tuple[Pusher, ...]:
+    """The ways to push what rises by so much (m) above the fingertips; upright ones first."""
+    found = []
+    for lean in _LEANS:
+        X_UT = transform(rotation_about((0.0, 1.0, 0.0), lean))
+        each = [finger.solid.vertices @ X_UT[:3, :3].T for finger in _fingers(robot)]
+        low, points = max(float(v[:, 2].max()) for v in each), []
+        z = low - min(rise, free_length(robot) - 1e-3)
+        for v in each:  # where lines between corners cross the item's top, and what is below
+            a, b = v[v[:, 2] <= z][:, None], v[v[:, 2] > z][None]
+            share = (z - a[..., 2:]) / (b[..., 2:] - a[..., 2:])
+            points += [(a + share * (b - a))[..., :2].reshape(-1, 2), b[0, :, :2]]
+        rim = np.concatenate(points)
+        for signs in _QUADRANTS:
+            found.append(Pusher(X_UT, low, rim[(rim @ signs).argmax()], signs))
+    return tuple(found)
+
+
+def free_bases(
+    context: PlanningContext, stance: Stance, state: State, rng: np.random.Generator
+) -> Array:
+    """Some base poses (n, 3) of a stance set at which the robot is free with its arm folded."""
+    low, high = places(stance, context.robot)
+    drawn = np.column_stack(
+        [rng.uniform(low, high, (_BASES, 2)), sample_headings(stance, _BASES, rng)]
+    )
+    Q = context.robot.with_groups(state.q, base=drawn, arm=context.folded_arm)
+    return np.asarray(drawn[context.checker(state).free_many(Q)])
+
+
+def surface_about(scene: Scene, region: Region) -> Region:
+    """All surfaces of a region's body at its height: over them an item can be pushed."""
+    same = [each for each in scene.regions if (each.body, each.kind) == (region.body, "surface")]
+    boxes = np.concatenate([each.boxes for each in same])
+    level = np.abs(boxes[:, 0, 2] - region.boxes[0, 0, 2]) < _LEVEL
+    return replace(region, boxes=frozen(boxes[level]))
+
+
+@dataclass(frozen=True, eq=False)
+class Pushed:
+    """An item that is to be pushed.
+
+    Attributes:
+        context, state: the world. index: of the item. surface: that it is on, ``surface_about``.
+        X_WB: pose of the surface's body. X_WI: of the item. pose: its x, y, yaw (3,), world.
+        lying: its pose about its own middle, its underside at z = 0, unturned (4, 4).
+        lowest: height of the fingertips over the surface, m.
+    """
+
+    context: PlanningContext
+    state: State
+    index: int
+    surface: Region
+    X_WB: Array
+    X_WI: Array
+    pose: Array
+    lying: Array
+    lowest: float
+
+    @classmethod
+    def of(cls, context: PlanningContext, state: State, index: int, region: Region) -> Pushed:
+        """An item on the surface that a region is part of."""
+        scene = context.scene
+        X_WI = item_pose(scene, state, index, np.eye(4))
+        pose = np.array([*X_WI[:2, 3], yaw_of(X_WI)])
+        R = rotation_z(-pose[2]) @ X_WI[:3, :3]
+        if np.abs(R - np.round(R)).max() < _FLAT:  # the same after each look
+            R = np.round(R)
+        half = float((corners(scene.items[index]) @ R[2]).max())
+        lowest = max(_OVER_SUPPORT, 2.0 * half + _OVER_ITEM - free_length(context.robot))
+        surface, X_WB = surface_about(scene, region), scene.body_pose(region.body, state.scene_q)
+        lying = transform(R, (0.0, 0.0, half))
+        return cls(context, state, index, surface, X_WB, X_WI, pose, lying, lowest)
+
+    @property
+    def item(self) -> Item:
+        """What is pushed."""
+        return self.context.scene.items[self.index]
+
+    @property
+    def height(self) -> float:
+        """Of the surface in the world, m."""
+        return float(self.X_WB[2, 3] + self.surface.boxes[0, 0, 2])
+
+    @property
+    def rests(self) -> bool:
+        """Whether it rests on the surface, its middle over it."""
+        gap = self.X_WI[2, 3] - self.lying[2, 3] - self.height
+        return bool(abs(gap) <= GAP and self.over(self.in_body(self.pose[None, None, :2]))[0] <= 0)
+
+    @property
+    def friction(self) -> float:
+        """Coefficient between item and surface: the product of both."""
+        return self.item.friction * self.context.scene.body(self.surface.body).friction
+
+    @property
+    def force(self) -> float:
+        """N of friction while it slides."""
+        return self.friction * self.item.mass * -float(self.context.scene.physics.gravity[2])
+
+    @cached_property
+    def outline(self) -> Array:
+        """Convex outline (n, 2) of the whole item, unturned."""
+        return footprints.outline_of(self.item, self.lying)
+
+    @cached_property
+    def slider(self) -> Slider:
+        """The item as the planner of pushes knows it."""
+        pads = self.item.friction * self.context.scene.physics.finger_friction
+        about = self.lying.tobytes(), self.lowest, self.friction, pads
+        return _slider(self.context.robot, self.item, *about)
+
+    def in_world(self, poses: Array) -> Array:
+        """Poses (n, 3) of x, y, yaw in the frame of the surface's body, in the world."""
+        xy = poses[:, :2] @ self.X_WB[:2, :2].T + self.X_WB[:2, 3]
+        return np.column_stack([xy, poses[:, 2] + yaw_of(self.X_WB)])
+
+    def in_body(self, points: Array) -> Array:
+        """Points (..., 2) in the world, in the frame of the surface's body."""
+        return np.asarray((points - self.X_WB[:2, 3]) @ self.X_WB[:2, :2])
+
+    def outlines(self, poses: Array) -> Array:
+        """Its outlines (n, k, 2) at poses (n, 3), in the frame of the surface's body."""
+        return self.in_body(placed(self.outline, poses))
+
+    def over(self, outlines: Array, region: Region | None = None) -> Array:
+        """How far (m) outlines (n, k, 2) stick out of that box that holds most of them (n,)."""
+        boxes, at = (region or self.surface).boxes[..., :2], outlines[:, :, None]
+        out = np.maximum(boxes[:, 0] - at, at - boxes[:, 1])
+        return np.asarray(out.max(axis=(1, 3)).min(axis=1))
+
+    def clear(self, poses: Array) -> NDArray[np.bool_]:
+        """Whether the item at poses (n, 3) is wholly on the surface, and nothing beside it.
+
+        It may stick out, and be as near to others, as it is now.
+        """
+        both = self.outlines(np.vstack([poses, self.pose]))
+        out = self.over(both)
+        good = out[:-1] <= max(out[-1], 1e-9)
+        if self.others:
+            near = gaps(both, padded([each.outline for each in self.others])).min(axis=1)
+            good &= near[:-1] >= min(MARGIN, near[-1] - 1e-4)
+        return np.asarray(good)
+
+    @cached_property
+    def others(self) -> list[Footprint]:
+        """What stands on the surface."""
+        scene, about = self.context.scene, self.surface.boxes
+        whole = np.array([[about[:, 0].min(axis=0), about[:, 1].max(axis=0)]])
+        region = replace(self.surface, boxes=frozen(whole))
+        each = (Footprint.from_item(scene, self.state, k, region) for k in range(len(scene.items)))
+        top = float(2.0 * self.lying[2, 3])
+        fixed = footprints.furniture_on(scene, self.state.scene_q, region, top)
+        return [f for f in (*each, *fixed) if f is not None and f.name != self.item.name]
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Names of what stands so near that it may be in the way of the item or the hand."""
+        here = self.outlines(self.pose[None])
+        near = [gaps(here, each.outline[None])[0, 0] < _BESIDE for each in self.others]
+        return tuple(f.name for f, is_near in zip(self.others, near, strict=True) if is_near)
+
+    def room(self, starts: Array, ends: Array, bases: Array) -> NDArray[np.bool_]:
+        """Whether hand and arm may be where pushes start and end, (n, 2) each: (n,).
+
+        The hand alone, pushing with one of its corners; and the arm no longer than it is, from one
+        of some base poses (m, 3).
+        """
+        robot, way = self.context.robot, ends - starts
+        reach, unit = robot.kinematics.reach, way / np.linalg.norm(way, axis=1)[:, None]
+        shoulders = (plane_poses(bases) @ [*reach.p_BS, 1.0])[:, :3]
+        good = np.zeros(len(way), dtype=bool)
+        for pusher in self.pushers:
+            rows = np.flatnonzero(~good)
+            X = np.stack([self.hands(p[rows], unit[rows], pusher) for p in (starts, ends, starts)])
+            p_WC = (X @ [*(reach.p_HC - robot.p_HT), 1.0])[..., None, :3]
+            near = np.linalg.norm(p_WC - shoulders, axis=3) < _STRETCH * reach.to_C
+            some = near.all(axis=0).any(axis=1)
+            rows, X = rows[some], X[:, some]
+            X[2, :, 2, 3] += LIFT
+            hit = hand.overlapping(robot, self._obstacles, "", X.reshape(-1, 4, 4), 0.0)
+            good[rows[~hit.reshape(3, -1).any(axis=0)]] = True
+        return good
+
+    @property
+    def pushers(self) -> tuple[Pusher, ...]:
+        """Ways to push it."""
+        return pushers(self.context.robot, float(2.0 * self.lying[2, 3]) - self.lowest)
+
+    def hands(self, points: Array, directions: Array, pusher: Pusher) -> Array:
+        """X_WT (n, 4, 4) in pushes at points (n, 2) along directions (n, 2)."""
+        return pusher.hands(points, directions, self.height + self.lowest)
+
+    @cached_property
+    def _obstacles(self) -> list[hand.ConvexPart]:
+        low, high = self.surface.boxes[:, 0].min(axis=0), self.surface.boxes[:, 1].max(axis=0)
+        up = np.array([0.0, 0.0, LIFT])
+        ends = np.array([low, high + up]) @ self.X_WB[:3, :3].T + self.X_WB[:3, 3]
+        about = hand.hand_bounds(self.context.robot, ends)
+        return hand.obstacles(self.context, self.state, (self.item.name,), about)
+
+    def manipulations(
+        self, push: Push, goal: Array, state: State, rng: np.random.Generator
+    ) -> Iterator[Manipulation]:
+        """Ways to carry out a push of the item from where it is: lower, push, back off, lift.
+
+        Args:
+            push: planned from the item's pose. goal: x, y, yaw (3,) of the pushes, world.
+            state: with the item there.
+            rng: unused, the upright hand comes first.
+        """
+        scene, robot, item = self.context.scene, self.context.robot, self.item
+        direction, none = np.array([*push.direction, 0.0]), frozenset[Pair]()
+        slide = Slide(item.name, direction, push.along, push.poses, goal)
+        X_WI = slide.moved(self.X_WI, push.length * direction)
+        after = state.with_item(self.index, placement_at(scene, frozen(X_WI), state.scene_q))
+        grip = pairs(robot.fingers, (item.name,))
+        under = self.surface.body, *supporting_furniture(self.context, state, self.index)
+        touch = grip | pairs((item.name,), under)
+        guard = Guard(direction, float(np.clip(_FORCE * self.force, _LEAST, STRONGEST)))
+        meets = fastest(guard.force, item.mass, THRESHOLDS.impact_window, self.force)
+        speed, up = min(_SPEED, _EARLY * meets), np.array([0.0, 0.0, LIFT])
+        along = push.along[:, None] * push.direction + push.start
+        ways = np.tile(push.direction, (len(along), 1))
+        fine = []
+        for pusher in self.pushers:
+            X_WT = self.hands(along, ways, pusher)
+            X_IT = np.linalg.inv(plane_poses(push.poses)) @ X_WT
+            X_IT[:, 2, 3] -= self.height
+            if _depths(robot, X_IT, _solids(item, self.lying)).max() < _PRESSED:
+                fine.append(X_WT[[0, -1]] @ transform(None, -robot.p_HT))
+        while fine:
+            for begin, end in fine:
+                off = shifted(end, -_BACK * direction)
+                down, back = straight(shifted(begin, up), begin), straight(end, off)
+                lines = (
+                    Line("lower", down, state, none, (), LOWER_SPEED),
+                    Line("push", straight(begin, end), state, touch, (), speed, None, guard, slide),
+                    Line("back off", back, after, grip, (), APPROACH_SPEED),
+                    Line("lift", straight(off, shifted(off, up)), after, grip, (), APPROACH_SPEED),
+                )
+                yield Manipulation(f"push {item.name}", lines, 0.0)
+
+
+def _solids(item: Item, lying: Array) -> list[hand.ConvexPart]:
+    return [hand.convex_part("", polyhedron(shape).moved(lying)) for shape in item.solid]
+
+
+def _depths(robot: RobotModel, X_IT: Array, solids: Sequence[hand.ConvexPart]) -> Array:
+    """How deep (m) the fingers at X_IT (n, 4, 4) are in an item of some parts: (n,)."""
+    each = [hand.overlaps(finger, X_IT, solid) for finger in _fingers(robot) for solid in solids]
+    return np.asarray(np.max(each, axis=0))
+
+
+@lru_cache(maxsize=16)
+def _slider(
+    robot: RobotModel, item: Item, lying: bytes, lowest: float, friction: float, pads: float
+) -> Slider:
+    """Kept, for it is rolled out when it is first used."""
+    from galley.planar.geometry.polygon import Polygon
+    from galley.planar.pushing.straight import Slider
+
+    X = np.frombuffer(lying).reshape(4, 4)
+    upright, solids = pushers(robot, float(2.0 * X[2, 3]) - lowest)[:4], _solids(item, X)
+
+    def fits(places: Array, along: Array, motions: Array) -> NDArray[np.bool_]:
+        """Whether the fingers are in the item nowhere, up to each pose."""
+        last, deep = motions.shape[1] - 1, []
+        looked = np.append(np.arange(0, last, _LOOKED), last)
+        points, ways = places[:, looked].reshape(-1, 2), np.repeat(along, len(looked), axis=0)
+        X_WI = plane_poses(motions[:, looked].reshape(-1, 3))
+        for pusher in upright:
+            X_WT = pusher.hands(points, ways, lowest)
+            deep.append(_depths(robot, np.linalg.inv(X_WI) @ X_WT, solids))
+        fine = np.reshape(deep, (len(deep), -1, len(looked))) < _PRESSED
+        good = np.asarray(np.logical_and.accumulate(fine, axis=2).any(axis=0))
+        return np.asarray(good[:, np.searchsorted(looked, np.arange(last + 1))])
+
+    outline = Polygon(footprints.outline_above(item, X, lowest))
+    centre = inertial(item.shapes, X, item.mass)[0][:2]
+    # It stands on its corners, as boxes do in PyBullet, and on feet.
+    return Slider(outline, item.mass, friction, _ROUNDING, pads, centre, outline.vertices, fits)

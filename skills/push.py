@@ -1,0 +1,272 @@
+"""push(item, from, to, hand) and push_aside(item, surface, hand): push an item over its support.
+
+Several straight pushes of the closed hand, planned together. Execution looks after each and goes on
+from where the item really is, for no prediction of friction is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice, product
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array, wrap
+from galley.domain.predicates import SPOT_RADIUS
+from galley.domain.scene.model import Region
+from galley.domain.state import State
+from galley.motion.motion import Motion
+from galley.skills.infeasibility.refusals import (
+    does_not_fit,
+    no_such_region,
+    region_out_of_reach,
+    wrong_in_hand,
+)
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.manipulation.pushes import STRONGEST, Pushed, free_bases, surface_about
+from galley.skills.manipulation.step import MotionBuilder, SkillStep, placed_later, plan_step
+from galley.skills.place import is_placed
+from galley.skills.placing.footprints import gaps, padded
+from galley.skills.placing.placements import FINGERS
+from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
+
+if TYPE_CHECKING:
+    from galley.planar.pushing.straight import Push as StraightPush
+
+_EXACT = 0.006, float(np.radians(3.0))  # m, rad, of a goal with a pose: the predicates allow more
+_ROUGH = 0.02, 0.35  # of one that is anywhere on a surface
+_ANY = 4.0  # rad, of one that may be turned anyhow
+_SHARE = 0.7  # of the strongest push, that friction may take
+_DRAWN, _TRIED = 200, 3  # places drawn on a surface, and those that are pushed to
+_TURN = 0.15  # m that a radian counts as in choosing them
+_PLANS = 3  # of pushes, the later ones without those that the arm can't do
+_BANNED = 0.02  # m, between the ends of a push that the arm can't do and of another that it won't
+
+
+class _Goal(NamedTuple):
+    """x, y, yaw (3,) in the world; m and rad that may be left."""
+
+    pose: Array
+    tolerance: tuple[float, float]
+
+    def left(self, pose: Array) -> tuple[float, float]:
+        """m and rad between it and a pose (3,)."""
+        away = float(np.hypot(*(pose[:2] - self.pose[:2])))
+        return away, abs(float(wrap(pose[2] - self.pose[2])))
+
+    def holds(self, pose: Array) -> bool:
+        """Whether a pose (3,) is within the tolerance."""
+        return bool((np.array(self.left(pose)) <= self.tolerance).all())
+
+
+class Push(LookaheadSkill):
+    """Pushes an item to another place on its support."""
+
+    parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "furniture", "hand")
+    role: ClassVar[Role] = Role(pushes=0, source=1, place=2)
+    least: ClassVar[float] = 0.0  # m, that it is pushed where any place will do
+
+    def refine(
+        self,
+        context: PlanningContext,
+        action: BoundAction,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+    ) -> tuple[Motion, ...] | Failure:
+        """No Motions if the item is there."""
+        failed = wrong_in_hand(context, state, None)
+        if failed is not None or self._is_done(context, action, state):
+            return failed or ()
+        builder, banned = MotionBuilder(context, state, action.index, rng), list[Array]()
+        for _ in range(_PLANS):
+            plan = self._plan(context, action, upcoming, builder.state, rng, banned)
+            if isinstance(plan, Failure):
+                return failed or plan
+            for push in plan[0]:
+                pushed = self._pushed(context, action, builder.state)
+                contacts = partial(pushed.manipulations, push, plan[1].pose)
+                name = f"push {1 + sum(each.slide is not None for each in builder.motions)}"
+                failed = plan_step(builder, SkillStep(contacts, action.bindings[1], name), name)
+                if failed is not None:
+                    banned.append(_ends(push))
+                    break
+            else:
+                return tuple(builder.motions)
+        assert failed is not None
+        return failed
+
+    def _plan(
+        self,
+        context: PlanningContext,
+        action: BoundAction,
+        upcoming: Sequence[BoundAction],
+        state: State,
+        rng: np.random.Generator,
+        banned: Sequence[Array] = (),
+    ) -> tuple[tuple[StraightPush, ...], _Goal] | Failure:
+        """Pushes that bring the item to a goal; or how near they would bring it.
+
+        From where the base stands, if that will do.
+        """
+        from galley.planar.pushing.straight import plan_pushes
+
+        stance = stance_of(context, action.bindings[1])
+        pushed = self._pushed(context, action, state)
+        here = state.q[None, context.robot.slice("base")]
+        bases = [free_bases(context, stance, state, rng)]
+        bases = [here, *bases] if stance.contains(here[0]) else bases
+        plan = partial(plan_pushes, pushed.slider, pushed.pose, clear=pushed.clear)
+        nearest = [(np.inf, 0.0)]
+        goals = islice(self._goals(context, action, upcoming, pushed, rng), _TRIED)
+        for goal, where in product(goals, bases):
+
+            def reachable(a: Array, b: Array, where: Array = where) -> NDArray[np.bool_]:
+                good = pushed.room(a, b, where)
+                for away in banned:
+                    good &= np.abs(np.hstack([a, b]) - away).max(axis=1) > _BANNED
+                return good
+
+            found = plan(goal.pose, rng, reachable=reachable, tolerance=goal.tolerance)
+            if found and goal.holds(found[-1].poses[-1]):
+                return found, goal
+            nearest += [goal.left(each.poses[-1]) for each in found[-1:]]
+        away, turn = min(nearest)
+        what, numbers = f"no room found to push {pushed.item.name}", {}
+        if away < np.inf:
+            what = f"no pushes found that bring {pushed.item.name} nearer to its goal than "
+            what += f"{1e3 * away:.0f} mm and {np.degrees(turn):.0f} degrees"
+            numbers = {"left_m": away, "left_rad": turn}
+        what += f"; beside it: {', '.join(pushed.beside)}" if pushed.beside else ""
+        return Failure(FailureKind.BUDGET, what, (pushed.item.name, *pushed.beside), numbers)
+
+    def _goals(
+        self,
+        context: PlanningContext,
+        action: BoundAction,
+        upcoming: Sequence[BoundAction],
+        pushed: Pushed,
+        rng: np.random.Generator,
+    ) -> Iterator[_Goal]:
+        """Where the item may go, the first choice first: its spot, or places on the surface."""
+        region, spot = self._to(context, action), action.bindings[-2].spot
+        if spot is not None:
+            pose = pushed.in_world(np.array([[*spot.xy, spot.yaw or 0.0]]))[0]
+            if spot.yaw is None:
+                pose[2] = pushed.pose[2]
+            yield _Goal(pose, _EXACT if spot.yaw is not None else (_EXACT[0], _ANY))
+            return
+        if context.slide is not None and context.slide.item == pushed.item.name:
+            yield _Goal(context.slide.goal, _ROUGH)  # it was on its way there
+        box = rng.choice(len(region.boxes), _DRAWN)
+        low, high = region.boxes[box, 0, :2], region.boxes[box, 1, :2]
+        xy = low + rng.random((_DRAWN, 2)) * (high - low)
+        poses = pushed.in_world(np.column_stack([xy, np.zeros(_DRAWN)]))
+        poses[:, 2] = pushed.pose[2] + rng.choice([0.0, np.pi / 2.0, -np.pi / 2.0], _DRAWN)
+        outlines, far = pushed.outlines(poses), np.hypot(*(poses - pushed.pose)[:, :2].T)
+        good = (pushed.over(outlines, region) <= 0.0) & pushed.clear(poses) & (far > self.least)
+        later = placed_later(context, upcoming, self.skills, region.name, pushed.item.name)
+        kept = [each.footprint(region).outline for each in later if each.spot is not None]
+        if kept:
+            good &= gaps(outlines, padded(kept)).min(axis=1) >= FINGERS
+        cost = far + _TURN * np.abs(wrap(poses[:, 2] - pushed.pose[2]))
+        yield from (_Goal(poses[k], _ROUGH) for k in np.argsort(cost) if good[k])
+
+    def _is_done(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
+        """At its spot, or as good as where it was on its way to."""
+        if action.bindings[-2].spot is not None:
+            return is_placed(context, "on", action.bindings[0], action.bindings[-2], state)
+        slide, pushed = context.slide, self._pushed(context, action, state)
+        if slide is None or slide.item != pushed.item.name:
+            return False
+        return _Goal(slide.goal, (1.5 * _ROUGH[0], 1.5 * _ROUGH[1])).holds(pushed.pose)
+
+    def _to(self, context: PlanningContext, action: BoundAction) -> Region:
+        region = region_of(context, action.bindings[-2])
+        assert region is not None, "impossible() has refused this already"
+        return region
+
+    def _pushed(self, context: PlanningContext, action: BoundAction, state: State) -> Pushed:
+        index = context.scene.item_index[action.bindings[0].target]
+        return Pushed.of(context, state, index, self._to(context, action))
+
+    def first_contacts(
+        self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
+    ) -> Iterator[Manipulation]:
+        """The first push."""
+        if not self._is_done(context, action, state):
+            plan = self._plan(context, action, (), state, rng)
+            if not isinstance(plan, Failure):
+                pushed = self._pushed(context, action, state)
+                yield from pushed.manipulations(plan[0][0], plan[1].pose, state, rng)
+
+    def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
+        """While the item rests on the same support, and in no hand."""
+        return state.held is None and self._pushed(context, action, state).rests
+
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
+        """Both places must be of one surface, which holds the item there and bears the push."""
+        source, to = action.bindings[1], action.bindings[-2]
+        begin, region = region_of(context, source), region_of(context, to)
+        if region is None or region.kind != "surface":
+            return no_such_region(to.object, "surface to push things to")
+        pushed = self._pushed(context, action, state)
+        name, spot = pushed.item.name, to.spot
+        if begin is not None and not _same(
+            *(surface_about(context.scene, r) for r in (begin, region))
+        ):
+            what = f"{source.object} and {to.object} are no parts of one surface, over which {name}"
+            proof: dict[str, Any] = {"kind": "scene", "surfaces": [begin.name, region.name]}
+            names = source.object, to.object
+            return Failure(FailureKind.CONTRADICTION, f"{what} could be pushed", names, {}, proof)
+        numbers = {"friction_N": pushed.force, "most_N": _SHARE * STRONGEST}
+        if pushed.force > _SHARE * STRONGEST:
+            what = f"{name} is too heavy to push: {pushed.force:.0f} N of friction, and the hand"
+            what += f" pushes with {_SHARE * STRONGEST:.0f} N at most"
+            proof = {"kind": "friction", "mass_kg": pushed.item.mass, "friction": pushed.friction}
+            return Failure(FailureKind.UNSTABLE, what, (name,), numbers, proof | numbers)
+        rim = pushed.outline - pushed.slider.middle
+        turned = np.linspace(-np.pi, np.pi, 73)
+        least = float((rim @ [np.cos(turned), np.sin(turned)]).max(axis=0).min())
+        if pushed.friction * pushed.lowest > least:
+            what = f"{name} would tip over: the hand has to push it {pushed.lowest:.3f} m above its"
+            what += f" support, and its middle is {least:.3f} m from its edge"
+            numbers = {"height_m": pushed.lowest, "edge_m": least, "friction": pushed.friction}
+            proof = {"kind": "tipping", **numbers}
+            return Failure(FailureKind.UNSTABLE, what, (name,), numbers, proof)
+        if spot is None:
+            return does_not_fit(pushed.item, region)
+        yaws = np.radians(np.arange(360.0)) if spot.yaw is None else np.array([spot.yaw])
+        poses = np.column_stack([np.tile(spot.xy, (len(yaws), 1)), yaws])
+        over = float(pushed.over(pushed.outlines(pushed.in_world(poses))).min())
+        if over > SPOT_RADIUS:
+            what = f"{name} would stick out over the edge of its support by {over:.3f} m"
+            numbers, names = {"over_edge_m": over}, (name, to.object)
+            proof = {"kind": "edge", "outline_m": pushed.outline.tolist(), **numbers}
+            what += f" at {to.object}"
+            return Failure(FailureKind.DOES_NOT_FIT, what, names, numbers, proof)
+        near = stance_of(context, source)
+        return region_out_of_reach(context, pushed.item, region, near, None, spot)
+
+
+class PushAside(Push):
+    """Pushes an item elsewhere on its surface."""
+
+    parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
+    role: ClassVar[Role] = Role(pushes=0, source=1, place=1)
+    least: ClassVar[float] = 0.1
+
+
+def _same(a: Region, b: Region) -> bool:
+    return (a.body, a.kind) == (b.body, b.kind) and np.array_equal(a.boxes, b.boxes)
+
+
+def _ends(push: StraightPush) -> Array:
+    return np.concatenate([push.start, push.start + push.length * push.direction])
