@@ -243,7 +243,7 @@ def free_travel(
     scene = context.scene
     moving_joint = scene.joint(joint)
     start = float(state.scene_q[scene.joint_index[joint]])
-    moving, still = _parts(scene, state, joint, include_items)
+    moving, still = parts(scene, state, joint, include_items)
     if abs(to - start) < 1e-12 or not moving or not still:
         return to, None
     meets = _slide if moving_joint.kind == "prismatic" else _turn
@@ -254,16 +254,23 @@ def free_travel(
 
 
 @dataclass(frozen=True, eq=False)
-class _MovingPart:
-    """A shape of a body or item in the world; its polyhedron is made lazily."""
+class MovingPart:
+    """A shape of a body or item in the world; its polyhedron is made lazily.
+
+    Attributes:
+        name: of the body or item.
+        shape: in the frame of the body or item. X: of that frame in the world (4, 4).
+        cargo: the name, if it is an item.
+    """
 
     name: str
     shape: Shape
     X: Array
-    cargo: str = ""  # its name, if it is an item
+    cargo: str = ""
 
     @cached_property
     def solid(self) -> Polyhedron:
+        """In the world."""
         return polyhedron(self.shape).moved(self.X)
 
     @cached_property
@@ -272,13 +279,13 @@ class _MovingPart:
         return self.shape.bounds(self.X)
 
 
-def _parts(
+def parts(
     scene: Scene, state: State, joint: str, include_items: bool
-) -> tuple[list[_MovingPart], list[_MovingPart]]:
-    """The shapes that move with the joint, and those that don't."""
+) -> tuple[list[MovingPart], list[MovingPart]]:
+    """The shapes that move with the joint, and those that don't; all of these if joint is empty."""
     moved = frozenset(scene.moved_by(joint))
-    moving: list[_MovingPart] = []
-    still: list[_MovingPart] = []
+    moving: list[MovingPart] = []
+    still: list[MovingPart] = []
     for body in scene.bodies:
         own = body.name in moved
         if own or include_items or not scene.carried(body.name):
@@ -294,17 +301,17 @@ def _parts(
     return moving, still
 
 
-def _solid(name: str, shapes: Iterable[Shape], X: Array, cargo: str = "") -> list[_MovingPart]:
-    return [_MovingPart(name, shape, X, cargo) for shape in shapes if shape.collision]
+def _solid(name: str, shapes: Iterable[Shape], X: Array, cargo: str = "") -> list[MovingPart]:
+    return [MovingPart(name, shape, X, cargo) for shape in shapes if shape.collision]
 
 
-def _in_box(parts: list[_MovingPart], low: Array, high: Array) -> list[_MovingPart]:
+def _in_box(parts: list[MovingPart], low: Array, high: Array) -> list[MovingPart]:
     """The parts whose bounding boxes overlap a box."""
     return [p for p in parts if (p.box[0] <= high).all() and (p.box[1] >= low).all()]
 
 
 def _slide(
-    moving: list[_MovingPart], still: list[_MovingPart], joint: Joint, way: float
+    moving: list[MovingPart], still: list[MovingPart], joint: Joint, way: float
 ) -> tuple[float, str | None]:
     """Travel (m, signed) of sliding parts until the first contact, and with what."""
     u = joint.axis * np.sign(way)
@@ -328,7 +335,7 @@ def _deeper(part: Polyhedron, other: Polyhedron, u: Array) -> bool:
 
 
 def _turn(
-    moving: list[_MovingPart], still: list[_MovingPart], joint: Joint, way: float
+    moving: list[MovingPart], still: list[MovingPart], joint: Joint, way: float
 ) -> tuple[float, str | None]:
     """Rotation (rad, signed) of turning parts until the first contact, and with what."""
     sign = float(np.sign(way))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import ClassVar
 
 import numpy as np
 
-from galley.domain.failure import Failure
+from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.base_placement.stances import places, sample_headings
+from galley.skills.infeasibility.passage import no_passage
 from galley.skills.infeasibility.refusals import out_of_reach_as_found
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import Tally
@@ -25,7 +27,7 @@ from galley.skills.manipulation.step import (
     folded_configurations,
     from_current_stance,
 )
-from galley.skills.skill import BoundAction, LookaheadSkill, stance_of
+from galley.skills.skill import BoundAction, LookaheadSkill, Role, stance_of
 
 _GOALS = 2  # stances to which a drive is planned
 _FORWARD = 16  # first stances tried that are arrived at forward
@@ -36,6 +38,7 @@ class Navigate(LookaheadSkill):
     """Drives to a stance for the next action, unless the current one will do."""
 
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "furniture")
+    role: ClassVar[Role] = Role(goes=1)
     prepares: ClassVar[bool] = True
 
     def refine(
@@ -67,7 +70,13 @@ class Navigate(LookaheadSkill):
             if k + 1 == _GOALS:
                 break
         if failed is not None:
-            return failed
+            closed = no_passage(context, state, [stance])
+            if closed is None:  # perhaps it is to one goal, which proves nothing of the others
+                at = f"{stance.name} at {goal[:2].round(2)}"
+                one = [replace(stance, name=at, lower=goal, upper=goal)]
+                closed = no_passage(context, state, one)
+                closed = closed and replace(closed, kind=FailureKind.BUDGET, certificate=None)
+            return failed if closed is None else closed.within("drive")
         skill = self.skills.get(upcoming[0].name) if upcoming else None
         if skill is not None:
             failed = out_of_reach_as_found(context, state, upcoming[0], skill)

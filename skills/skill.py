@@ -52,6 +52,7 @@ class Role:
         opens: the furniture that is open at some time during the action.
         closes: the furniture that is shut afterwards.
         uses: the furniture or item that the action works on in any other way.
+        goes: the furniture that the base drives to.
     """
 
     takes: int | None = None
@@ -62,6 +63,7 @@ class Role:
     opens: int | None = None
     closes: int | None = None
     uses: int | None = None
+    goes: int | None = None
 
     @property
     def works_on(self) -> tuple[int, ...]:

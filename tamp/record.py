@@ -93,8 +93,8 @@ def reasons(
             fact, needed = constraint.fact, None
             if fact.predicate.startswith(("blocked-by", "no-room")):
                 needed = role.removes
-            elif fact.predicate.startswith("kept-"):
-                needed = role.closes if fact.predicate.startswith("kept-shut") else role.opens
+            elif "kept-" in fact.predicate:
+                needed = role.closes if "kept-shut" in fact.predicate else role.opens
             if needed is None or action.args[needed] != fact.args[-1]:
                 continue
             if any(fact.args[0] in later.args for later in plan[k + 1 :]):

@@ -16,6 +16,7 @@ Facts of the others state failures, and delay actions:
 - ``(kept-shut THING OTHER)``: THING can't be opened, shut or worked on while OTHER stands open,
   and while it is as found not taken; nothing can be put there, if it is a place.
 - ``(kept-open THING OTHER)``: the same while OTHER is shut.
+- ``(way-kept-shut PLACE OTHER)``, ``(way-kept-open PLACE OTHER)``: the base can't drive to PLACE.
 
 Whatever fails everywhere else forbids the action itself.
 
@@ -49,6 +50,8 @@ _ARITIES = {
     "stands-open": 1,
     "kept-shut": 2,
     "kept-open": 2,
+    "way-kept-shut": 2,
+    "way-kept-open": 2,
 }
 Key = Fact | tuple[GroundAction, ...]
 """Identifies a constraint."""
@@ -125,6 +128,9 @@ class ConstrainedTask(TampTask):
             for i in sorted({each for each in parts if each is not None}):
                 elsewhere = no_longer(subject) if i == takes else []
                 yield [(of[i], subject)], [opened, *elsewhere]
+        elif predicate in ("way-kept-shut", "way-kept-open") and role.goes is not None:
+            opened = Literal(self.names["stands-open"], (args[1],), predicate == "way-kept-open")
+            yield [(of[role.goes], args[0])], [opened]
         elif predicate == "no-stance" and takes is not None and place is not None:
             item, where = args
             yield [(of[takes], item), (of[place], where)], no_longer(item)

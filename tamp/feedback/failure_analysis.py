@@ -95,7 +95,7 @@ class FailureAnalyzer:
         if found is None:
             return self._unblocked_failure(refinement, failure)
         if found.joints:
-            return tuple(self._by_furniture(found.subject, joint) for joint in sorted(found.joints))
+            return self._by_furniture(refinement.states[-1], found.subject, found.joints)
         if not found.items:
             return None
         return self._blocked(refinement, found.subject, found.items)
@@ -112,14 +112,18 @@ class FailureAnalyzer:
     def _from_proof(self, refinement: Refinement, failure: Failure) -> Advice:
         """The reaction to a failure with a certificate; None where it proves nothing here."""
         subject = self._subject(refinement)
+        scene, named = self.context.scene, set(failure.objects)
+        hit = [j for j in self._furniture if named & {*scene.moved_by(scene.joints[j].name)}]
+        passage = (failure.certificate or {}).get("kind") == "passage"
+        if passage and hit:
+            subject = subject or refinement.plan[refinement.at]
+            return self._by_furniture(refinement.states[-1], subject, hit)
         if subject is None:
             return None
-        scene = self.context.scene
-        named = set(failure.objects)
         if failure.kind is FailureKind.BLOCKED and named & set(scene.item_index):
             blockers = frozenset(scene.item_index[n] for n in named if n in scene.item_index)
             return self._blocked(refinement, subject, blockers, failure)
-        if any(body.name in named for body in scene.bodies if scene.carried(body.name)):
+        if not passage and any(b.name in named for b in scene.bodies if scene.carried(b.name)):
             return None  # a drawer or door, which may stand otherwise: a diagnosis tells how
         if not refinement.as_found or failure.kind is FailureKind.CONTRADICTION:
             return None  # a proof for this state, and not for the next
@@ -144,20 +148,21 @@ class FailureAnalyzer:
         self._remember(subject, found)
         return found
 
-    def _by_furniture(self, subject: BoundAction, hit: tuple[int, bool]) -> LearnedConstraint:
-        """A drawer or door is in the way while it is open, or while it is shut."""
-        role, (joint, is_open) = self.task.skills[subject.name].role, hit
-        part = role.place if role.sets is not None else role.works_on[0]
-        thing = subject.bindings[role.works_on[0] if part is None else part].object
-        other = self._furniture[joint]
-        moved = self.context.scene.joints[joint].name
-        how = "open" if is_open else "shut"
-        what = f"{other.object} is in the way of ({subject}) while it is {how}"
-        return LearnedConstraint(
-            self.task.fact("kept-shut" if is_open else "kept-open", thing, other.object),
-            Failure(FailureKind.BLOCKED, what, (moved,)),
-            by=subject.name,
-        )
+    def _by_furniture(self, at: State, subject: BoundAction, joints: Iterable[int]) -> Advice:
+        """Drawers and doors are in the way while they are open, or while they are shut."""
+        role = self.task.skills[subject.name].role
+        part = role.place if role.sets is not None else None
+        part = next(i for i in (part, *role.works_on, role.goes, 0) if i is not None)
+        thing, found = subject.bindings[part].object, []
+        kept = "kept" if role.works_on else "way-kept"
+        for joint in sorted(joints):
+            other, moved = self._furniture[joint].object, self.context.scene.joints[joint].name
+            how, wanted = ("open", "shut") if abs(at.scene_q[joint]) > CLOSED else ("shut", "open")
+            what = f"{other} is in the way of ({subject}) while it is {how}"
+            fact = self.task.fact(f"{kept}-{wanted}", thing, other)
+            failure = Failure(FailureKind.BLOCKED, what, (moved,))
+            found.append(LearnedConstraint(fact, failure, by=subject.name))
+        return tuple(found)
 
     def _subject(self, refinement: Refinement) -> BoundAction | None:
         """The action that fails: the present one, or the next if this one only prepares it."""
@@ -307,12 +312,12 @@ class Diagnosis:
     Attributes:
         subject: the blocked action: the given one, or the next if that one only prepares it.
         items: indices of the items that its motions hit; empty if some motions hit none.
-        joints: of drawers and doors that they hit, each with whether it stands open.
+        joints: of drawers and doors that they hit.
     """
 
     subject: BoundAction
     items: frozenset[int]
-    joints: frozenset[tuple[int, bool]] = frozenset()
+    joints: frozenset[int] = frozenset()
 
 
 Streams = Callable[[int], np.random.Generator]
@@ -339,7 +344,7 @@ def find_blockers(
         tries: in one world.
     """
     # Driving only prepares the next action: what blocks that one counts.
-    length = 2 if skills[actions[0].name].prepares and len(actions) > 1 else 1
+    length = 2 if [skills[each.name].prepares for each in actions[:2]] == [True, False] else 1
     trial = _Counterfactual(context, skills, actions, length, state)
     bare = without(state, trial.other_items())
     for scene_q in (state.scene_q, *trial.other_furniture(furniture)):
@@ -347,8 +352,7 @@ def find_blockers(
         if hit is not None:
             items = frozenset(index for kind, index in hit if kind == "item")
             joints = frozenset(index for kind, index in hit if kind == "joint")
-            standing = frozenset((j, bool(abs(state.scene_q[j]) > CLOSED)) for j in joints)
-            return Diagnosis(actions[length - 1], items, standing)
+            return Diagnosis(actions[length - 1], items, joints)
     return None
 
 

@@ -18,10 +18,12 @@ from dataclasses import dataclass, field, replace
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.scene.model import WORLD, Binding
 from galley.domain.state import State
-from galley.planning import SearchLimits, Task, search
+from galley.planning import SearchLimits, Task, ground, search
+from galley.skills import SKILLS
 from galley.skills.drawer import MIN_OPENING, intended_opening
+from galley.skills.infeasibility.passage import no_passage
 from galley.skills.manipulation.context import PlanningContext, without
-from galley.tamp.binding import movable_items
+from galley.tamp.binding import bind_plan, item_places, movable_items
 from galley.tamp.feedback.constraints import (
     ConstrainedTask,
     Key,
@@ -134,6 +136,8 @@ class Prover:
 
     def prove(self, constraint: LearnedConstraint) -> LearnedConstraint:
         """The constraint with a certificate, or unchanged if none was found."""
+        if "kept-" in constraint.fact.predicate:
+            return self._barred(constraint)
         question = self._question(constraint)
         if question is None:
             return constraint
@@ -141,6 +145,37 @@ class Prover:
             self._known[question] = self._proof(question)
         found = self._known[question]
         return constraint if found is None else replace(constraint, failure=found)
+
+    def _barred(self, constraint: LearnedConstraint) -> LearnedConstraint:
+        """Proven if what stays as it is closes the base's way, with all else moved away."""
+        scene, skills = self.context.scene, self.task.skills
+        thing, other = (self.task.bindings[name] for name in constraint.fact.args)
+        does = "open" if "kept-open" in constraint.fact.predicate else "close"
+        why, ours = f"the domain has no action to {does} it", set(map(type, SKILLS.values()))
+        if skills[constraint.by].role.uses is not None or {*map(type, skills.values())} - ours:
+            return constraint  # the base need not be near
+        for operator in ground(self.task.domain, self.task.problem).operators:
+            (action,) = bind_plan((operator.action,), self.task.bindings)
+            role = skills[action.name].role
+            # What opens it and shuts it again leaves it shut when the base drives on.
+            opens = role.opens if role.opens != role.closes else None
+            part = opens if does == "open" else role.closes
+            if part is None or action.bindings[part] != other:
+                continue
+            if skills[action.name].impossible(self.context, action, self.start) is None:
+                return constraint
+            why = f"no action can {does} it"
+        there = [b for a, b in item_places(self.task, self.start) if a == thing.object]
+        near = [self.task.bindings[each] for each in there] or [thing]
+        stances = [scene.stance(each.target) for each in near if each.kind == "furniture"]
+        away = [scene.item_index[name] for name in self._movable(other, frozenset())]
+        context = self.context.without(left_out := self._openable(other))
+        found = no_passage(context, without(self.start, away), stances) if stances else None
+        if found is None:
+            return constraint
+        certificate = {**(found.certificate or {}), "left_out": sorted(left_out)}
+        failure = replace(found, message=f"{found.message}, and {why}", certificate=certificate)
+        return replace(constraint, failure=failure)
 
     def _question(self, constraint: LearnedConstraint) -> _Question | None:
         """What is to be proven; None if it is not about taking or opening."""
