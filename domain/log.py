@@ -22,8 +22,9 @@ LOG_VERSION = 3
 MODES = ("kinematic", "physics", "files")
 OUTSIDE = "outside"
 """Name in contacts of a pusher that is not in the scene: an injected disturbance."""
-RECOVERY = re.compile(r"recovery (\d{1,9}): ")
-"""How the label of a motion begins that belongs to a recovery (``ExecutionMonitor``)."""
+RECOVERY = re.compile(r"(recovery|correction) (\d{1,9}): ")
+"""How the label of a motion begins that belongs to a recovery, or the correction of a push
+(``ExecutionMonitor``); they are numbered together."""
 _NUMBERS: dict[str, tuple[int | None, ...]] = {
     **dict.fromkeys(("q", "velocity", "command", "torque", "scene_q"), (None, None)),
     **dict.fromkeys(("time", "contact_distance", "contact_force"), (None,)),
@@ -113,7 +114,7 @@ class Log:
         counts: dict[int, int] = {}
         for index, label in enumerate(self.motions.tolist()):
             match = RECOVERY.match(label)
-            part = int(match.group(1)) if match else 0
+            part = int(match.group(2)) if match else 0
             found[part, counts.setdefault(part, 0)] = index
             counts[part] += 1
         return found

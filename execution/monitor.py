@@ -143,7 +143,9 @@ class ExecutionMonitor:
     def _execute(self, current: MotionPlan) -> _Interruption | None:
         """Run the motions until one ends with deviations."""
         expected = current.start
-        again = f"recovery {len(self.recoveries)}: " if self.recoveries else ""
+        last = self.recoveries[-1:]
+        kind = "correction" if last and last[0].correction else "recovery"
+        again = f"{kind} {len(self.recoveries)}: " if last else ""
         put: tuple[int, int] | None = None  # the action that put an item down, and the item
         for k, motion in enumerate(current.motions):
             self.listener.fraction("executing", k / len(current.motions))

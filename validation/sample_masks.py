@@ -28,7 +28,9 @@ def fingers_may_touch(log: Log, robot: RobotModel) -> NDArray[np.bool_]:
 def ends_in_recovery(log: Log) -> NDArray[np.bool_]:
     """Motions (m,) after which the execution monitor noticed a mishap and planned anew.
 
-    The names of the motions from there on begin with the number of the recovery.
+    The names of the motions from there on begin with the number of the recovery. A push that is
+    corrected was no mishap.
     """
     numbers = [part for part, _ in log.parts]
-    return np.append(np.diff(numbers) > 0, False).astype(bool)
+    recovers = np.array([label.startswith("recovery") for label in log.motions.tolist()])
+    return np.append((np.diff(numbers) > 0) & recovers[1:], False).astype(bool)

@@ -190,6 +190,9 @@ def test_pushes_that_come_nearer_to_their_goal_are_no_recoveries(context, ways, 
     context.executor.happens = {k + 1: nudged((way, 0.0, 0.0)) for k, way in enumerate(ways)}
     assert context.run() is None
     assert [each.correction for each in context.loop.recoveries] == corrected
+    for k, corrects in enumerate(corrected, 1):
+        kind = "correction" if corrects else "recovery"
+        assert any(name.startswith(f"{kind} {k}: ") for name in context.executor.names)
     assert context.loop.pushes == len(ways) + 1
     assert "push 1: 150 mm and 0 degrees left" in context.ears.stages
     assert context.loop.recoveries[0].as_json()["correction"] is True

@@ -80,6 +80,7 @@ def test_an_impact_may_go_as_deep_as_a_step_of_simulation_takes_it(kitchen, lift
 
 def test_noticed_motions_are_those_right_before_a_new_recovery():
     names = ("(a) | x", "(a) | y", "recovery 1: (b) | x", "recovery 1: (b) | y", "recovery 2: (c)")
+    names += ("correction 3: (c)",)  # of a push, which was no mishap
     log = SimpleNamespace(motions=np.array(names))
     log.parts = Log.parts.func(log)
-    assert ends_in_recovery(log).tolist() == [False, True, False, True, False]
+    assert ends_in_recovery(log).tolist() == [False, True, False, True, False, False]

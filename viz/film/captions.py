@@ -75,12 +75,12 @@ class Caption:
 
 
 def split_recovery(line: str) -> tuple[str, str]:
-    """Split the mention of a recovery off a log's line.
+    """Split the mention of a recovery or a correction off a log's line.
 
     ``"recovery 1: (pick sugar burner h1) | reach"`` gives ``recovery 1`` and the rest.
     """
     found = RECOVERY.match(line)
-    return (f"recovery {found[1]}", line[found.end() :]) if found else ("", line)
+    return (f"{found[1]} {found[2]}", line[found.end() :]) if found else ("", line)
 
 
 def action_captions(
