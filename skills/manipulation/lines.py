@@ -243,10 +243,17 @@ def follow_lines(
     if paths is None:
         tally.reasons["the arm can't keep the line"] += 1
         return None
-    trimmed = _trimmed(context, parts, paths, base, tally)
-    if trimmed is None:
+    # Free motions connect where a margin is kept: the first and the last line are cut there. Where
+    # there is little room the hand comes and leaves by a shorter way, or the margin is half of it.
+    first, last = parts[0], parts[-1]
+    begin = _with_margin(context, first.line, paths[0], slice(None, -1), first.opening, base, tally)
+    end = _with_margin(context, last.line, paths[-1], slice(1, None), last.closing, base, tally)
+    if begin is None or end is None:
         return None
-    parts, paths, margin = trimmed
+    start, stop, margin = int(begin[0][0]), int(end[0][-1]) + 2, min(begin[1], end[1])
+    first = replace(first, line=_between(first.line, start, None))
+    parts = (first, *parts[1:-1], replace(last, line=_between(last.line, None, stop)))
+    paths = [paths[0][start:], *paths[1:-1], paths[-1][:stop]]
     if not _sampled(context, parts, paths, base, tally):
         return None
     lines = [part for part in parts if not part.stroke]
@@ -277,31 +284,6 @@ def _followed(
             return None
         found.append(path)
     return found
-
-
-def _trimmed(
-    context: PlanningContext,
-    parts: tuple[ManipulationPart, ...],
-    paths: list[Array],
-    base: Array,
-    tally: Tally,
-) -> tuple[tuple[ManipulationPart, ...], list[Array], float] | None:
-    """The parts and paths, the first and the last line cut to where they keep a margin (m).
-
-    There free motions connect. Where there is little room the hand comes and leaves by a shorter
-    way, or the margin is half the usual one. None if they keep it nowhere, which is counted.
-    """
-    first, last = parts[0], parts[-1]
-    begin = _with_margin(context, first.line, paths[0], slice(None, -1), first.opening, base, tally)
-    end = _with_margin(context, last.line, paths[-1], slice(1, None), last.closing, base, tally)
-    if begin is None or end is None:
-        return None
-    cut = [replace(first, line=_between(first.line, int(begin[0][0]), None))]
-    cut += parts[1:-1]
-    stop = int(end[0][-1]) + 2
-    cut += [replace(last, line=_between(last.line, None, stop))]
-    ways = [paths[0][begin[0][0] :], *paths[1:-1], paths[-1][:stop]]
-    return tuple(cut), ways, min(begin[1], end[1])
 
 
 def _between(line: Line, begin: int | None, end: int | None) -> Line:
