@@ -140,7 +140,7 @@ class Refinement:
                 if failed is not None:
                     if isinstance(advice, tuple):
                         return Learned(advice)
-                    if self._proven(failed):
+                    if failed.proven and self.as_found:  # whatever was chosen earlier
                         return failed
                     if advice is not None:
                         self._backtrack_to(advice)
@@ -185,14 +185,6 @@ class Refinement:
 
     def _given_up(self) -> Failure:
         return self.failures[max(self.failures)]  # of the action that came furthest
-
-    def _proven(self, failed: Failure) -> bool:
-        """Whether the certificate is independent of earlier choices: all stands as found."""
-        return (
-            failed.certificate is not None
-            and failed.kind is not FailureKind.BUDGET
-            and self.as_found
-        )
 
 
 def _stream_names(plan: Sequence[BoundAction]) -> list[int]:

@@ -132,11 +132,6 @@ class Semantics:
         collect(effects, binding)
         return added, deleted
 
-    def successor(self, effects: Iterable[Effect], binding: Binding, state: State) -> State:
-        """The state after ``effects``; a fact both deleted and added holds."""
-        added, deleted = self.changes(effects, binding, state)
-        return (state - deleted) | added
-
 
 def instantiate(formula: Formula, binding: Binding) -> Formula:
     """``formula`` with its free variables replaced by objects."""

@@ -62,7 +62,8 @@ def validate_actions(
             message = f"step {step + 1}, {action}: {what}"
             return Validation(False, message, step, action, missing, tuple(states), cost)
         schema, binding = bound_action(domain, action)
-        states.append(semantics.successor(schema.effect, binding, states[-1]))
+        added, deleted = semantics.changes(schema.effect, binding, states[-1])
+        states.append((states[-1] - deleted) | added)  # a fact both deleted and added holds
         cost = round(cost + _cost(schema, binding, problem), COST_DECIMALS)
     count = len(states) - 1
     names, missing = _failing(semantics, problem.goal, {}, states[-1])

@@ -243,11 +243,27 @@ def follow_lines(
     if paths is None:
         tally.reasons["the arm can't keep the line"] += 1
         return None
+
+    robot, first, last = context.robot, parts[0], parts[-1]
+
+    def kept(
+        line: Line, arms: Array, some: slice, opening: float
+    ) -> tuple[NDArray[np.int64], float] | None:
+        """At which of some poses of a line what margin (m) is kept; None: nowhere."""
+        allowed = holding_contact_pairs(context, line.state)
+        Q = assemble(robot, base, arms[some], opening)
+        scene_q = None if line.scene_q is None else line.scene_q[some]
+        for margin in (MARGIN, NARROW):
+            free = context.checker(line.state, allowed, margin).free_many(Q, scene_q)
+            if free.any():
+                return np.flatnonzero(free), margin
+        _count_hit(context, line.state, allowed, NARROW, Q, scene_q, tally)
+        return None
+
     # Free motions connect where a margin is kept: the first and the last line are cut there. Where
     # there is little room the hand comes and leaves by a shorter way, or the margin is half of it.
-    first, last = parts[0], parts[-1]
-    begin = _with_margin(context, first.line, paths[0], slice(None, -1), first.opening, base, tally)
-    end = _with_margin(context, last.line, paths[-1], slice(1, None), last.closing, base, tally)
+    begin = kept(first.line, paths[0], slice(None, -1), first.opening)
+    end = kept(last.line, paths[-1], slice(1, None), last.closing)
     if begin is None or end is None:
         return None
     start, stop, margin = int(begin[0][0]), int(end[0][-1]) + 2, min(begin[1], end[1])
@@ -290,27 +306,6 @@ def _between(line: Line, begin: int | None, end: int | None) -> Line:
     """A part of a line."""
     scene_q = None if line.scene_q is None else line.scene_q[begin:end]
     return replace(line, poses=line.poses[begin:end], scene_q=scene_q)
-
-
-def _with_margin(
-    context: PlanningContext,
-    line: Line,
-    arms: Array,
-    some: slice,
-    opening: float,
-    base: Array,
-    tally: Tally,
-) -> tuple[NDArray[np.int64], float] | None:
-    """At which of some poses of a line a margin (m) of free motions is kept; None: nowhere."""
-    allowed = holding_contact_pairs(context, line.state)
-    Q = assemble(context.robot, base, arms[some], opening)
-    scene_q = None if line.scene_q is None else line.scene_q[some]
-    for margin in (MARGIN, NARROW):
-        free = context.checker(line.state, allowed, margin).free_many(Q, scene_q)
-        if free.any():
-            return np.flatnonzero(free), margin
-    _count_hit(context, line.state, allowed, NARROW, Q, scene_q, tally)
-    return None
 
 
 def _sampled(

@@ -70,7 +70,7 @@ class FailureAnalyzer:
 
     def __call__(self, refinement: Refinement, failure: Failure) -> Advice:
         k = refinement.at
-        if failure.certificate is not None and failure.kind is not FailureKind.BUDGET:
+        if failure.proven:
             advice = self._from_proof(refinement, failure)
             if advice is not None:
                 return advice
