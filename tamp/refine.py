@@ -189,13 +189,8 @@ class Refinement:
 
 def _stream_names(plan: Sequence[BoundAction]) -> list[int]:
     """A number for each action, from its text and its occurrence."""
-    seen: dict[str, int] = {}
-    names = []
-    for action in plan:
-        text = str(action)
-        seen[text] = seen.get(text, -1) + 1
-        names.append(zlib.crc32(f"{text} {seen[text]}".encode()))
-    return names
+    texts = list(map(str, plan))
+    return [zlib.crc32(f"{text} {texts[:k].count(text)}".encode()) for k, text in enumerate(texts)]
 
 
 def _unproven(failed: Failure) -> Failure:

@@ -69,9 +69,8 @@ class Semantics:
             case pddl.Not(part):
                 return not self.holds(part, binding, state)
             case pddl.Imply(premise, conclusion):
-                return not self.holds(premise, binding, state) or self.holds(
-                    conclusion, binding, state
-                )
+                either = pddl.Or((pddl.Not(premise), conclusion))
+                return self.holds(either, binding, state)
             case pddl.Exists(variables, part):
                 inner = self.bindings(variables, binding)
                 return any(self.holds(part, each, state) for each in inner)
