@@ -12,9 +12,7 @@ class FailureKind(Enum):
     """The kind of failure. All but ``BUDGET`` carry a certificate that can be checked."""
 
     CONTRADICTION = "contradiction"  # impossible in PDDL alone
-    UNREACHABLE = (
-        "unreachable"  # no stance or configuration reaches it; numbers: shortfall in metres
-    )
+    UNREACHABLE = "unreachable"  # no stance or configuration reaches it; numbers: shortfall in m
     BLOCKED = "blocked"  # named bodies are in the way
     DOES_NOT_FIT = "does-not-fit"  # an item is too large
     UNSTABLE = "unstable"  # an item would fall
@@ -41,6 +39,11 @@ class Failure:
     numbers: Mapping[str, float] = field(default_factory=dict)
     certificate: Mapping[str, Any] | None = None
     step: tuple[str, ...] = ()
+
+    @property
+    def proven(self) -> bool:
+        """Whether it carries a certificate, and is no matter of how much was tried."""
+        return self.certificate is not None and self.kind is not FailureKind.BUDGET
 
     def raise_(self) -> NoReturn:
         """Raise it, for code that has no use for a failure as a value.

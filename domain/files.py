@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -17,17 +18,27 @@ MAX_FILE_BYTES = 2**26  # bytes that are read of a file, unless said otherwise: 
 MAX_LOG_BYTES = 2**31  # bytes of a log
 
 
-def read_text(path: Path | str, largest: int = MAX_FILE_BYTES) -> str:
+def read_text(
+    path: Path | str, largest: int = MAX_FILE_BYTES, blank: re.Pattern[bytes] | None = None
+) -> str:
     """The text of a UTF-8 file, with line breaks converted to newlines.
+
+    Args:
+        path, largest: as for ``read_bytes``.
+        blank: what becomes spaces before it is decoded.
 
     Raises:
         BadInput: as ``read_bytes``, or the file is not UTF-8.
     """
     data = read_bytes(path, largest)
+    if blank is not None:
+        data = blank.sub(lambda match: b" " * len(match[0]), data)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise not_utf8(path, data, error.start) from None
+        before = data[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
+        raise BadInput.one(path, "is not UTF-8 text", line, column) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -56,13 +67,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def not_utf8(path: Path | str, data: bytes, at: int) -> BadInput:
-    """The refusal of a text file for its byte at index ``at``."""
-    before = data[:at]
-    line, column = before.count(b"\n") + 1, at - before.rfind(b"\n")
-    return BadInput.one(path, "is not UTF-8 text", line, column)
 
 
 def read_bytes(path: Path | str, largest: int = MAX_FILE_BYTES) -> bytes:

@@ -11,7 +11,7 @@ from math import fsum
 from time import perf_counter
 from typing import NoReturn
 
-from galley.domain.failure import Failure, FailureKind
+from galley.domain.failure import Failure, FailureError, FailureKind
 from galley.planning.operators import COST_DECIMALS, Operator, Plan
 
 _MIB = 1 << 20
@@ -108,12 +108,8 @@ class SearchBudget:
         )
 
 
-class LimitReached(RuntimeError):
+class LimitReached(FailureError):
     """Grounding stopped at a limit, which ``failure`` names."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
 
 
 class GroundingBudget:

@@ -103,8 +103,15 @@ class Navigate(LookaheadSkill):
             return
         contacts = self._next_contacts(context, upcoming, state, rng)
         if contacts is None:  # nothing to do there: any free stance of the set
-            for base in _anywhere(context, stance, arms[0], state, rng, tally):
-                yield base, ""
+            checker = context.checker(state, holding_contact_pairs(context, state))
+            low, high = places(stance, context.robot)
+            while tally.tried < context.settings.placements and (low <= high).all():
+                tally.tried += 1
+                base = np.array([*rng.uniform(low, high), sample_headings(stance, 1, rng)[0]])
+                if checker.free(context.robot.with_groups(state.q, base=base, arm=arms[0])[0]):
+                    yield base, ""
+                else:
+                    tally.reasons["no room for the base"] += 1
             return
         solutions = solve_from_stances(
             context, contacts, stance, arms[0], state, rng, tally, forward=_FORWARD
@@ -135,22 +142,3 @@ class Navigate(LookaheadSkill):
             if "hand" in skill.parameters:
                 return None  # it will fail and say why
         return None
-
-
-def _anywhere(
-    context: PlanningContext,
-    stance: Stance,
-    arm: Array,
-    state: State,
-    rng: np.random.Generator,
-    tally: Tally,
-) -> Iterator[Array]:
-    checker = context.checker(state, holding_contact_pairs(context, state))
-    low, high = places(stance, context.robot)
-    while tally.tried < context.settings.placements and (low <= high).all():
-        tally.tried += 1
-        base = np.array([*rng.uniform(low, high), sample_headings(stance, 1, rng)[0]])
-        if checker.free(context.robot.with_groups(state.q, base=base, arm=arm)[0]):
-            yield base
-        else:
-            tally.reasons["no room for the base"] += 1

@@ -140,7 +140,7 @@ class Refinement:
                 if failed is not None:
                     if isinstance(advice, tuple):
                         return Learned(advice)
-                    if self._proven(failed):
+                    if failed.proven and self.as_found:  # whatever was chosen earlier
                         return failed
                     if advice is not None:
                         self._backtrack_to(advice)
@@ -186,24 +186,11 @@ class Refinement:
     def _given_up(self) -> Failure:
         return self.failures[max(self.failures)]  # of the action that came furthest
 
-    def _proven(self, failed: Failure) -> bool:
-        """Whether the certificate is independent of earlier choices: all stands as found."""
-        return (
-            failed.certificate is not None
-            and failed.kind is not FailureKind.BUDGET
-            and self.as_found
-        )
-
 
 def _stream_names(plan: Sequence[BoundAction]) -> list[int]:
     """A number for each action, from its text and its occurrence."""
-    seen: dict[str, int] = {}
-    names = []
-    for action in plan:
-        text = str(action)
-        seen[text] = seen.get(text, -1) + 1
-        names.append(zlib.crc32(f"{text} {seen[text]}".encode()))
-    return names
+    texts = list(map(str, plan))
+    return [zlib.crc32(f"{text} {texts[:k].count(text)}".encode()) for k, text in enumerate(texts)]
 
 
 def _unproven(failed: Failure) -> Failure:

@@ -11,6 +11,7 @@ import numpy as np
 from galley.bench.motion.python_rrt import RRTConnect
 from galley.bench.motion.queries import Query
 from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import MARGIN
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.scene.model import WORLD, Body, Scene, Shape
@@ -69,7 +70,8 @@ def clutter_queries(scene: Scene, robot: RobotModel, count: int, seed: int = 0) 
     with PyBulletWorld(whole, robot) as world:
         bench = PlanningContext(whole, robot, world)
         state = initial_state(whole)
-        space, free = joint_space(bench.robot, "arm"), bench.free(state, "arm")
+        space = joint_space(bench.robot, "arm")
+        free = bench.free(state, "arm", frozenset(), MARGIN)
         while len(found) < count:
             ends = np.array([space.sample(rng) for _ in range(2)])
             if not (free(ends[0]) and free(ends[1])) or edge_free(space, free, *ends):

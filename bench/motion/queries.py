@@ -30,6 +30,7 @@ import galley
 from galley.bench.motion import goals
 from galley.bench.motion.python_rrt import RRTConnect
 from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import MARGIN
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen
 from galley.domain.scene.model import Scene, Stance
@@ -151,7 +152,7 @@ def _draw(
         state = state.with_robot(q)
         space, free = (
             joint_space(bench.robot, "arm"),
-            bench.free(state, "arm", holding_contact_pairs(bench, state)),
+            bench.free(state, "arm", holding_contact_pairs(bench, state), MARGIN),
         )
         folded_arm = free(bench.folded_arm)
         if not folded_arm and state.held is None:

@@ -6,8 +6,8 @@ immutable and in file order, so planning is deterministic.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from galley.domain.pddl.formula import (
@@ -54,12 +54,8 @@ class Predicate:
         return len(self.parameters)
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A numeric function with its typed parameters, such as ``total-cost``, which has none."""
-
-    name: str
-    parameters: tuple[Variable, ...]
+Function = Predicate
+"""A numeric function with its typed parameters, such as ``total-cost``, which has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +191,12 @@ class Problem:
     def object(self, name: str) -> Object | None:
         """The object called ``name``, or None."""
         return self._objects.get(name)
+
+    def with_facts(self, facts: Iterable[Fact]) -> Problem:
+        """The problem with more initial facts, which stand in no file."""
+        init = (*self.init, *facts)
+        places = self.init_places + ((0, 0),) * (len(init) - len(self.init))
+        return replace(self, init=init, init_places=places)
 
     @cached_property
     def _objects(self) -> dict[str, Object]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
-from galley.domain.files import not_utf8, read_bytes
+from galley.domain.files import read_text
 
 # The readers recurse. Real PDDL nests about ten deep.
 MAX_DEPTH = 100
@@ -213,7 +213,8 @@ def read_definition(path: str | Path, kind: str, faults: SyntaxFaults) -> Defini
         BadInput: the file can't be read, is not a ``define`` of the right kind, or has unknown,
             misplaced or repeated sections.
     """
-    forms = parse_sexprs(_read(path), faults.file)
+    # In UTF-8; comments may be Latin-1, as in old benchmarks.
+    forms = parse_sexprs(read_text(path, blank=_COMMENT), faults.file)
     shape = f"(define ({kind} NAME) ...)"
     if not forms:
         raise BadInput.one(faults.file, f"the file is empty; expected {shape}", 1, 1)
@@ -245,16 +246,6 @@ def read_definition(path: str | Path, kind: str, faults: SyntaxFaults) -> Defini
             sections[keyword] = node
     faults.raise_if_any()
     return Definition(define, name, sections, tuple(actions))
-
-
-def _read(path: str | Path) -> str:
-    """The text of a PDDL file, in UTF-8; comments may be Latin-1, as in old benchmarks."""
-    data = read_bytes(path)
-    try:
-        text = _COMMENT.sub(lambda comment: b" " * len(comment.group()), data).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise not_utf8(path, data, error.start) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _read_header(define: SList, kind: str, shape: str, faults: SyntaxFaults) -> str:

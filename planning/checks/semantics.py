@@ -69,9 +69,8 @@ class Semantics:
             case pddl.Not(part):
                 return not self.holds(part, binding, state)
             case pddl.Imply(premise, conclusion):
-                return not self.holds(premise, binding, state) or self.holds(
-                    conclusion, binding, state
-                )
+                either = pddl.Or((pddl.Not(premise), conclusion))
+                return self.holds(either, binding, state)
             case pddl.Exists(variables, part):
                 inner = self.bindings(variables, binding)
                 return any(self.holds(part, each, state) for each in inner)
@@ -131,11 +130,6 @@ class Semantics:
 
         collect(effects, binding)
         return added, deleted
-
-    def successor(self, effects: Iterable[Effect], binding: Binding, state: State) -> State:
-        """The state after ``effects``; a fact both deleted and added holds."""
-        added, deleted = self.changes(effects, binding, state)
-        return (state - deleted) | added
 
 
 def instantiate(formula: Formula, binding: Binding) -> Formula:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from galley.domain.errors import did_you_mean
 from galley.domain.files import read_text
-from galley.domain.pddl.formula import Formula, FunctionTerm
+from galley.domain.pddl.formula import Fact, Formula, FunctionTerm
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
 from galley.domain.pddl.syntax import SList, SyntaxFaults, parse_sexprs, read_name
 from galley.planning.checks.semantics import Binding, Semantics, State, instantiate
@@ -62,8 +62,10 @@ def validate_actions(
             message = f"step {step + 1}, {action}: {what}"
             return Validation(False, message, step, action, missing, tuple(states), cost)
         schema, binding = bound_action(domain, action)
-        states.append(semantics.successor(schema.effect, binding, states[-1]))
-        cost = round(cost + _cost(schema, binding, problem), COST_DECIMALS)
+        added, deleted = semantics.changes(schema.effect, binding, states[-1])
+        states.append((states[-1] - deleted) | added)  # a fact both deleted and added holds
+        terms = (t for t in _costs(schema, binding, problem) if not isinstance(t, Fact))
+        cost = round(cost + sum(terms), COST_DECIMALS)
     count = len(states) - 1
     names, missing = _failing(semantics, problem.goal, {}, states[-1])
     if missing:
@@ -102,7 +104,7 @@ def _inapplicable(
     if missing:
         word, verb = ("preconditions", "do") if len(names) > 1 else ("precondition", "does")
         return f"{word} {' and '.join(names)} {verb} not hold", missing
-    values = _missing_values(schema, binding, problem)
+    values = dict.fromkeys(str(t) for t in _costs(schema, binding, problem) if isinstance(t, Fact))
     if values:
         return f"its cost needs {' and '.join(values)}, which the problem does not give", ()
     return "", ()
@@ -131,22 +133,11 @@ def bound_action(domain: Domain, action: GroundAction) -> tuple[ActionSchema, Bi
     return schema, {p.name: arg for p, arg in zip(schema.parameters, action.args, strict=True)}
 
 
-def _missing_values(schema: ActionSchema, binding: Binding, problem: Problem) -> tuple[str, ...]:
-    """The function terms of the cost that have no value."""
-    if not problem.metric:
-        return ()
-    terms = [each.ground(binding) for each in schema.cost if isinstance(each, FunctionTerm)]
-    return tuple(str(each) for each in dict.fromkeys(terms) if each not in problem.values)
-
-
-def _cost(schema: ActionSchema, binding: Binding, problem: Problem) -> float:
-    if not problem.metric:
-        return 1.0
-    terms = (
-        problem.values[each.ground(binding)] if isinstance(each, FunctionTerm) else each
-        for each in schema.cost
-    )
-    return float(sum(terms))
+def _costs(schema: ActionSchema, binding: Binding, problem: Problem) -> list[float | Fact]:
+    """The terms of an action's cost; of a function term without a value the term itself."""
+    terms = schema.cost if problem.metric else (1.0,)
+    keys = [each.ground(binding) if isinstance(each, FunctionTerm) else each for each in terms]
+    return [problem.values.get(each, each) if isinstance(each, Fact) else each for each in keys]
 
 
 def read_plan(path: str | Path) -> tuple[GroundAction, ...]:

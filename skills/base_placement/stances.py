@@ -72,12 +72,6 @@ def shortfall(p_W: Array, stance: Stance, robot: RobotModel) -> float:
     return float(beyond(p_W[None], low, high, reach.p_BS, reach.to_hand)[0])
 
 
-def wrist_shortfall(p_WC: Array, stance: Stance, robot: RobotModel) -> Array:
-    """The same for places (n, 3) of C, the point in the hand that ``ReachBounds`` names: (n,)."""
-    reach, (low, high) = robot.kinematics.reach, places(stance, robot)
-    return beyond(p_WC, low, high, reach.p_BS, reach.to_C)
-
-
 def _square_distance(p_W: Array, bases: Array, p_BS: Array) -> Array:
     """Square of the horizontal distance (m^2) from the shoulder of bases (m, 3) to p_W (>= 2,)."""
     c, s = np.cos(bases[:, 2]), np.sin(bases[:, 2])

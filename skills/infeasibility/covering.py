@@ -23,7 +23,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
-from galley.skills.base_placement.stances import wrist_shortfall
+from galley.skills.base_placement.stances import beyond, places
 from galley.skills.manipulation.contacts import supporting_furniture
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.fans import TOUCHING, Fan
@@ -237,10 +237,13 @@ class _Proof:
         def total(moved: Array) -> Array:
             return moved[:, 0] + moved[:, 1] + np.hypot(moved[:, 2], moved[:, 3])
 
+        robot, reach = self.context.robot, self.context.robot.kinematics.reach
+        bounds, p_TC = [places(each, robot) for each in self.stances], reach.p_HC - robot.p_HT
+        length = float(np.linalg.norm(p_TC))
         for move in family.moves:
-            p_WC, length = self._wrist(move @ X_WT)
-            robot = self.context.robot
-            short = np.min([wrist_shortfall(p_WC, s, robot) for s in self.stances], axis=0)
+            X = move @ X_WT
+            p_WC = X[:, :3, :3] @ p_TC + X[:, :3, 3]  # C of ``ReachBounds``, ``length`` from T
+            short = np.min([beyond(p_WC, *b, reach.p_BS, reach.to_C) for b in bounds], axis=0)
             spare = short - total(travel(length, length))
             gone = open_ & (spare > 0.0)
             if gone.any():
@@ -274,11 +277,6 @@ class _Proof:
         if len(moved) and (total(moved) < _FINEST).any():
             return None
         return _halved(cells[open_], moved.argmax(axis=1))
-
-    def _wrist(self, X_WT: Array) -> tuple[Array, float]:
-        """The point C (n, 3) of ``ReachBounds``, and its distance (m) from T."""
-        p_TC = self.context.robot.kinematics.reach.p_HC - self.context.robot.p_HT
-        return X_WT[:, :3, :3] @ p_TC + X_WT[:, :3, 3], float(np.linalg.norm(p_TC))
 
 
 def _displacements(part: ConvexPart, middle: Array, half: Array) -> Array:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import cycle, islice, product
 
 import numpy as np
@@ -212,7 +211,13 @@ def place_manipulations(
     most = widest_opening(item, X_IT, 2.0 * width, context.robot.gripper) / 2.0
     there = [b for b in scene.bindings if b.kind == "furniture" and b.region == region.name]
     stances = [scene.stance(binding.target) for binding in there]
-    room = partial(_hand_room, context, state, region, X_IT, width)
+
+    def room(X_BI: Array) -> NDArray[np.bool_]:
+        """Whether the hand alone has room at placements (n, 4, 4): (n,)."""
+        X_WT = X_WB @ X_BI @ X_IT
+        others = obstacles(context, state, (), hand_bounds(context.robot, X_WT[:, :3, 3]))
+        return ~overlapping(context.robot, others, item.name, X_WT, width)
+
     lying = stable_poses(item) if aside and may_turn(item) else allowed_poses(item)
     if len(lying) > 1:
         ahead = inverse(X_HI)[:3, 2]  # the hand's z axis, in the item's frame
@@ -288,17 +293,6 @@ def _checked_later(
         free = room(np.array(some))
         vain = 0 if free.any() else vain + len(some)
         yield from (X for X, good in zip(some, free, strict=True) if good)
-
-
-def _hand_room(
-    context: PlanningContext, state: State, region: Region, X_IT: Array, width: float, X_BI: Array
-) -> NDArray[np.bool_]:
-    """Whether the hand that holds an item at X_IT has room at placements X_BI (n, 4, 4): (n,)."""
-    assert state.held is not None
-    X_WT = context.scene.body_pose(region.body, state.scene_q) @ X_BI @ X_IT
-    others = obstacles(context, state, (), hand_bounds(context.robot, X_WT[:, :3, 3]))
-    touched = context.scene.items[state.held].name
-    return ~overlapping(context.robot, others, touched, X_WT, width)
 
 
 def handle_manipulations(

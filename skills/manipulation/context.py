@@ -161,11 +161,7 @@ class PlanningContext:
         return self.world.checker(state, allowed, margin)
 
     def free(
-        self,
-        state: State,
-        group: str,
-        allowed: frozenset[Pair] = frozenset(),
-        margin: float = MARGIN,
+        self, state: State, group: str, allowed: frozenset[Pair], margin: float
     ) -> Callable[[Array], bool]:
         """A predicate: is a configuration (k,) of one group free, the rest as in ``state``?"""
         checker = self.checker(state, allowed, margin)

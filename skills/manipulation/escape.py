@@ -105,8 +105,7 @@ def _legs(context: PlanningContext, state: State, motion: Motion | None) -> Iter
     """Each leg tried from a State; None where it is not proven, or does not end free."""
     allowed = _touching(context, state)
     for arms, phase in _arm_ways(context, state, motion):
-        kept = _cut(context, state, arms)
-        yield None if kept is None else _arm_leg(context, state, kept, phase, allowed)
+        yield _arm_leg(context, state, arms, phase, allowed)
     near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
     if any({c.a, c.b} & set(context.robot.base_links) for c in near):
         for length, angle in product(_BASE_STEPS, np.arange(8) * (np.pi / 4.0)):
@@ -140,26 +139,21 @@ def _arm_ways(
             yield Path("arm", back).resampled(0.05).waypoints, "escape: the way it came"
 
 
-def _cut(context: PlanningContext, state: State, arms: Array) -> Array | None:
-    """The leg up to the first free configuration that is at least ``_LEAST`` away."""
-    Q = context.robot.with_groups(state.q, arm=arms)
-    free = context.checker(state, holding_contact_pairs(context, state)).free_many(Q)
-    pose = context.hand(state)
-    start = pose(arms[0])[:3, 3]
-    for k in np.flatnonzero(free):
-        far = np.linalg.norm(pose(arms[k])[:3, 3] - start) >= _LEAST - 1e-6
-        if k > 0 and (far or k == len(arms) - 1):
-            return arms[: k + 1]
-    return None
-
-
 def _arm_leg(
     context: PlanningContext, state: State, arms: Array, phase: str, allowed: frozenset[Pair]
 ) -> Motion | None:
+    """A leg up to its first free configuration that is at least ``_LEAST`` away, or to its end."""
+    hand, Q = context.hand(state), context.robot.with_groups(state.q, arm=arms)
+    poses = np.array([hand(arm) for arm in arms])
+    far = np.linalg.norm(poses[:, :3, 3] - poses[0, :3, 3], axis=1) >= _LEAST - 1e-6
+    far[-1] = True
+    free = context.checker(state, holding_contact_pairs(context, state)).free_many(Q)
+    ends = np.flatnonzero(free[1:] & far[1:]) + 2
+    if not len(ends):
+        return None
+    arms, poses = arms[: ends[0]], poses[: ends[0]]
     if _deeper(context, state, "arm", arms, allowed):
         return None
-    hand = context.hand(state)
-    poses = np.array([hand(arm) for arm in arms])
     line = Line(phase, poses, state, allowed, held_attachment(context, state), CARRY_SPEED)
     segment = proven_line(context, line, state.q, arms, Tally())
     return None if segment is None else segment.motion(line, _ACTION, phase)

@@ -243,10 +243,33 @@ def follow_lines(
     if paths is None:
         tally.reasons["the arm can't keep the line"] += 1
         return None
-    trimmed = _trimmed(context, parts, paths, base, tally)
-    if trimmed is None:
+
+    robot, first, last = context.robot, parts[0], parts[-1]
+
+    def kept(
+        line: Line, arms: Array, some: slice, opening: float
+    ) -> tuple[NDArray[np.int64], float] | None:
+        """At which of some poses of a line what margin (m) is kept; None: nowhere."""
+        allowed = holding_contact_pairs(context, line.state)
+        Q = assemble(robot, base, arms[some], opening)
+        scene_q = None if line.scene_q is None else line.scene_q[some]
+        for margin in (MARGIN, NARROW):
+            free = context.checker(line.state, allowed, margin).free_many(Q, scene_q)
+            if free.any():
+                return np.flatnonzero(free), margin
+        _count_hit(context, line.state, allowed, NARROW, Q, scene_q, tally)
         return None
-    parts, paths, margin = trimmed
+
+    # Free motions connect where a margin is kept: the first and the last line are cut there. Where
+    # there is little room the hand comes and leaves by a shorter way, or the margin is half of it.
+    begin = kept(first.line, paths[0], slice(None, -1), first.opening)
+    end = kept(last.line, paths[-1], slice(1, None), last.closing)
+    if begin is None or end is None:
+        return None
+    start, stop, margin = int(begin[0][0]), int(end[0][-1]) + 2, min(begin[1], end[1])
+    first = replace(first, line=_between(first.line, start, None))
+    parts = (first, *parts[1:-1], replace(last, line=_between(last.line, None, stop)))
+    paths = [paths[0][start:], *paths[1:-1], paths[-1][:stop]]
     if not _sampled(context, parts, paths, base, tally):
         return None
     lines = [part for part in parts if not part.stroke]
@@ -279,56 +302,10 @@ def _followed(
     return found
 
 
-def _trimmed(
-    context: PlanningContext,
-    parts: tuple[ManipulationPart, ...],
-    paths: list[Array],
-    base: Array,
-    tally: Tally,
-) -> tuple[tuple[ManipulationPart, ...], list[Array], float] | None:
-    """The parts and paths, the first and the last line cut to where they keep a margin (m).
-
-    There free motions connect. Where there is little room the hand comes and leaves by a shorter
-    way, or the margin is half the usual one. None if they keep it nowhere, which is counted.
-    """
-    first, last = parts[0], parts[-1]
-    begin = _with_margin(context, first.line, paths[0], slice(None, -1), first.opening, base, tally)
-    end = _with_margin(context, last.line, paths[-1], slice(1, None), last.closing, base, tally)
-    if begin is None or end is None:
-        return None
-    cut = [replace(first, line=_between(first.line, int(begin[0][0]), None))]
-    cut += parts[1:-1]
-    stop = int(end[0][-1]) + 2
-    cut += [replace(last, line=_between(last.line, None, stop))]
-    ways = [paths[0][begin[0][0] :], *paths[1:-1], paths[-1][:stop]]
-    return tuple(cut), ways, min(begin[1], end[1])
-
-
 def _between(line: Line, begin: int | None, end: int | None) -> Line:
     """A part of a line."""
     scene_q = None if line.scene_q is None else line.scene_q[begin:end]
     return replace(line, poses=line.poses[begin:end], scene_q=scene_q)
-
-
-def _with_margin(
-    context: PlanningContext,
-    line: Line,
-    arms: Array,
-    some: slice,
-    opening: float,
-    base: Array,
-    tally: Tally,
-) -> tuple[NDArray[np.int64], float] | None:
-    """At which of some poses of a line a margin (m) of free motions is kept; None: nowhere."""
-    allowed = holding_contact_pairs(context, line.state)
-    Q = assemble(context.robot, base, arms[some], opening)
-    scene_q = None if line.scene_q is None else line.scene_q[some]
-    for margin in (MARGIN, NARROW):
-        free = context.checker(line.state, allowed, margin).free_many(Q, scene_q)
-        if free.any():
-            return np.flatnonzero(free), margin
-    _count_hit(context, line.state, allowed, NARROW, Q, scene_q, tally)
-    return None
 
 
 def _sampled(

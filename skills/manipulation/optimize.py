@@ -20,7 +20,7 @@ from galley.domain.state import State
 from galley.motion.certify import CAP
 from galley.motion.effects import after, effects
 from galley.motion.guarded_approach import driven_mass, fastest
-from galley.motion.motion import Motion, Record
+from galley.motion.motion import Motion
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.trajectory import limit_ratios, slowed
 from galley.skills.base_placement.placement import SIDESTEP
@@ -222,20 +222,13 @@ def _clearance(context: PlanningContext, motion: Motion, state: State) -> float 
     """
     proven: float | None = motion.record.min_clearance_m
     led = any(a.kind == "joint" for a in motion.attachments) or motion.slide is not None
-    if proven is None or led:
-        return proven
-    if not context.compiled and not _curved(motion.record):
+    curved = motion.record.optimizer.startswith(("smooth", "time-optimal"))  # away from the path
+    if proven is None or led or not (context.compiled or curved):
         return proven
     moving = effects(context.scene, context.robot, motion, state).state
-    curved = _curved(motion.record)
     states = (
         motion.trajectory.resampled(_STEP)[1] if curved else motion.path.resampled(_STEP).waypoints
     )
-    view = free_view(context, moving, motion.group, motion.allowed)
+    view = free_view(context, moving, motion.group, motion.allowed, MARGIN)
     measured = float(view.clearances(states, CAP).min())
     return measured if curved else max(proven, measured)
-
-
-def _curved(record: Record) -> bool:
-    """Whether the trajectory deviates from the path."""
-    return record.optimizer.startswith(("smooth", "time-optimal"))

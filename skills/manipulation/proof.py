@@ -76,11 +76,7 @@ def prove(
 
 
 def free_view(
-    context: PlanningContext,
-    state: State,
-    group: str,
-    allowed: frozenset[Pair],
-    margin: float = MARGIN,
+    context: PlanningContext, state: State, group: str, allowed: frozenset[Pair], margin: float
 ) -> View:
     """The kernel's view for a group's free motions: their search, proof and clearance."""
     if "base" in group:

@@ -140,7 +140,7 @@ def solve_from_stances(
         if bases is None or (ahead and tally.tried >= forward):
             ahead = tally.tried < forward
             bases = _FreeBases(context, stance, arm_q, state, rng, ahead)
-        for base, reason in _candidate_bases(context, manipulation, bases, state, rng, tally):
+        for base, reason in bases.best(manipulation, tally):
             reached = solve_manipulation(context, manipulation, base, rng, tally)
             if reached is not None:
                 yield replace(reached, reason=reason)
@@ -173,22 +173,31 @@ class _FreeBases:
         self._bases, self._drawn = np.empty((0, 3)), 0
         self._all = self._bases
 
-    def within_reach(self, X_WH: Array) -> Array:
-        """At most 16 of them (m, 3), near enough to X_WH (4, 4) for the stretched arm."""
+    def best(self, manipulation: Manipulation, tally: Tally) -> list[tuple[Array, str]]:
+        """The best two (3,) from which the arm reaches a contact, and the reason for each.
+
+        Best by the greatest manipulability times root of joint margin of a configuration there, and
+        by a short drive with little turning, forward rather than backwards. Of at most 16.
+        """
+        X_WH, robot = manipulation.contact, self._robot
         near = self._near(X_WH)
         if len(near) < _BASES and self._drawn < _MOST_DRAWN:
             self._draw(X_WH)
             near = self._near(X_WH)
         if len(near) > _BASES:
             near = near[self._rng.choice(len(near), _BASES, replace=False)]
-        return near
-
-    def blocked(self, X_WH: Array) -> bool:
-        """Whether X_WH (4, 4) is in reach of places that were drawn, but of none that is free."""
-        drawn = bool(in_ring(X_WH, self._all, self._robot).any())
-        return drawn and not len(self._near(X_WH))
+        redundant = robot.kinematics.redundant_values(_REDUNDANT_FIRST, self._rng)
+        options = score_bases(robot, X_WH, near, self._q[robot.slice("base")], redundant)
+        if not len(options):
+            tally.tried += 1
+            blocked = not len(near) and bool(in_ring(X_WH, self._all, robot).any())
+            tally.reasons["no room for the base" if blocked else OUT_OF_REACH] += 1
+        draws = f"of the free draws ({len(options)}) for '{manipulation.name}'"
+        ranked = zip(_RANK, options, strict=False)
+        return [(each.base, f"{rank} {draws}, {each.reason()}") for rank, each in ranked]
 
     def _near(self, X_WH: Array) -> Array:
+        """Those that are near enough to X_WH (4, 4) for the stretched arm."""
         return np.asarray(self._bases[in_ring(X_WH, self._bases, self._robot)])
 
     def _draw(self, X_WH: Array) -> None:
@@ -199,34 +208,3 @@ class _FreeBases:
         free = self._checker.free_many(self._robot.with_groups(self._q, base=bases, arm=self._arm))
         self._bases = np.vstack([self._bases, bases[free]])
         self._all = np.vstack([self._all, bases])
-
-
-def _candidate_bases(
-    context: PlanningContext,
-    manipulation: Manipulation,
-    bases: _FreeBases,
-    state: State,
-    rng: np.random.Generator,
-    tally: Tally,
-) -> list[tuple[Array, str]]:
-    """The best base poses (3,) from which the arm reaches the contact and the robot is free.
-
-    Best by the greatest manipulability times root of joint margin of a configuration there, and by
-    a short drive with little turning, forward rather than backwards. With each the reason for it.
-    """
-    robot = context.robot
-    free = bases.within_reach(manipulation.contact)
-    redundant = robot.kinematics.redundant_values(_REDUNDANT_FIRST, rng)
-    start = state.q[robot.slice("base")]
-    options = score_bases(robot, manipulation.contact, free, start, redundant)
-    if not len(options):
-        tally.tried += 1
-        blocked = bases.blocked(manipulation.contact)
-        tally.reasons["no room for the base" if blocked else OUT_OF_REACH] += 1
-    return [
-        (
-            each.base,
-            f"{rank} of the free draws ({len(options)}) for '{manipulation.name}', {each.reason()}",
-        )
-        for rank, each in zip(_RANK, options, strict=False)
-    ]

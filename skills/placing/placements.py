@@ -81,9 +81,31 @@ def placements_in(
         spot: the exact place; None: anywhere.
         rng: random numbers.
     """
+
+    def upright(item: Item) -> Iterator[Array]:
+        found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
+        taken = [footprint for footprint in found if footprint is not None]
+        taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
+        loose = [_smallest(each.item, region) for each in later if each.spot is None]
+        kept = [each.footprint(region) for each in later if each.spot is not None]
+        anywhere = placements(item, region, taken, loose, spot, rng)
+        if kept:
+            # Keep the spots of later items clear, if possible.
+            clear = placements(item, region, [*taken, *kept], loose, spot, rng)
+            first = next(clear, None)
+            if first is not None:
+                taken, anywhere = [*taken, *kept], chain((first,), clear)
+        open_to_above = exposed_part(scene, state, region) if spot is None else None
+        if open_to_above is None:
+            yield from anywhere
+            return
+        # The part that isn't under a worktop is easier to reach; the rest may do for small items.
+        shares = (placements(item, open_to_above, taken, loose, spot, rng),) * 3 + (anywhere,)
+        yield from _in_turn(shares)
+
     ways = []
     for pose in poses:
-        way = _placements_of(scene, state, pose.item, region, later, spot, rng)
+        way = upright(pose.item)
         if pose.down[2] < -0.5:  # upright
             ways += [way] * (_UPRIGHT if len(poses) > 1 else 1)
         else:
@@ -94,37 +116,6 @@ def placements_in(
 def _turned(X_SI: Array, X_BS: Array) -> Array:
     """X_BI (4, 4)."""
     return np.asarray(X_BS @ X_SI)
-
-
-def _placements_of(
-    scene: Scene,
-    state: State,
-    item: Item,
-    region: Region,
-    later: Sequence[LaterItem],
-    spot: Spot | None,
-    rng: np.random.Generator,
-) -> Iterator[Array]:
-    """``placements_in``, of an upright item."""
-    found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
-    taken = [footprint for footprint in found if footprint is not None]
-    taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
-    loose = [_smallest(each.item, region) for each in later if each.spot is None]
-    kept = [each.footprint(region) for each in later if each.spot is not None]
-    anywhere = placements(item, region, taken, loose, spot, rng)
-    if kept:
-        # Keep the spots of later items clear, if possible.
-        clear = placements(item, region, [*taken, *kept], loose, spot, rng)
-        first = next(clear, None)
-        if first is not None:
-            taken, anywhere = [*taken, *kept], chain((first,), clear)
-    open_to_above = exposed_part(scene, state, region) if spot is None else None
-    if open_to_above is None:
-        yield from anywhere
-        return
-    # The part that isn't under a worktop is easier to reach; the rest may do for small items.
-    shares = (placements(item, open_to_above, taken, loose, spot, rng),) * 3 + (anywhere,)
-    yield from _in_turn(shares)
 
 
 def _smallest(item: Item, region: Region) -> Item:

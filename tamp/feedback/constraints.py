@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from galley.domain.failure import Failure, FailureKind
+from galley.domain.failure import Failure
 from galley.domain.pddl.formula import OBJECT, Effect, Fact, ForEach, Formula, Literal, Or, Variable
 from galley.domain.pddl.model import ActionSchema, Predicate
 from galley.planning import GroundAction, Task, ground
@@ -82,13 +82,9 @@ class ConstrainedTask(TampTask):
                 for each in self.domain.actions
             )
             objects = self.problem.object
-            facts = tuple(f for f in dict.fromkeys(constraints) if all(map(objects, f.args)))
-            problem = replace(
-                self.problem,
-                init=self.problem.init + facts,
-                init_places=self.problem.init_places + ((0, 0),) * len(facts),
-            )
-            self._tasks[key] = ground(replace(self.domain, actions=actions), problem)
+            facts = (f for f in dict.fromkeys(constraints) if all(map(objects, f.args)))
+            domain, problem = replace(self.domain, actions=actions), self.problem.with_facts(facts)
+            self._tasks[key] = ground(domain, problem)
         return self._tasks[key]
 
     def _waiting(self, schema: ActionSchema, constraints: Sequence[Fact]) -> ActionSchema:
@@ -116,16 +112,16 @@ class ConstrainedTask(TampTask):
             return [Literal(self.names["as-found"], (each,), False) for each in named]
 
         takes, puts, place = role.takes, role.sets, role.place
+        works_on = {takes, role.opens, role.closes, role.uses}
         if predicate == "blocked-by":
             subject, blocker = args
-            for i in sorted({takes, role.opens, role.closes, role.uses} - {None}, key=str):
-                if i is not None:
-                    yield [(of[i], subject)], no_longer(blocker, subject)
+            for i in sorted(each for each in works_on if each is not None):
+                yield [(of[i], subject)], no_longer(blocker, subject)
         elif predicate in ("kept-shut", "kept-open"):
             subject, other = args
             opened = Literal(self.names["stands-open"], (other,), predicate == "kept-open")
-            parts = [takes, role.opens, role.closes, role.uses, place if puts is not None else None]
-            for i in sorted({each for each in parts if each is not None}):
+            works_on.add(place if puts is not None else None)
+            for i in sorted(each for each in works_on if each is not None):
                 elsewhere = no_longer(subject) if i == takes else []
                 yield [(of[i], subject)], [opened, *elsewhere]
         elif predicate in ("way-kept-shut", "way-kept-open") and role.goes is not None:
@@ -170,11 +166,7 @@ def constrained_task(
     return ConstrainedTask(
         task.scene,
         replace(domain, predicates=domain.predicates + predicates, actions=actions),
-        replace(
-            problem,
-            init=problem.init + tuple(init),
-            init_places=problem.init_places + ((0, 0),) * len(init),
-        ),
+        problem.with_facts(init),
         task.bindings,
         skills,
         names,
@@ -229,7 +221,7 @@ class LearnedConstraint:
     @property
     def proven(self) -> bool:
         """Whether its failure carries a certificate."""
-        return self.failure.certificate is not None and self.failure.kind is not FailureKind.BUDGET
+        return self.failure.proven
 
     def __str__(self) -> str:
         return f"{self.fact}: {self.failure.message}"

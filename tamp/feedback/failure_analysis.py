@@ -70,7 +70,7 @@ class FailureAnalyzer:
 
     def __call__(self, refinement: Refinement, failure: Failure) -> Advice:
         k = refinement.at
-        if failure.certificate is not None and failure.kind is not FailureKind.BUDGET:
+        if failure.proven:
             advice = self._from_proof(refinement, failure)
             if advice is not None:
                 return advice
@@ -82,13 +82,18 @@ class FailureAnalyzer:
         if self.silent or asked > _DIAGNOSES:
             culprit = refinement.notes["culprit", k]
             return culprit - 1 if culprit else None
-        names = refinement.stream_names
+        name = refinement.stream_names[k]
+
+        def stream(i: int) -> np.random.Generator:
+            self.context.effort.spend("diagnoses")
+            return self.context.rng(name, _DIAGNOSIS, asked, i)
+
         found = find_blockers(
             self.context,
             self.task.skills,
             refinement.plan[k:],
             refinement.states[-1],
-            self._streams(names[k], asked),
+            stream,
             self._furniture,
             TRIES if asked == 1 else _FAILURES,
         )
@@ -99,15 +104,6 @@ class FailureAnalyzer:
         if not found.items:
             return None
         return self._blocked(refinement, found.subject, found.items)
-
-    def _streams(self, name: int, asked: int) -> Streams:
-        """A random stream for each try, which is counted."""
-
-        def stream(i: int) -> np.random.Generator:
-            self.context.effort.spend("diagnoses")
-            return self.context.rng(name, _DIAGNOSIS, asked, i)
-
-        return stream
 
     def _from_proof(self, refinement: Refinement, failure: Failure) -> Advice:
         """The reaction to a failure with a certificate; None where it proves nothing here."""

@@ -212,38 +212,31 @@ class Occupancy:
     def _pack(
         self, everyone: Sequence[_PlannedPlacement], gone: set[int], rng: np.random.Generator
     ) -> bool | None:
-        """``_pack_upright`` in any of the ways in which the items may lie."""
+        """``packable`` beside what has exact places, in any of the ways in which items may lie."""
+        region = self._region(everyone[-1].place)
+
+        def upright(items: Sequence[Item]) -> bool | None:
+            taken = list(self._outlines(region, gone).values())
+            taken += self._furniture(region, max(float(item.size[2]) for item in items))
+            loose: list[Item] = []
+            for each, item in zip(everyone, items, strict=True):
+                if each.place.spot is None:
+                    loose.append(item)
+                    continue
+                X_BI = next(placements(item, region, taken, (), each.place.spot, rng), None)
+                if X_BI is None:
+                    return None
+                yaw = float(np.arctan2(X_BI[1, 0], X_BI[0, 0]))
+                outline = placed(Upright.of(item).outline, np.array([[*X_BI[:2, 3], yaw]]))[0]
+                taken.append(Footprint(outline, item.name))
+            return packable(loose, region, taken, rng) if loose else True
+
         answers = []
         for turned in turned_together([self._item(each) for each in everyone]):
-            found = None if turned is None else self._pack_upright(everyone, turned, gone, rng)
-            if found is True:
+            answers.append(None if turned is None else upright(turned))
+            if answers[-1]:
                 return True
-            answers.append(found)
         return None if None in answers else False
-
-    def _pack_upright(
-        self,
-        everyone: Sequence[_PlannedPlacement],
-        items: Sequence[Item],
-        gone: set[int],
-        rng: np.random.Generator,
-    ) -> bool | None:
-        region = self._region(everyone[-1].place)
-        taken = list(self._outlines(region, gone).values())
-        tallest = max(float(item.size[2]) for item in items)
-        taken += self._furniture(region, tallest)
-        loose: list[Item] = []
-        for each, item in zip(everyone, items, strict=True):
-            if each.place.spot is None:
-                loose.append(item)
-                continue
-            X_BI = next(placements(item, region, taken, (), each.place.spot, rng), None)
-            if X_BI is None:
-                return None
-            yaw = float(np.arctan2(X_BI[1, 0], X_BI[0, 0]))
-            outline = placed(Upright.of(item).outline, np.array([[*X_BI[:2, 3], yaw]]))[0]
-            taken.append(Footprint(outline, item.name))
-        return packable(loose, region, taken, rng) if loose else True
 
     def _why(
         self,

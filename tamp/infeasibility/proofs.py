@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.scene.model import WORLD, Binding
 from galley.domain.state import State
-from galley.planning import SearchLimits, Task, ground, search
+from galley.planning import SearchLimits, ground, search
 from galley.skills import SKILLS
 from galley.skills.drawer import MIN_OPENING, intended_opening
 from galley.skills.infeasibility.passage import no_passage
@@ -56,7 +56,9 @@ def minimal_core(
     def unsolvable(kept: list[LearnedConstraint]) -> bool:
         keys = {each.key for each in kept}
         left_out = [key for key in constraints.all if key not in keys]
-        return _unsolvable(constraints.applied_to(task, left_out))
+        less = constraints.applied_to(task, left_out)
+        found = search(less, "bfs", SearchLimits(nodes=_NODES))
+        return isinstance(found, Failure) and found.kind is not FailureKind.BUDGET
 
     # Prefer proven constraints: remove the suspected ones first.
     kept = [constraint for key, constraint in constraints.all.items() if key not in but]
@@ -99,11 +101,6 @@ def refusal(
     return replace(
         main, message=reasons, certificate={**(main.certificate or {}), "because": others}
     )
-
-
-def _unsolvable(task: Task) -> bool:
-    found = search(task, "bfs", SearchLimits(nodes=_NODES))
-    return isinstance(found, Failure) and found.kind is not FailureKind.BUDGET
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import MARGIN
 from galley.domain.frames import nearest_turn
 from galley.domain.shipped import KITCHEN, SCENARIOS
 from galley.engine import load
@@ -71,7 +72,8 @@ def test_facing_where_it_goes_takes_a_drive_no_longer_and_drives_more_of_it_forw
     """Against the shortest curve through x, y and heading, on the same paths."""
     facing, plain = np.zeros(4), np.zeros(4)
     for context, state, motion in (each for some in driven.values() for each in some):
-        group, view = context.robot.group("base"), free_view(context, state, "base", motion.allowed)
+        group = context.robot.group("base")
+        view = free_view(context, state, "base", motion.allowed, MARGIN)
         other = smooth(view, motion.path, group, context.speed(state, "base")).trajectory
         facing += [motion.trajectory.duration, *ways(motion.trajectory)]
         plain += [other.duration, *ways(other)]
