@@ -54,8 +54,12 @@ class Predicate:
         return len(self.parameters)
 
 
-Function = Predicate
-"""A numeric function with its typed parameters, such as ``total-cost``, which has none."""
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A numeric function with its typed parameters, such as ``total-cost``, which has none."""
+
+    name: str
+    parameters: tuple[Variable, ...]
 
 
 @dataclass(frozen=True, slots=True)
