@@ -244,17 +244,17 @@ class Push(LookaheadSkill):
             return no_such_region(to.object, "surface to push things to")
         pushed = self._pushed(context, action, state)
         name, spot = pushed.item.name, to.spot
-        if (
-            begin is not None
-            and source != to
-            and not _same(*(surface_about(context.scene, r) for r in (begin, region)))
+        if source == to:
+            begin = region  # pushed aside
+        if begin is not None and not _same(
+            *(surface_about(context.scene, r) for r in (begin, region))
         ):
             what = f"{source.object} and {to.object} are no parts of one surface, over which {name}"
             proof: dict[str, Any] = {"kind": "scene", "surfaces": [begin.name, region.name]}
             names = source.object, to.object
             return Failure(FailureKind.CONTRADICTION, f"{what} could be pushed", names, {}, proof)
         lies = pushed.item.upright and not is_upright(pushed.X_WI)
-        if begin is None and source != to and (lies or not pushed.rests):
+        if begin is None and (lies or not pushed.rests):
             why = "lies, and would not stand there" if lies else "is not on that surface"
             what = f"{name} can't be pushed to {to.object}: it {why}"
             proof = {"kind": "scene", "surfaces": [region.name]}
@@ -297,54 +297,37 @@ class PushAside(Push):
     least: ClassVar[float] = 0.1
 
     def _goals(
-        self,
-        context: PlanningContext,
-        action: BoundAction,
-        upcoming: Sequence[BoundAction],
-        pushed: Pushed,
-        rng: np.random.Generator,
-    ) -> Iterator[_Goal]:
-        """Where a flat item can be taken; else as any push."""
-        if context.slide is None and is_flat(
-            context.scene, pushed.state, pushed.index, context.robot.gripper
-        ):
-            yield from self._edges(context, action, upcoming, pushed, rng)
+        self, context: PlanningContext, action: BoundAction, upcoming: Sequence[BoundAction],
+        pushed: Pushed, rng: np.random.Generator,
+    ) -> Iterator[_Goal]:  # fmt: skip
+        """Where what is flat sticks out over an edge, can be taken, and then be put down; if the
+        next action does not take it, also as any push."""
+        scene, robot, index = context.scene, context.robot, pushed.index
+        if context.slide is None and is_flat(context, pushed.state, index, rng):
+            rows, region = overhanging(pushed), region_of(context, action.bindings[1])
+            if region is not None:  # it stays on it
+                rows = rows[pushed.over(pushed.in_body(rows[:, None, :2]), region) <= 0.0]
+            away = rows[:, :3] - pushed.pose
+            cost = np.hypot(*away[:, :2].T) + _TURN * np.abs(wrap(away[:, 2]))
+            fits = can_be_placed_later(context, upcoming, self.skills, index)
+            stance, arm, looked = stance_of(context, action.bindings[1]), context.folded_arm, 0
+            for *pose, over in rows[np.argsort(cost, kind="stable")]:
+                state = pushed.moved(np.array(pose))
+                grasps = grasps_at(scene, state, index, robot.gripper)
+                if pushed.item.upright:  # it is to stand again, the hand not below it
+                    grasps = tuple(g for g in grasps if g.X_IT[2, 2] < _BELOW)
+                if looked < _EDGES and any(with_room(context, state, index, grasps, rng)):
+                    looked += 1
+                    picks = pick_manipulations(context, state, index, rng)
+                    about = context, picks, stance, arm, state, rng, Tally(), _TRIES
+                    ways = solve_from_stances(*about)
+                    after = (each.state_after(robot) for each in islice(ways, _WAYS))
+                    if any(fits is None or fits(each, rng) for each in after):
+                        yield _Goal(np.array(pose), _EDGE, over + _EDGE[0])
             takes = self.skills[upcoming[0].name].role.takes if upcoming else None
             if takes is not None and upcoming[0].bindings[takes].target == pushed.item.name:
                 return
         yield from super()._goals(context, action, upcoming, pushed, rng)
-
-    def _edges(
-        self,
-        context: PlanningContext,
-        action: BoundAction,
-        upcoming: Sequence[BoundAction],
-        pushed: Pushed,
-        rng: np.random.Generator,
-    ) -> Iterator[_Goal]:
-        """Where it sticks out over an edge, and can be taken there and put down afterwards."""
-        rows, region = overhanging(pushed), region_of(context, action.bindings[1])
-        if region is not None:  # it stays on it
-            rows = rows[pushed.over(pushed.in_body(rows[:, None, :2]), region) <= 0.0]
-        away = rows[:, :3] - pushed.pose
-        cost = np.hypot(*away[:, :2].T) + _TURN * np.abs(wrap(away[:, 2]))
-        fits = can_be_placed_later(context, upcoming, self.skills, pushed.index)
-        stance, index, looked = stance_of(context, action.bindings[1]), pushed.index, 0
-        for *pose, over in rows[np.argsort(cost, kind="stable")]:
-            state = pushed.moved(np.array(pose))
-            grasps = grasps_at(context.scene, state, index, context.robot.gripper)
-            if pushed.item.upright:  # it is to stand again, the hand not below it
-                grasps = tuple(g for g in grasps if g.X_IT[2, 2] < _BELOW)
-            if next(with_room(context, state, index, grasps, rng), None) is None:
-                continue
-            picks, arm = pick_manipulations(context, state, index, rng), context.folded_arm
-            ways = solve_from_stances(context, picks, stance, arm, state, rng, Tally(), _TRIES)
-            after = (each.state_after(context.robot) for each in islice(ways, _WAYS))
-            if any(fits is None or fits(each, rng) for each in after):
-                yield _Goal(np.array(pose), _EDGE, over + _EDGE[0])
-            looked += 1
-            if looked == _EDGES:
-                return
 
     def _to(self, context: PlanningContext, action: BoundAction, state: State) -> Region | None:
         """What lies may be pushed up to the edges, also where the scene has no region."""

@@ -14,7 +14,8 @@ from galley.domain.frames import Array, frozen, rotation_z
 from galley.domain.predicates import corners
 from galley.domain.scene.model import Region, Scene
 from galley.domain.state import State, item_pose
-from galley.robots.model import Gripper
+from galley.skills.manipulation.contacts import with_room
+from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasps import grasps_at, is_upright
 from galley.skills.manipulation.pushes import INSIDE, Pushed
 
@@ -24,13 +25,15 @@ _STEP = 0.04  # m along an edge
 _LEVEL = 0.003  # m, between an item's underside and what it lies on
 
 
-def is_flat(scene: Scene, state: State, index: int, gripper: Gripper) -> bool:
-    """Whether an item lies so that no grasp is left, but is low enough to be held from above and
-    below."""
-    X_WI = item_pose(scene, state, index, np.eye(4))
-    if state.held == index or is_upright(X_WI) or grasps_at(scene, state, index, gripper):
+def is_flat(context: PlanningContext, state: State, index: int, rng: np.random.Generator) -> bool:
+    """Whether the hand has room for no grasp of an item that lies, which is low enough to be held
+    from above and below."""
+    item, gripper = context.scene.items[index], context.robot.gripper
+    X_WI = item_pose(context.scene, state, index, np.eye(4))
+    if is_upright(X_WI) or np.ptp(corners(item) @ X_WI[2, :3]) > gripper.widest:
         return False
-    return bool(np.ptp(corners(scene.items[index]) @ X_WI[2, :3]) <= gripper.widest)
+    grasps = grasps_at(context.scene, state, index, gripper)
+    return not any(with_room(context, state, index, grasps, rng))
 
 
 def top_below(scene: Scene, state: State, index: int) -> Region | None:
@@ -67,10 +70,9 @@ def overhanging(pushed: Pushed) -> Array:
         for out in _OUT:
             if inside - out >= max(INSIDE, _SHARE * inside):
                 along = np.arange(begin, last, _STEP)
-                row = np.column_stack([along, along, 0.0 * along, 0.0 * along])
-                row[:, axis] = box[(sign + 1) // 2, axis] + sign * (out - far)
-                row[:, 2:] = quarter * np.pi / 2.0, out
+                row = np.tile([0.0, 0.0, quarter * np.pi / 2.0, out], (len(along), 1))
+                row[:, axis], row[:, other] = box[int(sign > 0), axis] + sign * (out - far), along
                 found.append(row)
-    rows = np.concatenate(found) if found else np.empty((0, 4))
+    rows = np.concatenate([np.empty((0, 4)), *found])
     rows[:, :3] = pushed.in_world(rows[:, :3])
-    return rows[pushed.clear(rows[:, :3], max(_OUT))] if len(rows) else rows
+    return np.asarray(rows[pushed.clear(rows[:, :3], max(_OUT))])
