@@ -18,18 +18,29 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, wrap
 from galley.domain.predicates import SPOT_RADIUS
 from galley.domain.scene.model import Region
-from galley.domain.state import State
-from galley.motion.motion import Motion
+from galley.domain.state import State, item_pose
+from galley.motion.motion import Motion, Slide
 from galley.skills.infeasibility.refusals import (
     does_not_fit,
     no_such_region,
     region_out_of_reach,
     wrong_in_hand,
 )
+from galley.skills.manipulation.contacts import pick_manipulations, with_room
 from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.grasps import grasps_at, is_upright
+from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.manipulation.overhang import is_flat, overhanging, top_below
 from galley.skills.manipulation.pushes import STRONGEST, Pushed, free_bases, surface_about
-from galley.skills.manipulation.step import MotionBuilder, SkillStep, placed_later, plan_step
+from galley.skills.manipulation.reach import solve_from_stances
+from galley.skills.manipulation.step import (
+    MotionBuilder,
+    SkillStep,
+    can_be_placed_later,
+    placed_later,
+    plan_step,
+)
 from galley.skills.place import is_placed
 from galley.skills.placing.footprints import gaps, padded
 from galley.skills.placing.placements import FINGERS
@@ -40,6 +51,9 @@ if TYPE_CHECKING:
 
 _EXACT = 0.006, float(np.radians(3.0))  # m, rad, of a goal with a pose: the predicates allow more
 _ROUGH = 0.02, 0.35  # of one that is anywhere on a surface
+_EDGE = 0.008, float(np.radians(5.0))  # of one where it sticks out over an edge
+_EDGES, _TRIES, _WAYS = 8, 60, 6  # such goals that are looked at, and tries and grasps at each
+_BELOW = 0.5  # of the hand's direction, along the axis of an item, if it comes from below it
 _ANY = 4.0  # rad, of one that may be turned anyhow
 _SHARE = 0.7  # of the strongest push, that friction may take
 _DRAWN, _TRIED = 200, 3  # places drawn on a surface, and those that are pushed to
@@ -49,10 +63,18 @@ _BANNED = 0.02  # m, between the ends of a push that the arm can't do and of ano
 
 
 class _Goal(NamedTuple):
-    """x, y, yaw (3,) in the world; m and rad that may be left."""
+    """x, y, yaw (3,) in the world; m and rad that may be left; m that the item may stick out."""
 
     pose: Array
     tolerance: tuple[float, float]
+    over: float = 0.0
+
+    @classmethod
+    def of(cls, slide: Slide, pushed: Pushed) -> _Goal:
+        """Where an item was on its way to."""
+        over = float(pushed.over(pushed.outlines(slide.goal[None]))[0])
+        inside = over <= _EDGE[0]
+        return cls(slide.goal, _ROUGH) if inside else cls(slide.goal, _EDGE, over + _EDGE[0])
 
     def left(self, pose: Array) -> tuple[float, float]:
         """m and rad between it and a pose (3,)."""
@@ -121,7 +143,7 @@ class Push(LookaheadSkill):
         here = state.q[None, context.robot.slice("base")]
         bases = [free_bases(context, stance, state, rng)]
         bases = [here, *bases] if stance.contains(here[0]) else bases
-        plan = partial(plan_pushes, pushed.slider, pushed.pose, clear=pushed.clear)
+        plan = partial(plan_pushes, pushed.slider, pushed.pose)
         nearest = [(np.inf, 0.0)]
         goals = islice(self._goals(context, action, upcoming, pushed, rng), _TRIED)
         for goal, where in product(goals, bases):
@@ -132,7 +154,8 @@ class Push(LookaheadSkill):
                     good &= np.abs(np.hstack([a, b]) - away).max(axis=1) > _BANNED
                 return good
 
-            found = plan(goal.pose, rng, reachable=reachable, tolerance=goal.tolerance)
+            clear = partial(pushed.clear, most=goal.over)
+            found = plan(goal.pose, rng, clear=clear, reachable=reachable, tolerance=goal.tolerance)
             if found and goal.holds(found[-1].poses[-1]):
                 return found, goal
             nearest += [goal.left(each.poses[-1]) for each in found[-1:]]
@@ -154,7 +177,8 @@ class Push(LookaheadSkill):
         rng: np.random.Generator,
     ) -> Iterator[_Goal]:
         """Where the item may go, the first choice first: its spot, or places on the surface."""
-        region, spot = self._to(context, action), action.bindings[-2].spot
+        to, spot = action.bindings[-2], action.bindings[-2].spot
+        region = region_of(context, to) or pushed.surface
         if spot is not None:
             pose = pushed.in_world(np.array([[*spot.xy, spot.yaw or 0.0]]))[0]
             if spot.yaw is None:
@@ -162,7 +186,7 @@ class Push(LookaheadSkill):
             yield _Goal(pose, _EXACT if spot.yaw is not None else (_EXACT[0], _ANY))
             return
         if context.slide is not None and context.slide.item == pushed.item.name:
-            yield _Goal(context.slide.goal, _ROUGH)  # it was on its way there
+            yield _Goal.of(context.slide, pushed)  # it was on its way there
         box = rng.choice(len(region.boxes), _DRAWN)
         low, high = region.boxes[box, 0, :2], region.boxes[box, 1, :2]
         xy = low + rng.random((_DRAWN, 2)) * (high - low)
@@ -184,16 +208,17 @@ class Push(LookaheadSkill):
         slide, pushed = context.slide, self._pushed(context, action, state)
         if slide is None or slide.item != pushed.item.name:
             return False
-        return _Goal(slide.goal, (1.5 * _ROUGH[0], 1.5 * _ROUGH[1])).holds(pushed.pose)
+        goal = _Goal.of(slide, pushed)
+        away, turn = goal.tolerance
+        return goal._replace(tolerance=(1.5 * away, 1.5 * turn)).holds(pushed.pose)
 
-    def _to(self, context: PlanningContext, action: BoundAction) -> Region:
-        region = region_of(context, action.bindings[-2])
-        assert region is not None, "impossible() has refused this already"
-        return region
+    def _to(self, context: PlanningContext, action: BoundAction, state: State) -> Region | None:
+        return region_of(context, action.bindings[-2])
 
     def _pushed(self, context: PlanningContext, action: BoundAction, state: State) -> Pushed:
-        index = context.scene.item_index[action.bindings[0].target]
-        return Pushed.of(context, state, index, self._to(context, action))
+        index, region = _index(context, action), self._to(context, action, state)
+        assert region is not None, "impossible() has refused this already"
+        return Pushed.of(context, state, index, region)
 
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
@@ -214,11 +239,13 @@ class Push(LookaheadSkill):
     ) -> Failure | None:
         """Both places must be of one surface, which holds the item there and bears the push."""
         source, to = action.bindings[1], action.bindings[-2]
-        begin, region = region_of(context, source), region_of(context, to)
+        begin, region = region_of(context, source), self._to(context, action, state)
         if region is None or region.kind != "surface":
             return no_such_region(to.object, "surface to push things to")
         pushed = self._pushed(context, action, state)
         name, spot = pushed.item.name, to.spot
+        if source == to:
+            begin = region  # pushed aside
         if begin is not None and not _same(
             *(surface_about(context.scene, r) for r in (begin, region))
         ):
@@ -226,6 +253,12 @@ class Push(LookaheadSkill):
             proof: dict[str, Any] = {"kind": "scene", "surfaces": [begin.name, region.name]}
             names = source.object, to.object
             return Failure(FailureKind.CONTRADICTION, f"{what} could be pushed", names, {}, proof)
+        lies = pushed.item.upright and not is_upright(pushed.X_WI)
+        if begin is None and (lies or not pushed.rests):
+            why = "lies, and would not stand there" if lies else "is not on that surface"
+            what = f"{name} can't be pushed to {to.object}: it {why}"
+            proof = {"kind": "scene", "surfaces": [region.name]}
+            return Failure(FailureKind.CONTRADICTION, what, (name, to.object), {}, proof)
         numbers = {"friction_N": pushed.force, "most_N": _SHARE * STRONGEST}
         if pushed.force > _SHARE * STRONGEST:
             what = f"{name} is too heavy to push: {pushed.force:.0f} N of friction, and the hand"
@@ -262,6 +295,50 @@ class PushAside(Push):
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(pushes=0, source=1, place=1)
     least: ClassVar[float] = 0.1
+
+    def _goals(
+        self, context: PlanningContext, action: BoundAction, upcoming: Sequence[BoundAction],
+        pushed: Pushed, rng: np.random.Generator,
+    ) -> Iterator[_Goal]:  # fmt: skip
+        """Where what is flat sticks out over an edge, can be taken, and then be put down; if the
+        next action does not take it, also as any push."""
+        scene, robot, index = context.scene, context.robot, pushed.index
+        if context.slide is None and is_flat(context, pushed.state, index, rng):
+            rows, region = overhanging(pushed), region_of(context, action.bindings[1])
+            if region is not None:  # it stays on it
+                rows = rows[pushed.over(pushed.in_body(rows[:, None, :2]), region) <= 0.0]
+            away = rows[:, :3] - pushed.pose
+            cost = np.hypot(*away[:, :2].T) + _TURN * np.abs(wrap(away[:, 2]))
+            fits = can_be_placed_later(context, upcoming, self.skills, index)
+            stance, arm, looked = stance_of(context, action.bindings[1]), context.folded_arm, 0
+            for *pose, over in rows[np.argsort(cost, kind="stable")]:
+                state = pushed.moved(np.array(pose))
+                grasps = grasps_at(scene, state, index, robot.gripper)
+                if pushed.item.upright:  # it is to stand again, the hand not below it
+                    grasps = tuple(g for g in grasps if g.X_IT[2, 2] < _BELOW)
+                if looked < _EDGES and any(with_room(context, state, index, grasps, rng)):
+                    looked += 1
+                    picks = pick_manipulations(context, state, index, rng)
+                    about = context, picks, stance, arm, state, rng, Tally(), _TRIES
+                    ways = solve_from_stances(*about)
+                    after = (each.state_after(robot) for each in islice(ways, _WAYS))
+                    if any(fits is None or fits(each, rng) for each in after):
+                        yield _Goal(np.array(pose), _EDGE, over + _EDGE[0])
+            takes = self.skills[upcoming[0].name].role.takes if upcoming else None
+            if takes is not None and upcoming[0].bindings[takes].target == pushed.item.name:
+                return
+        yield from super()._goals(context, action, upcoming, pushed, rng)
+
+    def _to(self, context: PlanningContext, action: BoundAction, state: State) -> Region | None:
+        """What lies may be pushed up to the edges, also where the scene has no region."""
+        region, index = region_of(context, action.bindings[1]), _index(context, action)
+        if state.held == index or is_upright(item_pose(context.scene, state, index, np.eye(4))):
+            return region
+        return top_below(context.scene, state, index) or region
+
+
+def _index(context: PlanningContext, action: BoundAction) -> int:
+    return context.scene.item_index[action.bindings[0].target]
 
 
 def _same(a: Region, b: Region) -> bool:

@@ -57,6 +57,8 @@ _QUADRANTS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 _ROUNDING = 0.003  # m, radius of a corner of the fingers
 _PRESSED = 0.003  # m that fingers may be predicted to be in the item
 _LOOKED = 4  # every so many poses of a push the fingers' room is looked at
+_BEYOND = 0.06  # m, what is nearer to the edge of a support may be in the way of what sticks out
+INSIDE = 0.02  # m, the least that a centre of mass is inside the edge over which an item sticks out
 _FLAT = 0.1  # rad, an item that is turned by less lies on a face
 _LEVEL = 0.001  # m, between the surfaces of one support
 _BESIDE = 0.2  # m, what is nearer to an item may be in the hand's way
@@ -137,7 +139,12 @@ def free_bases(
 
 
 def surface_about(scene: Scene, region: Region) -> Region:
-    """All surfaces of a region's body at its height: over them an item can be pushed."""
+    """All surfaces of a region's body at its height: over them an item can be pushed.
+
+    A region that is not of the scene stands for itself.
+    """
+    if all(each is not region for each in scene.regions):
+        return region
     same = [each for each in scene.regions if (each.body, each.kind) == (region.body, "surface")]
     boxes = np.concatenate([each.boxes for each in same])
     level = np.abs(boxes[:, 0, 2] - region.boxes[0, 0, 2]) < _LEVEL
@@ -218,6 +225,13 @@ class Pushed:
         about = self.lying.tobytes(), self.lowest, self.friction, pads
         return _slider(self.context.robot, self.item, *about)
 
+    def moved(self, pose: Array) -> State:
+        """The state with the item at a pose (3,) on the surface."""
+        X_WI = plane_poses(pose[None])[0] @ self.lying
+        X_WI[2, 3] += self.height
+        X_PI = placement_at(self.context.scene, frozen(X_WI), self.state.scene_q)
+        return self.state.with_item(self.index, X_PI)
+
     def in_world(self, poses: Array) -> Array:
         """Poses (n, 3) of x, y, yaw in the frame of the surface's body, in the world."""
         xy = poses[:, :2] @ self.X_WB[:2, :2].T + self.X_WB[:2, 3]
@@ -237,14 +251,18 @@ class Pushed:
         out = np.maximum(boxes[:, 0] - at, at - boxes[:, 1])
         return np.asarray(out.max(axis=(1, 3)).min(axis=1))
 
-    def clear(self, poses: Array) -> NDArray[np.bool_]:
-        """Whether the item at poses (n, 3) is wholly on the surface, and nothing beside it.
+    def clear(self, poses: Array, most: float = 0.0) -> NDArray[np.bool_]:
+        """Whether the item at poses (n, 3) is on the surface, and nothing beside it.
 
-        It may stick out, and be as near to others, as it is now.
+        It may stick out, and be as near to others, as it is now; or stick out by ``most`` (m) as
+        long as its centre of mass stays inside.
         """
         both = self.outlines(np.vstack([poses, self.pose]))
         out = self.over(both)
-        good = out[:-1] <= max(out[-1], 1e-9)
+        good = out[:-1] <= max(out[-1], most, 1e-9)
+        if most > 0.0:
+            middles = self.in_body(placed(self.slider.middle[None], poses))
+            good &= self.over(middles) <= -INSIDE
         if self.others:
             near = gaps(both, padded([each.outline for each in self.others])).min(axis=1)
             good &= near[:-1] >= min(MARGIN, near[-1] - 1e-4)
@@ -252,9 +270,10 @@ class Pushed:
 
     @cached_property
     def others(self) -> list[Footprint]:
-        """What stands on the surface."""
+        """What stands on the surface, or beside it."""
         scene, about = self.context.scene, self.surface.boxes
         whole = np.array([[about[:, 0].min(axis=0), about[:, 1].max(axis=0)]])
+        whole[0] += np.outer([-_BEYOND, _BEYOND], [1.0, 1.0, 0.0])
         region = replace(self.surface, boxes=frozen(whole))
         each = (Footprint.from_item(scene, self.state, k, region) for k in range(len(scene.items)))
         top = float(2.0 * self.lying[2, 3])
