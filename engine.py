@@ -320,7 +320,7 @@ def compare(
         query=query,
         count=count,
         scene=None if scene is None else shipped_file(scene),
-        seed=Options(seed=seed).seed,
+        seed=Options(seed=seed).seed,  # checked there
         out=None if out is None else Path(out),
         video=False,
     )

@@ -50,15 +50,16 @@ def companions(problem: str | Path) -> dict[str, Path]:
     problem that has its name.
     """
     path, found = shipped_file(problem), {}
+    scene = path.with_suffix(".yaml")
     try:
         named = _NAMED.search(path.read_text(encoding="utf-8", errors="replace"))
-        scene = path.with_suffix(".yaml")
         if scene.is_file() and _SCENE.search(scene.read_text(encoding="utf-8", errors="replace")):
             found["scene"] = scene
     except (OSError, ValueError):  # no such file, which its reader will say
         return {}
-    domain = KITCHEN / f"{named[1].lower()}.pddl" if named else path
-    return found | ({"domain": domain} if named and _exists(domain) else {})
+    if named and _exists(domain := KITCHEN / f"{named[1].lower()}.pddl"):
+        found["domain"] = domain
+    return found
 
 
 def did_you_mean_file(path: str | Path) -> str:

@@ -62,8 +62,11 @@ class Slide:
 
 
 def yaw_of(X: Array) -> float:
-    """The yaw (rad) of a pose (4, 4): that of its x axis, or of its y axis if x is upright."""
-    axis = 0 if np.hypot(X[0, 0], X[1, 0]) > 0.5 else 1
+    """The yaw (rad) of a pose (4, 4): that of its x axis, or of its z axis where x is vertical.
+
+    As ``domain.scene.stable_poses.heading_axis`` has it, by which a goal's yaw is judged.
+    """
+    axis = 2 if abs(X[2, 0]) > np.cos(np.pi / 4.0) else 0
     return float(np.arctan2(X[1, axis], X[0, axis]))
 
 

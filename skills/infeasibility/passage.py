@@ -69,7 +69,4 @@ def _slices(scene: Scene, state: State, low: float, high: float) -> Iterator[tup
         corners = part.solid.vertices
         bottom, top = max(low, corners[:, 2].min()), min(high, corners[:, 2].max())
         if top - bottom > _SLACK:
-            level = 0.5 * (bottom + top)
-            under, over = corners[corners[:, 2] <= level, None], corners[corners[:, 2] > level]
-            share = (level - under[..., 2:]) / (over - under)[..., 2:]
-            yield part.name, (under + share * (over - under))[..., :2].reshape(-1, 2)
+            yield part.name, part.solid.section(0.5 * (bottom + top))

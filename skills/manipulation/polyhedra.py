@@ -50,6 +50,14 @@ class Polyhedron:
         )
         return vertices, normals, edges
 
+    def section(self, z: float) -> Array:
+        """Points (n, 2) whose hull is the section at a height, m: where lines between vertices
+        below and above cross it."""
+        v = self.vertices
+        below, above = v[v[:, 2] <= z][:, None], v[v[:, 2] > z][None]
+        share = (z - below[..., 2:]) / (above[..., 2:] - below[..., 2:])
+        return np.asarray((below + share * (above - below))[..., :2].reshape(-1, 2))
+
     @cached_property
     def box(self) -> tuple[Array, Array]:
         """Lowest and highest corner (3,) of its bounding box."""

@@ -113,13 +113,12 @@ def pushers(robot: RobotModel, rise: float) -> tuple[Pusher, ...]:
     found = []
     for lean in _LEANS:
         X_UT = transform(rotation_about((0.0, 1.0, 0.0), lean))
-        each = [finger.solid.vertices @ X_UT[:3, :3].T for finger in _fingers(robot)]
-        low, points = max(float(v[:, 2].max()) for v in each), []
+        solids, points = [finger.solid.moved(X_UT) for finger in _fingers(robot)], list[Array]()
+        low = max(float(each.vertices[:, 2].max()) for each in solids)
         z = low - min(rise, free_length(robot) - 1e-3)
-        for v in each:  # where lines between corners cross the item's top, and what is below
-            a, b = v[v[:, 2] <= z][:, None], v[v[:, 2] > z][None]
-            share = (z - a[..., 2:]) / (b[..., 2:] - a[..., 2:])
-            points += [(a + share * (b - a))[..., :2].reshape(-1, 2), b[0, :, :2]]
+        for each in solids:  # at the item's top, and what is below
+            v = each.vertices
+            points += [each.section(z), v[v[:, 2] > z, :2]]
         rim = np.concatenate(points)
         for signs in _QUADRANTS:
             found.append(Pusher(X_UT, low, rim[(rim @ signs).argmax()], signs))

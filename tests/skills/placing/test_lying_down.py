@@ -8,8 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from galley.domain.scene.stable_poses import allowed_poses
+from galley.domain.frames import rotation_z, transform
+from galley.domain.scene.stable_poses import allowed_poses, heading_axis
 from galley.domain.state import initial_state
+from galley.motion.motion import yaw_of
 from galley.skills.infeasibility.refusals import does_not_fit
 from galley.skills.placing.packing import in_every_pose, packing_certificate, turned_together
 from galley.skills.placing.placements import placements_in
@@ -26,6 +28,14 @@ def orientations():
             R[range(3), order] = signs
             if np.linalg.det(R) > 0.0:
                 yield R
+
+
+def test_an_item_is_pushed_to_the_yaw_by_which_its_place_is_judged():
+    item = replace(box_item((0.04, 0.06, 0.09)), upright=False)
+    for R in orientations():
+        X_WI = transform(rotation_z(0.3) @ R)
+        x, y = X_WI[:2, heading_axis(item, X_WI[:3, :3])]
+        assert yaw_of(X_WI) == pytest.approx(np.arctan2(y, x))
 
 
 def fits_askew(p, q, a, b):
