@@ -116,7 +116,7 @@ class Push(LookaheadSkill):
                 name = f"push {1 + sum(each.slide is not None for each in builder.motions)}"
                 failed = plan_step(builder, SkillStep(contacts, action.bindings[1], name), name)
                 if failed is not None:
-                    banned.append(_ends(push))
+                    banned.append(np.concatenate([push.start, push.end]))
                     break
             else:
                 return tuple(builder.motions)
@@ -343,7 +343,3 @@ def _index(context: PlanningContext, action: BoundAction) -> int:
 
 def _same(a: Region, b: Region) -> bool:
     return (a.body, a.kind) == (b.body, b.kind) and np.array_equal(a.boxes, b.boxes)
-
-
-def _ends(push: StraightPush) -> Array:
-    return np.concatenate([push.start, push.start + push.length * push.direction])

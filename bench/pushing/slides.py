@@ -42,7 +42,7 @@ def slider(name: str) -> Slider:
     """Of one of the items."""
     outlines = corners(ITEMS[name][0])
     bearing = outlines[0] if len(outlines) == 1 else None
-    return Slider(union(outlines), ITEMS[name][2], FRICTION, RADIUS, FRICTION, bearing=bearing)
+    return Slider(union(outlines), RADIUS, FRICTION, bearing=bearing)
 
 
 class Plane:

@@ -83,12 +83,10 @@ class Push:
 
 @dataclass(frozen=True, eq=False)
 class Slider:
-    """A body that is pushed, and the pusher.
+    """A body that is pushed slowly, so that its mass and support's friction don't matter; a pusher.
 
     Attributes:
         outline: about the origin of the body's frame; convex or not.
-        mass: kg.
-        friction: with the support.
         pusher_radius: m.
         contact_friction: of the pusher.
         centre: (2,) m, of friction: below the centre of mass; None: the outline's centroid.
@@ -103,18 +101,11 @@ class Slider:
     """
 
     outline: Polygon
-    mass: float = 1.0
-    friction: float = 0.5
     pusher_radius: float = 0.012
     contact_friction: float = 0.5
     centre: Array | None = None
     bearing: Array | None = None
     fits: Callable[[Array, Array, Array], NDArray[np.bool_]] | None = None
-
-    @property
-    def force(self) -> float:
-        """N that slide the body straight on: no slow push needs more."""
-        return self.friction * self.mass * GRAVITY
 
     @cached_property
     def middle(self) -> Array:

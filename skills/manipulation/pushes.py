@@ -221,8 +221,8 @@ class Pushed:
     def slider(self) -> Slider:
         """The item as the planner of pushes knows it."""
         pads = self.item.friction * self.context.scene.physics.finger_friction
-        about = self.lying.tobytes(), self.lowest, self.friction, pads
-        return _slider(self.context.robot, self.item, *about)
+        lying = self.lying.tobytes()
+        return _slider(self.context.robot, self.item, lying, self.lowest, pads)
 
     def moved(self, pose: Array) -> State:
         """The state with the item at a pose (3,) on the surface."""
@@ -379,9 +379,7 @@ def _depths(robot: RobotModel, X_IT: Array, solids: Sequence[hand.ConvexPart]) -
 
 
 @lru_cache(maxsize=16)
-def _slider(
-    robot: RobotModel, item: Item, lying: bytes, lowest: float, friction: float, pads: float
-) -> Slider:
+def _slider(robot: RobotModel, item: Item, lying: bytes, lowest: float, pads: float) -> Slider:
     """Kept, for it is rolled out when it is first used."""
     from galley.planar.geometry.polygon import Polygon
     from galley.planar.pushing.straight import Slider
@@ -405,4 +403,4 @@ def _slider(
     outline = Polygon(footprints.outline_above(item, X, lowest))
     centre = inertial(item.shapes, X, item.mass)[0][:2]
     # It stands on its corners, as boxes do in PyBullet, and on feet.
-    return Slider(outline, item.mass, friction, _ROUNDING, pads, centre, outline.vertices, fits)
+    return Slider(outline, _ROUNDING, pads, centre, outline.vertices, fits)
