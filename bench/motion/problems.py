@@ -210,12 +210,6 @@ class Judge:
         self._q = q
         self._world = DrakeWorld(scene, robot)
 
-    def __enter__(self) -> Judge:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._world.close()
-
     def depth(self, waypoints: Array) -> float:
         """Metres of the deepest overlap on the path (n, 7); 0 if there is none."""
         worst = 0.0
@@ -265,24 +259,24 @@ def measure(problems: Sequence[Problem], seeds: int) -> Section:
     for k, problem in enumerate(problems):
         if k % 20 == 0:
             note(f"problem {k} of {len(problems)}")
-        with Judge(kitchen, robot, problem) as judge:
-            for name, make in makers.items():
-                worlds = []
-                for _ in range(_REPEATS):
-                    began = thread_time()
-                    answer = make(problem)
-                    worlds.append(thread_time() - began)
-                world = float(np.median(worlds))
-                for seed in range(seeds):
-                    found, why, seconds = _again(answer, seed)
-                    run = Run(name, problem.set, k, seed, seconds, world, found is not None, why)
-                    if found is not None:
-                        run = replace(
-                            run,
-                            depth=judge.depth(found),
-                            length=MotionPath("arm", found).length,
-                        )
-                    runs.append(run)
+        judge = Judge(kitchen, robot, problem)
+        for name, make in makers.items():
+            worlds = []
+            for _ in range(_REPEATS):
+                began = thread_time()
+                answer = make(problem)
+                worlds.append(thread_time() - began)
+            world = float(np.median(worlds))
+            for seed in range(seeds):
+                found, why, seconds = _again(answer, seed)
+                run = Run(name, problem.set, k, seed, seconds, world, found is not None, why)
+                if found is not None:
+                    run = replace(
+                        run,
+                        depth=judge.depth(found),
+                        length=MotionPath("arm", found).length,
+                    )
+                runs.append(run)
     sets = list(dict.fromkeys(problem.set for problem in problems))
     for name in [*sets, *(("all",) if len(sets) > 1 else ())]:
         _show(name, [run for run in runs if name in (run.set, "all")], list(makers))

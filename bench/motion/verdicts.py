@@ -66,9 +66,8 @@ class Engines:
         self.drake = DrakeWorld(scene, robot)
 
     def close(self) -> None:
-        """Let go of both engines."""
+        """Let go of PyBullet's world; Drake's holds nothing open."""
         self.bullet.close()
-        self.drake.close()
 
     def in_bullet(self, state: State, touching: frozenset[Pair]) -> Contacts:
         """PyBullet's contacts of configurations, the rest as in ``state``."""

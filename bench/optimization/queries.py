@@ -30,6 +30,7 @@ from galley.bench.motion.queries import (
 )
 from galley.bench.report import note
 from galley.collision.backends.pybullet_world import PyBulletWorld
+from galley.collision.checker import MARGIN
 from galley.collision.view import View
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen
@@ -177,9 +178,8 @@ def _straight(bench: PlanningContext, kind: str, k: int, number: int, seed: int)
 
 def _ends(bench: PlanningContext, state: State, start: Array, ends: Array) -> Iterator[Array]:
     """Those of the configurations ``ends`` (m, 7) that are free and far enough, if the start is."""
-    free = bench.free(
-        state, "arm", holding_contact_pairs(bench, state)
-    )  # the whole robot: is there room to stand?
+    # The whole robot: is there room to stand?
+    free = bench.free(state, "arm", holding_contact_pairs(bench, state), MARGIN)
     if free(start):
         for end in ends:
             if np.linalg.norm(end - start) >= _FAR and free(end):
