@@ -50,7 +50,7 @@ _BEAM, _FOLLOWED = 48, 150  # plans that go on, and random pushes after each
 _CHECKED, _ROUNDS = 128, 24  # plans that are checked for room together, and how often at most
 _LAST, _NEAREST = 4000, 3  # pushes looked at that might be the last, and tried of those with room
 _LOOKED = 4  # poses from check to check
-_STARTS = 4  # searches, where one finds no way: which pushes are looked at is random
+_STARTS = 2  # searches, where one finds no way: which pushes are looked at is random
 
 Picks = NDArray[np.int64]
 Clear = Callable[[Array], NDArray[np.bool_]]

@@ -327,6 +327,7 @@ class Pushed:
         Args:
             poses: x, y, yaw (n, 3) of the item before each.
         """
+        self.context.effort.spend("pushes", len(starts))
         robot, unit = self.context.robot, ends - starts
         unit = unit / np.linalg.norm(unit, axis=1)[:, None]
         shoulders = (plane_poses(bases) @ [*robot.kinematics.reach.p_BS, 1.0])[:, :2]
