@@ -204,8 +204,8 @@ def test_joint_7_keeps_its_value_where_it_can_and_drifts_evenly_where_it_must():
             continue
         np.testing.assert_allclose(path, expected, atol=1e-9)
         outcomes["drifted" if steps.any() else "kept"] += 1
-    assert outcomes["drifted"] < outcomes["even"] and outcomes["even"] > 5, outcomes
-    assert min(outcomes["kept"], outcomes["none"]) > 5, outcomes
+    assert min(outcomes["kept"], outcomes["none"], outcomes["even"]) > 5, outcomes
+    assert outcomes["drifted"] < outcomes["even"], outcomes
 
 
 def test_a_base_reaches_where_there_is_a_configuration():
