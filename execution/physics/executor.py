@@ -355,6 +355,8 @@ class PhysicsExecutor:
         if motion.guard is not None and motion.guard.seek > 0.0:
             return self._seek_contact(motion, monitor)
         self._wait_for_arrival(where)
+        if monitor.yields:  # stiff motors would push away what has kept it back
+            self._stop(where, monitor)
         return ""
 
     def _points(self, motion: Motion) -> Array:

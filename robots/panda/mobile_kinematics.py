@@ -90,7 +90,22 @@ class MobilePandaKinematics(Kinematics):
         return arms, scores
 
     def follow(self, start: Array, poses: Array, base: Array) -> Array | None:
-        """Joint 7 keeps its value where it can and drifts where it must."""
+        """Joint 7 keeps its value if it can. Else it drifts evenly, or at least where it must."""
+        path = self._followed(start, poses, base)
+        if path is None or np.ptp(path[:, 6]) == 0.0:
+            return path
+        # It drifts step by step, at each of which the hand would all but stop, and what it leads.
+        even = path.copy()
+        even[:, 6] = np.linspace(path[0, 6], path[-1, 6], len(path))
+        for k in range(1, len(path)):
+            before = np.append(even[k - 1, :6], even[k, 6])
+            step = self._followed(before, poses[k - 1 : k + 1], base)
+            if step is None or step[1, 6] != even[k, 6]:
+                return path
+            even[k] = step[1]
+        return even
+
+    def _followed(self, start: Array, poses: Array, base: Array) -> Array | None:
         path: Array
         path, found = module_of(REACH).follow_line(
             as_input(start), as_input(poses), as_input(base), *self._constants, _DRIFT, _JUMP

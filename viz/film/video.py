@@ -51,7 +51,8 @@ _AZIMUTH = np.radians(np.tile(np.arange(-180.0, 180.0, 15.0), 5))
 _ELEVATION = np.radians(np.repeat([5.0, 15.0, 25.0, 38.0, 52.0], 24))
 _ROOM = 0.06  # m that the camera keeps from furniture
 _FOV = float(np.radians(34.0))
-_SAMPLES = 8  # frames of an episode by which direction and corner are chosen
+_SAMPLES = 8  # frames by which a direction and a corner are chosen
+_VIEW = 2.5  # s of film, after which another direction may be taken
 _AROUND = 1.0  # s of film, before and after a contact, that the inset shows
 _FADE = 0.4  # s of film, before and after that
 _GAP = 3.5  # s of film, that the inset stays between two contacts
@@ -346,16 +347,19 @@ def film_insets(log: Log, job: FilmJob, fps: float) -> tuple[Inset | None, ...]:
     for each in episodes:
         first, last = max(int(each[0]) - around, 0), min(int(each[-1]) + around, len(insets) - 1)
         rows = np.arange(max(first - fade, 0), min(last + fade + 1, len(insets)))
-        chosen = np.unique(np.linspace(first, last, _SAMPLES).round().astype(int))
-        way = _best_direction(frames, chosen, scene, robot)
         every = grasp_centres(robot, frames.q[rows])
         hands = smoothed(every, max(1, round(_CALM * fps))).round(3)
+        chosen = np.unique(np.linspace(first, last, _SAMPLES).round().astype(int))
         seen = [job.cameras[k].project(every[[k - rows[0]]], *size)[0] for k in chosen]
         left, top = _corner(np.concatenate(seen), *size)
-        for k, hand in zip(rows.tolist(), hands, strict=True):
-            away = max(first - k, k - last, 0) / (fade + 1)
-            camera = Camera(hand + DISTANCE * way, hand, _FOV)
-            insets[k] = Inset(camera, left, top, *inset_size(job.height), 1.0 - away)
+        way = np.zeros(3)
+        for part in np.array_split(rows, max(1, round(len(rows) / (_VIEW * fps)))):
+            some = np.unique(np.linspace(part[0], part[-1], _SAMPLES).round().astype(int))
+            way = _best_direction(frames, some, scene, robot, way)
+            for k in part.tolist():
+                away, hand = max(first - k, k - last, 0) / (fade + 1), hands[k - rows[0]]
+                camera = Camera(hand + DISTANCE * way, hand, _FOV)
+                insets[k] = Inset(camera, left, top, *inset_size(job.height), 1.0 - away)
     return tuple(insets)
 
 
@@ -389,14 +393,17 @@ def draw_inset(picture: Image, inset: Inset, close: Image) -> Image:
     return drawn
 
 
-def _best_direction(frames: Frames, chosen: Array, scene: Scene, robot: RobotModel) -> Array:
+def _best_direction(
+    frames: Frames, chosen: Array, scene: Scene, robot: RobotModel, before: Array
+) -> Array:
     """The direction (3,) from the hand in which it is seen best in the chosen frames.
 
     Best is where nothing stands between camera and hand, the palm's broad side is seen, so that
-    both fingers and what is between them show, and the camera looks down a little.
+    both fingers and what is between them show, and the camera looks down a little. It stays as it
+    was ``before`` (3,) where that is nearly as good.
     """
     directions = unit_vector(_AZIMUTH, _ELEVATION)
-    merit = -0.5 * len(chosen) * np.abs(_ELEVATION - np.radians(20.0))
+    merit = len(chosen) * (directions @ before - 0.5 * np.abs(_ELEVATION - np.radians(20.0)))
     for k, q in zip(chosen, frames.q[chosen], strict=True):
         hand, X_WH = grasp_centres(robot, q[None])[0], hand_poses(robot, q[None])[0]
         origins = link_origins(robot, q)

@@ -7,13 +7,14 @@ import pytest
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.checker import pair
-from galley.domain.frames import frozen
+from galley.domain.frames import frozen, transform
 from galley.execution.physics.executor import ContactMonitor
 from galley.execution.physics.sensing import ContactForce, force_on, measure_contacts
 from galley.motion.motion import Guard
 from galley.motion.path import Path
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.timing import spline_through
+from galley.robots.panda.mobile import hand_pose
 from galley.skills import PlanningContext
 from galley.skills.manipulation.optimize import optimize_trajectories
 from galley.tests.execution.physics.by_hand import (
@@ -263,6 +264,26 @@ def test_a_contact_harder_than_its_guard_allows_is_told_and_a_violation(scene, r
     (violation,) = verdict.violations
     assert f"presses on cabinet with {forces.max():.0f} N" in violation.what
     assert "up to 25 N are allowed" in violation.what
+
+
+def test_the_motion_after_a_push_begins_where_the_hand_was_held_back(scene, robot, opened):
+    """The guard feels what resists it along its own direction: here the table is across."""
+    X_WT = down(-0.05, -0.2, TOP + 0.056)
+    state = standing(scene, robot, BESIDE, X_WT, opening=0.0)
+    push = line(
+        scene, robot, state.q, shifted(X_WT, z=-0.06), 0.02, Guard(np.array(IN), 12.0),
+        grip("cabinet"),
+    )  # fmt: skip
+    executor = opened(state)
+    seen = executor.execute(push, "(push) | push")
+    assert not seen.ended
+    assert np.abs(seen.state.q - after(state.q, push, robot)).max() > 0.01, "not held back"
+    here = hand_pose(seen.state.q, scene.robot.base) @ transform(None, robot.p_HT)
+    up = line(scene, robot, seen.state.q, shifted(here, z=0.03), 0.08, None, grip("cabinet"))
+    executor.execute(up, "(push) | lift")
+    log = executor.log()
+    first = np.searchsorted(log.motion, 1)
+    np.testing.assert_allclose(log.command[first], log.q[first], atol=2e-3)
 
 
 def test_a_shoved_base_stays_where_it_is_after_a_guarded_motion_of_base_and_arm(
