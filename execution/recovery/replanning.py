@@ -63,7 +63,8 @@ class TampReplanner:
         """How to reach the goal from an observed State.
 
         The plan is resumed if its preconditions hold and a few tries find motions for it; else the
-        whole search starts from the observed task. Deterministic in the seed and ``number``.
+        whole search starts from the observed task, and if that fails once more, with pushes, from
+        then on. Deterministic in the seed and ``number``.
 
         Args:
             interrupted: the plan that was interrupted.
@@ -109,9 +110,13 @@ class TampReplanner:
             if isinstance(refined, RefinedMotions):
                 return RecoveryPlan(plan, out + refined.motions, state, facts, observed, RESUMED)
         found = Search(context, observed, clear, listener).solve()
+        pushing = observed.with_pushes() if isinstance(found, Failure) else None
+        if pushing is not None:  # what fell flat, say, is only taken over an edge
+            self.task, observed = task.with_pushes() or task, pushing
+            found = Search(context, observed, clear, listener).solve()
         if isinstance(found, Failure):
             return found
-        states = validate_actions(task.domain, observed.problem, found.plan).states
+        states = validate_actions(observed.domain, observed.problem, found.plan).states
         motions = out + found.refined.motions
         return RecoveryPlan(found.plan, motions, state, states, observed, REPLANNED)
 

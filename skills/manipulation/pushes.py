@@ -295,14 +295,16 @@ class Pushed:
         robot, way = self.context.robot, ends - starts
         reach, unit = robot.kinematics.reach, way / np.linalg.norm(way, axis=1)[:, None]
         shoulders = (plane_poses(bases) @ [*reach.p_BS, 1.0])[:, :3]
-        good = np.zeros(len(way), dtype=bool)
+        longest, good = (_STRETCH * reach.to_C) ** 2, np.zeros(len(way), dtype=bool)
+        self.context.effort.spend("pushes", len(way))
         for pusher in self.pushers:
             rows = np.flatnonzero(~good)
-            X = np.stack([self.hands(p[rows], unit[rows], pusher) for p in (starts, ends, starts)])
-            p_WC = (X @ [*(reach.p_HC - robot.p_HT), 1.0])[..., None, :3]
-            near = np.linalg.norm(p_WC - shoulders, axis=3) < _STRETCH * reach.to_C
+            X = np.stack([self.hands(p[rows], unit[rows], pusher) for p in (starts, ends)])
+            p_WC = (X @ [*(reach.p_HC - robot.p_HT), 1.0])[..., :3]
+            apart = (p_WC**2).sum(axis=2)[..., None] + (shoulders**2).sum(axis=1)
+            near = apart - 2.0 * p_WC @ shoulders.T < longest  # squared: many a pair is looked at
             some = near.all(axis=0).any(axis=1)
-            rows, X = rows[some], X[:, some]
+            rows, X = rows[some], np.concatenate([X[:, some], X[:1, some]])
             X[2, :, 2, 3] += LIFT
             hit = hand.overlapping(robot, self._obstacles, "", X.reshape(-1, 4, 4), 0.0)
             good[rows[~hit.reshape(3, -1).any(axis=0)]] = True
