@@ -10,7 +10,6 @@ _COSTS = {
     "refinements": 20.0,  # of actions, with their motions
     "diagnoses": 20.0,  # refinements in counterfactual worlds
     "plans": 40.0,
-    "pushes": 0.15,  # for which hand and arm are to have room
     "states": 0.05,  # that the task planner expands
 }
 

@@ -51,7 +51,7 @@ _EARLY = 2.0  # times slower than at its fastest the hand is when it meets the i
 _OVER_SUPPORT, _OVER_ITEM = 0.006, 0.008  # m, of the fingertips, and of the palm
 _BACK = 0.02  # m, straight back after a push
 _STRETCH = 0.95  # of the arm's length, that pushes may take
-_DRAWN, _BASES = 4096, 128  # base poses drawn, and the nearest: the arm must reach from one
+_BASES = 128  # base poses drawn, from one of which the arm must reach
 _LEANS = np.radians([0.0, 25.0, -25.0, 45.0, -45.0])  # of the hand, so that the arm reaches farther
 _QUADRANTS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 _ROUNDING = 0.003  # m, radius of a corner of the fingers
@@ -123,6 +123,18 @@ def pushers(robot: RobotModel, rise: float) -> tuple[Pusher, ...]:
         for signs in _QUADRANTS:
             found.append(Pusher(X_UT, low, rim[(rim @ signs).argmax()], signs))
     return tuple(found)
+
+
+def free_bases(
+    context: PlanningContext, stance: Stance, state: State, rng: np.random.Generator
+) -> Array:
+    """Some base poses (n, 3) of a stance set at which the robot is free with its arm folded."""
+    low, high = places(stance, context.robot)
+    drawn = np.column_stack(
+        [rng.uniform(low, high, (_BASES, 2)), sample_headings(stance, _BASES, rng)]
+    )
+    Q = context.robot.with_groups(state.q, base=drawn, arm=context.folded_arm)
+    return np.asarray(drawn[context.checker(state).free_many(Q)])
 
 
 def surface_about(scene: Scene, region: Region) -> Region:
@@ -274,21 +286,6 @@ class Pushed:
         near = [gaps(here, each.outline[None])[0, 0] < _BESIDE for each in self.others]
         return tuple(f.name for f, is_near in zip(self.others, near, strict=True) if is_near)
 
-    def bases(self, stance: Stance, rng: np.random.Generator) -> Array:
-        """Base poses (n, 3) of a stance set where the robot is free with its arm folded.
-
-        Those nearest to the surface: the set may be much larger than what the arm reaches from.
-        """
-        context, (low, high) = self.context, places(stance, self.context.robot)
-        drawn = np.column_stack(
-            [rng.uniform(low, high, (_DRAWN, 2)), sample_headings(stance, _DRAWN, rng)]
-        )
-        p, boxes = self.in_body(drawn[:, None, :2]), self.surface.boxes[..., :2]
-        apart = np.maximum(np.maximum(boxes[:, 0] - p, p - boxes[:, 1]), 0.0)
-        near = drawn[np.argsort(np.hypot(*apart.T).min(axis=0), kind="stable")]
-        Q = context.robot.with_groups(self.state.q, base=near, arm=context.folded_arm)
-        return np.asarray(near[context.checker(self.state).free_many(Q)][:_BASES])
-
     def room(self, starts: Array, ends: Array, bases: Array) -> NDArray[np.bool_]:
         """Whether hand and arm may be where pushes start and end, (n, 2) each: (n,).
 
@@ -298,16 +295,14 @@ class Pushed:
         robot, way = self.context.robot, ends - starts
         reach, unit = robot.kinematics.reach, way / np.linalg.norm(way, axis=1)[:, None]
         shoulders = (plane_poses(bases) @ [*reach.p_BS, 1.0])[:, :3]
-        longest, good = (_STRETCH * reach.to_C) ** 2, np.zeros(len(way), dtype=bool)
-        self.context.effort.spend("pushes", len(way))
+        good = np.zeros(len(way), dtype=bool)
         for pusher in self.pushers:
             rows = np.flatnonzero(~good)
-            X = np.stack([self.hands(p[rows], unit[rows], pusher) for p in (starts, ends)])
-            p_WC = (X @ [*(reach.p_HC - robot.p_HT), 1.0])[..., :3]
-            apart = (p_WC**2).sum(axis=2)[..., None] + (shoulders**2).sum(axis=1)
-            near = apart - 2.0 * p_WC @ shoulders.T < longest  # squared: many a pair is looked at
+            X = np.stack([self.hands(p[rows], unit[rows], pusher) for p in (starts, ends, starts)])
+            p_WC = (X @ [*(reach.p_HC - robot.p_HT), 1.0])[..., None, :3]
+            near = np.linalg.norm(p_WC - shoulders, axis=3) < _STRETCH * reach.to_C
             some = near.all(axis=0).any(axis=1)
-            rows, X = rows[some], np.concatenate([X[:, some], X[:1, some]])
+            rows, X = rows[some], X[:, some]
             X[2, :, 2, 3] += LIFT
             hit = hand.overlapping(robot, self._obstacles, "", X.reshape(-1, 4, 4), 0.0)
             good[rows[~hit.reshape(3, -1).any(axis=0)]] = True
