@@ -58,6 +58,7 @@ _ANY = 4.0  # rad, of one that may be turned anyhow
 _SHARE = 0.7  # of the strongest push, that friction may take
 _DRAWN, _TRIED = 200, 3  # places drawn on a surface, and those that are pushed to
 _TURN = 0.15  # m that a radian counts as in choosing them
+_HERE, _MOST = 4, 8  # pushes at most, from where the base stands and from anywhere
 _PLANS = 3  # of pushes, the later ones without those that the arm can't do
 _BANNED = 0.02  # m, between the ends of a push that the arm can't do and of another that it won't
 
@@ -141,21 +142,24 @@ class Push(LookaheadSkill):
         stance = stance_of(context, action.bindings[1])
         pushed = self._pushed(context, action, state)
         here = state.q[None, context.robot.slice("base")]
-        bases = [free_bases(context, stance, state, rng)]
-        bases = [here, *bases] if stance.contains(here[0]) else bases
+        bases = [(here, _HERE)] if stance.contains(here[0]) else []
+        bases.append((free_bases(context, stance, state, rng), _MOST))
         plan = partial(plan_pushes, pushed.slider, pushed.pose)
         nearest = [(np.inf, 0.0)]
         goals = islice(self._goals(context, action, upcoming, pushed, rng), _TRIED)
-        for goal, where in product(goals, bases):
+        for goal, (where, most) in product(goals, bases):
 
-            def reachable(a: Array, b: Array, where: Array = where) -> NDArray[np.bool_]:
-                good = pushed.room(a, b, where)
+            def reachable(
+                a: Array, b: Array, poses: Array, where: Array = where
+            ) -> NDArray[np.bool_]:
+                good = pushed.room(a, b, poses, where)
                 for away in banned:
                     good &= np.abs(np.hstack([a, b]) - away).max(axis=1) > _BANNED
                 return good
 
-            clear = partial(pushed.clear, most=goal.over)
-            found = plan(goal.pose, rng, clear=clear, reachable=reachable, tolerance=goal.tolerance)
+            allowed: dict[str, Any] = {"tolerance": goal.tolerance, "most": most}
+            allowed["clear"] = partial(pushed.clear, most=goal.over)
+            found = plan(goal.pose, rng, reachable=reachable, **allowed)
             if found and goal.holds(found[-1].poses[-1]):
                 return found, goal
             nearest += [goal.left(each.poses[-1]) for each in found[-1:]]

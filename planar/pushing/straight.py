@@ -48,11 +48,13 @@ _FAR, _NOT_THERE = 2.0, 1000.0
 _DOUBT = 0.25  # of a push that the end of one before the last costs for each uncertain tolerance
 _BEAM, _FOLLOWED = 48, 150  # plans that go on, and random pushes after each
 _CHECKED, _ROUNDS = 128, 24  # plans that are checked for room together, and how often at most
-_NEAREST, _LOOKED = 3, 4  # motions to the goal that are tried, and poses from check to check
+_LAST, _NEAREST = 4000, 3  # pushes looked at that might be the last, and tried of those with room
+_LOOKED = 4  # poses from check to check
+_STARTS = 2  # searches, where one finds no way: which pushes are looked at is random
 
 Picks = NDArray[np.int64]
 Clear = Callable[[Array], NDArray[np.bool_]]
-Reachable = Callable[[Array, Array], NDArray[np.bool_]]
+Reachable = Callable[[Array, Array, Array], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +238,8 @@ def plan_pushes(
     Args:
         pose, goal: (3,) x, y, yaw (m, m, rad) of the body's frame.
         clear: of poses (n, 3), whether the body may be there (n,); None: everywhere.
-        reachable: of starts and ends (n, 2) m, whether the hand can push there (n,).
+        reachable: of starts and ends (n, 2) m, and of the body's poses before (n, 3), whether the
+            hand can push there (n,).
         most: pushes.
         tolerance: m, rad; an angle of pi for bodies that may be turned anyhow.
 
@@ -261,13 +264,26 @@ class _Search:
         self._doubts = (grid.spread[grid.push, grid.end] / tolerance).max(axis=1)
         self._costs = _PUSH + grid.end * _STEP / _HASTE
         self._least, self._chosen = np.inf, list[int]()
-        self._tree = cKDTree(np.column_stack([self._motions / tolerance[[0, 0, 1]], self._doubts]))
+        some = rng.permutation(len(self._motions))[:_LAST]
+        back = -self._motions[some]  # from the goal to where the last push begins
+        back[:, :2] = _turned(back[:, :2], back[:, 2])
+        self._last = last = some[self._may(composed(goal, back), some)]
+        wanted = np.column_stack([self._motions[last] / tolerance[[0, 0, 1]], self._doubts[last]])
+        self._tree = cKDTree(wanted)
 
     def found(self, most: int) -> tuple[Push, ...]:
         """See ``plan_pushes``."""
-        plans, poses = np.empty((1, 0), dtype=np.int64), self._pose[None]
-        if (self._off(poses) <= 1.0).all():
+        if (self._off(self._pose[None]) <= 1.0).all() or len(self._last) == 0:
             return ()
+        for _ in range(_STARTS):
+            self._look(most)
+            if self._least < _NOT_THERE:
+                break
+        return self._pushes(self._chosen)
+
+    def _look(self, most: int) -> None:
+        """Look for plans, deeper and deeper, led by how near one more push comes to the goal."""
+        plans, poses = np.empty((1, 0), dtype=np.int64), self._pose[None]
         size, far = len(self._motions), float(np.hypot(*(self._goal - self._pose)[:2]))
         picks, parents, spent = self._rng.permutation(size), np.zeros(size, np.int64), np.zeros(1)
         for depth in range(1, most + 1):
@@ -284,6 +300,8 @@ class _Search:
             many = slice(_BEAM * _FOLLOWED)  # of the first pushes, too, which are all at once
             following, ahead = self._ahead(poses[many], spent[many])
             kept = self._kept(ahead, before, picks, _BEAM)
+            if len(kept) == 0:
+                break
             plans, poses, spent, last = plans[kept], poses[kept], spent[kept], following[kept]
             self._consider(spent + self._costs[last], poses, np.column_stack([plans, last]))
             more = (depth + 2) * _PUSH + far / _HASTE
@@ -291,7 +309,6 @@ class _Search:
                 break  # one more push would cost more, or has brought nothing
             parents = np.repeat(np.arange(len(kept)), _FOLLOWED)
             picks = self._rng.integers(0, size, len(parents))
-        return self._pushes(self._chosen)
 
     def _consider(self, spent: Array, before: Array, plans: Picks) -> None:
         """Keep the cheapest of plans (n, d) whose last pushes begin at poses (n, 3).
@@ -301,7 +318,7 @@ class _Search:
         ends = composed(before, self._motions[last := plans[:, -1]])
         there = (self._off(ends) <= 1.0).all(axis=1)
         costs = spent + self._missed(ends, self._doubts[last]) + np.where(there, 0.0, _NOT_THERE)
-        done = self._kept(costs, before, last, 1)
+        done = self._kept(costs, before, last, 1, _ROUNDS if there.any() else 2)
         if len(done) and costs[done[0]] < self._least:
             self._least, self._chosen = float(costs[done[0]]), plans[done[0]].tolist()
 
@@ -320,7 +337,8 @@ class _Search:
         wanted = np.zeros((len(poses), 4))  # by a push of no doubt
         wanted[:, :2] = _turned(self._goal[:2] - poses[:, :2], -poses[:, 2]) / self._tolerance[0]
         wanted[:, 2] = wrap(self._goal[2] - poses[:, 2]) / self._tolerance[1]
-        _, near = self._tree.query(wanted, k=_NEAREST, eps=0.5)
+        nearest = range(1, min(_NEAREST, len(self._last)) + 1)
+        near = self._last[self._tree.query(wanted, k=nearest, eps=0.5)[1]]
         costs = self._costs[near] + spent[:, None]
         costs += np.stack(
             [self._missed(composed(poses, self._motions[k]), self._doubts[k]) for k in near.T], 1
@@ -328,12 +346,14 @@ class _Search:
         best, index = costs.argmin(axis=1), np.arange(len(poses))
         return near[index, best], costs[index, best]
 
-    def _kept(self, value: Array, before: Array, picks: Picks, most: int) -> Picks:
+    def _kept(
+        self, value: Array, before: Array, picks: Picks, most: int, rounds: int = _ROUNDS
+    ) -> Picks:
         """The cheapest, in order, of pushes for which there is room; of many, others among them."""
         kept, order = list[int](), np.argsort(value, kind="stable")
         if most > 1:  # what is cheapest so far leads nowhere at times
             order[1::2] = self._rng.permutation(len(order))[: len(order) // 2]
-        for k in range(0, min(len(order), _ROUNDS * _CHECKED), _CHECKED):
+        for k in range(0, min(len(order), rounds * _CHECKED), _CHECKED):
             some = order[k : k + _CHECKED]
             kept += some[self._may(before[some], picks[some])].tolist()
             if len(kept) >= most:
@@ -346,7 +366,7 @@ class _Search:
         push, end = grid.push[picks], grid.end[picks]
         if self._reachable is not None:
             start, unit = self._lines(poses, push)
-            good &= self._reachable(start, start + unit * (end * _STEP)[:, None])
+            good &= self._reachable(start, start + unit * (end * _STEP)[:, None], poses)
         if self._clear is not None and good.any():
             looked = np.arange(0, grid.motions.shape[1], _LOOKED)
             row, column = np.nonzero(good[:, None] & (looked < end[:, None]))

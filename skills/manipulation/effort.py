@@ -10,6 +10,7 @@ _COSTS = {
     "refinements": 20.0,  # of actions, with their motions
     "diagnoses": 20.0,  # refinements in counterfactual worlds
     "plans": 40.0,
+    "pushes": 0.05,  # looked at for room and reach
     "states": 0.05,  # that the task planner expands
 }
 

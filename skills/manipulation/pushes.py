@@ -50,8 +50,10 @@ _SPEED = 0.10  # m/s of the hand at most: an item slides on by a millimetre or t
 _EARLY = 2.0  # times slower than at its fastest the hand is when it meets the item
 _OVER_SUPPORT, _OVER_ITEM = 0.006, 0.008  # m, of the fingertips, and of the palm
 _BACK = 0.02  # m, straight back after a push
-_STRETCH = 0.95  # of the arm's length, that pushes may take
-_BASES = 128  # base poses drawn, from one of which the arm must reach
+_TURNS, _FAR, _FARS = 24, 0.04, 33  # m; of places from which the arm may reach a hand
+_TURN = 2.0 * np.pi / _TURNS
+_REDUNDANT = 8  # values of the redundant joint tried at each
+_BASES = 512  # base poses drawn, from one of which the arm must reach
 _LEANS = np.radians([0.0, 25.0, -25.0, 45.0, -45.0])  # of the hand, so that the arm reaches farther
 _QUADRANTS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 _ROUNDING = 0.003  # m, radius of a corner of the fingers
@@ -123,6 +125,36 @@ def pushers(robot: RobotModel, rise: float) -> tuple[Pusher, ...]:
         for signs in _QUADRANTS:
             found.append(Pusher(X_UT, low, rim[(rim @ signs).argmax()], signs))
     return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def reached(robot: RobotModel, rise: float, height: float) -> NDArray[np.bool_]:
+    """Whether the arm reaches (pushers, turns, distances), by inverse kinematics, base ahead.
+
+    A push is turned against the way from the shoulder to its point, and is so far from the
+    shoulder, seen from above: steps of ``_TURN`` and ``_FAR`` from 0.
+
+    Args:
+        rise: see ``pushers``. height: of the fingertips over the floor, m.
+    """
+    kinematics, far = robot.kinematics, _FAR * np.arange(_FARS)
+    redundant = kinematics.redundant_values(_REDUNDANT, np.random.default_rng(0))
+    found = np.zeros((len(pushers(robot, rise)), _TURNS, _FARS), dtype=bool)
+    for pusher, table in zip(pushers(robot, rise), found, strict=True):
+        X_WT = pusher.hands(np.zeros((1, 2)), np.array([[1.0, 0.0]]), height)[0]
+        X_WH = X_WT @ transform(None, -robot.p_HT)
+        for bearing, row in zip(-_TURN * np.arange(_TURNS), table, strict=True):
+            way = np.array([np.cos(bearing), np.sin(bearing)])
+            foot = rotation_z(bearing)[:2, :2] @ kinematics.reach.p_BS[:2]
+            bases = np.column_stack([np.outer(-far, way) - foot, np.full(_FARS, bearing)])
+            row[:] = kinematics.best_configurations(X_WH, bases, redundant)[1].min(axis=1) > 0.0
+    return found
+
+
+def reach_cells(turn: Array, far: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Indices in the table ``reached`` of turns (rad) and distances (m)."""
+    cells = np.rint(np.asarray(turn) / _TURN).astype(np.int64) % _TURNS
+    return cells, np.minimum(np.rint(np.asarray(far) / _FAR).astype(np.int64), _FARS - 1)
 
 
 def free_bases(
@@ -286,32 +318,58 @@ class Pushed:
         near = [gaps(here, each.outline[None])[0, 0] < _BESIDE for each in self.others]
         return tuple(f.name for f, is_near in zip(self.others, near, strict=True) if is_near)
 
-    def room(self, starts: Array, ends: Array, bases: Array) -> NDArray[np.bool_]:
+    def room(self, starts: Array, ends: Array, poses: Array, bases: Array) -> NDArray[np.bool_]:
         """Whether hand and arm may be where pushes start and end, (n, 2) each: (n,).
 
-        The hand alone, pushing with one of its corners; and the arm no longer than it is, from one
-        of some base poses (m, 3).
+        The hand alone, pushing with one of its corners; and the arm, as far as it reaches from one
+        of some base poses (m, 3), which may collide.
+
+        Args:
+            poses: x, y, yaw (n, 3) of the item before each.
         """
-        robot, way = self.context.robot, ends - starts
-        reach, unit = robot.kinematics.reach, way / np.linalg.norm(way, axis=1)[:, None]
-        shoulders = (plane_poses(bases) @ [*reach.p_BS, 1.0])[:, :3]
-        good = np.zeros(len(way), dtype=bool)
-        for pusher in self.pushers:
+        self.context.effort.spend("pushes", len(starts))
+        robot, unit = self.context.robot, ends - starts
+        unit = unit / np.linalg.norm(unit, axis=1)[:, None]
+        shoulders = (plane_poses(bases) @ [*robot.kinematics.reach.p_BS, 1.0])[:, :2]
+        way = np.stack([starts, ends])[:, :, None] - shoulders
+        turn = np.arctan2(*unit.T[::-1])[:, None] - np.arctan2(way[..., 1], way[..., 0])
+        turn, far = reach_cells(turn, np.hypot(way[..., 0], way[..., 1]))
+        table = reached(robot, self._rise, round(self.height + self.lowest, 4))
+        good = np.zeros(len(unit), dtype=bool)
+        for k, pusher in enumerate(self.pushers):
             rows = np.flatnonzero(~good)
+            rows = rows[table[k][turn[:, rows], far[:, rows]].all(axis=0).any(axis=1)]
             X = np.stack([self.hands(p[rows], unit[rows], pusher) for p in (starts, ends, starts)])
-            p_WC = (X @ [*(reach.p_HC - robot.p_HT), 1.0])[..., None, :3]
-            near = np.linalg.norm(p_WC - shoulders, axis=3) < _STRETCH * reach.to_C
-            some = near.all(axis=0).any(axis=1)
-            rows, X = rows[some], X[:, some]
+            apart = ~self._meets(X[0], poses[rows])
+            rows, X = rows[apart], X[:, apart]
             X[2, :, 2, 3] += LIFT
             hit = hand.overlapping(robot, self._obstacles, "", X.reshape(-1, 4, 4), 0.0)
             good[rows[~hit.reshape(3, -1).any(axis=0)]] = True
         return good
 
+    def _meets(self, X_WT: Array, poses: Array) -> NDArray[np.bool_]:
+        """Whether the hand at X_WT (n, 4, 4) overlaps the item at poses (n, 3): (n,)."""
+        X_IT = self._in_item(X_WT, poses)
+        return hand.overlapping(self.context.robot, self._solids, "", X_IT, 0.0)
+
+    def _in_item(self, X_WT: Array, poses: Array) -> Array:
+        """X_WT (n, 4, 4) in the frame of the item that lies, unturned, at poses (n, 3)."""
+        X_IT = np.linalg.inv(plane_poses(poses)) @ X_WT
+        X_IT[:, 2, 3] -= self.height
+        return np.asarray(X_IT)
+
+    @cached_property
+    def _solids(self) -> list[hand.ConvexPart]:
+        return _solids(self.item, self.lying)
+
+    @property
+    def _rise(self) -> float:
+        return float(2.0 * self.lying[2, 3]) - self.lowest
+
     @property
     def pushers(self) -> tuple[Pusher, ...]:
         """Ways to push it."""
-        return pushers(self.context.robot, float(2.0 * self.lying[2, 3]) - self.lowest)
+        return pushers(self.context.robot, self._rise)
 
     def hands(self, points: Array, directions: Array, pusher: Pusher) -> Array:
         """X_WT (n, 4, 4) in pushes at points (n, 2) along directions (n, 2)."""
@@ -351,9 +409,9 @@ class Pushed:
         fine = []
         for pusher in self.pushers:
             X_WT = self.hands(along, ways, pusher)
-            X_IT = np.linalg.inv(plane_poses(push.poses)) @ X_WT
-            X_IT[:, 2, 3] -= self.height
-            if _depths(robot, X_IT, _solids(item, self.lying)).max() < _PRESSED:
+            X_IT = self._in_item(X_WT, push.poses)
+            pressed = _depths(robot, X_IT, self._solids).max()
+            if pressed < _PRESSED and not self._meets(X_WT[:1], push.poses[:1])[0]:
                 fine.append(X_WT[[0, -1]] @ transform(None, -robot.p_HT))
         while fine:
             for begin, end in fine:
