@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
+from galley.domain.pddl.formula import Literal
 from galley.domain.pddl.model import Domain, Problem
 from galley.domain.scene.model import Binding, Scene
 from galley.domain.state import State, initial_state
@@ -41,6 +43,22 @@ class TampTask:
         """Whether an action of the domain pushes things."""
         skills = (self.skills.get(action.name) for action in self.domain.actions)
         return any(skill is not None and skill.role.pushes is not None for skill in skills)
+
+    def with_pushes(self) -> Self | None:
+        """The same with an action more: what can be picked up somewhere can be pushed aside there.
+
+        None if an action pushes already, or none picks things up as ours does.
+        """
+        pick, skills = self.domain.action("pick"), self.skills
+        if self.pushes or pick is None or not {"pick", "push_aside"} <= set(skills):
+            return None
+        if skills["pick"].parameters != skills["push_aside"].parameters:
+            return None
+        item, place = (each.name for each in pick.parameters[:2])
+        there = (each for each in pick.precondition if isinstance(each, Literal) and each.positive)
+        stays = tuple(each for each in there if {item, place} <= set(each.args))
+        aside = replace(pick, name="push_aside", effect=stays)
+        return replace(self, domain=replace(self.domain, actions=(*self.domain.actions, aside)))
 
     @property
     def files(self) -> frozenset[str]:

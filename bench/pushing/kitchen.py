@@ -1,10 +1,12 @@
 """Pushes under physics in the kitchen: random start and goal poses on the counter, three items.
 
     python bench/pushing/kitchen.py [--runs 100] [--jobs 2] [--only tray,board,box] [--out FOLDER]
+    python bench/pushing/kitchen.py --only regrasp --runs 30
 
 Each run is planned, executed and corrected as `galley run` does, and judged by the validator: on
-its mark within 1 cm and 5 degrees. Poses have the whole item on the counter's region. Every run is
-a line of OUT/pushes.jsonl; what is listed there is not repeated.
+its mark within 1 cm and 5 degrees. Poses have the whole item on the counter's region. ``regrasp``:
+a box that lies flat is pushed over the counter's edge, taken there and put on the burner, wherever
+on it. Every run is a line of OUT/pushes.jsonl; what is listed there is not repeated.
 """
 
 from __future__ import annotations
@@ -23,14 +25,17 @@ import galley
 from galley.bench.report import note, shown, table
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen, rotation_z, transform
-from galley.domain.scene.model import Item, Scene, Spot
-from galley.skills.placing.footprints import Upright, placed
+from galley.domain.predicates import corners
+from galley.domain.scene.model import Scene, Spot
+from galley.motion.motion import yaw_of
+from galley.skills.placing.footprints import outline_of, placed
 from galley.tamp.task import TampTask
 
-ITEMS = ("tray", "board", "box")
+ITEMS = ("tray", "board", "box", "regrasp")
 PROBLEMS = {"tray": "push_tray.pddl", "board": "push_board.pddl", "box": "push_tray.pddl"}
+PROBLEMS["regrasp"] = "regrasp.pddl"
 BOX = frozen([0.21, 0.16, 0.06])  # m, one that fell flat
-SCENES = {"board": "push_board_scene.yaml"}
+SCENES = {"board": "push_board_scene.yaml", "regrasp": "regrasp_scene.yaml"}
 _SEED = 1000
 
 
@@ -38,13 +43,17 @@ def task_of(kind: str, run: int) -> TampTask:
     """The shipped task with the item and its mark at random poses."""
     task = galley.load(problem=PROBLEMS[kind], scene=SCENES.get(kind), domain="pushing.pddl")
     scene = task.scene if kind != "box" else _with_box(task.scene)
-    name = "board" if kind == "board" else "tray"
-    item = scene.item(name)
-    mark = next(each for each in scene.bindings if each.spot is not None)
-    start, goal = (_pose(scene, item, mark.region, run, k) for k in range(2))
-    z = scene.region(mark.region).boxes[0, 0, 2] + item.size[2] / 2
-    X_WI = frozen(transform(rotation_z(start[2]), [*start[:2], z]))
+    item = scene.item({"board": "board", "regrasp": "cracker_box"}.get(kind, "tray"))
+    mark = next((each for each in scene.bindings if each.spot is not None), None)
+    region = "hitman_top" if mark is None else mark.region
+    R = rotation_z(-yaw_of(item.X_WI)) @ item.X_WI[:3, :3]  # as it stands or lies, unturned
+    outline = outline_of(item, transform(R, np.zeros(3)))
+    start, goal = (_pose(scene, outline, region, run, k) for k in range(2))
+    z = scene.region(region).boxes[0, 0, 2] + (corners(item) @ R[2]).max()
+    X_WI = frozen(transform(rotation_z(start[2]) @ R, [*start[:2], z]))
     items = tuple(replace(each, X_WI=X_WI) if each is item else each for each in scene.items)
+    if mark is None:
+        return replace(task, scene=replace(scene, items=items))
     spot = replace(mark, spot=Spot(goal[:2], float(goal[2])))
     bindings = tuple(spot if each is mark else each for each in scene.bindings)
     moved = replace(scene, items=items, bindings=bindings)
@@ -59,16 +68,16 @@ def _with_box(scene: Scene) -> Scene:
     return replace(scene, items=tuple(box if each is tray else each for each in scene.items))
 
 
-def _pose(scene: Scene, item: Item, region: str | None, run: int, which: int) -> Array:
-    """x, y, yaw (3,) with the whole item over the region, whose body stands unturned."""
+def _pose(scene: Scene, outline: Array, region: str | None, run: int, which: int) -> Array:
+    """x, y, yaw (3,) with a whole outline over the region, whose body stands unturned."""
     assert region is not None
     rng, about = np.random.default_rng((_SEED, run, which)), scene.region(region)
     offset = scene.body_pose(about.body, np.zeros(len(scene.joints)))[:2, 3]
     low, high = about.boxes[0, :, :2] + offset
     while True:
         pose = np.array([*rng.uniform(low, high), rng.uniform(-np.pi, np.pi)])
-        outline = placed(Upright.of(item).outline, pose[None])[0]
-        if (outline >= low).all() and (outline <= high).all():
+        there = placed(outline, pose[None])[0]
+        if (there >= low).all() and (there <= high).all():
             return pose
 
 

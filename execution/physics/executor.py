@@ -42,6 +42,7 @@ _STANDSTILL = 0.01  # rad/s or m/s, likewise
 _BLEND_SHARE = 0.2  # share of the acceleration limits for joining one motion to the next
 _SLOW_FROM = 0.9  # of a trajectory, after which it brakes, so that a drawer's inertia isn't felt
 _RAMP_TIME = 0.05  # s, in which a hand that holds no item comes to the speed at which it creeps
+_BRAKE_SHARE, _BRAKE_TIMEOUT = 0.8, 2.0  # of the acceleration limits, and s that braking takes
 _BRAKE_TIME = 0.05  # s to come to a stop after a guard triggered
 _PARTED = 0.001  # m of each finger, beyond which nothing touches it any more
 _CLOSED = 0.0015  # m of each finger, below which nothing is between them
@@ -414,9 +415,12 @@ class PhysicsExecutor:
     def _stop(self, where: slice, monitor: ContactMonitor) -> None:
         """Stop the joints where they are now; an item that is put down yields a little.
 
-        Position motors would go on pressing as hard as they did when they stopped.
+        Position motors would go on pressing as hard as they did when they stopped. What is fast, or
+        can't press hard, brakes within the limits of its joints.
         """
         stepper, world, guard = self._stepper, self.world, monitor.motion.guard
+        if guard is None or monitor.yields:
+            self._brake(where, monitor)
         self._stay(where)
         if where.start > 0 and monitor.lands and guard is not None:
             stepper.setpoint[where] += _straight(
@@ -425,6 +429,21 @@ class PhysicsExecutor:
         stepper.wait(_BRAKE_TIME)
         if monitor.yields:  # nor may they when they are stiff again
             self._stay(where)
+
+    def _brake(self, where: slice, monitor: ContactMonitor) -> None:
+        """Bring joints to rest from what speed the impact has left them."""
+        stepper, world = self._stepper, self.world
+        limit = _BRAKE_SHARE * world.robot.group(monitor.motion.group).acceleration
+        velocities, end = np.zeros(world.robot.size), stepper.t + _BRAKE_TIMEOUT
+        while stepper.t < end:
+            speed = world.joint_states().velocity[where]
+            left = float((np.abs(speed) / limit).max()) - world.dt  # s
+            if left <= 0.0:
+                return
+            self._yield(monitor)
+            self._stay(where)
+            velocities[where] = speed * left / (left + world.dt)
+            stepper.step(velocities)
 
     def _stay(self, where: slice) -> None:
         """Command joints to be where they are now; the base by its own odometry."""

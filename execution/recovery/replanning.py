@@ -30,6 +30,7 @@ from galley.planning.checks.validation import bound_action
 from galley.robots.catalog import robot_of
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.escape import escape
+from galley.skills.manipulation.overhang import is_flat
 from galley.skills.skill import Role
 from galley.tamp.binding import bind_plan
 from galley.tamp.checks import AuditedMotions, optimize_and_audit
@@ -38,6 +39,7 @@ from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 
 _NEAR_LIMIT = 0.01  # rad past a limit that count as within
+_FLAT = 60_000  # random stream of the check whether something lies flat
 TRIES = 1_500  # of the rest of a plan, before resuming is given up
 
 
@@ -63,7 +65,8 @@ class TampReplanner:
         """How to reach the goal from an observed State.
 
         The plan is resumed if its preconditions hold and a few tries find motions for it; else the
-        whole search starts from the observed task. Deterministic in the seed and ``number``.
+        whole search starts from the observed task. Once something lies so flat that it can only be
+        taken over an edge, the task has pushes. Deterministic in the seed and ``number``.
 
         Args:
             interrupted: the plan that was interrupted.
@@ -94,6 +97,8 @@ class TampReplanner:
         clear = state
         for motion in out:
             clear = after(context.scene, context.robot, motion, clear)
+        if _lies_flat(context, task, clear):
+            self.task = task = task.with_pushes() or task
         left = interrupted.plan[interrupted.index :]
         prefer = tuple(dict.fromkeys(arg for action in left for arg in action.args))
         observed = observed_task(context, task, clear, interrupted.facts, prefer)
@@ -111,7 +116,7 @@ class TampReplanner:
         found = Search(context, observed, clear, listener).solve()
         if isinstance(found, Failure):
             return found
-        states = validate_actions(task.domain, observed.problem, found.plan).states
+        states = validate_actions(observed.domain, observed.problem, found.plan).states
         motions = out + found.refined.motions
         return RecoveryPlan(found.plan, motions, state, states, observed, REPLANNED)
 
@@ -147,6 +152,13 @@ def within_limits(context: PlanningContext, state: State) -> State:
     joints = context.scene.joints
     scene_q = np.clip(state.scene_q, [j.lower for j in joints], [j.upper for j in joints])
     return state.with_robot(np.clip(q, low, high)).with_scene(scene_q)
+
+
+def _lies_flat(context: PlanningContext, task: TampTask, state: State) -> bool:
+    """Whether an item of the task lies where the hand has room for no grasp of it."""
+    items = (each.target for each in task.bindings.values() if each.kind == "item")
+    loose = {context.scene.item_index[name] for name in items} - {state.held}
+    return any(is_flat(context, state, index, context.rng(_FLAT)) for index in sorted(loose))
 
 
 def _resumable(

@@ -231,13 +231,20 @@ class Prover:
         return replace(found, certificate={**(found.certificate or {}), **removed})
 
     def _movable(self, subject: Binding, blockers: frozenset[str]) -> tuple[str, ...]:
-        """Items that a plan could move, without ``blockers``; and all that stand in drawers."""
-        can_go = movable_items(self.task, self.start)
+        """Items that a plan could move, without ``blockers``; and all that stand in drawers.
+
+        A blocker goes, too, with a drawer that could be opened.
+        """
+        can_go, goes = movable_items(self.task, self.start), self._openable(subject)
+        parents = [each.parent for each in self.start.items]
         return tuple(
             item.name
-            for index, item in enumerate(self.context.scene.items)
-            if item.name not in (*blockers, subject.target)
-            and (index in can_go or self.start.items[index].parent != WORLD)
+            for index, (item, parent) in enumerate(
+                zip(self.context.scene.items, parents, strict=True)
+            )
+            if item.name != subject.target
+            and (item.name not in blockers or parent in goes)
+            and (index in can_go or parent != WORLD)
         )
 
     def _openable(self, subject: Binding) -> frozenset[str]:

@@ -216,6 +216,20 @@ def test_without_a_guard_a_hand_that_meets_the_table_stops_all_the_same(scene, r
     np.testing.assert_allclose(q, executor.world.command, atol=0.01)
 
 
+def test_a_fast_hand_that_knocks_something_away_brakes_within_its_limits(scene, robot, opened):
+    start = down(BLOCK[0] - 0.15, BLOCK[1], TOP + 0.08)
+    state = standing(scene, robot, BESIDE, start)
+    executor = opened(state)
+    seen = executor.execute(line(scene, robot, state.q, shifted(start, x=0.3), 2.0), "sweep")
+    assert " met block" in seen.ended
+    executor.wait(0.3)
+    log, arm = executor.log(), robot.slice("arm")
+    window, limits = round(0.05 / log.period), robot.group("arm")
+    gained = np.abs(log.velocity[window:] - log.velocity[:-window])[:, arm] / 0.05
+    assert (gained <= 1.05 * limits.acceleration).all()
+    assert (np.abs(log.velocity[:, arm]).max(axis=0) > 0.08 * limits.acceleration).any(), "fast"
+
+
 # -- pressing -------------------------------------------------------------------------------------
 
 

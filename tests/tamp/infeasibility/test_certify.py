@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import frozen, transform
 from galley.domain.pddl.formula import Fact
+from galley.domain.state import Placement
 from galley.planning import GroundAction
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, PlanningContext, Settings
@@ -132,6 +134,16 @@ def test_that_one_item_blocks_is_proven_with_the_movable_others_gone(prover):
     bound.answer = answer
     assert prover.prove(suspected("blocked-by", "gelatin", "black")).proven
     assert not prover.prove(suspected("blocked-by", "gelatin", "green")).proven
+
+
+def test_what_lies_in_a_drawer_that_can_be_opened_blocks_nothing_for_certain(prover):
+    (asks, bound), green = prover, "green_tea"
+    inside = Placement("indigo_drawer_top", frozen(transform(None, (0.0, 1.2, 0.83))))
+    start = asks.start.with_item(asks.context.scene.item_index[green], inside)
+    asks = Prover(asks.context, asks.task, start)
+    for subject, stays in (("gelatin", False), ("drawer", True)):
+        asks.prove(suspected("blocked-by", subject, "green"))
+        assert (green in bound.asked[-1].standing) is stays
 
 
 @pytest.mark.parametrize("named", [True, False])
