@@ -32,7 +32,7 @@ from galley.skills.manipulation.grasps import grasps_at, is_upright
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.overhang import is_flat, overhanging, top_below
-from galley.skills.manipulation.pushes import STRONGEST, Pushed, free_bases, surface_about
+from galley.skills.manipulation.pushes import STRONGEST, Pushed, surface_about
 from galley.skills.manipulation.reach import solve_from_stances
 from galley.skills.manipulation.step import (
     MotionBuilder,
@@ -143,7 +143,7 @@ class Push(LookaheadSkill):
         pushed = self._pushed(context, action, state)
         here = state.q[None, context.robot.slice("base")]
         bases = [(here, _HERE)] if stance.contains(here[0]) else []
-        bases.append((free_bases(context, stance, state, rng), _MOST))
+        bases.append((pushed.bases(stance, rng), _MOST))
         plan = partial(plan_pushes, pushed.slider, pushed.pose)
         nearest = [(np.inf, 0.0)]
         goals = islice(self._goals(context, action, upcoming, pushed, rng), _TRIED)

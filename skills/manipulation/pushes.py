@@ -53,7 +53,7 @@ _BACK = 0.02  # m, straight back after a push
 _TURNS, _FAR, _FARS = 24, 0.04, 33  # m; of places from which the arm may reach a hand
 _TURN = 2.0 * np.pi / _TURNS
 _REDUNDANT = 8  # values of the redundant joint tried at each
-_BASES = 512  # base poses drawn, from one of which the arm must reach
+_DRAWN, _BASES = 4096, 256  # base poses drawn, and looked at: the arm must reach from one
 _LEANS = np.radians([0.0, 25.0, -25.0, 45.0, -45.0])  # of the hand, so that the arm reaches farther
 _QUADRANTS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 _ROUNDING = 0.003  # m, radius of a corner of the fingers
@@ -155,18 +155,6 @@ def reach_cells(turn: Array, far: Array) -> tuple[NDArray[np.int64], NDArray[np.
     """Indices in the table ``reached`` of turns (rad) and distances (m)."""
     cells = np.rint(np.asarray(turn) / _TURN).astype(np.int64) % _TURNS
     return cells, np.minimum(np.rint(np.asarray(far) / _FAR).astype(np.int64), _FARS - 1)
-
-
-def free_bases(
-    context: PlanningContext, stance: Stance, state: State, rng: np.random.Generator
-) -> Array:
-    """Some base poses (n, 3) of a stance set at which the robot is free with its arm folded."""
-    low, high = places(stance, context.robot)
-    drawn = np.column_stack(
-        [rng.uniform(low, high, (_BASES, 2)), sample_headings(stance, _BASES, rng)]
-    )
-    Q = context.robot.with_groups(state.q, base=drawn, arm=context.folded_arm)
-    return np.asarray(drawn[context.checker(state).free_many(Q)])
 
 
 def surface_about(scene: Scene, region: Region) -> Region:
@@ -317,6 +305,22 @@ class Pushed:
         here = self.outlines(self.pose[None])
         near = [gaps(here, each.outline[None])[0, 0] < _BESIDE for each in self.others]
         return tuple(f.name for f, is_near in zip(self.others, near, strict=True) if is_near)
+
+    def bases(self, stance: Stance, rng: np.random.Generator) -> Array:
+        """Base poses (n, 3) of a stance set where the robot is free with its arm folded.
+
+        Those near the surface: the set may be much larger than what the arm reaches from.
+        """
+        context, (low, high) = self.context, places(stance, self.context.robot)
+        drawn = np.column_stack(
+            [rng.uniform(low, high, (_DRAWN, 2)), sample_headings(stance, _DRAWN, rng)]
+        )
+        p, boxes = self.in_body(drawn[:, None, :2]), self.surface.boxes[..., :2]
+        apart = np.maximum(np.maximum(boxes[:, 0] - p, p - boxes[:, 1]), 0.0)
+        away = np.hypot(apart[..., 0], apart[..., 1]).min(axis=1)
+        near = drawn[away < context.robot.kinematics.reach.to_C][: 2 * _BASES]
+        Q = context.robot.with_groups(self.state.q, base=near, arm=context.folded_arm)
+        return np.asarray(near[context.checker(self.state).free_many(Q)][:_BASES])
 
     def room(self, starts: Array, ends: Array, poses: Array, bases: Array) -> NDArray[np.bool_]:
         """Whether hand and arm may be where pushes start and end, (n, 2) each: (n,).
