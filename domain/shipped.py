@@ -47,14 +47,16 @@ def companions(problem: str | Path) -> dict[str, Path]:
     """The ``domain`` and the ``scene`` of a problem's file, by these names, as far as they exist.
 
     The domain is the shipped file named as the problem's domain; the scene a file beside the
-    problem that has its name.
+    problem that has its name: ``task.yaml`` or ``task_scene.yaml`` beside ``task.pddl``.
     """
     path, found = shipped_file(problem), {}
-    scene = path.with_suffix(".yaml")
     try:
         named = _NAMED.search(path.read_text(encoding="utf-8", errors="replace"))
-        if scene.is_file() and _SCENE.search(scene.read_text(encoding="utf-8", errors="replace")):
-            found["scene"] = scene
+        for scene in (path.with_suffix(".yaml"), path.with_name(f"{path.stem}_scene.yaml")):
+            if not scene.is_file() or "scene" in found:
+                continue
+            if _SCENE.search(scene.read_text(encoding="utf-8", errors="replace")):
+                found["scene"] = scene
     except (OSError, ValueError):  # no such file, which its reader will say
         return {}
     if named and _exists(domain := KITCHEN / f"{named[1].lower()}.pddl"):

@@ -87,3 +87,13 @@ def test_a_misspelt_name_is_refused_with_the_one_meant(command, meant, capsys, t
     error = capsys.readouterr().err
     assert f"no such file; did you mean '{meant}'?" in error
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("scene", ["mine.yaml", "mine_scene.yaml"])
+def test_a_problem_finds_its_domain_and_the_scene_of_its_name(scene, tmp_path):
+    problem = (SCENARIOS / "flagship.pddl").read_text()
+    (tmp_path / "mine.pddl").write_text(problem)
+    (tmp_path / "mine_no_scene.yaml").write_text("galley_scenario: 1\n")
+    (tmp_path / scene).write_text("galley_scene: 1\nextends: flagship_scene.yaml\nname: mine\n")
+    task = galley.load(problem=tmp_path / "mine.pddl")
+    assert (task.scene.name, task.domain.name) == ("mine", "pushing")
