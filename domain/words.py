@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from galley.domain.scene.model import Binding, Scene
+if TYPE_CHECKING:  # commands that need no scene start without numpy
+    from galley.domain.scene.model import Binding, Scene
 
 _ACTIONS = {
     ("navigate", "furniture", "furniture"): "drive from {0} to {1}",
