@@ -11,16 +11,13 @@ repeated. Planning, simulated time, and so on are medians of the runs that came 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import signal
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -29,7 +26,7 @@ import numpy as np
 
 import galley
 from galley import engine
-from galley.bench.report import note, shown, table
+from galley.bench.report import resumed, shown, table
 from galley.compiled.build import ensure
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
@@ -165,27 +162,15 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(VARIANTS))
     parser.add_argument("--out", type=Path, default=Path("runs/flagship"))
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    store = arguments.out / "runs.jsonl"
-    rows = [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
     chosen = [name for name in VARIANTS if name in arguments.only.split(",")]
-    known = {(row["variant"], row["seed"]) for row in rows}
     wanted = [(name, seed) for seed in range(arguments.seeds) for name in chosen]
-    missing = [each for each in wanted if each not in known]
-    pool = ProcessPoolExecutor(
-        arguments.jobs, mp_context=get_context("spawn"), max_tasks_per_child=1
-    )
-    with pool:  # a fresh process each: what is kept of a variant is not found by the next
-        running = [pool.submit(run, *each) for each in missing]
-        for count, done in enumerate(as_completed(running), 1):
-            rows.append(row := done.result())
-            with store.open("a") as out:
-                out.write(json.dumps(row) + "\n")
-            note(f"{count}/{len(missing)} {row['variant']} {row['seed']} {row['why'] or 'good'}")
+    # A fresh process each: what is kept of a variant is not found by the next.
+    store = arguments.out / "runs.jsonl"
+    rows = resumed(store, ("variant", "seed"), run, wanted, arguments.jobs, fresh=True)
     keys = "solve_s", "refinements", "simulated_s", "recoveries", "corrections"
     figures = []
     for name in chosen:
-        mine = [row for row in rows if row["variant"] == name and row["seed"] < arguments.seeds]
+        mine = [row for row in rows if row["variant"] == name]
         none = sum(row["why"].startswith("no plan") for row in mine)
         good = f"{sum(row['good'] for row in mine)} of {len(mine)}"
         cells = [VARIANTS[name][0], good, str(none)]

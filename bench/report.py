@@ -7,11 +7,13 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -54,6 +56,38 @@ def note(text: str) -> None:
     print(f"\r\033[K{text}" if sys.stderr.isatty() else text, end="", file=sys.stderr, flush=True)
     if not sys.stderr.isatty():
         print(file=sys.stderr)
+
+
+def resumed(
+    store: Path,
+    keys: Sequence[str],
+    work: Callable[..., dict],
+    wanted: Sequence[tuple],
+    jobs: int,
+    fresh: bool = False,
+) -> list[dict]:
+    """Rows of runs in processes, each a line of ``store`` as it comes; what is there is kept.
+
+    Args:
+        keys: of a row, that are the arguments of its run. work: makes one.
+        wanted: arguments of all. fresh: whether each gets a process of its own.
+    """
+    store.parent.mkdir(parents=True, exist_ok=True)
+    lines = store.read_text().splitlines() if store.exists() else []
+    known = {tuple(row[key] for key in keys): row for row in map(json.loads, lines)}
+    missing = [each for each in wanted if each not in known]
+    pool = ProcessPoolExecutor(
+        jobs, mp_context=get_context("spawn"), max_tasks_per_child=1 if fresh else None
+    )
+    with pool:
+        running = {pool.submit(work, *each): each for each in missing}
+        for count, done in enumerate(as_completed(running), 1):
+            known[running[done]] = row = done.result()
+            with store.open("a") as out:
+                out.write(json.dumps(row) + "\n")
+            words = " ".join(str(each) for each in running[done] if each is not None)
+            note(f"{count}/{len(missing)} {words} {row.get('why') or row.get('status', 'good')}")
+    return [known[each] for each in wanted]
 
 
 def installed(*packages: str) -> dict[str, str]:

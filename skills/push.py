@@ -157,12 +157,14 @@ class Push(LookaheadSkill):
                     good &= np.abs(np.hstack([a, b]) - away).max(axis=1) > _BANNED
                 return good
 
-            allowed: dict[str, Any] = {"tolerance": goal.tolerance, "most": most}
-            allowed["clear"] = partial(pushed.clear, most=goal.over)
-            found = plan(goal.pose, rng, reachable=reachable, **allowed)
+            clear = partial(pushed.clear, most=goal.over)
+            found = plan(
+                goal.pose, rng, clear=clear, reachable=reachable, most=most,
+                tolerance=goal.tolerance,
+            )  # fmt: skip
             if found and goal.holds(found[-1].poses[-1]):
                 return found, goal
-            nearest += [goal.left(each.poses[-1]) for each in found[-1:]]
+            nearest += map(goal.left, (pushed.pose, *(each.poses[-1] for each in found[-1:])))
         away, turn = min(nearest)
         what, numbers = f"no room found to push {pushed.item.name}", {}
         if away < np.inf:

@@ -14,15 +14,13 @@ OUT/outcomes.jsonl; runs listed there are not repeated.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+
+from galley.bench.report import resumed
 
 FAULTS = ("nudge:sugar", "nudge:spam", "slippery:sugar", "slippery:spam", "stuck:drawer")
 FAULTS += ("stuck-for-good:drawer", "topple:sugar", "topple:spam", "push-base")
@@ -79,28 +77,6 @@ def jobs(only: str, seeds: int) -> list[tuple]:
         each = min(FAULT_SEEDS, seeds)
         found += [("c", seed, None, fault) for fault in FAULTS for seed in range(each)]
     return found
-
-
-def run_all(wanted: list[tuple], workers: int, store: Path) -> list[dict]:
-    """Carry them out, each line kept as it comes."""
-    known = {}
-    if store.exists():
-        for line in store.read_text().splitlines():
-            row = json.loads(line)
-            known[row["section"], row["seed"], row["noise"], row["fault"]] = row
-    missing = [each for each in wanted if each not in known]
-    began = time.perf_counter()
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(job, *each): each for each in missing}
-        for k, done in enumerate(as_completed(running), 1):
-            row = done.result()
-            known[running[done]] = row
-            with store.open("a") as out:
-                out.write(json.dumps(row) + "\n")
-            spent = time.perf_counter() - began
-            mark = "ok" if row["status"] == "success" else row["status"]
-            print(f"{k}/{len(missing)} {running[done]} {mark} ({spent:.0f} s)", file=sys.stderr)
-    return [known[each] for each in wanted]
 
 
 def tell_success(rows: list[dict], section: str, what: str, target: str) -> None:
@@ -168,7 +144,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/bench-execution"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    rows = run_all(jobs(options.only, options.seeds), options.jobs, options.out / "outcomes.jsonl")
+    keys, store = ("section", "seed", "noise", "fault"), options.out / "outcomes.jsonl"
+    rows = resumed(store, keys, job, jobs(options.only, options.seeds), options.jobs)
     tell_success(rows, "a", "default task", "wanted: 98 %")
     tell_success(rows, "b", "with moderate noise", "wanted: 90 %")
     tell_faults(rows)

@@ -12,17 +12,14 @@ on it. Every run is a line of OUT/pushes.jsonl; what is listed there is not repe
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
 import galley
-from galley.bench.report import note, shown, table
+from galley.bench.report import resumed, shown, table
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen, rotation_z, transform
 from galley.domain.predicates import corners
@@ -109,23 +106,13 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(ITEMS))
     parser.add_argument("--out", type=Path, default=Path("runs/pushes"))
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    store = arguments.out / "pushes.jsonl"
-    rows = [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
     kinds = [kind for kind in ITEMS if kind in arguments.only.split(",")]
-    known = {(row["kind"], row["run"]) for row in rows}
     wanted = [(kind, run) for run in range(arguments.runs) for kind in kinds]
-    missing = [each for each in wanted if each not in known]
-    with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
-        running = [pool.submit(push, *each) for each in missing]
-        for count, done in enumerate(as_completed(running), 1):
-            rows.append(done.result())
-            with store.open("a") as out:
-                out.write(json.dumps(rows[-1]) + "\n")
-            note(f"{count}/{len(missing)} {rows[-1]['kind']} {rows[-1]['run']} {rows[-1]['why']}")
+    store = arguments.out / "pushes.jsonl"
+    rows = resumed(store, ("kind", "run"), push, wanted, arguments.jobs)
     figures = []
     for kind in kinds:
-        mine = [row for row in rows if (row["kind"], row["run"]) in wanted and row["kind"] == kind]
+        mine = [row for row in rows if row["kind"] == kind]
         ran = [row for row in mine if "pushes" in row]
         median = {
             key: float(np.median([row[key] for row in some])) if some else None
