@@ -150,7 +150,7 @@ def solve(
     robot = robot_of(task.scene.robot)
     with PyBulletWorld(task.scene, robot) as world:
         context = PlanningContext(task.scene, robot, world, options.settings, listener=listener)
-        search = Search(context, task, task.start, listener)
+        search = Search(context, task, task.start)
         try:
             found = search.solve()
         finally:
@@ -224,7 +224,7 @@ def execute(
             listener.moved(sample.q, sample.scene_q, sample.items)
 
         moved = tell if is_heard(listener.moved) else None
-        replanner = TampReplanner(context, task, listener)
+        replanner = TampReplanner(context, task)
         began = time.perf_counter()
         runner: Executor
         if executor == "physics":

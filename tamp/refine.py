@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
@@ -61,7 +60,7 @@ class Refinement:
         context: scene, robot, settings.
         plan: the actions. skills: by name.
         start: the State before the first action.
-        listener: hears of each action. analyzer: see ``Analyzer``.
+        analyzer: see ``Analyzer``.
         over: whether the search has used up its budget: then ``advance`` pauses.
         states: the State before each refined action, and after the last.
         tries: spent on this plan so far (``Effort``). reached: actions refined in a row, at most.
@@ -74,7 +73,6 @@ class Refinement:
     plan: tuple[BoundAction, ...]
     skills: Mapping[str, Skill]
     start: State
-    listener: Listener = field(default_factory=Listener)
     analyzer: Analyzer = lambda refinement, failure: None
     over: Callable[[], bool] = bool
     states: list[State] = field(init=False)
@@ -165,7 +163,7 @@ class Refinement:
             self.failures[k] = _unproven(failed)
             return failed
         self._report(action, "done")
-        self.listener.refined(k, state, found)
+        self.context.listener.refined(k, state, found)
         for motion in found:
             state = after(self.context.scene, self.context.robot, motion, state)
         self._motions.append(found)
@@ -174,7 +172,7 @@ class Refinement:
         return None
 
     def _report(self, action: BoundAction, event: str) -> None:
-        self.listener.action(action.index, len(self.plan), str(action), event)
+        self.context.listener.action(action.index, len(self.plan), str(action), event)
 
     def _backtrack_to(self, target: int) -> None:
         """Discard everything from action ``target`` on, and the tries after it."""

@@ -18,7 +18,6 @@ from functools import cached_property, partial
 from itertools import count
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.domain.words import plural
 from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
@@ -159,7 +158,6 @@ class Search:
         context: robot, world, settings.
         task: the user's.
         start: the State to begin in.
-        listener: hears of progress.
         constraints: all that were learned.
         learned: of them those about plans considered, in order.
         latest: the last skeleton considered.
@@ -169,16 +167,9 @@ class Search:
         solved: whether a plan with motions was found.
     """
 
-    def __init__(
-        self,
-        context: PlanningContext,
-        task: TampTask,
-        start: State,
-        listener: Listener | None = None,
-    ) -> None:
+    def __init__(self, context: PlanningContext, task: TampTask, start: State) -> None:
         clock = time.perf_counter()
         self.context, self.task, self.start = context, task, start
-        self.listener = Listener() if listener is None else listener
         self.constraints = LearnedConstraints()
         self.learned: list[LearnedConstraint] = []
         self.latest: tuple[GroundAction, ...] = ()
@@ -275,11 +266,10 @@ class Search:
             if not new and any(each.key in self._given_up for each in why):
                 break  # that constraint was dropped: try it all the same
             # Nothing new: no fact states what is wrong with this plan; take the next one.
-        self.listener.skeleton(tuple(map(str, plan)))
+        self.context.listener.skeleton(tuple(map(str, plan)))
         self.effort.spend("plans")
-        skills, listener = self.task.skills, self.listener
         refinement = Refinement(
-            self.context, bound, skills, self.start, listener, self._analyzer, self._over
+            self.context, bound, self.task.skills, self.start, self._analyzer, self._over
         )
         self._known[plan] = _Skeleton(plan, refinement)
         return None
@@ -354,7 +344,7 @@ class Search:
         tries, left = self.effort.tries, len(each.plan) - each.refinement.reached
         if left < self._left:
             self._left, self._progress = left, tries
-        self.listener.fraction("effort spent", min(1.0, tries / self.most_tries))
+        self.context.listener.fraction("effort spent", min(1.0, tries / self.most_tries))
         return found
 
     def _learn(
@@ -370,7 +360,7 @@ class Search:
             concerns = not constraint.actions or set(constraint.actions) & set(plan)
             if concerns and str(constraint) not in told:
                 self.learned.append(constraint)
-                self.listener.learned(str(constraint))
+                self.context.listener.learned(str(constraint))
         if new:
             self._progress = self.effort.tries
             self._begin()

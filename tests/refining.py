@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from galley.domain.failure import Failure
-from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.skills import BoundAction, PlanningContext, Skill
 from galley.tamp.refine import TRIES_PER_PLAN, RefinedMotions, Refinement
@@ -16,7 +15,6 @@ def refine(
     plan: tuple[BoundAction, ...],
     state: State,
     skills: Mapping[str, Skill],
-    listener: Listener | None = None,
 ) -> RefinedMotions | Failure:
     """Motions for every action of one plan, or the Failure that stood in the way.
 
@@ -27,7 +25,7 @@ def refine(
         failed = skills[action.name].impossible(context, action, state)
         if failed is not None:
             return failed.within(str(action))
-    refinement = Refinement(context, plan, skills, state, listener or Listener())
+    refinement = Refinement(context, plan, skills, state)
     found = refinement.advance(10 * TRIES_PER_PLAN)
     assert isinstance(found, RefinedMotions | Failure)  # all that it may try, no analyzer
     return found

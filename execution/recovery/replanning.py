@@ -10,7 +10,6 @@ import numpy as np
 
 from galley.domain.failure import Failure
 from galley.domain.frames import wrap
-from galley.domain.listener import Listener
 from galley.domain.pddl.formula import Fact
 from galley.domain.predicates import fact_holds
 from galley.domain.state import State
@@ -49,13 +48,11 @@ class TampReplanner:
 
     Attributes:
         context: robot, world, settings. task: the user's.
-        listener: hears of progress.
         replanned: the final motions of each recovery that found some. replan_s: seconds.
     """
 
     context: PlanningContext
     task: TampTask
-    listener: Listener
     replanned: list[AuditedMotions] = field(default_factory=list)
     replan_s: float = 0.0
 
@@ -85,7 +82,7 @@ class TampReplanner:
     def _replan(
         self, interrupted: InterruptedPlan, state: State, number: int
     ) -> RecoveryPlan | Failure:
-        task, listener = self.task, self.listener
+        task = self.task
         slide = None if interrupted.motion is None else interrupted.motion.slide
         context = replace(
             self.context.for_replanning(number), failed=interrupted.failed, slide=slide
@@ -109,11 +106,11 @@ class TampReplanner:
             bound, skills = bind_plan(plan, observed.bindings), observed.skills
             if any(skills[each.name].impossible(context, each, clear) for each in bound):
                 continue
-            listener.skeleton(tuple(map(str, plan)))
-            refined = Refinement(context, bound, skills, clear, listener).advance(TRIES)
+            context.listener.skeleton(tuple(map(str, plan)))
+            refined = Refinement(context, bound, skills, clear).advance(TRIES)
             if isinstance(refined, RefinedMotions):
                 return RecoveryPlan(plan, out + refined.motions, state, facts, observed, RESUMED)
-        found = Search(context, observed, clear, listener).solve()
+        found = Search(context, observed, clear).solve()
         if isinstance(found, Failure):
             return found
         states = validate_actions(observed.domain, observed.problem, found.plan).states
@@ -124,7 +121,7 @@ class TampReplanner:
         """Final trajectories, audited."""
         done = optimize_and_audit(self.context, motions, start)
         self.replanned.append(done)
-        self.listener.finished(done)
+        self.context.listener.finished(done)
         return done.failure or done.motions
 
     def unmet(self, state: State, facts: Facts) -> tuple[str, ...]:

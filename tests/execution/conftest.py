@@ -10,7 +10,6 @@ import pytest
 
 from galley.domain.failure import Failure
 from galley.domain.frames import transform
-from galley.domain.listener import Listener
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.state import State, placement_at
 from galley.execution.recovery.plans import InterruptedPlan, RecoveryPlan
@@ -97,7 +96,7 @@ class Task:
         """How it goes on from a State seen after motion ``k``."""
         index = self.motions[k].action_index
         way = InterruptedPlan(self.plan, index, self.facts[index], self.motions[k], failed)
-        replanner = TampReplanner(self.context, self.tamp, Listener())
+        replanner = TampReplanner(self.context, self.tamp)
         return replanner.replan(way, state, recovery)
 
     def carried_out(self, found: RecoveryPlan | Failure) -> State:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.listener import Listener
 from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Binding
 from galley.skills import BoundAction, Settings
@@ -33,6 +34,7 @@ class Bench:
     settings: Settings
     streams: list = field(default_factory=list)
     effort: Effort = field(default_factory=Effort)
+    listener: Listener = field(default_factory=Listener)
     scene: None = None
     robot: None = None
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.listener import Listener, Relay
+from galley.domain.listener import Listener
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
@@ -166,8 +166,7 @@ def test_the_effort_of_the_whole_search_is_kept_and_told(ways, monkeypatch, turn
         monkeypatch.setattr(module, "VAIN_TRIES", 10**6)
     ways.fails = dict.fromkeys(("short", "two", "farthest"), 10**6)
     search, heard = ways.search(attempts=10**6, effort=effort), []
-    search.listener = Relay(search.listener)
-    search.listener.fraction = lambda text, done: heard.append(done)
+    search.context.listener.fraction = lambda text, done: heard.append(done)
     found = search.solve()
     assert found.kind is FailureKind.BUDGET
     assert found.certificate is None
@@ -211,7 +210,7 @@ def test_a_lesson_is_learned_once_and_not_asked_for_again(ways):
             heard.append(text.split(":")[0])
 
     search = ways.search()
-    search.listener = Ear()
+    search.context = replace(search.context, listener=Ear())
     assert names(search.solve()) == ("far", "farther", "farthest")
     assert heard == ["(blocked-by gelatin green)"]
     found = ways.calls.index(("farthest", 0))
