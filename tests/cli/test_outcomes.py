@@ -15,7 +15,7 @@ import pytest
 import galley
 from galley.domain.shipped import KITCHEN
 from galley.motion.trajectory.trajectory import read_trajectories
-from galley.tests.command_line import environment
+from galley.tests.command_line import HANGS_S, environment
 
 ROOT = Path(galley.__file__).parent
 ERRAND = KITCHEN / "sugar_only.pddl"
@@ -189,7 +189,7 @@ def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here
             lines = [process.stdout.readline() for _ in range(actions + 2)]
             assert "1/8" in lines[-1], "the first action is refined, after the plan"
         os.kill(process.pid, number)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=HANGS_S)
     assert process.returncode == 130
     assert err == "interrupted; what was finished is kept\n"
     assert [p.name for p in here.iterdir()] == ["run"]

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from galley.compiled.jit import digest
+from galley.tests.command_line import HANGS_S
 
 pytestmark = pytest.mark.slow  # each compiles for half a minute
 
@@ -40,7 +41,7 @@ def started(folder, script=_SCRIPT):
 
 def ended(process):
     """What it printed (out, said), both as lines."""
-    out, said = process.communicate(timeout=400)
+    out, said = process.communicate(timeout=HANGS_S)
     assert process.returncode == 0, said
     return out.splitlines(), said.splitlines()
 
@@ -79,7 +80,7 @@ def test_a_kill_while_it_compiles_leaves_nothing_in_the_way(tmp_path, compiled):
         if line.startswith("compiling: 33%"):
             break
     killed.send_signal(signal.SIGKILL)
-    killed.communicate(timeout=60)
+    killed.communicate(timeout=HANGS_S)
     out, _ = ended(started(tmp_path))
     assert out == runs[0][0]
 
