@@ -198,8 +198,8 @@ class Pushed:
         X_WI = item_pose(scene, state, index, np.eye(4))
         pose = np.array([*X_WI[:2, 3], yaw_of(X_WI)])
         R = rotation_z(-pose[2]) @ X_WI[:3, :3]
-        if np.abs(R - np.round(R)).max() < _FLAT:  # the same after each look
-            R = np.round(R)
+        if np.abs(R - np.round(R)).max() < _FLAT:  # the same bytes after each look: no -0.0
+            R = np.round(R) + 0.0
         half = float((corners(scene.items[index]) @ R[2]).max())
         lowest = max(_OVER_SUPPORT, 2.0 * half + _OVER_ITEM - free_length(context.robot))
         surface, X_WB = surface_about(scene, region), scene.body_pose(region.body, state.scene_q)

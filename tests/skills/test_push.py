@@ -18,7 +18,7 @@ from galley.motion.trajectory.store import load_motions, save_trajectories
 from galley.robots.catalog import robot_of
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.hand import hand_parts
-from galley.skills.manipulation.pushes import pushers, reach_cells, reached
+from galley.skills.manipulation.pushes import Pushed, pushers, reach_cells, reached
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +95,20 @@ def test_the_pushing_corner_is_the_farthest_point_of_the_fingers_below_the_items
             tops.append((below[:, :2] @ pusher.quadrant).max())
         farthest = float(pusher.corner @ pusher.quadrant)
         assert farthest - 0.001 < max(tops) <= farthest + 1e-9
+
+
+def test_pushes_are_rolled_out_once_and_not_after_each_look(task, shared_world):
+    """It is looked at as it comes to lie, a little turned; pushes are kept by its pose's bytes."""
+    scene, rng = task.scene, np.random.default_rng(0)
+    context = PlanningContext(scene, shared_world.robot, shared_world, Settings())
+    index, region = scene.item_index["tray"], scene.region("hitman_top")
+    X_WI, sliders = scene.item("tray").X_WI, set()
+    for _ in range(8):
+        tilt = Rotation.from_rotvec(rng.normal(0.0, 1e-3, 3)).as_matrix()
+        seen = transform(rotation_z(rng.uniform(-3.0, 3.0)) @ tilt @ X_WI[:3, :3], X_WI[:3, 3])
+        state = initial_state(scene).with_item(index, Placement(WORLD, frozen(seen)))
+        sliders.add(Pushed.of(context, state, index, region).slider)
+    assert len(sliders) == 1
 
 
 def test_the_tray_slides_as_predicted_and_as_nothing_else_says(task, solution):
