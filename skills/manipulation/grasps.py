@@ -29,6 +29,7 @@ from galley.skills.manipulation.fans import (
 )
 
 DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre, at most
+_SHALLOW = 0.012  # m likewise, where one finger is below: pads hold with their whole length
 _PALM_ROOM = 0.003  # m between that face and the palm
 ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
 _LEANS = (0.0, np.pi / 4, -np.pi / 4)  # rad between hand and face normal, about the closing axis
@@ -296,7 +297,7 @@ def _of_box(
             shifts = [along * s for s in dict.fromkeys((0.0, room, -room))]
             if down not in (axis, closing):  # high up: the hand stays clear of the worktop
                 shifts = [-sign * np.eye(3)[down] * max(0.0, half[down] - _HIGH)]
-            for depth in depths:
+            for depth in (*depths, _SHALLOW) if closing == down else depths:
                 if depth > half[axis] + 1e-9 and depth != depths[-1]:
                     continue
                 over = standing and axis == down and depth == depths[-1]

@@ -19,7 +19,7 @@ from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasps import grasps_at, is_upright
 from galley.skills.manipulation.pushes import INSIDE, Pushed
 
-_OUT = (0.05, 0.04)  # m that it sticks out
+_OUT = (0.05, 0.04, 0.031)  # m that it sticks out
 _SHARE = 1.0 / 3.0  # of what is on the edge's side of the centre of mass, that stays inside
 _STEP = 0.04  # m along an edge
 _LEVEL = 0.003  # m, between an item's underside and what it lies on
