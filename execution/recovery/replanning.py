@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from galley.domain.failure import Failure
+from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import wrap
 from galley.domain.pddl.formula import Fact
 from galley.domain.predicates import fact_holds
@@ -38,6 +38,7 @@ from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 
 _NEAR_LIMIT = 0.01  # rad past a limit that count as within
+_RESTS = 0.003  # m, from an item to what it rests on, at most
 _FLAT = 60_000  # random stream of the check whether something lies flat
 TRIES = 1_500  # of the rest of a plan, before resuming is given up
 
@@ -88,7 +89,7 @@ class TampReplanner:
             self.context.for_replanning(number), failed=interrupted.failed, slide=slide
         )
         state = within_limits(context, state)
-        out = escape(context, state, interrupted.motion)
+        out = _lies_on_the_base(context, task, state) or escape(context, state, interrupted.motion)
         if isinstance(out, Failure):
             return out
         clear = state
@@ -151,11 +152,33 @@ def within_limits(context: PlanningContext, state: State) -> State:
     return state.with_robot(np.clip(q, low, high)).with_scene(scene_q)
 
 
+def _loose(context: PlanningContext, task: TampTask, state: State) -> list[int]:
+    """Indices of the task's items that are not in the hand."""
+    items = (each.target for each in task.bindings.values() if each.kind == "item")
+    return sorted({context.scene.item_index[name] for name in items} - {state.held})
+
+
 def _lies_flat(context: PlanningContext, task: TampTask, state: State) -> bool:
     """Whether an item of the task lies where the hand has room for no grasp of it."""
-    items = (each.target for each in task.bindings.values() if each.kind == "item")
-    loose = {context.scene.item_index[name] for name in items} - {state.held}
-    return any(is_flat(context, state, index, context.rng(_FLAT)) for index in sorted(loose))
+    loose = _loose(context, task, state)
+    return any(is_flat(context, state, index, context.rng(_FLAT)) for index in loose)
+
+
+def _lies_on_the_base(context: PlanningContext, task: TampTask, state: State) -> Failure | None:
+    """A Failure if an item of the task fell onto the robot's base: it would drive along."""
+    context.world.set_state(state)
+    for index in _loose(context, task, state):
+        item, below = context.scene.items[index].name, set[str]()
+        for pair in context.world.near_pairs(_RESTS, (index,)):
+            below.update({*pair} - {item} if item in pair else ())
+        if below and below <= set(context.robot.base_links):
+            what = (
+                f"{item} lies on the robot itself, on its {' and '.join(sorted(below))}, and would"
+            )
+            return Failure(
+                FailureKind.BUDGET, f"{what} drive along; no plan is looked for", (item,)
+            )
+    return None
 
 
 def _resumable(

@@ -71,6 +71,25 @@ def test_what_fell_over_is_not_pushed_to_where_it_should_stand(shared_world):
     assert SKILLS["push_aside"].impossible(context, aside, on_air).kind is FailureKind.CONTRADICTION
 
 
+def test_a_small_can_is_pushed_until_a_finger_fits_below_it_and_no_farther(shared_world):
+    """It fell onto its wide side; the stove's front panel is at x = 0.343 m, a finger 0.02 m."""
+    task = galley.load()
+    scene, index = task.scene, task.scene.item_index["potted_meat_can"]
+    lying = transform(rotation_about((1.0, 0.0, 0.0), -np.pi / 2.0), (0.065, 0.2775, 0.946))
+    state = task.start.with_item(index, Placement(WORLD, frozen(lying)))
+    context = PlanningContext(scene, shared_world.robot, shared_world, Settings())
+    places = scene.binding("spam"), Binding("found", "furniture", "burner"), scene.binding("h1")
+    aside, pick = (BoundAction(k, name, places) for k, name in enumerate(("push_aside", "pick")))
+    rng = np.random.default_rng(0)
+    motions = SKILLS["push_aside"].refine(context, aside, (pick,), state, rng)
+    assert not isinstance(motions, Failure), str(motions)
+    for motion in motions:
+        state = after(scene, context.robot, motion, state)
+    x, half = item_pose(scene, state, index, np.eye(4))[0, 3], 0.0485
+    assert x + half > 0.343 + 0.02
+    assert x < 0.335 - 0.012, "it does not tip"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("domain", ["pushing", "kitchen"])
 def test_a_box_that_topples_onto_its_wide_side_is_recovered(tmp_path, domain):

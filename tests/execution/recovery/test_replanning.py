@@ -10,10 +10,10 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import inverse, transform
 from galley.domain.state import initial_state, item_pose
 from galley.execution.recovery.plans import NOTHING_LEFT, REPLANNED, RESUMED
-from galley.execution.recovery.replanning import within_limits
+from galley.execution.recovery.replanning import _lies_on_the_base, within_limits
 from galley.motion.effects import after
 from galley.planning import validate_actions
-from galley.robots.panda.mobile import hand_pose
+from galley.robots.panda.mobile import DEFAULT_BASE, hand_pose
 from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
 from galley.skills.manipulation.context import FailedContacts
 from galley.skills.manipulation.grasps import grasps_at
@@ -106,6 +106,21 @@ def test_a_flat_box_wider_than_the_hand_is_pushed_over_an_edge_in_a_domain_witho
     assert names(found)[names(found).index("push_aside") + 1] == "pick"
     end = task.carried_out(found)
     assert item_pose(task.scene, end, task.scene.item_index[SUGAR], np.eye(4))[2, 2] > 0.999
+
+
+@pytest.mark.parametrize(("up", "refused"), [(0.0, True), (-0.4, False)])
+def test_an_item_that_fell_onto_the_robots_base_is_not_planned_for(task, lying, up, refused):
+    """It would drive along; on the floor beside the base nothing is wrong."""
+    k, state = task.after("pick sugar", "reach")
+    size, (x, y, heading) = task.scene.item(SUGAR).size, state.q[task.context.robot.slice("base")]
+    ahead = 0.3 if refused else 0.9
+    p = x + ahead * np.cos(heading), y + ahead * np.sin(heading), DEFAULT_BASE.size[2] + up
+    fallen = task.moved(state, SUGAR, lying(size, 1, 1.0, heading, *p))
+    found = _lies_on_the_base(task.context, task.tamp, fallen)
+    assert (found is not None) == refused
+    if refused:
+        assert found.message.startswith("sugar_box lies on the robot itself, on its chassis")
+        assert task.replan(k, fallen).message == found.message
 
 
 def test_a_stow_goes_on_from_the_staging_surface_with_the_drawer_half_open(task):
