@@ -53,6 +53,7 @@ _EXACT = 0.006, float(np.radians(3.0))  # m, rad, of a goal with a pose: the pre
 _ROUGH = 0.02, 0.35  # of one that is anywhere on a surface
 _EDGE = 0.008, float(np.radians(5.0))  # of one where it sticks out over an edge
 _EDGES, _TRIES, _WAYS = 8, 60, 6  # such goals that are looked at, and tries and grasps at each
+_NEAR = 96  # of them, those nearest that are looked at: those of a floor are endless
 _BELOW = 0.5  # of the hand's direction, along the axis of an item, if it comes from below it
 _ANY = 4.0  # rad, of one that may be turned anyhow
 _SHARE = 0.7  # of the strongest push, that friction may take
@@ -280,8 +281,10 @@ class Push(LookaheadSkill):
             numbers = {"height_m": pushed.lowest, "edge_m": least, "friction": pushed.friction}
             proof = {"kind": "tipping", **numbers}
             return Failure(FailureKind.UNSTABLE, what, (name,), numbers, proof)
+        near = stance_of(context, source)
         if spot is None:
-            return does_not_fit(pushed.item, region)
+            failed = does_not_fit(pushed.item, region)
+            return failed or region_out_of_reach(context, pushed.item, region, near)
         yaws = np.radians(np.arange(360.0)) if spot.yaw is None else np.array([spot.yaw])
         poses = np.column_stack([np.tile(spot.xy, (len(yaws), 1)), yaws])
         over = float(pushed.over(pushed.outlines(pushed.in_world(poses))).min())
@@ -291,7 +294,6 @@ class Push(LookaheadSkill):
             proof = {"kind": "edge", "outline_m": pushed.outline.tolist(), **numbers}
             what += f" at {to.object}"
             return Failure(FailureKind.DOES_NOT_FIT, what, names, numbers, proof)
-        near = stance_of(context, source)
         return region_out_of_reach(context, pushed.item, region, near, None, spot)
 
 
@@ -317,7 +319,7 @@ class PushAside(Push):
             cost = np.hypot(*away[:, :2].T) + _TURN * np.abs(wrap(away[:, 2]))
             fits = can_be_placed_later(context, upcoming, self.skills, index)
             stance, arm, looked = stance_of(context, action.bindings[1]), context.folded_arm, 0
-            for *pose, over in rows[np.argsort(cost, kind="stable")]:
+            for *pose, over in rows[np.argsort(cost, kind="stable")[:_NEAR]]:
                 state = pushed.moved(np.array(pose))
                 grasps = grasps_at(scene, state, index, robot.gripper)
                 if pushed.item.upright:  # it is to stand again, the hand not below it

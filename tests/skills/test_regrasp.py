@@ -90,6 +90,21 @@ def test_a_small_can_is_pushed_until_a_finger_fits_below_it_and_no_farther(share
     assert x < 0.335 - 0.012, "it does not tip"
 
 
+def test_what_lies_flat_on_the_floor_is_below_the_hand_and_refused_with_a_distance(shared_world):
+    """The floor's edges are metres away: none of them is looked at."""
+    task = galley.load()
+    scene, index = task.scene, task.scene.item_index["potted_meat_can"]
+    lying = transform(rotation_about((1.0, 0.0, 0.0), -np.pi / 2.0), (1.23, -0.77, 0.025))
+    state = task.start.with_item(index, Placement(WORLD, frozen(lying)))
+    context = PlanningContext(scene, shared_world.robot, shared_world, Settings())
+    places = scene.binding("spam"), Binding("found", "furniture", "burner"), scene.binding("h1")
+    failed = SKILLS["push_aside"].impossible(context, BoundAction(0, "push_aside", places), state)
+    assert failed.kind is FailureKind.UNREACHABLE
+    shoulder, hand = 1.102, np.linalg.norm(scene.items[index].size) / 2.0 + 0.11  # m
+    reach = shared_world.robot.kinematics.reach.to_hand
+    assert failed.numbers["shortfall_m"] == pytest.approx(shoulder - 0.04 - reach - hand, abs=0.02)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("domain", ["pushing", "kitchen"])
 def test_a_box_that_topples_onto_its_wide_side_is_recovered(tmp_path, domain):
