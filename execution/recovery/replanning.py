@@ -27,6 +27,7 @@ from galley.motion.motion import Motion
 from galley.planning import GroundAction, Semantics, validate_actions
 from galley.planning.checks.validation import bound_action
 from galley.robots.catalog import robot_of
+from galley.skills.manipulation.contacts import near_to
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.escape import escape
 from galley.skills.manipulation.overhang import is_flat
@@ -38,7 +39,6 @@ from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 
 _NEAR_LIMIT = 0.01  # rad past a limit that count as within
-_RESTS = 0.003  # m, from an item to what it rests on, at most
 _FLAT = 60_000  # random stream of the check whether something lies flat
 TRIES = 1_500  # of the rest of a plan, before resuming is given up
 
@@ -166,18 +166,12 @@ def _lies_flat(context: PlanningContext, task: TampTask, state: State) -> bool:
 
 def _lies_on_the_base(context: PlanningContext, task: TampTask, state: State) -> Failure | None:
     """A Failure if an item of the task fell onto the robot's base: it would drive along."""
-    context.world.set_state(state)
     for index in _loose(context, task, state):
-        item, below = context.scene.items[index].name, set[str]()
-        for pair in context.world.near_pairs(_RESTS, (index,)):
-            below.update({*pair} - {item} if item in pair else ())
+        item, below = context.scene.items[index].name, near_to(context, state, index)
         if below and below <= set(context.robot.base_links):
-            what = (
-                f"{item} lies on the robot itself, on its {' and '.join(sorted(below))}, and would"
-            )
-            return Failure(
-                FailureKind.BUDGET, f"{what} drive along; no plan is looked for", (item,)
-            )
+            what = f"{item} lies on the robot itself, on its {' and '.join(sorted(below))}"
+            what += ", and would drive along; no plan is looked for"
+            return Failure(FailureKind.BUDGET, what, (item,))
     return None
 
 

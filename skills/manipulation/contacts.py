@@ -390,15 +390,17 @@ def _openings(context: PlanningContext) -> Iterator[Callable[[float], float]]:
 def supporting_furniture(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
     """Names of the furniture within 3 mm of an item: what it stands on."""
     bodies = {body.name for body in context.scene.bodies}
-    return tuple(sorted(_near(context, state, index, _TOUCHING) & bodies))
+    return tuple(sorted(near_to(context, state, index) & bodies))
 
 
 def touching_items(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
     """Names of the items that an item touches, or nearly."""
-    return tuple(sorted(_near(context, state, index, _BESIDE) & set(context.scene.item_index)))
+    return tuple(sorted(near_to(context, state, index, _BESIDE) & set(context.scene.item_index)))
 
 
-def _near(context: PlanningContext, state: State, index: int, within: float) -> set[str]:
+def near_to(
+    context: PlanningContext, state: State, index: int, within: float = _TOUCHING
+) -> set[str]:
     """Names of what is nearer to an item than ``within`` metres."""
     name = context.scene.items[index].name
     context.world.set_state(state)

@@ -60,9 +60,7 @@ _ROUNDING = 0.003  # m, radius of a corner of the fingers
 _PRESSED = 0.003  # m that fingers may be predicted to be in the item
 _LOOKED = 4  # every so many poses of a push the fingers' room is looked at
 _BEYOND = 0.06  # m, what is nearer to the edge of a support may be in the way of what sticks out
-INSIDE = (
-    0.015  # m, the least that a centre of mass is inside the edge over which an item sticks out
-)
+INSIDE = 0.015  # m, of a centre of mass within the edge over which an item sticks out, at least
 _FLAT = 0.1  # rad, an item that is turned by less lies on a face
 _LEVEL = 0.001  # m, between the surfaces of one support
 _BESIDE = 0.2  # m, what is nearer to an item may be in the hand's way
