@@ -32,7 +32,7 @@ from galley.skills.manipulation.grasps import grasps_at, is_upright
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.overhang import is_flat, overhanging, top_below
-from galley.skills.manipulation.pushes import STRONGEST, Pushed, surface_about
+from galley.skills.manipulation.pushes import STRONGEST, Pushed, half_width, surface_about
 from galley.skills.manipulation.reach import solve_from_stances
 from galley.skills.manipulation.step import (
     MotionBuilder,
@@ -114,7 +114,7 @@ class Push(LookaheadSkill):
                 return failed or plan
             for push in plan[0]:
                 pushed = self._pushed(context, action, builder.state)
-                contacts = partial(pushed.manipulations, push, plan[1].pose)
+                contacts = partial(pushed.manipulations, push, *plan[1:])
                 name = f"push {1 + sum(each.slide is not None for each in builder.motions)}"
                 failed = plan_step(builder, SkillStep(contacts, action.bindings[1], name), name)
                 if failed is not None:
@@ -133,8 +133,9 @@ class Push(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
         banned: Sequence[Array] = (),
-    ) -> tuple[tuple[StraightPush, ...], _Goal] | Failure:
-        """Pushes that bring the item to a goal; or how near they would bring it.
+    ) -> tuple[tuple[StraightPush, ...], Array, Array] | Failure:
+        """Pushes that bring the item to a goal, that goal (3,), and bases (m, 3) for them; or how
+        near they would bring it.
 
         From where the base stands, if that will do.
         """
@@ -151,9 +152,9 @@ class Push(LookaheadSkill):
         for goal, (where, most) in product(goals, bases):
 
             def reachable(
-                a: Array, b: Array, poses: Array, where: Array = where
+                a: Array, b: Array, picks: NDArray[np.int64], where: Array = where
             ) -> NDArray[np.bool_]:
-                good = pushed.room(a, b, poses, where)
+                good = pushed.room(a, b, picks, where)
                 for away in banned:
                     good &= np.abs(np.hstack([a, b]) - away).max(axis=1) > _BANNED
                 return good
@@ -164,7 +165,7 @@ class Push(LookaheadSkill):
                 tolerance=goal.tolerance,
             )  # fmt: skip
             if found and goal.holds(found[-1].poses[-1]):
-                return found, goal
+                return found, goal.pose, where
             nearest += map(goal.left, (pushed.pose, *(each.poses[-1] for each in found[-1:])))
         away, turn = min(nearest)
         what, numbers = f"no room found to push {pushed.item.name}", {}
@@ -235,7 +236,7 @@ class Push(LookaheadSkill):
             plan = self._plan(context, action, (), state, rng)
             if not isinstance(plan, Failure):
                 pushed = self._pushed(context, action, state)
-                yield from pushed.manipulations(plan[0][0], plan[1].pose, state, rng)
+                yield from pushed.manipulations(plan[0][0], *plan[1:], state, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """While the item rests on the same support, and in no hand."""
@@ -272,9 +273,7 @@ class Push(LookaheadSkill):
             what += f" pushes with {_SHARE * STRONGEST:.0f} N at most"
             proof = {"kind": "friction", "mass_kg": pushed.item.mass, "friction": pushed.friction}
             return Failure(FailureKind.UNSTABLE, what, (name,), numbers, proof | numbers)
-        rim = pushed.outline - pushed.slider.middle
-        turned = np.linspace(-np.pi, np.pi, 73)
-        least = float((rim @ [np.cos(turned), np.sin(turned)]).max(axis=0).min())
+        least = half_width(pushed.outline, pushed.slider.middle)
         if pushed.friction * pushed.lowest > least:
             what = f"{name} would tip over: the hand has to push it {pushed.lowest:.3f} m above its"
             what += f" support, and its middle is {least:.3f} m from its edge"

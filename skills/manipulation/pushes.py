@@ -1,8 +1,6 @@
 """Pushes of the closed hand: how items slide over their support, and the lines of the hand.
 
-The hand points down or leans, its fingers closed, and pushes with a corner of their section, whose
-sides are 45 degrees off the way: seen from above the item is pushed by a point, which is what
-``planar.pushing`` predicts. Its outline is that of the shapes that the fingers meet.
+The outline of an item that is pushed is that of the shapes that the fingers meet.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 
 from galley.collision.backends.urdf import inertial
 from galley.collision.checker import MARGIN, Pair, pairs
-from galley.domain.frames import Array, frozen, rotation_about, rotation_z, transform
+from galley.domain.frames import Array, frozen, rotation_z, transform
 from galley.domain.predicates import GAP, corners
 from galley.domain.scene.model import Item, Region, Scene, Stance
 from galley.domain.state import State, item_pose, placement_at
@@ -38,6 +36,15 @@ from galley.skills.manipulation.manipulation import (
     straight,
 )
 from galley.skills.manipulation.polyhedra import polyhedron
+from galley.skills.manipulation.pushers import (
+    ROUNDING,
+    HandRoom,
+    Pusher,
+    has_bit,
+    pushers,
+    reach_cells,
+    reached,
+)
 from galley.skills.placing import footprints
 from galley.skills.placing.footprints import Footprint, gaps, padded, placed
 
@@ -48,113 +55,15 @@ STRONGEST = THRESHOLDS.stop_force - THRESHOLDS.push_excess  # N, of a push
 _FORCE, _LEAST = 2.5, 12.0  # times the friction, and N at least, at which a push is stuck
 _SPEED = 0.10  # m/s of the hand at most: an item slides on by a millimetre or two
 _EARLY = 2.0  # times slower than at its fastest the hand is when it meets the item
-_OVER_SUPPORT, _OVER_ITEM = 0.006, 0.008  # m, of the fingertips, and of the palm
 _BACK = 0.02  # m, straight back after a push
-_TURNS, _FAR, _FARS = 24, 0.04, 33  # m; of places from which the arm may reach a hand
-_TURN = 2.0 * np.pi / _TURNS
-_REDUNDANT = 8  # values of the redundant joint tried at each
 _DRAWN, _BASES = 4096, 256  # base poses drawn, and looked at: the arm must reach from one
-_LEANS = np.radians([0.0, 25.0, -25.0, 45.0, -45.0])  # of the hand, so that the arm reaches farther
-_QUADRANTS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
-_ROUNDING = 0.003  # m, radius of a corner of the fingers
-_PRESSED = 0.003  # m that fingers may be predicted to be in the item
-_LOOKED = 4  # every so many poses of a push the fingers' room is looked at
 _BEYOND = 0.06  # m, what is nearer to the edge of a support may be in the way of what sticks out
 INSIDE = 0.015  # m, of a centre of mass within the edge over which an item sticks out, at least
 _FLAT = 0.1  # rad, an item that is turned by less lies on a face
 _LEVEL = 0.001  # m, between the surfaces of one support
+_SAME = 0.001  # m, by which what a raised hand meets may be narrower than what a low one does
+_WAYS = np.array([np.cos(turned := np.linspace(-np.pi, np.pi, 73)), np.sin(turned)])
 _BESIDE = 0.2  # m, what is nearer to an item may be in the hand's way
-
-
-@dataclass(frozen=True, eq=False)
-class Pusher:
-    """The closed hand, upright or leaning by an angle about its y axis, and a corner that pushes.
-
-    Attributes:
-        X_UT: the grasp frame T in the upright one U, z downwards (4, 4).
-        low: m along z of U, of the fingertips.
-        corner: farthest point of the fingers in a quadrant, up to the item's top (2,), in U.
-        quadrant: signs of x and y (2,).
-    """
-
-    X_UT: Array
-    low: float
-    corner: Array
-    quadrant: Array
-
-    def hands(self, points: Array, directions: Array, height: float) -> Array:
-        """X_WT (n, 4, 4) with the tips at a height and the corner at points (n, 2), which it pushes
-        along directions (n, 2)."""
-        turn = np.array([1.0, -1.0])  # seen from above
-        (x, y), (u, v) = self.corner * turn, self.quadrant * turn
-        yaw = np.arctan2(directions[:, 1], directions[:, 0]) - np.arctan2(v, u)
-        c, s = np.cos(yaw), np.sin(yaw)
-        middle = points + _ROUNDING * directions - np.stack([c * x - s * y, s * x + c * y], axis=1)
-        X = plane_poses(np.column_stack([middle, yaw])) @ np.diag([1.0, -1.0, -1.0, 1.0])
-        X[:, 2, 3] = height + self.low
-        return np.asarray(X @ self.X_UT)
-
-
-@lru_cache(maxsize=8)
-def _fingers(robot: RobotModel) -> tuple[hand.ConvexPart, ...]:
-    return tuple(part for part in hand.hand_parts(robot, 0.0) if part.name in robot.fingers)
-
-
-@lru_cache(maxsize=8)
-def free_length(robot: RobotModel) -> float:
-    """How far (m) the fingertips are below the palm."""
-    ends = [
-        (p.name in robot.fingers, p.solid.vertices[:, 2].max()) for p in hand.hand_parts(robot, 0.0)
-    ]
-    return float(max(z for own, z in ends if own) - max(z for own, z in ends if not own))
-
-
-@lru_cache(maxsize=64)
-def pushers(robot: RobotModel, rise: float) -> tuple[Pusher, ...]:
-    """The ways to push what rises by so much (m) above the fingertips; upright ones first."""
-    found = []
-    for lean in _LEANS:
-        X_UT = transform(rotation_about((0.0, 1.0, 0.0), lean))
-        solids, points = [finger.solid.moved(X_UT) for finger in _fingers(robot)], list[Array]()
-        low = max(float(each.vertices[:, 2].max()) for each in solids)
-        z = low - min(rise, free_length(robot) - 1e-3)
-        for each in solids:  # at the item's top, and what is below
-            v = each.vertices
-            points += [each.section(z), v[v[:, 2] > z, :2]]
-        rim = np.concatenate(points)
-        for signs in _QUADRANTS:
-            found.append(Pusher(X_UT, low, rim[(rim @ signs).argmax()], signs))
-    return tuple(found)
-
-
-@lru_cache(maxsize=16)
-def reached(robot: RobotModel, rise: float, height: float) -> NDArray[np.bool_]:
-    """Whether the arm reaches (pushers, turns, distances), by inverse kinematics, base ahead.
-
-    A push is turned against the way from the shoulder to its point, and is so far from the
-    shoulder, seen from above: steps of ``_TURN`` and ``_FAR`` from 0.
-
-    Args:
-        rise: see ``pushers``. height: of the fingertips over the floor, m.
-    """
-    kinematics, far = robot.kinematics, _FAR * np.arange(_FARS)
-    redundant = kinematics.redundant_values(_REDUNDANT, np.random.default_rng(0))
-    found = np.zeros((len(pushers(robot, rise)), _TURNS, _FARS), dtype=bool)
-    for pusher, table in zip(pushers(robot, rise), found, strict=True):
-        X_WT = pusher.hands(np.zeros((1, 2)), np.array([[1.0, 0.0]]), height)[0]
-        X_WH = X_WT @ transform(None, -robot.p_HT)
-        for bearing, row in zip(-_TURN * np.arange(_TURNS), table, strict=True):
-            way = np.array([np.cos(bearing), np.sin(bearing)])
-            foot = rotation_z(bearing)[:2, :2] @ kinematics.reach.p_BS[:2]
-            bases = np.column_stack([np.outer(-far, way) - foot, np.full(_FARS, bearing)])
-            row[:] = kinematics.best_configurations(X_WH, bases, redundant)[1].min(axis=1) > 0.0
-    return found
-
-
-def reach_cells(turn: Array, far: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices in the table ``reached`` of turns (rad) and distances (m)."""
-    cells = np.rint(np.asarray(turn) / _TURN).astype(np.int64) % _TURNS
-    return cells, np.minimum(np.rint(np.asarray(far) / _FAR).astype(np.int64), _FARS - 1)
 
 
 def surface_about(scene: Scene, region: Region) -> Region:
@@ -178,7 +87,6 @@ class Pushed:
         context, state: the world. index: of the item. surface: that it is on, ``surface_about``.
         X_WB: pose of the surface's body. X_WI: of the item. pose: its x, y, yaw (3,), world.
         lying: its pose about its own middle, its underside at z = 0, unturned (4, 4).
-        lowest: height of the fingertips over the surface, m.
     """
 
     context: PlanningContext
@@ -189,7 +97,6 @@ class Pushed:
     X_WI: Array
     pose: Array
     lying: Array
-    lowest: float
 
     @classmethod
     def of(cls, context: PlanningContext, state: State, index: int, region: Region) -> Pushed:
@@ -201,10 +108,9 @@ class Pushed:
         if np.abs(R - np.round(R)).max() < _FLAT:  # the same bytes after each look: no -0.0
             R = np.round(R) + 0.0
         half = float((corners(scene.items[index]) @ R[2]).max())
-        lowest = max(_OVER_SUPPORT, 2.0 * half + _OVER_ITEM - free_length(context.robot))
         surface, X_WB = surface_about(scene, region), scene.body_pose(region.body, state.scene_q)
         lying = transform(R, (0.0, 0.0, half))
-        return cls(context, state, index, surface, X_WB, X_WI, pose, lying, lowest)
+        return cls(context, state, index, surface, X_WB, X_WI, pose, lying)
 
     @property
     def item(self) -> Item:
@@ -237,12 +143,22 @@ class Pushed:
         """Convex outline (n, 2) of the whole item, unturned."""
         return footprints.outline_of(self.item, self.lying)
 
+    @property
+    def lowest(self) -> float:
+        """Height (m) of the upright hand's fingertips over the surface."""
+        return self.hand_room.pushers[0].height
+
     @cached_property
-    def slider(self) -> Slider:
-        """The item as the planner of pushes knows it."""
+    def hand_room(self) -> HandRoom:
+        """Where the hand has room beside it."""
         pads = self.item.friction * self.context.scene.physics.finger_friction
         lying = self.lying.tobytes()
-        return _slider(self.context.robot, self.item, lying, self.lowest, pads)
+        return _hand_room(self.context.robot, self.item, lying, pads, self.friction)
+
+    @property
+    def slider(self) -> Slider:
+        """The item as the planner of pushes knows it."""
+        return self.hand_room.slider
 
     def moved(self, pose: Array) -> State:
         """The state with the item at a pose (3,) on the surface."""
@@ -322,62 +238,48 @@ class Pushed:
         Q = context.robot.with_groups(self.state.q, base=near, arm=context.folded_arm)
         return np.asarray(near[context.checker(self.state).free_many(Q)][:_BASES])
 
-    def room(self, starts: Array, ends: Array, poses: Array, bases: Array) -> NDArray[np.bool_]:
+    def room(
+        self, starts: Array, ends: Array, picks: NDArray[np.int64], bases: Array
+    ) -> NDArray[np.bool_]:
         """Whether hand and arm may be where pushes start and end, (n, 2) each: (n,).
 
         The hand alone, pushing with one of its corners; and the arm, as far as it reaches from one
         of some base poses (m, 3), which may collide.
 
         Args:
-            poses: x, y, yaw (n, 3) of the item before each.
+            picks: which of the slider's pushes (n,).
         """
         self.context.effort.spend("pushes", len(starts))
-        robot, unit = self.context.robot, ends - starts
+        robot, unit, grid = self.context.robot, ends - starts, self.slider.pushes
         unit = unit / np.linalg.norm(unit, axis=1)[:, None]
-        shoulders = (plane_poses(bases) @ [*robot.kinematics.reach.p_BS, 1.0])[:, :2]
-        way = np.stack([starts, ends])[:, :, None] - shoulders
-        turn = np.arctan2(*unit.T[::-1])[:, None] - np.arctan2(way[..., 1], way[..., 0])
-        turn, far = reach_cells(turn, np.hypot(way[..., 0], way[..., 1]))
-        table = reached(robot, self._rise, round(self.height + self.lowest, 4))
-        good = np.zeros(len(unit), dtype=bool)
-        for k, pusher in enumerate(self.pushers):
-            rows = np.flatnonzero(~good)
-            rows = rows[table[k][turn[:, rows], far[:, rows]].all(axis=0).any(axis=1)]
+        push, end, good = grid.push[picks], grid.end[picks], np.zeros(len(unit), dtype=bool)
+        within = np.bitwise_or.reduce(self._reach(starts, ends, unit, bases), axis=1)
+        for k, pusher in enumerate(self.hand_room.pushers):
+            rows = np.flatnonzero(~good & has_bit(within, k))
+            rows = rows[self.hand_room.free(k, push[rows], end[rows])]
             X = np.stack([self.hands(p[rows], unit[rows], pusher) for p in (starts, ends, starts)])
-            apart = ~self._meets(X[0], poses[rows])
-            rows, X = rows[apart], X[:, apart]
             X[2, :, 2, 3] += LIFT
             hit = hand.overlapping(robot, self._obstacles, "", X.reshape(-1, 4, 4), 0.0)
             good[rows[~hit.reshape(3, -1).any(axis=0)]] = True
         return good
 
-    def _meets(self, X_WT: Array, poses: Array) -> NDArray[np.bool_]:
-        """Whether the hand at X_WT (n, 4, 4) overlaps the item at poses (n, 3): (n,)."""
-        X_IT = self._in_item(X_WT, poses)
-        return hand.overlapping(self.context.robot, self._solids, "", X_IT, 0.0)
-
-    def _in_item(self, X_WT: Array, poses: Array) -> Array:
-        """X_WT (n, 4, 4) in the frame of the item that lies, unturned, at poses (n, 3)."""
-        X_IT = np.linalg.inv(plane_poses(poses)) @ X_WT
-        X_IT[:, 2, 3] -= self.height
-        return np.asarray(X_IT)
-
-    @cached_property
-    def _solids(self) -> list[hand.ConvexPart]:
-        return _solids(self.item, self.lying)
+    def _reach(self, starts: Array, ends: Array, unit: Array, bases: Array) -> NDArray[np.uint64]:
+        """Which pushers the arm reaches from bases (m, 3) at both ends of pushes: bits (n, m)."""
+        robot = self.context.robot
+        shoulders = (plane_poses(bases) @ [*robot.kinematics.reach.p_BS, 1.0])[:, :2]
+        way = np.stack([starts, ends])[:, :, None] - shoulders
+        turn = np.arctan2(*unit.T[::-1])[:, None] - np.arctan2(way[..., 1], way[..., 0])
+        cells = reach_cells(turn, np.hypot(way[..., 0], way[..., 1]))
+        first, last = reached(robot, self._top, round(self.height, 4))[cells]
+        return np.asarray(first & last)
 
     @property
-    def _rise(self) -> float:
-        return float(2.0 * self.lying[2, 3]) - self.lowest
-
-    @property
-    def pushers(self) -> tuple[Pusher, ...]:
-        """Ways to push it."""
-        return pushers(self.context.robot, self._rise)
+    def _top(self) -> float:
+        return round(float(2.0 * self.lying[2, 3]), 6)
 
     def hands(self, points: Array, directions: Array, pusher: Pusher) -> Array:
         """X_WT (n, 4, 4) in pushes at points (n, 2) along directions (n, 2)."""
-        return pusher.hands(points, directions, self.height + self.lowest)
+        return pusher.hands(points, directions, self.height)
 
     @cached_property
     def _obstacles(self) -> list[hand.ConvexPart]:
@@ -388,12 +290,13 @@ class Pushed:
         return hand.obstacles(self.context, self.state, (self.item.name,), about)
 
     def manipulations(
-        self, push: Push, goal: Array, state: State, rng: np.random.Generator
+        self, push: Push, goal: Array, bases: Array, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Ways to carry out a push of the item from where it is: lower, push, back off, lift.
 
         Args:
             push: planned from the item's pose. goal: x, y, yaw (3,) of the pushes, world.
+            bases: (m, 3), from some of which the arm reaches it, as ``room`` found.
             state: with the item there.
             rng: unused, the upright hand comes first.
         """
@@ -409,16 +312,15 @@ class Pushed:
         meets = fastest(guard.force, item.mass, THRESHOLDS.impact_window, self.force)
         speed, up = min(_SPEED, _EARLY * meets), np.array([0.0, 0.0, LIFT])
         along = push.along[:, None] * push.direction + push.start
-        ways = np.tile(push.direction, (len(along), 1))
-        fine = []
-        for pusher in self.pushers:
-            X_WT = self.hands(along, ways, pusher)
-            X_IT = self._in_item(X_WT, push.poses)
-            pressed = _depths(robot, X_IT, self._solids).max()
-            if pressed < _PRESSED and not self._meets(X_WT[:1], push.poses[:1])[0]:
-                fine.append(X_WT[[0, -1]] @ transform(None, -robot.p_HT))
+        way, room, fine = push.direction[None], self.hand_room, []
+        within = self._reach(along[:1], along[-1:], way, bases)[0]
+        for k in np.flatnonzero(room.usable).tolist():
+            reach, pusher = has_bit(within, k), room.pushers[k]
+            if reach.any() and room.fits(pusher, along[None], way, push.poses[None]).all():
+                X_WT = self.hands(along[[0, -1]], np.repeat(way, 2, axis=0), pusher)
+                fine.append((*X_WT @ transform(None, -robot.p_HT), bases[reach]))
         while fine:
-            for begin, end in fine:
+            for begin, end, near in fine:
                 off = shifted(end, -_BACK * direction)
                 down, back = straight(shifted(begin, up), begin), straight(end, off)
                 lines = (
@@ -427,42 +329,47 @@ class Pushed:
                     Line("back off", back, after, grip, (), APPROACH_SPEED),
                     Line("lift", straight(off, shifted(off, up)), after, grip, (), APPROACH_SPEED),
                 )
-                yield Manipulation(f"push {item.name}", lines, 0.0)
-
-
-def _solids(item: Item, lying: Array) -> list[hand.ConvexPart]:
-    return [hand.convex_part("", polyhedron(shape).moved(lying)) for shape in item.solid]
-
-
-def _depths(robot: RobotModel, X_IT: Array, solids: Sequence[hand.ConvexPart]) -> Array:
-    """How deep (m) the fingers at X_IT (n, 4, 4) are in an item of some parts: (n,)."""
-    each = [hand.overlaps(finger, X_IT, solid) for finger in _fingers(robot) for solid in solids]
-    return np.asarray(np.max(each, axis=0))
+                yield Manipulation(f"push {item.name}", lines, 0.0, near)
 
 
 @lru_cache(maxsize=16)
-def _slider(robot: RobotModel, item: Item, lying: bytes, lowest: float, pads: float) -> Slider:
-    """Kept, for it is rolled out when it is first used."""
+def _hand_room(
+    robot: RobotModel, item: Item, lying: bytes, pads: float, friction: float
+) -> HandRoom:
+    """Kept, for its slider is rolled out when it is first used.
+
+    Args:
+        lying: pose (4, 4) of the item about its own middle. pads: friction of the pusher.
+        friction: between item and support.
+    """
     from galley.planar.geometry.polygon import Polygon
     from galley.planar.pushing.straight import Slider
 
     X = np.frombuffer(lying).reshape(4, 4)
-    upright, solids = pushers(robot, float(2.0 * X[2, 3]) - lowest)[:4], _solids(item, X)
-
-    def fits(places: Array, along: Array, motions: Array) -> NDArray[np.bool_]:
-        """Whether the fingers are in the item nowhere, up to each pose."""
-        last, deep = motions.shape[1] - 1, []
-        looked = np.append(np.arange(0, last, _LOOKED), last)
-        points, ways = places[:, looked].reshape(-1, 2), np.repeat(along, len(looked), axis=0)
-        X_WI = plane_poses(motions[:, looked].reshape(-1, 3))
-        for pusher in upright:
-            X_WT = pusher.hands(points, ways, lowest)
-            deep.append(_depths(robot, np.linalg.inv(X_WI) @ X_WT, solids))
-        fine = np.reshape(deep, (len(deep), -1, len(looked))) < _PRESSED
-        good = np.asarray(np.logical_and.accumulate(fine, axis=2).any(axis=0))
-        return np.asarray(good[:, np.searchsorted(looked, np.arange(last + 1))])
-
-    outline = Polygon(footprints.outline_above(item, X, lowest))
+    solids = [hand.convex_part(item.name, polyhedron(shape).moved(X)) for shape in item.solid]
+    every = pushers(robot, round(float(2.0 * X[2, 3]), 6))
+    outline = Polygon(footprints.outline_above(item, X, every[0].height))
     centre = inertial(item.shapes, X, item.mass)[0][:2]
     # It stands on its corners, as boxes do in PyBullet, and on feet.
-    return Slider(outline, _ROUNDING, pads, centre, outline.vertices, fits)
+    slider = Slider(outline, ROUNDING, pads, centre, outline.vertices)
+    least = half_width(footprints.outline_of(item, X), slider.middle)
+    met = [_extents(solids, pusher.height) for pusher in every]
+    usable = [
+        np.abs(each - met[0]).max() < _SAME and friction * pusher.height <= least
+        for each, pusher in zip(met, every, strict=True)
+    ]
+    return HandRoom(robot, slider, solids, every, np.array(usable))
+
+
+def half_width(outline: Array, middle: Array) -> float:
+    """Least distance (m) of a point (2,) from a tangent of the hull of points (n, 2)."""
+    return float(((outline - middle) @ _WAYS).max(axis=0).min())
+
+
+def _extents(solids: Sequence[hand.ConvexPart], height: float) -> Array:
+    """How far (m) what is above a height extends along ``_WAYS``."""
+    found = []
+    for solid in (each.solid for each in solids):
+        v = solid.vertices
+        found += [v[v[:, 2] > height, :2], solid.section(height)]
+    return np.asarray((np.concatenate(found) @ _WAYS).max(axis=0))

@@ -18,7 +18,8 @@ from galley.motion.trajectory.store import load_motions, save_trajectories
 from galley.robots.catalog import robot_of
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.hand import hand_parts
-from galley.skills.manipulation.pushes import Pushed, pushers, reach_cells, reached
+from galley.skills.manipulation.pushers import has_bit, pushers, reach_cells, reached
+from galley.skills.manipulation.pushes import Pushed
 
 
 @pytest.fixture(scope="module")
@@ -85,13 +86,13 @@ def test_the_pushing_corner_is_the_farthest_point_of_the_fingers_below_the_items
     """Against points drawn within their hulls, upright and leaning."""
     parts = [p for p in hand_parts(robot, 0.0) if p.name in robot.fingers]
     shares = np.random.default_rng(0).dirichlet(np.full(3, 0.2), 200_000)
-    for pusher in pushers(robot, 0.024):
+    for pusher in pushers(robot, 0.030):
         tops = []
         for part in parts:
             v = part.solid.vertices @ pusher.X_UT[:3, :3].T
             drawn = np.random.default_rng(1).integers(0, len(v), (len(shares), 3))
             points = (shares[..., None] * v[drawn]).sum(axis=1)
-            below = points[points[:, 2] > pusher.low - 0.024]
+            below = points[points[:, 2] > pusher.low - (0.030 - pusher.height)]
             tops.append((below[:, :2] @ pusher.quadrant).max())
         farthest = float(pusher.corner @ pusher.quadrant)
         assert farthest - 0.001 < max(tops) <= farthest + 1e-9
@@ -157,21 +158,21 @@ def test_stored_pushes_read_back_push_the_same(solution, tmp_path):
 
 def test_where_the_arm_reaches_a_push_is_where_inverse_kinematics_has_a_solution(robot):
     """Random pushes and bases; they differ at the rim only, by the steps of the table."""
-    rng, height, rise = np.random.default_rng(0), 0.936, 0.024
-    table, kinematics = reached(robot, rise, height), robot.kinematics
+    rng, support, top = np.random.default_rng(0), 0.93, 0.06
+    table, kinematics = reached(robot, top, support), robot.kinematics
     told, true = [], []
-    for number, pusher in enumerate(pushers(robot, rise)):
+    for number, pusher in enumerate(pushers(robot, top)):
         for _ in range(60):
             base = np.array([*rng.uniform(-1.0, 1.0, 2), rng.uniform(-np.pi, np.pi)])
             shoulder = base[:2] + rotation_z(base[2])[:2, :2] @ kinematics.reach.p_BS[:2]
             ahead, way = base[2] + rng.uniform(-1.0, 1.0), rng.uniform(-np.pi, np.pi)
             far = rng.uniform(0.2, 1.0)
             point = shoulder + far * np.array([np.cos(ahead), np.sin(ahead)])
-            X_WT = pusher.hands(point[None], np.array([[np.cos(way), np.sin(way)]]), height)[0]
+            X_WT = pusher.hands(point[None], np.array([[np.cos(way), np.sin(way)]]), support)[0]
             redundant = kinematics.redundant_values(32, rng)
             X_WH = X_WT @ transform(None, -robot.p_HT)
             true.append(len(kinematics.configurations(X_WH, base, redundant)) > 0)
-            told.append(table[number][reach_cells(way - ahead, far)])
+            told.append(has_bit(table[reach_cells(way - ahead, far)], number))
     told, true = np.array(told), np.array(true)
     assert 0.2 < true.mean() < 0.8
     assert (told == true).mean() > 0.9

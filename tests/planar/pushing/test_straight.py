@@ -95,20 +95,21 @@ def test_body_and_hand_keep_to_their_room(sliders):
     def clear(poses):
         return poses[:, 0] < 0.2
 
-    def reachable(starts, ends, poses):
-        assert starts.shape == ends.shape == poses[:, :2].shape
+    def reachable(starts, ends, picks=None):
+        assert starts.shape == ends.shape
+        assert picks is None or len(picks) == len(starts)
         return (np.minimum(starts, ends)[:, 1] > -0.08) & (np.abs(ends[:, 0]) < 0.25)
 
     free = plan_pushes(sliders["tray"], start, goal, np.random.default_rng(0))
-    assert any(not reachable(p.start[None], p.start[None], p.poses[:1])[0] for p in free)
+    assert any(not reachable(p.start[None], p.start[None])[0] for p in free)
     plan = plan_pushes(
         sliders["tray"], start, goal, np.random.default_rng(0), clear=clear, reachable=reachable
     )
     assert slides.there(plan[-1].poses[-1], goal)
     for push in plan:
         assert clear(push.poses).all()
-        assert reachable(push.start[None], push.end[None], push.poses[:1])[0]
-    nowhere = {"reachable": lambda starts, ends, poses: np.zeros(len(starts), dtype=bool)}
+        assert reachable(push.start[None], push.end[None])[0]
+    nowhere = {"reachable": lambda starts, *others: np.zeros(len(starts), dtype=bool)}
     assert plan_pushes(sliders["tray"], start, goal, np.random.default_rng(0), **nowhere) == ()
 
 

@@ -1,0 +1,197 @@
+"""The closed hand as a pusher: its leans and heights, where the arm reaches, and its room beside an
+item.
+
+The hand points down or leans, its fingers closed, and pushes with a corner of their section, whose
+sides are 45 degrees off the way: seen from above the item is pushed by a point, which is what
+``planar.pushing`` predicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array, rotation_about, rotation_z, transform
+from galley.motion.motion import plane_poses
+from galley.robots.model import RobotModel
+from galley.skills.manipulation import hand
+from galley.skills.manipulation.proof import CONTACT_MARGIN
+
+if TYPE_CHECKING:
+    from galley.planar.pushing.straight import Slider
+
+ROUNDING = 0.003  # m, radius of a corner of the fingers
+_OVER_SUPPORT, _OVER_ITEM = 0.006, 0.008  # m, of the fingertips, and of the palm
+_GRIPS = 0.01  # m of an item's height that the fingers of a raised hand must meet
+_TURNS, _FAR, _FARS = 24, 0.04, 33  # m; of places from which the arm may reach a hand
+_TURN = 2.0 * np.pi / _TURNS
+_REDUNDANT = 8  # values of the redundant joint tried at each
+_LEANS = np.radians([0.0, 25.0, -25.0, 45.0, -45.0])  # of the hand, so that the arm reaches farther
+_QUADRANTS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+_PRESSED = 0.003  # m that fingers may be predicted to be in the item
+_LOOKED = 4  # every so many poses of a push the hand's room is looked at
+_APART = 2.0 * CONTACT_MARGIN  # m, between the item and the hand before a push, its palm in it
+
+
+@dataclass(frozen=True, eq=False)
+class Pusher:
+    """The closed hand, upright or leaning by an angle about its y axis, and a corner that pushes.
+
+    Attributes:
+        X_UT: the grasp frame T in the upright one U, z downwards (4, 4).
+        low: m along z of U, of the fingertips. height: of them over the support, m.
+        corner: farthest point of the fingers in a quadrant, up to the item's top (2,), in U.
+        quadrant: signs of x and y (2,).
+    """
+
+    X_UT: Array
+    low: float
+    height: float
+    corner: Array
+    quadrant: Array
+
+    def hands(self, points: Array, directions: Array, support: float) -> Array:
+        """X_WT (n, 4, 4) over a support at a height (m), with the corner at points (n, 2), which it
+        pushes along directions (n, 2)."""
+        turn = np.array([1.0, -1.0])  # seen from above
+        (x, y), (u, v) = self.corner * turn, self.quadrant * turn
+        yaw = np.arctan2(directions[:, 1], directions[:, 0]) - np.arctan2(v, u)
+        c, s = np.cos(yaw), np.sin(yaw)
+        middle = points + ROUNDING * directions - np.stack([c * x - s * y, s * x + c * y], axis=1)
+        X = plane_poses(np.column_stack([middle, yaw])) @ np.diag([1.0, -1.0, -1.0, 1.0])
+        X[:, 2, 3] = support + self.height + self.low
+        return np.asarray(X @ self.X_UT)
+
+
+@lru_cache(maxsize=8)
+def _fingers(robot: RobotModel) -> tuple[hand.ConvexPart, ...]:
+    return tuple(part for part in hand.hand_parts(robot, 0.0) if part.name in robot.fingers)
+
+
+def _lowest(parts: Sequence[hand.ConvexPart], X_UT: Array) -> float:
+    """z of U (m), which points down, of the lowest point of parts in the frame T."""
+    return max(float((each.solid.vertices @ X_UT[2, :3]).max()) for each in parts) + X_UT[2, 3]
+
+
+@lru_cache(maxsize=64)
+def pushers(robot: RobotModel, top: float) -> tuple[Pusher, ...]:
+    """The ways to push what is so high (m), the upright ones first.
+
+    Each as low as the support and the palm allow, which may be over the item. Where the fingers
+    would pass over it then, the hand is as low as an upright one, its palm beside the item.
+    """
+    fingers, found = _fingers(robot), list[Pusher]()
+    others = [part for part in hand.hand_parts(robot, 0.0) if part not in fingers]
+    least = np.inf
+    for lean in _LEANS:
+        X_UT = transform(rotation_about((0.0, 1.0, 0.0), lean))
+        low = _lowest(fingers, X_UT)
+        length = low - _lowest(others, X_UT)
+        raised = max(_OVER_SUPPORT, top + _OVER_ITEM - length)
+        least = min(least, raised)  # of the upright hand, which is the first
+        height = raised if top - raised >= _GRIPS else least
+        z = low - min(top - height, length - 1e-3)  # at the item's top, and what is below
+        solids = [finger.solid.moved(X_UT) for finger in fingers]
+        points = [v[v[:, 2] > z, :2] for v in (each.vertices for each in solids)]
+        rim = np.concatenate(points + [each.section(z) for each in solids])
+        for signs in _QUADRANTS:
+            found.append(Pusher(X_UT, low, height, rim[(rim @ signs).argmax()], signs))
+    return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def reached(robot: RobotModel, top: float, support: float) -> NDArray[np.uint64]:
+    """Which pushers the arm reaches (turns, distances), by inverse kinematics, base ahead.
+
+    A push is turned against the way from the shoulder to its point, and is so far from the
+    shoulder, seen from above: steps of ``_TURN`` and ``_FAR`` from 0. Bit k is of pusher k.
+
+    Args:
+        top: see ``pushers``. support: its height over the floor, m.
+    """
+    kinematics, far = robot.kinematics, _FAR * np.arange(_FARS)
+    redundant = kinematics.redundant_values(_REDUNDANT, np.random.default_rng(0))
+    found = np.zeros((_TURNS, _FARS), dtype=np.uint64)
+    for k, pusher in enumerate(pushers(robot, top)):
+        X_WT = pusher.hands(np.zeros((1, 2)), np.array([[1.0, 0.0]]), support)[0]
+        X_WH = X_WT @ transform(None, -robot.p_HT)
+        for bearing, row in zip(-_TURN * np.arange(_TURNS), found, strict=True):
+            way = np.array([np.cos(bearing), np.sin(bearing)])
+            foot = rotation_z(bearing)[:2, :2] @ kinematics.reach.p_BS[:2]
+            bases = np.column_stack([np.outer(-far, way) - foot, np.full(_FARS, bearing)])
+            good = kinematics.best_configurations(X_WH, bases, redundant)[1].min(axis=1) > 0.0
+            row |= good.astype(np.uint64) << np.uint64(k)
+    return found
+
+
+def reach_cells(turn: Array, far: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Indices in the table ``reached`` of turns (rad) and distances (m)."""
+    cells = np.rint(np.asarray(turn) / _TURN).astype(np.int64) % _TURNS
+    return cells, np.minimum(np.rint(np.asarray(far) / _FAR).astype(np.int64), _FARS - 1)
+
+
+def has_bit(masks: NDArray[np.uint64], k: int) -> NDArray[np.bool_]:
+    """Whether bit k is set."""
+    return np.asarray(masks >> np.uint64(k) & np.uint64(1), dtype=bool)
+
+
+class HandRoom:
+    """Where fingers and palm have room beside an item in pushes; looked up once each.
+
+    Args:
+        slider: the item as the planner of pushes knows it.
+        solids: the item's convex parts, its underside at z = 0, all of one name.
+        usable: the pushers that may be used, by number.
+    """
+
+    def __init__(
+        self, robot: RobotModel, slider: Slider, solids: Sequence[hand.ConvexPart],
+        every: Sequence[Pusher], usable: NDArray[np.bool_],
+    ) -> None:  # fmt: skip
+        self.slider, self.pushers, self.usable = slider, every, usable
+        self._robot, self._solids = robot, solids
+        self._grown = [hand.grown(each, _APART) for each in solids]
+        self._free: dict[int, NDArray[np.bool_]] = {}
+        self._known: dict[int, NDArray[np.bool_]] = {}
+
+    def fits(self, pusher: Pusher, points: Array, along: Array, poses: Array) -> NDArray[np.bool_]:
+        """Whether the hand has room at each place of pushes (r, p).
+
+        Args:
+            points: of the pusher (r, p, 2), on ways along directions (r, 2).
+            poses: of the item then (r, p, 3).
+        """
+        shape = points.shape[:2]
+        X_WT = pusher.hands(points.reshape(-1, 2), np.repeat(along, shape[1], axis=0), 0.0)
+        X_IT = np.linalg.inv(plane_poses(poses.reshape(-1, 3))) @ X_WT
+        deep = [hand.overlaps(f, X_IT, s) for f in _fingers(self._robot) for s in self._solids]
+        name = self._solids[0].name
+        palm = hand.overlapping(self._robot, self._grown, name, X_IT, 0.0).reshape(shape)
+        first = X_IT.reshape(*shape, 4, 4)[:, 0]
+        palm |= hand.overlapping(self._robot, self._grown, "", first, 0.0)[:, None]
+        return np.asarray((np.max(deep, axis=0).reshape(shape) < _PRESSED) & ~palm)
+
+    def free(self, k: int, push: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether pusher k has room (n,) in pushes of the slider up to their poses ``end``."""
+        if not self.usable[k]:
+            return np.zeros(len(push), dtype=bool)
+        from galley.planar.pushing.straight import STEP
+
+        grid = self.slider.pushes
+        if k not in self._free:
+            self._known[k] = np.zeros(len(grid.starts), dtype=bool)
+            self._free[k] = np.zeros(grid.motions.shape[:2], dtype=bool)
+        new = np.unique(push[~self._known[k][push]])
+        if len(new):
+            self._known[k][new], last = True, grid.motions.shape[1] - 1
+            looked = np.append(np.arange(0, last, _LOOKED), last)
+            points = grid.starts[new, None] + STEP * looked[:, None] * grid.along[new, None]
+            fits = self.fits(self.pushers[k], points, grid.along[new], grid.motions[new][:, looked])
+            good = np.logical_and.accumulate(fits, axis=1)
+            self._free[k][new] = good[:, np.searchsorted(looked, np.arange(last + 1))]
+        return self._free[k][push, end]
