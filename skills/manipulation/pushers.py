@@ -75,7 +75,7 @@ def _fingers(robot: RobotModel) -> tuple[hand.ConvexPart, ...]:
 
 def _lowest(parts: Sequence[hand.ConvexPart], X_UT: Array) -> float:
     """z of U (m), which points down, of the lowest point of parts in the frame T."""
-    return max(float((each.solid.vertices @ X_UT[2, :3]).max()) for each in parts) + X_UT[2, 3]
+    return float(max((each.solid.vertices @ X_UT[2, :3]).max() for each in parts))
 
 
 @lru_cache(maxsize=64)
