@@ -114,7 +114,7 @@ class Push(LookaheadSkill):
                 return failed or plan
             for push in plan[0]:
                 pushed = self._pushed(context, action, builder.state)
-                contacts = partial(pushed.manipulations, push, *plan[1:])
+                contacts = partial(pushed.manipulations, push, plan[1].pose)
                 name = f"push {1 + sum(each.slide is not None for each in builder.motions)}"
                 failed = plan_step(builder, SkillStep(contacts, action.bindings[1], name), name)
                 if failed is not None:
@@ -133,9 +133,8 @@ class Push(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
         banned: Sequence[Array] = (),
-    ) -> tuple[tuple[StraightPush, ...], Array, Array] | Failure:
-        """Pushes that bring the item to a goal, that goal (3,), and bases (m, 3) for them; or how
-        near they would bring it.
+    ) -> tuple[tuple[StraightPush, ...], _Goal] | Failure:
+        """Pushes that bring the item to a goal; or how near they would bring it.
 
         From where the base stands, if that will do.
         """
@@ -165,7 +164,7 @@ class Push(LookaheadSkill):
                 tolerance=goal.tolerance,
             )  # fmt: skip
             if found and goal.holds(found[-1].poses[-1]):
-                return found, goal.pose, where
+                return found, goal
             nearest += map(goal.left, (pushed.pose, *(each.poses[-1] for each in found[-1:])))
         away, turn = min(nearest)
         what, numbers = f"no room found to push {pushed.item.name}", {}
@@ -236,7 +235,7 @@ class Push(LookaheadSkill):
             plan = self._plan(context, action, (), state, rng)
             if not isinstance(plan, Failure):
                 pushed = self._pushed(context, action, state)
-                yield from pushed.manipulations(plan[0][0], *plan[1:], state, rng)
+                yield from pushed.manipulations(plan[0][0], plan[1].pose, state, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """While the item rests on the same support, and in no hand."""

@@ -2,6 +2,7 @@
 
     python bench/pushing/kitchen.py [--runs 100] [--jobs 2] [--only tray,board,box] [--out FOLDER]
     python bench/pushing/kitchen.py --only regrasp --runs 30
+    python bench/pushing/kitchen.py --noise friction=0.3 [--out OTHER]
 
 Each run is planned, executed and corrected as `galley run` does, and judged by the validator: on
 its mark within 1 cm and 5 degrees. Poses have the whole item on the counter's region. ``regrasp``:
@@ -78,14 +79,15 @@ def _pose(scene: Scene, outline: Array, region: str | None, run: int, which: int
             return pose
 
 
-def push(kind: str, run: int) -> dict:
+def push(kind: str, run: int, noise: str) -> dict:
     """One run; plain data."""
     task, began = task_of(kind, run), time.process_time()
     solution = galley.solve(task, seed=run)
-    row = {"kind": kind, "run": run, "solve_s": time.process_time() - began, "good": False}
+    row = {"kind": kind, "run": run, "noise": noise, "good": False}
+    row["solve_s"] = time.process_time() - began
     if isinstance(solution, Failure):
         return {**row, "why": str(solution)}
-    done = galley.execute(solution)
+    done = galley.execute(solution, noise=noise or None)
     names = done.log.motions.tolist()
     return {
         **row,
@@ -105,11 +107,12 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default=",".join(ITEMS))
     parser.add_argument("--out", type=Path, default=Path("runs/pushes"))
+    parser.add_argument("--noise", default="", help="as of `galley run`, such as friction=0.3")
     arguments = parser.parse_args()
     kinds = [kind for kind in ITEMS if kind in arguments.only.split(",")]
-    wanted = [(kind, run) for run in range(arguments.runs) for kind in kinds]
+    wanted = [(kind, run, arguments.noise) for run in range(arguments.runs) for kind in kinds]
     store = arguments.out / "pushes.jsonl"
-    rows = resumed(store, ("kind", "run"), push, wanted, arguments.jobs)
+    rows = resumed(store, ("kind", "run", "noise"), push, wanted, arguments.jobs)
     figures = []
     for kind in kinds:
         mine = [row for row in rows if row["kind"] == kind]

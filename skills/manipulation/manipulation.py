@@ -6,7 +6,7 @@ Skills describe manipulations by hand poses; ``reach`` finds base and arm config
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -87,13 +87,11 @@ class Manipulation:
         name: for messages.
         steps: the first and the last are Lines.
         opening: of each finger at the beginning, metres.
-        bases: poses (m, 3) of the base from which the arm is known to reach; empty: not known.
     """
 
     name: str
     steps: tuple[Line | Stroke, ...]
     opening: float
-    bases: Array = field(default_factory=lambda: np.empty((0, 3)))
 
     def __post_init__(self) -> None:
         ends = self.steps[:1] + self.steps[-1:]

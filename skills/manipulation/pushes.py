@@ -39,7 +39,6 @@ from galley.skills.manipulation.polyhedra import polyhedron
 from galley.skills.manipulation.pushers import (
     ROUNDING,
     HandRoom,
-    Pusher,
     has_bit,
     pushers,
     reach_cells,
@@ -250,36 +249,27 @@ class Pushed:
             picks: which of the slider's pushes (n,).
         """
         self.context.effort.spend("pushes", len(starts))
-        robot, unit, grid = self.context.robot, ends - starts, self.slider.pushes
-        unit = unit / np.linalg.norm(unit, axis=1)[:, None]
-        push, end, good = grid.push[picks], grid.end[picks], np.zeros(len(unit), dtype=bool)
-        within = np.bitwise_or.reduce(self._reach(starts, ends, unit, bases), axis=1)
-        for k, pusher in enumerate(self.hand_room.pushers):
-            rows = np.flatnonzero(~good & has_bit(within, k))
-            rows = rows[self.hand_room.free(k, push[rows], end[rows])]
-            X = np.stack([self.hands(p[rows], unit[rows], pusher) for p in (starts, ends, starts)])
-            X[2, :, 2, 3] += LIFT
-            hit = hand.overlapping(robot, self._obstacles, "", X.reshape(-1, 4, 4), 0.0)
-            good[rows[~hit.reshape(3, -1).any(axis=0)]] = True
-        return good
-
-    def _reach(self, starts: Array, ends: Array, unit: Array, bases: Array) -> NDArray[np.uint64]:
-        """Which pushers the arm reaches from bases (m, 3) at both ends of pushes: bits (n, m)."""
-        robot = self.context.robot
+        robot, grid, good = self.context.robot, self.slider.pushes, np.zeros(len(picks), dtype=bool)
+        unit = (ends - starts) / np.linalg.norm(ends - starts, axis=1)[:, None]
         shoulders = (plane_poses(bases) @ [*robot.kinematics.reach.p_BS, 1.0])[:, :2]
         way = np.stack([starts, ends])[:, :, None] - shoulders
         turn = np.arctan2(*unit.T[::-1])[:, None] - np.arctan2(way[..., 1], way[..., 0])
         cells = reach_cells(turn, np.hypot(way[..., 0], way[..., 1]))
         first, last = reached(robot, self._top, round(self.height, 4))[cells]
-        return np.asarray(first & last)
+        within = np.bitwise_or.reduce(first & last, axis=1)
+        for k, pusher in enumerate(self.hand_room.pushers):
+            rows = np.flatnonzero(~good & has_bit(within, k))
+            rows = rows[self.hand_room.free(k, grid.push[picks[rows]], grid.end[picks[rows]])]
+            at = starts[rows], ends[rows], starts[rows]
+            X = np.stack([pusher.hands(each, unit[rows], self.height) for each in at])
+            X[2, :, 2, 3] += LIFT
+            hit = hand.overlapping(robot, self._obstacles, "", X.reshape(-1, 4, 4), 0.0)
+            good[rows[~hit.reshape(3, -1).any(axis=0)]] = True
+        return good
 
     @property
     def _top(self) -> float:
         return round(float(2.0 * self.lying[2, 3]), 6)
-
-    def hands(self, points: Array, directions: Array, pusher: Pusher) -> Array:
-        """X_WT (n, 4, 4) in pushes at points (n, 2) along directions (n, 2)."""
-        return pusher.hands(points, directions, self.height)
 
     @cached_property
     def _obstacles(self) -> list[hand.ConvexPart]:
@@ -290,13 +280,12 @@ class Pushed:
         return hand.obstacles(self.context, self.state, (self.item.name,), about)
 
     def manipulations(
-        self, push: Push, goal: Array, bases: Array, state: State, rng: np.random.Generator
+        self, push: Push, goal: Array, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Ways to carry out a push of the item from where it is: lower, push, back off, lift.
 
         Args:
             push: planned from the item's pose. goal: x, y, yaw (3,) of the pushes, world.
-            bases: (m, 3), from some of which the arm reaches it, as ``room`` found.
             state: with the item there.
             rng: unused, the upright hand comes first.
         """
@@ -312,15 +301,14 @@ class Pushed:
         meets = fastest(guard.force, item.mass, THRESHOLDS.impact_window, self.force)
         speed, up = min(_SPEED, _EARLY * meets), np.array([0.0, 0.0, LIFT])
         along = push.along[:, None] * push.direction + push.start
-        way, room, fine = push.direction[None], self.hand_room, []
-        within = self._reach(along[:1], along[-1:], way, bases)[0]
-        for k in np.flatnonzero(room.usable).tolist():
-            reach, pusher = has_bit(within, k), room.pushers[k]
-            if reach.any() and room.fits(pusher, along[None], way, push.poses[None]).all():
-                X_WT = self.hands(along[[0, -1]], np.repeat(way, 2, axis=0), pusher)
-                fine.append((*X_WT @ transform(None, -robot.p_HT), bases[reach]))
+        way, room = push.direction[None], self.hand_room
+        fine = []
+        for pusher in (each for each, use in zip(room.pushers, room.usable, strict=True) if use):
+            if room.fits(pusher, along[None], way, push.poses[None]).all():
+                X_WT = pusher.hands(along[[0, -1]], np.repeat(way, 2, axis=0), self.height)
+                fine.append(X_WT @ transform(None, -robot.p_HT))
         while fine:
-            for begin, end, near in fine:
+            for begin, end in fine:
                 off = shifted(end, -_BACK * direction)
                 down, back = straight(shifted(begin, up), begin), straight(end, off)
                 lines = (
@@ -329,7 +317,7 @@ class Pushed:
                     Line("back off", back, after, grip, (), APPROACH_SPEED),
                     Line("lift", straight(off, shifted(off, up)), after, grip, (), APPROACH_SPEED),
                 )
-                yield Manipulation(f"push {item.name}", lines, 0.0, near)
+                yield Manipulation(f"push {item.name}", lines, 0.0)
 
 
 @lru_cache(maxsize=16)

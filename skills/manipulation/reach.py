@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.collision.checker import MARGIN
 from galley.domain.frames import Array
@@ -181,14 +180,12 @@ class _FreeBases:
         by a short drive with little turning, forward rather than backwards. Of at most 16.
         """
         X_WH, robot = manipulation.contact, self._robot
-        near = self._some(manipulation.bases)
-        near = near[self._free(near)]
-        if not len(near):
+        near = self._near(X_WH)
+        if len(near) < _BASES and self._drawn < _MOST_DRAWN:
+            self._draw(X_WH)
             near = self._near(X_WH)
-            if len(near) < _BASES and self._drawn < _MOST_DRAWN:
-                self._draw(X_WH)
-                near = self._near(X_WH)
-            near = self._some(near)
+        if len(near) > _BASES:
+            near = near[self._rng.choice(len(near), _BASES, replace=False)]
         redundant = robot.kinematics.redundant_values(_REDUNDANT_FIRST, self._rng)
         options = score_bases(robot, X_WH, near, self._q[robot.slice("base")], redundant)
         if not len(options):
@@ -199,15 +196,6 @@ class _FreeBases:
         ranked = zip(_RANK, options, strict=False)
         return [(each.base, f"{rank} {draws}, {each.reason()}") for rank, each in ranked]
 
-    def _some(self, bases: Array) -> Array:
-        if len(bases) <= _BASES:
-            return bases
-        return np.asarray(bases[self._rng.choice(len(bases), _BASES, replace=False)])
-
-    def _free(self, bases: Array) -> NDArray[np.bool_]:
-        Q = self._robot.with_groups(self._q, base=bases, arm=self._arm)
-        return self._checker.free_many(Q)
-
     def _near(self, X_WH: Array) -> Array:
         """Those that are near enough to X_WH (4, 4) for the stretched arm."""
         return np.asarray(self._bases[in_ring(X_WH, self._bases, self._robot)])
@@ -217,5 +205,6 @@ class _FreeBases:
         self._drawn += _DRAWN
         if self._forward:
             bases = facing(bases, self._q[self._robot.slice("base")], self._stance)
-        self._bases = np.vstack([self._bases, bases[self._free(bases)]])
+        free = self._checker.free_many(self._robot.with_groups(self._q, base=bases, arm=self._arm))
+        self._bases = np.vstack([self._bases, bases[free]])
         self._all = np.vstack([self._all, bases])
