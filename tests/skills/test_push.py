@@ -20,6 +20,7 @@ from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.hand import hand_parts
 from galley.skills.manipulation.pushers import has_bit, pushers, reach_cells, reached
 from galley.skills.manipulation.pushes import Pushed
+from galley.skills.skill import stance_of
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +97,67 @@ def test_the_pushing_corner_is_the_farthest_point_of_the_fingers_below_the_items
             tops.append((below[:, :2] @ pusher.quadrant).max())
         farthest = float(pusher.corner @ pusher.quadrant)
         assert farthest - 0.001 < max(tops) <= farthest + 1e-9
+
+
+@pytest.fixture
+def flat_box(task, shared_world):
+    """A box that fell flat, 6 cm high, and so far back on the counter that the hand must lean to
+    come behind it."""
+    tray = task.scene.item("tray")
+    shape = replace(tray.shapes[0], size=frozen([0.21, 0.16, 0.06]))
+    X_WI = frozen(transform(rotation_z(np.pi / 4.0), (-0.18, -0.6, 0.96)))
+    box = replace(tray, size=shape.size, shapes=(shape,), mass=0.4, X_WI=X_WI)
+    items = tuple(box if each is tray else each for each in task.scene.items)
+    scene = replace(task.scene, items=items)
+    context = PlanningContext(scene, shared_world.robot, shared_world, Settings())
+    index = scene.item_index["tray"]
+    return Pushed.of(context, initial_state(scene), index, scene.region("hitman_top"))
+
+
+def test_a_leaning_hand_is_raised_so_that_its_palm_passes_over_the_item(robot):
+    palm = [part for part in hand_parts(robot, 0.0) if part.name not in robot.fingers]
+    for top in (0.05, 0.06, 0.08):
+        for pusher in pushers(robot, top):
+            down = np.concatenate([p.solid.vertices @ pusher.X_UT[2, :3] for p in palm]).max()
+            assert pusher.height + pusher.low - down > top + 0.008 - 1e-9
+            assert pusher.height <= top - 0.01
+    assert all(pusher.height < 0.02 for pusher in pushers(robot, 0.03)), "else beside it"
+
+
+def test_where_the_hand_has_room_no_point_of_its_palm_is_in_the_box(flat_box, robot):
+    """At the ends of pushes, against points drawn within the palm's hulls."""
+    room, rng = flat_box.hand_room, np.random.default_rng(0)
+    grid, half = room.slider.pushes, 0.5 * flat_box.item.size
+    palm = [part for part in hand_parts(robot, 0.0) if part.name not in robot.fingers]
+    drawn = [rng.dirichlet(np.full(len(p.solid.vertices), 0.1), 400) for p in palm]
+    points = np.concatenate([w @ p.solid.vertices for w, p in zip(drawn, palm, strict=True)])
+    picks, met = rng.choice(len(grid.push), 200), []
+    push, end = grid.push[picks], grid.end[picks]
+    for k, pusher in enumerate(room.pushers):
+        at = grid.starts[push] + 0.004 * end[:, None] * grid.along[push]
+        X_WT = pusher.hands(at, grid.along[push], 0.0)
+        X_WI = np.tile(np.eye(4), (len(picks), 1, 1))
+        x, y, yaw = grid.motions[push, end].T
+        X_WI[:, :3, :3] = [rotation_z(each)[:3, :3] for each in yaw]
+        X_WI[:, :3, 3] = np.column_stack([x, y, np.full(len(x), half[2])])
+        X_IT = np.linalg.inv(X_WI) @ X_WT
+        inside = points @ X_IT[:, :3, :3].transpose(0, 2, 1) + X_IT[:, None, :3, 3]
+        hit = (np.abs(inside) < half).all(axis=2).any(axis=1)
+        assert not hit[room.free(k, push, end)].any()
+        met.append(hit.mean())
+    assert min(met) < 0.01, "an upright palm is over it"
+
+
+def test_a_box_at_the_back_of_the_counter_can_be_pulled_to_the_front(flat_box, task):
+    grid = flat_box.slider.pushes
+    stance = stance_of(flat_box.context, task.scene.binding("countertop"))
+    bases = flat_box.bases(stance, np.random.default_rng(0))
+    c, s = np.cos(flat_box.pose[2]), np.sin(flat_box.pose[2])
+    turn = np.array([[c, s], [-s, c]])
+    picks = np.flatnonzero((grid.along[grid.push] @ turn)[:, 0] > 0.7)  # to where bases are
+    starts = flat_box.pose[:2] + grid.starts[grid.push[picks]] @ turn
+    ends = starts + 0.004 * grid.end[picks, None] * grid.along[grid.push[picks]] @ turn
+    assert flat_box.room(starts, ends, picks, bases).any()
 
 
 def test_pushes_are_rolled_out_once_and_not_after_each_look(task, shared_world):
