@@ -142,6 +142,9 @@ class Push(LookaheadSkill):
 
         stance = stance_of(context, action.bindings[1])
         pushed = self._pushed(context, action, state)
+        if not pushed.in_reach:
+            what = f"the arm is too short to push {pushed.item.name} where it lies"
+            return Failure(FailureKind.BUDGET, what, (pushed.item.name,))
         here = state.q[None, context.robot.slice("base")]
         bases = [(here, _HERE)] if stance.contains(here[0]) else []
         bases.append((pushed.bases(stance, rng), _MOST))

@@ -255,7 +255,7 @@ class Pushed:
         way = np.stack([starts, ends])[:, :, None] - shoulders
         turn = np.arctan2(*unit.T[::-1])[:, None] - np.arctan2(way[..., 1], way[..., 0])
         cells = reach_cells(turn, np.hypot(way[..., 0], way[..., 1]))
-        first, last = reached(robot, self._top, round(self.height, 4))[cells]
+        first, last = self._reached[cells]
         within = np.bitwise_or.reduce(first & last, axis=1)
         for k, pusher in enumerate(self.hand_room.pushers):
             rows = np.flatnonzero(~good & has_bit(within, k))
@@ -268,8 +268,14 @@ class Pushed:
         return good
 
     @property
-    def _top(self) -> float:
-        return round(float(2.0 * self.lying[2, 3]), 6)
+    def _reached(self) -> NDArray[np.uint64]:
+        top = round(float(2.0 * self.lying[2, 3]), 6)
+        return reached(self.context.robot, top, round(self.height, 4))
+
+    @property
+    def in_reach(self) -> bool:
+        """Whether the arm reaches down to it from anywhere."""
+        return bool(self._reached.any())
 
     @cached_property
     def _obstacles(self) -> list[hand.ConvexPart]:

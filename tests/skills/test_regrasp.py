@@ -103,6 +103,11 @@ def test_what_lies_flat_on_the_floor_is_below_the_hand_and_refused_with_a_distan
     shoulder, hand = 1.102, np.linalg.norm(scene.items[index].size) / 2.0 + 0.11  # m
     reach = shared_world.robot.kinematics.reach.to_hand
     assert failed.numbers["shortfall_m"] == pytest.approx(shoulder - 0.04 - reach - hand, abs=0.02)
+    # Tilted or not: where the bound is not enough, inverse kinematics says so, once.
+    rng, action = np.random.default_rng(0), BoundAction(0, "push_aside", places)
+    tried = SKILLS["push_aside"].refine(context, action, (), state, rng)
+    assert "too short to push" in tried.message
+    assert context.effort.tries == 0
 
 
 @pytest.mark.slow
