@@ -55,6 +55,12 @@ class Pusher:
     corner: Array
     quadrant: Array
 
+    @property
+    def overhang(self) -> float:
+        """Slope by which the fingers lean over what they push, forwards to upwards; or negative."""
+        up = -self.X_UT[:3, 2]
+        return float(up[:2] @ self.quadrant / np.linalg.norm(self.quadrant) / -up[2])
+
     def hands(self, points: Array, directions: Array, support: float) -> Array:
         """X_WT (n, 4, 4) over a support at a height (m), with the corner at points (n, 2), which it
         pushes along directions (n, 2)."""

@@ -60,6 +60,8 @@ _BEYOND = 0.06  # m, what is nearer to the edge of a support may be in the way o
 INSIDE = 0.015  # m, of a centre of mass within the edge over which an item sticks out, at least
 _FLAT = 0.1  # rad, an item that is turned by less lies on a face
 _LEVEL = 0.001  # m, between the surfaces of one support
+_HOLDS = 0.8  # of the friction between fingers and item, their overhang at most
+_LIGHT = 0.25  # kg times friction: what takes less doesn't lift the hand, as measured
 _SAME = 0.001  # m, by which what a raised hand meets may be narrower than what a low one does
 _WAYS = np.array([np.cos(turned := np.linspace(-np.pi, np.pi, 73)), np.sin(turned)])
 _BESIDE = 0.2  # m, what is nearer to an item may be in the hand's way
@@ -348,8 +350,10 @@ def _hand_room(
     slider = Slider(outline, ROUNDING, pads, centre, outline.vertices)
     least = half_width(footprints.outline_of(item, X), slider.middle)
     met = [_extents(solids, pusher.height) for pusher in every]
-    usable = [
-        np.abs(each - met[0]).max() < _SAME and friction * pusher.height <= least
+    usable = [  # narrower above; tipped over; or it would slide down the fingers and lift the hand
+        np.abs(each - met[0]).max() < _SAME
+        and friction * pusher.height <= least
+        and (pusher.overhang <= _HOLDS * pads or friction * item.mass <= _LIGHT)
         for each, pusher in zip(met, every, strict=True)
     ]
     return HandRoom(robot, slider, solids, every, np.array(usable))

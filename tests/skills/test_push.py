@@ -124,6 +124,21 @@ def test_a_leaning_hand_is_raised_so_that_its_palm_passes_over_the_item(robot):
     assert all(pusher.height < 0.02 for pusher in pushers(robot, 0.03)), "else beside it"
 
 
+def test_fingers_do_not_lean_so_far_over_a_heavy_tray_that_it_lifts_the_hand(task, shared_world):
+    """Under physics such a hand climbed 18 mm, onto the tray. What is light doesn't lift it."""
+    scene, found = task.scene, []
+    context = PlanningContext(scene, shared_world.robot, shared_world, Settings())
+    for mass in (0.8, 0.4):
+        items = [replace(i, mass=mass) if i.name == "tray" else i for i in scene.items]
+        heavy = replace(context, scene=replace(scene, items=tuple(items)))
+        index, region = scene.item_index["tray"], scene.region("hitman_top")
+        room = Pushed.of(heavy, task.start, index, region).hand_room
+        found.append([p.overhang for p, use in zip(room.pushers, room.usable, strict=True) if use])
+    # 45 degrees, of which the way takes half: over the item, or away from it
+    assert max(found[0]) < 0.48 < max(found[1]) == pytest.approx(np.sqrt(0.5))
+    assert min(found[0]) == pytest.approx(-np.sqrt(0.5))
+
+
 def test_where_the_hand_has_room_no_point_of_its_palm_is_in_the_box(flat_box, robot):
     """At the ends of pushes, against points drawn within the palm's hulls."""
     room, rng = flat_box.hand_room, np.random.default_rng(0)
