@@ -46,7 +46,9 @@ def _with_the_hand(
     slider: straight.Slider, starts: Array, along: Array, length: float
 ) -> tuple[Array, Array]:
     """``Slider.rolled`` if a body went along with the hand from the contact on, unturned."""
-    gone = np.minimum(np.arange(np.ceil(length / straight.STEP - 1e-9) + 1) * straight.STEP, length)
+    gone = np.minimum(
+        np.arange(np.ceil(length / straight._STEP - 1e-9) + 1) * straight._STEP, length
+    )
     way = np.maximum(gone - straight._STANDOFF, 0.0)[None, :, None] * along[:, None]
     motions = np.concatenate([way, np.zeros((*way.shape[:2], 1))], axis=2)
     return motions, np.zeros((*motions.shape[:2], 2))

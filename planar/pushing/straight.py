@@ -32,7 +32,7 @@ from galley.planar.pushing.simulation import Simulation
 
 _CONTACTS, _ANGLES = 64, np.array([-0.4, -0.2, 0.0, 0.2, 0.4])  # rad, from the normal
 _STANDOFF, _CLEAR = 0.015, 0.008  # m that a push begins before its contact, and off the body
-_LONGEST, STEP = 0.316, 0.004  # m, of a push, and between the poses that are kept
+_LONGEST, _STEP = 0.316, 0.004  # m, of a push, and between the poses that are kept
 _SPEED, _COAST = 0.05, 0.002  # m/s, and m that a body would slide on from it: quasi-static
 _DENSITY = 8000  # substeps a metre; from 60,000 a slide differs by less than 1 % in the median
 _DAMPED, _SPRUNG = 1.2, 0.4  # of the contact in a substep: stable below 2 and 4 together
@@ -122,7 +122,7 @@ class Slider:
         size = 4.0 * (far + _LONGEST + self.pusher_radius)
         config = PushConfig(
             shape=self.outline, mass=1.0, friction=limit / GRAVITY, dt=dt,
-            substeps=round(STEP * _DENSITY), width=size, height=size,
+            substeps=round(_STEP * _DENSITY), width=size, height=size,
             pusher_radius=self.pusher_radius, pusher_gain=0.0, pusher_damping=0.0,
             contact_friction=friction * self.contact_friction,
             contact_stiffness=_SPRUNG / (dt**2 * pushed), contact_damping=_DAMPED / (dt * pushed),
@@ -162,7 +162,7 @@ class Slider:
         starts, along = starts[free], along[free]
         motions, spread = self.rolled(starts, along, _LONGEST)
         step = np.abs(np.diff(motions, axis=1, prepend=motions[:, :1])).sum(axis=2)
-        useful = step > 0.1 * STEP
+        useful = step > 0.1 * _STEP
         push, end = np.nonzero(useful)
         return _Pushes(starts, along, motions, spread, push, end)
 
@@ -173,7 +173,7 @@ class _Pushes:
 
     Attributes:
         starts: (r, 2) m. along: (r, 2), directions.
-        motions: (r, p, 3), of the body, every ``STEP`` of the pusher.
+        motions: (r, p, 3), of the body, every ``_STEP`` of the pusher.
         spread: (r, p, 2) m, rad.
         push, end: (m,), of those that may be done: indices of push and last pose.
     """
@@ -184,6 +184,10 @@ class _Pushes:
     spread: Array
     push: Picks
     end: Picks
+
+    def centres(self, push: Picks, end: Picks) -> Array:
+        """Of the pusher (r, p, 2), at poses (p,) of pushes (r,)."""
+        return self.starts[push, None] + _STEP * end[:, None] * self.along[push, None]
 
 
 def union(parts: Sequence[ArrayLike]) -> Polygon:
@@ -217,7 +221,7 @@ def predict_push(slider: Slider, pose: ArrayLike, start: ArrayLike, end: ArrayLi
         raise ValueError(f"a push of {length:.3g} m: from above 0 to {_LONGEST:g} m")
     unit = _turned(way / length, -at[2])
     motions, spread = slider.rolled(back[None], unit[None], length)
-    along = np.minimum(np.arange(motions.shape[1]) * STEP, length)
+    along = np.minimum(np.arange(motions.shape[1]) * _STEP, length)
     return Push(p, way / length, length, along, composed(at, motions[0]), spread[0, -1])
 
 
@@ -255,7 +259,7 @@ class _Search:
         self._clear, self._reachable, self._tolerance = clear, reachable, tolerance
         self._motions = grid.motions[grid.push, grid.end]
         self._doubts = (grid.spread[grid.push, grid.end] / tolerance).max(axis=1)
-        self._costs = _PUSH + grid.end * STEP / _HASTE
+        self._costs = _PUSH + grid.end * _STEP / _HASTE
         self._least, self._chosen = np.inf, list[int]()
         some = rng.permutation(len(self._motions))[:_LAST]
         back = -self._motions[some]  # from the goal to where the last push begins
@@ -359,7 +363,7 @@ class _Search:
         push, end = grid.push[picks], grid.end[picks]
         if self._reachable is not None:
             start, unit = self._lines(poses, push)
-            good &= self._reachable(start, start + unit * (end * STEP)[:, None], picks)
+            good &= self._reachable(start, start + unit * (end * _STEP)[:, None], picks)
         if self._clear is not None and good.any():
             looked = np.arange(0, grid.motions.shape[1], _LOOKED)
             row, column = np.nonzero(good[:, None] & (looked < end[:, None]))
@@ -378,7 +382,7 @@ class _Search:
         for pick in picks:
             k, end = int(grid.push[pick]), int(grid.end[pick])
             start, unit = self._lines(pose[None], np.array([k]))
-            along = STEP * np.arange(end + 1, dtype=np.float64)
+            along = _STEP * np.arange(end + 1, dtype=np.float64)
             poses, spread = composed(pose, grid.motions[k, : end + 1]), grid.spread[k, end]
             found.append(Push(start[0], unit[0], float(along[-1]), along, poses, spread))
             pose = poses[-1]
@@ -386,12 +390,12 @@ class _Search:
 
 
 def _rolled(sim: Simulation, middle: Array, starts: Array, along: Array, length: float) -> Array:
-    """Motions (n, p, 3) of a body's frame, every ``STEP`` until a length is done."""
+    """Motions (n, p, 3) of a body's frame, every ``_STEP`` until a length is done."""
     centre = np.full(2, 0.5 * sim.config.width)
     state = sim.states(np.tile([*centre, 0.0], (len(starts), 1)), starts - middle + centre)
     found, still = [state.body.T.copy()], np.zeros((len(starts), 2))  # which no pusher follows
-    for k in range(int(np.ceil(length / STEP - 1e-9))):
-        state.values[2:4] = min(length / STEP - k, 1.0) * _SPEED * along.T
+    for k in range(int(np.ceil(length / _STEP - 1e-9))):
+        state.values[2:4] = min(length / _STEP - k, 1.0) * _SPEED * along.T
         sim.run(state, still)
         found.append(state.body.T.copy())
     motions = np.stack(found, axis=1)

@@ -59,13 +59,6 @@ def convex_part(name: str, solid: Polyhedron) -> ConvexPart:
     return ConvexPart(name, solid, centre, radius, far)
 
 
-def grown(part: ConvexPart, margin: float) -> ConvexPart:
-    """The part with a margin (m) on all sides, more at its edges."""
-    ways = margin * np.array(list(product((-1.0, 1.0), repeat=3)))
-    around = (part.solid.vertices[:, None] + ways).reshape(-1, 3)
-    return convex_part(part.name, of_hull(hull(around)))
-
-
 @lru_cache(maxsize=64)
 def hand_parts(robot: RobotModel, opening: float) -> tuple[ConvexPart, ...]:
     """Fingers, palm, and the links that are rigid with it or move with them, in the frame T.

@@ -20,14 +20,13 @@ from galley.domain.frames import Array, rotation_about, rotation_z, transform
 from galley.motion.motion import plane_poses
 from galley.robots.model import RobotModel
 from galley.skills.manipulation import hand
-from galley.skills.manipulation.proof import CONTACT_MARGIN
 
 if TYPE_CHECKING:
     from galley.planar.pushing.straight import Slider
 
 ROUNDING = 0.003  # m, radius of a corner of the fingers
 _OVER_SUPPORT, _OVER_ITEM = 0.006, 0.008  # m, of the fingertips, and of the palm
-_GRIPS = 0.01  # m of an item's height that the fingers of a raised hand must meet
+_GRIPS = 0.01  # m of an item's height that the fingers of a leaning hand must meet
 _TURNS, _FAR, _FARS = 24, 0.04, 33  # m; of places from which the arm may reach a hand
 _TURN = 2.0 * np.pi / _TURNS
 _REDUNDANT = 8  # values of the redundant joint tried at each
@@ -35,7 +34,6 @@ _LEANS = np.radians([0.0, 25.0, -25.0, 45.0, -45.0])  # of the hand, so that the
 _QUADRANTS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 _PRESSED = 0.003  # m that fingers may be predicted to be in the item
 _LOOKED = 4  # every so many poses of a push the hand's room is looked at
-_APART = 2.0 * CONTACT_MARGIN  # m, between the item and the hand before a push, its palm in it
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,19 +86,18 @@ def _lowest(parts: Sequence[hand.ConvexPart], X_UT: Array) -> float:
 def pushers(robot: RobotModel, top: float) -> tuple[Pusher, ...]:
     """The ways to push what is so high (m), the upright ones first.
 
-    Each as low as the support and the palm allow, which may be over the item. Where the fingers
-    would pass over it then, the hand is as low as an upright one, its palm beside the item.
+    Each as low as the support and the palm allow, which passes over the item. Leans at which the
+    fingers would hardly meet the item then are left out.
     """
     fingers, found = _fingers(robot), list[Pusher]()
     others = [part for part in hand.hand_parts(robot, 0.0) if part not in fingers]
-    least = np.inf
     for lean in _LEANS:
         X_UT = transform(rotation_about((0.0, 1.0, 0.0), lean))
         low = _lowest(fingers, X_UT)
         length = low - _lowest(others, X_UT)
-        raised = max(_OVER_SUPPORT, top + _OVER_ITEM - length)
-        least = min(least, raised)  # of the upright hand, which is the first
-        height = raised if top - raised >= _GRIPS else least
+        height = max(_OVER_SUPPORT, top + _OVER_ITEM - length)
+        if found and top - height < _GRIPS:
+            continue
         z = low - min(top - height, length - 1e-3)  # at the item's top, and what is below
         solids = [finger.solid.moved(X_UT) for finger in fingers]
         points = [v[v[:, 2] > z, :2] for v in (each.vertices for each in solids)]
@@ -147,11 +144,13 @@ def has_bit(masks: NDArray[np.uint64], k: int) -> NDArray[np.bool_]:
 
 
 class HandRoom:
-    """Where fingers and palm have room beside an item in pushes; looked up once each.
+    """Where the fingers have room beside an item in pushes; looked up once each.
+
+    The palm has, for it passes over the item.
 
     Args:
         slider: the item as the planner of pushes knows it.
-        solids: the item's convex parts, its underside at z = 0, all of one name.
+        solids: the item's convex parts, its underside at z = 0.
         usable: the pushers that may be used, by number.
     """
 
@@ -161,12 +160,12 @@ class HandRoom:
     ) -> None:  # fmt: skip
         self.slider, self.pushers, self.usable = slider, every, usable
         self._robot, self._solids = robot, solids
-        self._grown = [hand.grown(each, _APART) for each in solids]
         self._free: dict[int, NDArray[np.bool_]] = {}
         self._known: dict[int, NDArray[np.bool_]] = {}
 
     def fits(self, pusher: Pusher, points: Array, along: Array, poses: Array) -> NDArray[np.bool_]:
-        """Whether the hand has room at each place of pushes (r, p).
+        """Whether the fingers are outside the item at the start of pushes, and hardly in it at each
+        place (r, p).
 
         Args:
             points: of the pusher (r, p, 2), on ways along directions (r, 2).
@@ -176,18 +175,13 @@ class HandRoom:
         X_WT = pusher.hands(points.reshape(-1, 2), np.repeat(along, shape[1], axis=0), 0.0)
         X_IT = np.linalg.inv(plane_poses(poses.reshape(-1, 3))) @ X_WT
         deep = [hand.overlaps(f, X_IT, s) for f in _fingers(self._robot) for s in self._solids]
-        name = self._solids[0].name
-        palm = hand.overlapping(self._robot, self._grown, name, X_IT, 0.0).reshape(shape)
-        first = X_IT.reshape(*shape, 4, 4)[:, 0]
-        palm |= hand.overlapping(self._robot, self._grown, "", first, 0.0)[:, None]
-        return np.asarray((np.max(deep, axis=0).reshape(shape) < _PRESSED) & ~palm)
+        deepest = np.max(deep, axis=0).reshape(shape)
+        return np.asarray((deepest < _PRESSED) & (deepest[:, :1] == 0.0))
 
     def free(self, k: int, push: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether pusher k has room (n,) in pushes of the slider up to their poses ``end``."""
         if not self.usable[k]:
             return np.zeros(len(push), dtype=bool)
-        from galley.planar.pushing.straight import STEP
-
         grid = self.slider.pushes
         if k not in self._free:
             self._known[k] = np.zeros(len(grid.starts), dtype=bool)
@@ -196,8 +190,8 @@ class HandRoom:
         if len(new):
             self._known[k][new], last = True, grid.motions.shape[1] - 1
             looked = np.append(np.arange(0, last, _LOOKED), last)
-            points = grid.starts[new, None] + STEP * looked[:, None] * grid.along[new, None]
-            fits = self.fits(self.pushers[k], points, grid.along[new], grid.motions[new][:, looked])
+            points, poses = grid.centres(new, looked), grid.motions[new][:, looked]
+            fits = self.fits(self.pushers[k], points, grid.along[new], poses)
             good = np.logical_and.accumulate(fits, axis=1)
             self._free[k][new] = good[:, np.searchsorted(looked, np.arange(last + 1))]
         return self._free[k][push, end]

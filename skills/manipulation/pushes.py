@@ -63,7 +63,8 @@ _LEVEL = 0.001  # m, between the surfaces of one support
 _HOLDS = 0.8  # of the friction between fingers and item, their overhang at most
 _LIGHT = 0.25  # kg times friction: what takes less doesn't lift the hand, as measured
 _SAME = 0.001  # m, by which what a raised hand meets may be narrower than what a low one does
-_WAYS = np.array([np.cos(turned := np.linspace(-np.pi, np.pi, 73)), np.sin(turned)])
+_TURNED = np.linspace(-np.pi, np.pi, 73)
+_WAYS = np.array([np.cos(_TURNED), np.sin(_TURNED)])
 _BESIDE = 0.2  # m, what is nearer to an item may be in the hand's way
 
 
@@ -145,6 +146,10 @@ class Pushed:
         return footprints.outline_of(self.item, self.lying)
 
     @property
+    def _top(self) -> float:
+        return round(float(2.0 * self.lying[2, 3]), 6)
+
+    @property
     def lowest(self) -> float:
         """Height (m) of the upright hand's fingertips over the surface."""
         return self.hand_room.pushers[0].height
@@ -154,7 +159,7 @@ class Pushed:
         """Where the hand has room beside it."""
         pads = self.item.friction * self.context.scene.physics.finger_friction
         lying = self.lying.tobytes()
-        return _hand_room(self.context.robot, self.item, lying, pads, self.friction)
+        return _hand_room(self.context.robot, self.item, lying, self._top, pads, self.friction)
 
     @property
     def slider(self) -> Slider:
@@ -271,8 +276,7 @@ class Pushed:
 
     @property
     def _reached(self) -> NDArray[np.uint64]:
-        top = round(float(2.0 * self.lying[2, 3]), 6)
-        return reached(self.context.robot, top, round(self.height, 4))
+        return reached(self.context.robot, self._top, round(self.height, 4))
 
     @property
     def in_reach(self) -> bool:
@@ -330,20 +334,20 @@ class Pushed:
 
 @lru_cache(maxsize=16)
 def _hand_room(
-    robot: RobotModel, item: Item, lying: bytes, pads: float, friction: float
+    robot: RobotModel, item: Item, lying: bytes, top: float, pads: float, friction: float
 ) -> HandRoom:
     """Kept, for its slider is rolled out when it is first used.
 
     Args:
-        lying: pose (4, 4) of the item about its own middle. pads: friction of the pusher.
-        friction: between item and support.
+        lying: pose (4, 4) of the item about its own middle. top: its height, m.
+        pads, friction: of the item with the fingers, and with its support.
     """
     from galley.planar.geometry.polygon import Polygon
     from galley.planar.pushing.straight import Slider
 
     X = np.frombuffer(lying).reshape(4, 4)
     solids = [hand.convex_part(item.name, polyhedron(shape).moved(X)) for shape in item.solid]
-    every = pushers(robot, round(float(2.0 * X[2, 3]), 6))
+    every = pushers(robot, top)
     outline = Polygon(footprints.outline_above(item, X, every[0].height))
     centre = inertial(item.shapes, X, item.mass)[0][:2]
     # It stands on its corners, as boxes do in PyBullet, and on feet.

@@ -116,12 +116,12 @@ def flat_box(task, shared_world):
 
 def test_a_leaning_hand_is_raised_so_that_its_palm_passes_over_the_item(robot):
     palm = [part for part in hand_parts(robot, 0.0) if part.name not in robot.fingers]
-    for top in (0.05, 0.06, 0.08):
+    for top in (0.03, 0.05, 0.06, 0.08):
         for pusher in pushers(robot, top):
             down = np.concatenate([p.solid.vertices @ pusher.X_UT[2, :3] for p in palm]).max()
             assert pusher.height + pusher.low - down > top + 0.008 - 1e-9
             assert pusher.height <= top - 0.01
-    assert all(pusher.height < 0.02 for pusher in pushers(robot, 0.03)), "else beside it"
+        assert len(pushers(robot, top)) == 20
 
 
 def test_fingers_do_not_lean_so_far_over_a_heavy_tray_that_it_lifts_the_hand(task, shared_world):
@@ -137,30 +137,6 @@ def test_fingers_do_not_lean_so_far_over_a_heavy_tray_that_it_lifts_the_hand(tas
     # 45 degrees, of which the way takes half: over the item, or away from it
     assert max(found[0]) < 0.48 < max(found[1]) == pytest.approx(np.sqrt(0.5))
     assert min(found[0]) == pytest.approx(-np.sqrt(0.5))
-
-
-def test_where_the_hand_has_room_no_point_of_its_palm_is_in_the_box(flat_box, robot):
-    """At the ends of pushes, against points drawn within the palm's hulls."""
-    room, rng = flat_box.hand_room, np.random.default_rng(0)
-    grid, half = room.slider.pushes, 0.5 * flat_box.item.size
-    palm = [part for part in hand_parts(robot, 0.0) if part.name not in robot.fingers]
-    drawn = [rng.dirichlet(np.full(len(p.solid.vertices), 0.1), 400) for p in palm]
-    points = np.concatenate([w @ p.solid.vertices for w, p in zip(drawn, palm, strict=True)])
-    picks, met = rng.choice(len(grid.push), 200), []
-    push, end = grid.push[picks], grid.end[picks]
-    for k, pusher in enumerate(room.pushers):
-        at = grid.starts[push] + 0.004 * end[:, None] * grid.along[push]
-        X_WT = pusher.hands(at, grid.along[push], 0.0)
-        X_WI = np.tile(np.eye(4), (len(picks), 1, 1))
-        x, y, yaw = grid.motions[push, end].T
-        X_WI[:, :3, :3] = [rotation_z(each)[:3, :3] for each in yaw]
-        X_WI[:, :3, 3] = np.column_stack([x, y, np.full(len(x), half[2])])
-        X_IT = np.linalg.inv(X_WI) @ X_WT
-        inside = points @ X_IT[:, :3, :3].transpose(0, 2, 1) + X_IT[:, None, :3, 3]
-        hit = (np.abs(inside) < half).all(axis=2).any(axis=1)
-        assert not hit[room.free(k, push, end)].any()
-        met.append(hit.mean())
-    assert min(met) < 0.01, "an upright palm is over it"
 
 
 def test_a_box_at_the_back_of_the_counter_can_be_pulled_to_the_front(flat_box, task):
