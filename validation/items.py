@@ -1,7 +1,7 @@
 """Checks items: slip in the hand, support while they are loose, and rest at the end of the run.
 
 What is not in the hand and does not fall must stand on something. PyBullet's closest points say
-what is below an item; the robot does not count.
+what is below an item; the robot's arm does not count.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class SupportCheck:
             for near in self.world.closest_points_around(name, self.tolerances.support)
             if near.normal[2] > _UPWARDS
         }
-        if below - set(robot.links) or self._falls[k, index]:
+        if below - (set(robot.links) - set(robot.base_links)) or self._falls[k, index]:
             return ""
         if below:
             return f"{name} is carried by the hand, but not logged as held"

@@ -9,7 +9,8 @@ are applied, except those on furniture (``hand_facts``).
 
 An item that has fallen over, or lies between two regions, stands on no object of the problem. Each
 such place becomes a new piece of furniture, from which the item can be picked up (``AdHocPlaces``).
-Its stance set is a box around all those of the problem. Nothing can be placed there.
+Its stance set is a box around all those of the problem, or where the base stands for an item that
+fell onto it. Nothing can be placed there.
 """
 
 from __future__ import annotations
@@ -102,7 +103,9 @@ def observed_task(
     believed = [fact for fact in symbolic if fact.predicate == "near" and fact in judged]
     lost = any(f.predicate == "near" and not _has_objects(problem, f) for f in symbolic)
     if len(believed) == 1 or lost:
-        only = _nearest(near, believed, prefer, bindings)
+        own = (p.binding.object for p in places if p.binding.target == finder.here.name)
+        beside = (Fact("near", (name,)) for name in own)  # what lies on the base is taken first
+        only = next(beside, None) or _nearest(near, believed, prefer, bindings)
         if only is None:
             place = finder.of_base("near")
             places += [place] if place is not None else []
@@ -111,7 +114,8 @@ def observed_task(
     order = {fact: k for k, fact in enumerate(problem.init)}
     init = tuple(sorted(facts, key=lambda fact: (order.get(fact, len(order)), fact)))
     whole = with_places(problem, domain, places)
-    stances = (finder.anywhere,) if places else ()
+    used = {place.binding.target for place in places}
+    stances = tuple(s for s in (finder.anywhere, finder.here) if s.name in used)
     return ObservedTask(
         replace(scene, stances=scene.stances + stances),
         domain,
@@ -248,7 +252,9 @@ class AdHocPlaces:
         """A place for an item; None if no action of the domain takes or pushes it from there."""
         task = self.task
         name = self._unused(f"found_{thing.object}")
-        place = Binding(name, "furniture", self.anywhere.name)
+        index = self.context.scene.item_index[thing.target]
+        fell = any(each.index == index for each in self.context.on_base)
+        place = Binding(name, "furniture", (self.here if fell else self.anywhere).name)
         for schema in task.domain.actions:
             skill = task.skills.get(schema.name)
             role = Role() if skill is None else skill.role
@@ -287,12 +293,15 @@ class AdHocPlaces:
         scene = self.context.scene
         targets = {b.target for b in self.task.bindings.values() if b.kind == "furniture"}
         stances = [scene.stance(name) for name in sorted(targets)] or list(scene.stances)
-        name = "anywhere"
-        while any(each.name == name for each in scene.stances):
-            name += "_"
         lower = np.min([each.lower for each in stances], axis=0)
         upper = np.max([each.upper for each in stances], axis=0)
-        return Stance(name, frozen(lower), frozen(upper))
+        return Stance(self._unused_stance("anywhere"), frozen(lower), frozen(upper))
+
+    @cached_property
+    def here(self) -> Stance:
+        """Where the base stands."""
+        base = frozen(self.state.q[self.context.robot.slice("base")])
+        return Stance(self._unused_stance("here"), base, base)
 
     def _bound(self, schema: ActionSchema, given: Mapping[int, Binding]) -> BoundAction | None:
         """An action with some of its arguments given, the others arbitrary."""
@@ -303,6 +312,11 @@ class AdHocPlaces:
                 return None
             found.append(given[k] if k in given else self.task.bindings[others[0]])
         return BoundAction(0, schema.name, tuple(found))
+
+    def _unused_stance(self, name: str) -> str:
+        while any(each.name == name for each in self.context.scene.stances):
+            name += "_"
+        return name
 
     def _unused(self, name: str) -> str:
         while self.task.problem.object(name) is not None or name in self.task.bindings:

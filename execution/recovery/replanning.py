@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from galley.domain.failure import Failure, FailureKind
+from galley.collision.checker import pairs
+from galley.domain.failure import Failure
 from galley.domain.frames import wrap
 from galley.domain.pddl.formula import Fact
 from galley.domain.predicates import fact_holds
@@ -28,7 +29,7 @@ from galley.planning import GroundAction, Semantics, validate_actions
 from galley.planning.checks.validation import bound_action
 from galley.robots.catalog import robot_of
 from galley.skills.manipulation.contacts import near_to
-from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.context import OnBase, PlanningContext
 from galley.skills.manipulation.escape import escape
 from galley.skills.manipulation.overhang import is_flat
 from galley.skills.skill import Role
@@ -89,7 +90,8 @@ class TampReplanner:
             self.context.for_replanning(number), failed=interrupted.failed, slide=slide
         )
         state = within_limits(context, state)
-        out = _lies_on_the_base(context, task, state) or escape(context, state, interrupted.motion)
+        context = replace(context, on_base=_on_base(context, task, state))
+        out = escape(context, state, interrupted.motion)
         if isinstance(out, Failure):
             return out
         clear = state
@@ -164,15 +166,14 @@ def _lies_flat(context: PlanningContext, task: TampTask, state: State) -> bool:
     return any(is_flat(context, state, index, context.rng(_FLAT)) for index in loose)
 
 
-def _lies_on_the_base(context: PlanningContext, task: TampTask, state: State) -> Failure | None:
-    """A Failure if an item of the task fell onto the robot's base: it would drive along."""
+def _on_base(context: PlanningContext, task: TampTask, state: State) -> tuple[OnBase, ...]:
+    """The items of the task that fell onto the robot's base: it can't drive before they are off."""
+    found = []
     for index in _loose(context, task, state):
-        item, below = context.scene.items[index].name, near_to(context, state, index)
+        item, below = context.scene.items[index], near_to(context, state, index)
         if below and below <= set(context.robot.base_links):
-            what = f"{item} lies on the robot itself, on its {' and '.join(sorted(below))}"
-            what += ", and would drive along; no plan is looked for"
-            return Failure(FailureKind.BUDGET, what, (item,))
-    return None
+            found.append(OnBase(index, state.items[index], pairs((item.name,), tuple(below))))
+    return tuple(found)
 
 
 def _resumable(

@@ -24,7 +24,7 @@ from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
 from galley.skills.base_placement.stances import beyond, places
-from galley.skills.manipulation.contacts import supporting_furniture
+from galley.skills.manipulation.contacts import supports_of
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.fans import TOUCHING, Fan
 from galley.skills.manipulation.grasps import grasp_fans
@@ -190,7 +190,7 @@ class _Proof:
         if self.item is None:
             return ()
         index = self.context.scene.item_index[self.item]
-        return supporting_furniture(self.context, self.state, index)
+        return supports_of(self.context, self.state, index)
 
     def rules_out(self, family: Family) -> bool:
         """Whether no grasp of the family is possible."""

@@ -74,7 +74,7 @@ def pick_manipulations(
     scene, fingers, openings = context.scene, context.robot.fingers, _openings(context)
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    under, near = supporting_furniture(context, state, index), touching_items(context, state, index)
+    under, near = supports_of(context, state, index), touching_items(context, state, index)
     high = max(LIFT, height_over(context, state, index, under))
     lifts = cycle((high,) if near else dict.fromkeys((LIFT, high)))
     grip = pairs(fingers, (item.name,))
@@ -387,9 +387,9 @@ def _openings(context: PlanningContext) -> Iterator[Callable[[float], float]]:
     return cycle((lambda half: most, lambda half: min(most, half + CLEARANCE)))
 
 
-def supporting_furniture(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
-    """Names of the furniture within 3 mm of an item: what it stands on."""
-    bodies = {body.name for body in context.scene.bodies}
+def supports_of(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
+    """Names of the furniture and links of the base within 3 mm of an item: what it stands on."""
+    bodies = {body.name for body in context.scene.bodies}.union(context.robot.base_links)
     return tuple(sorted(near_to(context, state, index) & bodies))
 
 

@@ -78,6 +78,20 @@ class FailedContacts:
 NOTHING_FAILED = FailedContacts()
 
 
+@dataclass(frozen=True)
+class OnBase:
+    """An item that fell onto the robot's base.
+
+    Attributes:
+        index: the item's. placement: where it lies.
+        touching: pairs of it and links that only the base moves.
+    """
+
+    index: int
+    placement: Placement
+    touching: frozenset[Pair]
+
+
 @dataclass
 class PlanningContext:
     """Scene, robot, worlds, settings and random streams, and what is cached for them.
@@ -89,6 +103,7 @@ class PlanningContext:
         failed: grasps and placements that failed under execution in this run. They are tried again
             only if there are no others.
         slide: of the push that was interrupted, if one was: its goal stays.
+        on_base: items that fell onto the robot's base.
     """
 
     scene: Scene
@@ -99,6 +114,7 @@ class PlanningContext:
     listener: Listener = field(default_factory=Listener)
     failed: FailedContacts = NOTHING_FAILED
     slide: Slide | None = None
+    on_base: tuple[OnBase, ...] = ()
 
     @cached_property
     def torque_models(self) -> dict[object, TorqueModel]:
@@ -152,10 +168,16 @@ class PlanningContext:
         """Whether the kernel checks collisions; else PyBullet does."""
         return self.settings.checker == "kernel"
 
+    def lying_on_base(self, state: State) -> frozenset[Pair]:
+        """Pairs of the robot's base and what still lies on it in ``state``: they always touch."""
+        still = (each for each in self.on_base if state.items[each.index] is each.placement)
+        return frozenset().union(*(each.touching for each in still))
+
     def checker(
         self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
     ) -> Checker:
         """A collision checker for ``state``."""
+        allowed = allowed | self.lying_on_base(state)
         if self.compiled:
             return self.kernel.checker(state, allowed, margin)
         return self.world.checker(state, allowed, margin)

@@ -77,7 +77,7 @@ def _free(context: PlanningContext, state: State) -> bool:
 
 def _touching(context: PlanningContext, state: State) -> frozenset[Pair]:
     """The pairs that touch, or nearly."""
-    held = holding_contact_pairs(context, state)
+    held = holding_contact_pairs(context, state) | context.lying_on_base(state)
     near = context.checker(state, held).contacts(state.q, within=_TOUCHING)
     return held | {(c.a, c.b) for c in near}
 
@@ -107,7 +107,8 @@ def _legs(context: PlanningContext, state: State, motion: Motion | None) -> Iter
     for arms, phase in _arm_ways(context, state, motion):
         yield _arm_leg(context, state, arms, phase, allowed)
     near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
-    if any({c.a, c.b} & set(context.robot.base_links) for c in near):
+    lying = context.lying_on_base(state)
+    if not lying and any({c.a, c.b} & set(context.robot.base_links) for c in near):
         for length, angle in product(_BASE_STEPS, np.arange(8) * (np.pi / 4.0)):
             step = length * np.array([np.cos(angle), np.sin(angle), 0.0])
             yield _base_leg(context, state, step, allowed)
@@ -186,7 +187,7 @@ def _deeper(
     context: PlanningContext, state: State, group: str, way: Array, allowed: frozenset[Pair]
 ) -> bool:
     """Whether an allowed pair penetrates deeper along the leg than at its beginning."""
-    held = holding_contact_pairs(context, state)
+    held = holding_contact_pairs(context, state) | context.lying_on_base(state)
     checker = context.world.checker(state, held, 0.0)
     before: dict[Pair, float] | None = None
     for q in context.robot.with_groups(state.q, **{group: way}):

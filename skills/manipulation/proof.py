@@ -41,6 +41,7 @@ def prove(
         line: whether the path is a Line of a Manipulation, else a free motion.
         margin: metres that the sampled states of a free motion keep.
     """
+    allowed = allowed | context.lying_on_base(state)
     if context.compiled:
         if line:
             kernel = context.kernel
@@ -79,6 +80,7 @@ def free_view(
     context: PlanningContext, state: State, group: str, allowed: frozenset[Pair], margin: float
 ) -> View:
     """The kernel's view for a group's free motions: their search, proof and clearance."""
+    allowed = allowed | context.lying_on_base(state)
     if "base" in group:
         allowed = allowed | context.kernel.constant_pairs(group)
     return context.kernel.view(state, group, allowed, margin)

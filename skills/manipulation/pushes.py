@@ -25,7 +25,7 @@ from galley.motion.thresholds import THRESHOLDS
 from galley.robots.model import RobotModel
 from galley.skills.base_placement.stances import places, sample_headings
 from galley.skills.manipulation import hand
-from galley.skills.manipulation.contacts import LIFT, supporting_furniture
+from galley.skills.manipulation.contacts import LIFT, supports_of
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,
@@ -307,7 +307,7 @@ class Pushed:
         X_WI = slide.moved(self.X_WI, push.length * direction)
         after = state.with_item(self.index, placement_at(scene, frozen(X_WI), state.scene_q))
         grip = pairs(robot.fingers, (item.name,))
-        under = self.surface.body, *supporting_furniture(self.context, state, self.index)
+        under = self.surface.body, *supports_of(self.context, state, self.index)
         touch = grip | pairs((item.name,), under)
         guard = Guard(direction, float(np.clip(_FORCE * self.force, _LEAST, STRONGEST)))
         meets = fastest(guard.force, item.mass, THRESHOLDS.impact_window, self.force)

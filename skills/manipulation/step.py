@@ -48,7 +48,8 @@ class MotionBuilder:
 
     def add(self, motion: Motion) -> None:
         """Append a Motion and update the State."""
-        self.motions.append(motion)
+        lying = self.context.lying_on_base(self.state)
+        self.motions.append(replace(motion, allowed=motion.allowed | lying) if lying else motion)
         self.state = after(self.context.scene, self.context.robot, motion, self.state)
 
     def move_base(self, goal: Array, step: str, reason: str = "") -> Failure | None:
@@ -59,6 +60,11 @@ class MotionBuilder:
         goal = np.array([*goal[:2], heading])
         if np.abs(q - goal).max() < 1e-9:
             return None
+        lying = self.context.lying_on_base(self.state)
+        if lying:
+            names = tuple(sorted(set().union(*lying) & set(self.context.scene.item_index)))
+            what = f"{' and '.join(names)} on the robot's base would drive along"
+            return Failure(FailureKind.BUDGET, what, names).within(f"{step}drive")
         arm = self.state.q[self.context.robot.slice("arm")]
         folded = folded_configurations(self.context, self.state)
         if not len(folded) or np.abs(folded - arm).max(axis=1).min() > 1e-6:

@@ -16,7 +16,7 @@ from galley.skills.manipulation.contacts import (
     held_item_contacts,
     pick_manipulations,
     place_manipulations,
-    supporting_furniture,
+    supports_of,
     touching_items,
 )
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
@@ -47,7 +47,7 @@ def test_what_stands_too_near_is_lifted_over(kitchen, context, gap, near):
     state = standing(kitchen, gap, along_y=False)
     index = kitchen.item_index[SUGAR]
     assert touching_items(context, state, index) == ((SPAM,) if near else ())
-    assert supporting_furniture(context, state, index) == ("range",)
+    assert supports_of(context, state, index) == ("range",)
     way = next(pick_manipulations(context, state, index, np.random.default_rng(0)))
     lift = way.steps[-1]
     assert (pair(SUGAR, SPAM) in lift.allowed) == near
