@@ -5,6 +5,7 @@ import pytest
 
 from galley.domain.frames import to_pose7
 from galley.domain.log import Log
+from galley.robots.panda.mobile import DEFAULT_BASE
 from galley.tests.validation.mutations import changed, kinds, words
 from galley.validation import validate_run
 
@@ -77,3 +78,15 @@ def test_what_rests_on_another_item_is_supported_and_what_hangs_in_the_air_is_no
     assert validate_run(scene, stacked(0.0)).passed
     assert kinds(validate_run(scene, stacked(0.006))) == {"floating"}
     assert kinds(validate_run(scene, stacked(-0.006))) == {"penetration"}
+
+
+@pytest.mark.parametrize(("above", "wrong"), [(0.001, set()), (0.02, {"floating"})])
+def test_what_fell_onto_the_robots_base_is_supported_by_it(small_scene, above, wrong):
+    block, (x, y, heading) = small_scene.item_index["block"], small_scene.robot.q[:3]
+
+    def on_the_chassis(items):
+        items[:, block, :2] = x + 0.3 * np.cos(heading), y + 0.3 * np.sin(heading)
+        items[:, block, 2] = DEFAULT_BASE.size[2] + 0.05 + above
+
+    found = validate_run(small_scene, changed(still(small_scene), items=on_the_chassis))
+    assert kinds(found) - {"goal"} == wrong

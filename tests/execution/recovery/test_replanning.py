@@ -10,13 +10,14 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import inverse, transform
 from galley.domain.state import initial_state, item_pose
 from galley.execution.recovery.plans import NOTHING_LEFT, REPLANNED, RESUMED
-from galley.execution.recovery.replanning import _lies_on_the_base, within_limits
+from galley.execution.recovery.replanning import _on_base, within_limits
 from galley.motion.effects import after
 from galley.planning import validate_actions
 from galley.robots.panda.mobile import DEFAULT_BASE, hand_pose
 from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
 from galley.skills.manipulation.context import FailedContacts
 from galley.skills.manipulation.grasps import grasps_at
+from galley.skills.manipulation.step import MotionBuilder
 from galley.tests.effort import quick_first
 from galley.tests.execution.physics.by_hand import with_item
 
@@ -108,19 +109,40 @@ def test_a_flat_box_wider_than_the_hand_is_pushed_over_an_edge_in_a_domain_witho
     assert item_pose(task.scene, end, task.scene.item_index[SUGAR], np.eye(4))[2, 2] > 0.999
 
 
-@pytest.mark.parametrize(("up", "refused"), [(0.0, True), (-0.4, False)])
-def test_an_item_that_fell_onto_the_robots_base_is_not_planned_for(task, lying, up, refused):
-    """It would drive along; on the floor beside the base nothing is wrong."""
+def on_the_base(task, lying, state, axis, item=SUGAR):
+    """The State with an item lying on the chassis before the arm."""
+    x, y, heading = state.q[task.context.robot.slice("base")]
+    p = x + 0.3 * np.cos(heading), y + 0.3 * np.sin(heading), DEFAULT_BASE.size[2]
+    return task.moved(state, item, lying(task.scene.item(item).size, axis, 1.0, heading, *p))
+
+
+def test_an_item_that_fell_onto_the_robots_base_is_taken_before_the_base_drives(task, lying):
     k, state = task.after("pick sugar", "reach")
-    size, (x, y, heading) = task.scene.item(SUGAR).size, state.q[task.context.robot.slice("base")]
-    ahead = 0.3 if refused else 0.9
-    p = x + ahead * np.cos(heading), y + ahead * np.sin(heading), DEFAULT_BASE.size[2] + up
-    fallen = task.moved(state, SUGAR, lying(size, 1, 1.0, heading, *p))
-    found = _lies_on_the_base(task.context, task.tamp, fallen)
-    assert (found is not None) == refused
-    if refused:
-        assert found.message.startswith("sugar_box lies on the robot itself, on its chassis")
-        assert task.replan(k, fallen).message == found.message
+    fallen = on_the_base(task, lying, state, axis=0)
+    found = task.replan(k, fallen)
+    assert (found.how, names(found)[0]) == (REPLANNED, "pick")
+    groups = [motion.group for motion in found.motions]
+    assert "base" in groups[phases(found).index("lift") :]
+    before = found.motions[: phases(found).index("lift")]
+    assert all(each.group != "base" for each in before)
+    for each in before[phases(found).index("reach") :]:
+        assert ("chassis", SUGAR) in each.allowed  # it lies there all the while
+    end = task.carried_out(found)
+    assert item_pose(task.scene, end, task.scene.item_index[SUGAR], np.eye(4))[2, 2] > 0.999
+
+
+def test_the_base_does_not_drive_off_with_an_item_or_from_under_it(task, lying):
+    k, state = task.after("pick sugar", "reach")
+    fallen = on_the_base(task, lying, state, axis=1)
+    context = replace(task.context, on_base=_on_base(task.context, task.tamp, fallen))
+    builder = MotionBuilder(context, fallen, 0, np.random.default_rng(0))
+    goal = fallen.q[context.robot.slice("base")] + [0.2, 0.0, 0.0]
+    failed = builder.move_base(goal, "")
+    assert failed.objects == (SUGAR,)
+    assert failed.message == f"{SUGAR} on the robot's base would drive along"
+    away = task.moved(fallen, SUGAR, lying(task.scene.item(SUGAR).size, 1, 1.0, 0.0, 2.0, 2.0, 0.0))
+    assert _on_base(task.context, task.tamp, away) == ()  # on the floor it is in nobody's way
+    assert MotionBuilder(context, away, 0, np.random.default_rng(0)).move_base(goal, "") is None
 
 
 def test_a_stow_goes_on_from_the_staging_surface_with_the_drawer_half_open(task):
