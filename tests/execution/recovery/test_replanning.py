@@ -132,7 +132,7 @@ def test_an_item_that_fell_onto_the_robots_base_is_taken_before_the_base_drives(
 
 
 def test_the_base_does_not_drive_off_with_an_item_or_from_under_it(task, lying):
-    k, state = task.after("pick sugar", "reach")
+    _, state = task.after("pick sugar", "reach")
     fallen = on_the_base(task, lying, state, axis=1)
     context = replace(task.context, on_base=_on_base(task.context, task.tamp, fallen))
     builder = MotionBuilder(context, fallen, 0, np.random.default_rng(0))
