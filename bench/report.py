@@ -82,7 +82,11 @@ def resumed(
     with pool:
         running = {pool.submit(work, *each): each for each in missing}
         for count, done in enumerate(as_completed(running), 1):
-            known[running[done]] = row = done.result()
+            try:
+                known[running[done]] = row = done.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
             with store.open("a") as out:
                 out.write(json.dumps(row) + "\n")
             words = " ".join(str(each) for each in running[done] if each is not None)

@@ -58,6 +58,9 @@ class BadInput(ValueError):
         self.errors: tuple[InputError, ...] = tuple(errors)
         super().__init__("\n".join(str(error) for error in self.errors))
 
+    def __reduce__(self) -> tuple[type[BadInput], tuple[tuple[InputError, ...]]]:
+        return type(self), (self.errors,)  # comes whole out of a worker process
+
     @classmethod
     def one(
         cls, file: str | Path, what: str, line: int | None = None, column: int | None = None

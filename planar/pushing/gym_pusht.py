@@ -59,6 +59,11 @@ def metres(p: Array) -> Array:
     return (p - _WALL) / _SCALE
 
 
+def pixels(p: Array) -> Array:
+    """Points (..., 2) in px, from metres on our table."""
+    return p * _SCALE + _WALL
+
+
 def body_pose(block: Array) -> Array:
     """Pose (3,) of the centroid on our table (m), from the block's pose in px."""
     theta = float(block[2])

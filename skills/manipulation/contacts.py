@@ -202,15 +202,14 @@ def place_manipulations(
     X_HI = state.items[index].X_PI
     width = float(context.robot.half_width(state.q[context.robot.slice("fingers")]))
     grip = pairs(fingers, (item.name,)) | held_item_contacts(context, state, item)
-    down = pairs((item.name,), (region.body,))
     X_WB = scene.body_pose(region.body, state.scene_q)
     moves = scene.body(region.body).joint is not None
     openings = _openings(context)
     landing = _landing(item)
     X_IT = inverse(X_HI) @ transform(None, context.robot.p_HT)
     most = widest_opening(item, X_IT, 2.0 * width, context.robot.gripper) / 2.0
-    there = [b for b in scene.bindings if b.kind == "furniture" and b.region == region.name]
-    stances = [scene.stance(binding.target) for binding in there]
+    to_it = [b for b in scene.bindings if b.kind == "furniture" and b.region == region.name]
+    stances = [scene.stance(binding.target) for binding in to_it]
 
     def room(X_BI: Array) -> NDArray[np.bool_]:
         """Whether the hand alone has room at placements (n, 4, 4): (n,)."""
@@ -233,6 +232,10 @@ def place_manipulations(
         X_WH = X_WI @ inverse(X_HI)
         up = shifted(X_WH, np.array([0.0, 0.0, LIFT]))
         put = Placement(region.body, X_BI) if moves else Placement("world", X_WI)
+        there = state.with_item(index, put)
+        # Through something thin, a plate, it nearly touches what that stands on.
+        under = supports_of(context, there, index)
+        down = pairs((item.name,), (region.body, *under))
         yield Manipulation(
             f"place {item.name} on {region.name}",
             (
@@ -246,7 +249,7 @@ def place_manipulations(
                     guard=landing,
                 ),
                 Stroke("open fingers", min(most, next(openings)(width)), grip | down, ()),
-                _withdraw(X_WH, state.with_item(index, put), grip),
+                _withdraw(X_WH, there, grip),
             ),
             width,
         )

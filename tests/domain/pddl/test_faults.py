@@ -1,5 +1,7 @@
 """Errors in PDDL files: one message, at the place, that says what is wrong."""
 
+import pickle
+
 import pytest
 
 from galley.domain.errors import BadInput
@@ -184,3 +186,9 @@ def test_nesting_has_a_limit():
     assert parse_sexprs("(" * MAX_DEPTH + ")" * MAX_DEPTH, "f")
     with pytest.raises(BadInput, match=rf"f:1:{MAX_DEPTH + 1}: .* deep"):
         parse_sexprs("(" * (MAX_DEPTH + 1), "f")
+
+
+def test_faults_come_out_of_a_worker_process_as_they_went_in():
+    error = BadInput.one("kitchen.yaml", "needs 7 joint angles", line=3)
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.errors) == (str(error), error.errors)

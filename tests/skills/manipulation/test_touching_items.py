@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.checker import MARGIN, pair
 from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state, item_pose
 from galley.motion.effects import after
+from galley.robots.catalog import robot_of
 from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import (
@@ -96,3 +98,26 @@ def test_an_item_that_leans_on_the_palm_may_leave_it(kitchen, context):
     for state, leans in ((held, False), (pushed, True)):
         way = next(place_manipulations(context, state, region, np.random.default_rng(0)))
         assert all((palm in step.allowed) == leans for step in way.steps)
+
+
+@pytest.mark.parametrize(("thick", "nearly"), [(0.001, True), (0.02, False)])
+def test_an_item_is_put_down_on_a_thin_plate_over_a_table(scene_of, small_text, thick, nearly):
+    """It nearly touches the table through the plate, which stands on it."""
+    plate = (
+        f"  plate: {{shapes: [{{extents: [[-0.1, 0.1], [-0.1, 0.1], [0.84, {0.84 + thick}]]}}]}}\n"
+    )
+    text = small_text.replace("bodies:\n", f"bodies:\n{plate}", 1)
+    top = f"{{x: [-0.1, 0.1], y: [-0.1, 0.1], z: {0.84 + thick}}}"
+    region = f"  plate: {{body: plate, surface: [{top}]}}\n"
+    scene = scene_of(text.replace("regions:\n", f"regions:\n{region}", 1))
+    robot = robot_of(scene.robot)
+    block, start = scene.items[0], initial_state(scene)
+    grasp = next(g for g in grasps_of(block, robot.gripper) if g.name.startswith("top"))
+    X_HI = frozen(item_in_hand(grasp, robot.p_HT))
+    with PyBulletWorld(scene, robot) as world:
+        context = PlanningContext(scene, robot, world)
+        held = start.with_item(0, Placement(HAND, X_HI))
+        ways = place_manipulations(context, held, scene.region("plate"), np.random.default_rng(0))
+        lower = next(ways).steps[0]
+    assert pair("block", "plate") in lower.allowed
+    assert (pair("block", "cabinet") in lower.allowed) == nearly
