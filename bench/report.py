@@ -81,16 +81,17 @@ def resumed(
     )
     with pool:
         running = {pool.submit(work, *each): each for each in missing}
-        for count, done in enumerate(as_completed(running), 1):
-            try:
+        try:
+            for count, done in enumerate(as_completed(running), 1):
                 known[running[done]] = row = done.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-            with store.open("a") as out:
-                out.write(json.dumps(row) + "\n")
-            words = " ".join(str(each) for each in running[done] if each is not None)
-            note(f"{count}/{len(missing)} {words} {row.get('why') or row.get('status', 'good')}")
+                with store.open("a") as out:
+                    out.write(json.dumps(row) + "\n")
+                words = " ".join(str(each) for each in running[done] if each is not None)
+                told = row.get("why") or row.get("status", "good")
+                note(f"{count}/{len(missing)} {words} {told}")
+        except BaseException:  # a fault, or the user's: what has not begun shall not
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return [known[each] for each in wanted]
 
 

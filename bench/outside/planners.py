@@ -203,11 +203,9 @@ def _by_engine(problem: Any, planner: str) -> Row:
 
 def _environments() -> list[str]:
     import pddlgym  # registers them
+    from gym.envs.registration import registry
 
-    import gym
-
-    assert pddlgym
-    names = (each for each in gym.envs.registry if each.startswith("PDDLEnv"))
+    names = (each for each in registry if each.startswith("PDDLEnv"))
     train = sorted({name for name in names if not name.endswith("Test-v0")})
     return [name for name in train if pddlgym.make(name).unwrapped.problems]
 

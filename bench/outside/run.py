@@ -2,6 +2,7 @@
 
     python bench/outside/run.py NAME [--quick] [--jobs 2] [--out FOLDER]
 
+guided_tamp guided-tamp-benchmark's shelf, for a Panda and a UR5
 pddlstream  PDDLStream's problem `packed`, planned by both
 planners    the examples of unified_planning and the domains of PDDLGym, beside Fast Downward and
             pyperplan
@@ -34,7 +35,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs" / "outside.md"
-NAMES = ("pddlstream", "planners", "pusht")
+NAMES = ("guided_tamp", "pddlstream", "planners", "pusht")
 MADE = "made"  # file in an environment with the pins it was made from
 
 

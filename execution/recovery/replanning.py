@@ -86,11 +86,13 @@ class TampReplanner:
     ) -> RecoveryPlan | Failure:
         task = self.task
         slide = None if interrupted.motion is None else interrupted.motion.slide
-        context = replace(
-            self.context.for_replanning(number), failed=interrupted.failed, slide=slide
+        state = within_limits(self.context, state)
+        context = self.context.for_replanning(
+            number,
+            failed=interrupted.failed,
+            slide=slide,
+            on_base=_on_base(self.context, task, state),
         )
-        state = within_limits(context, state)
-        context = replace(context, on_base=_on_base(context, task, state))
         out = escape(context, state, interrupted.motion)
         if isinstance(out, Failure):
             return out
@@ -102,7 +104,7 @@ class TampReplanner:
         left = interrupted.plan[interrupted.index :]
         prefer = tuple(dict.fromkeys(arg for action in left for arg in action.args))
         observed = observed_task(context, task, clear, interrupted.facts, prefer)
-        context = context.for_replanning(number, observed.stances)
+        context = context.for_replanning(number, scene=observed.scene)
         if validate_actions(task.domain, observed.problem, ()).valid:
             return RecoveryPlan((), out, state, (observed.facts,), observed, NOTHING_LEFT)
         for plan, facts in _resumable(context, observed, left, clear):

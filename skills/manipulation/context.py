@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from galley.collision.checker import MARGIN, Checker, Pair
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.listener import Listener
-from galley.domain.scene.model import WORLD, Scene, Stance
+from galley.domain.scene.model import WORLD, Scene
 from galley.domain.state import Placement, State
 from galley.motion.motion import Slide
 from galley.robots.model import RobotModel
@@ -132,15 +132,14 @@ class PlanningContext:
         entropy = (self.settings.seed, *recovery, *key)
         return np.random.default_rng(np.random.SeedSequence(entropy))
 
-    def for_replanning(self, recovery: int, stances: tuple[Stance, ...] = ()) -> PlanningContext:
+    def for_replanning(self, recovery: int, **changes: Any) -> PlanningContext:
         """The context for replanning: the same kernel, other random streams.
 
         Args:
             recovery: number of replannings, this one included.
-            stances: additional stance sets.
+            changes: other attributes, a ``scene`` with the same bodies and items among them.
         """
-        scene = replace(self.scene, stances=self.scene.stances + stances)
-        found = replace(self, scene=scene, recovery=recovery)
+        found = replace(self, recovery=recovery, **changes)
         found.__dict__["kernel"] = self.kernel
         found.__dict__["torque_models"] = self.torque_models
         return found

@@ -9,7 +9,7 @@ within them, smaller by at most 1 % of the radius.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -66,8 +66,16 @@ class Polyhedron:
 
 def polyhedron(shape: Shape) -> Polyhedron:
     """The polyhedron of a scene's shape, in the frame of its body."""
+    if shape.points is not None:
+        return _of_mesh(shape.points.tobytes()).moved(shape.X_BS)
     solid = of_shape(shape)
     return unposed(solid).moved(solid.X)
+
+
+@lru_cache(maxsize=64)
+def _of_mesh(points: bytes) -> Polyhedron:
+    """The polyhedron of a mesh's corners, (n, 3) of float64: of hundreds it takes a while."""
+    return of_hull(hull(np.frombuffer(points).reshape(-1, 3)))
 
 
 def separation(a: Polyhedron, b: Polyhedron) -> float:
@@ -153,7 +161,8 @@ def unposed(solid: Solid) -> Polyhedron:
 def of_hull(shape: Hull) -> Polyhedron:
     """The polyhedron of a hull; its edges are where two faces share two corners."""
     touching = np.abs(shape.vertices @ shape.normals.T - shape.offsets) < 1e-7
-    shared = touching.T.astype(np.int64) @ touching.astype(np.int64)
+    corners = touching.astype(np.float32)
+    shared = corners.T @ corners  # of two faces
     i, j = np.nonzero(np.triu(shared >= 2, k=1))
     edges = np.cross(shape.normals[i], shape.normals[j])
     length = np.linalg.norm(edges, axis=1)

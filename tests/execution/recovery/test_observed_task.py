@@ -138,7 +138,7 @@ def test_an_item_that_no_place_names_gets_one_that_it_can_be_taken_from(which, r
     plan = search(ground(task.domain, found.problem)).actions
     assert f"(pick sugar {new} h1)" in map(str, plan)
     # Whatever the skills know of sizes and distances doesn't speak against taking it there.
-    context = task.context.for_replanning(1, found.stances)
+    context = task.context.for_replanning(1, scene=found.scene)
     for action in bind_plan(plan, found.bindings):
         assert SKILLS[action.name].impossible(context, action, fallen) is None
 
