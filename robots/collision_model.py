@@ -27,7 +27,7 @@ from galley.domain.frames import Array, frozen
 from galley.domain.meshes import Hull
 from galley.robots.files import announced
 from galley.robots.model import RobotModel
-from galley.robots.spheres.covering import covering_of, enclosing
+from galley.robots.spheres.covering import Covering, covering_of, digest, enclosing
 from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, read_tree
 
 Arrays = Mapping[str, Any]
@@ -99,8 +99,9 @@ def _model(
     excess: tuple[tuple[str, float], ...],
 ) -> CollisionModel:
     tree = read_tree(urdf, joints)
-    digest = _robot_digest(urdf, joints, excess)
-    arrays = _kept(digest, lambda: _covered(urdf, tree, dict(excess)))
+    # The whole is kept, too, so that a later start reads no mesh.
+    name = f"robot-{_robot_digest(urdf, joints, excess)}"
+    arrays = _kept(name, lambda: _covered(urdf, tree, dict(excess)))
     plain: dict[str, list[LinkShape]] = {}
     for shape in link_shapes(urdf, meshes=False):
         plain.setdefault(shape.link, []).append(shape)
@@ -131,12 +132,12 @@ def _model(
     )
 
 
-def _kept(digest: str, make: Callable[[], Arrays]) -> Arrays:
-    """The result of ``make``, cached on disk, so that a later start reads no mesh."""
+def _kept(name: str, make: Callable[[], Arrays]) -> Arrays:
+    """The result of ``make``, cached on disk in a file of this name."""
     folder = user_cache("spheres")
     if folder is None:
         return make()
-    path = folder / f"robot-{digest}.npz"
+    path = folder / f"{name}.npz"
     damaged = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
     with contextlib.suppress(*damaged), np.load(path, allow_pickle=False) as file:
         return dict(file)
@@ -159,6 +160,12 @@ def _robot_digest(urdf: str, joints: tuple[str, ...], excess: tuple[tuple[str, f
     return found.hexdigest()[:20]
 
 
+def _covering(hull: Hull, excess: float, link: str) -> Covering:
+    """The covering of a hull, cached: the same wherever the arm stands and whatever it carries."""
+    kept = _kept(f"link-{digest(hull, excess)}", lambda: vars(covering_of(hull, excess, link)))
+    return Covering(**{**kept, "excess": float(kept["excess"])})
+
+
 def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
     """Spheres and hulls of all meshes: attributes of CollisionModel, links, and ``_OF_HULLS``."""
     shapes = [shape for shape in link_shapes(urdf) if shape.hull is not None]
@@ -167,7 +174,7 @@ def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
     frames, reach, hulls = [], [], []
     for shape in announced(shapes, "spheres about the links"):
         assert shape.hull is not None
-        covering = covering_of(shape.hull, excess.get(shape.link, excess["*"]), shape.link)
+        covering = _covering(shape.hull, excess.get(shape.link, excess["*"]), shape.link)
         frame, X_FL = tree.link(shape.link)
         X = X_FL @ shape.X_LS
         R, p = X[:3, :3], X[:3, 3]

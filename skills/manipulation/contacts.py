@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 from galley.collision.checker import MARGIN, Pair, pairs
 from galley.domain.frames import Array, inverse, transform
 from galley.domain.predicates import corners
-from galley.domain.scene.model import HAND, Grasp, Handle, Item, Joint, Region, Spot, Stance
+from galley.domain.scene.model import (
+    HAND,
+    Grasp,
+    Handle,
+    Item,
+    Joint,
+    Region,
+    Shape,
+    Spot,
+    Stance,
+)
 from galley.domain.scene.stable_poses import allowed_poses, stable_poses
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.guarded_approach import threshold
@@ -202,8 +212,9 @@ def place_manipulations(
     X_HI = state.items[index].X_PI
     width = float(context.robot.half_width(state.q[context.robot.slice("fingers")]))
     grip = pairs(fingers, (item.name,)) | held_item_contacts(context, state, item)
+    down, body = pairs((item.name,), (region.body,)), scene.body(region.body)
     X_WB = scene.body_pose(region.body, state.scene_q)
-    moves = scene.body(region.body).joint is not None
+    moves, thin = body.joint is not None, any(map(_is_plate, body.shapes))
     openings = _openings(context)
     landing = _landing(item)
     X_IT = inverse(X_HI) @ transform(None, context.robot.p_HT)
@@ -233,9 +244,8 @@ def place_manipulations(
         up = shifted(X_WH, np.array([0.0, 0.0, LIFT]))
         put = Placement(region.body, X_BI) if moves else Placement("world", X_WI)
         there = state.with_item(index, put)
-        # Through something thin, a plate, it nearly touches what that stands on.
-        under = supports_of(context, there, index)
-        down = pairs((item.name,), (region.body, *under))
+        if thin:  # it nearly touches what the plate lies on
+            down = pairs((item.name,), (region.body, *supports_of(context, there, index)))
         yield Manipulation(
             f"place {item.name} on {region.name}",
             (
@@ -253,6 +263,12 @@ def place_manipulations(
             ),
             width,
         )
+
+
+def _is_plate(shape: Shape) -> bool:
+    """Whether a shape is so thin that what stands on it is near to what it lies on."""
+    low, high = shape.bounds(np.eye(4))
+    return shape.collision and bool(high[2] - low[2] < _TOUCHING)
 
 
 def _deepest_first(

@@ -21,8 +21,11 @@ from galley.motion import CollisionWorld, Path, box, cylinder, plan
 from galley.motion.trajectory.export import write_csv
 from galley.motion.trajectory.trajectory import limit_ratios
 from galley.optimization.smooth import smooth
+from galley.robots import collision_model as models
+from galley.robots.collision_model import collision_model
 from galley.robots.files import pybullet_data_file
 from galley.robots.iiwa import iiwa
+from galley.robots.spheres.covering import covering_of
 from galley.robots.urdf_arm import arm_from_urdf
 
 X_WB = transform(rotation_rpy(0.0, 0.0, 0.5), (0.3, -0.2, 0.4))
@@ -199,3 +202,21 @@ def test_an_arm_gets_round_obstacles_to_a_configuration_and_a_pose(name, tmp_pat
         assert np.array_equal(table[:, 1::3], trajectory(table[:, 0]))
         assert judge.clearance([*table[::20, 1::3], table[-1, 1::3]], p_BO) > LEAST
     p.disconnect(judge.client)
+
+
+def test_what_covers_an_arms_links_serves_wherever_it_stands(monkeypatch, tmp_path):
+    """Making it takes seconds a link, and a pedestal is moved often."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made = []
+
+    def counted(hull, excess, link):
+        made.append(link)
+        return covering_of(hull, excess, link)
+
+    monkeypatch.setattr(models, "covering_of", counted)
+    low, high = (collision_model(iiwa(transform(translation=(0.0, 0.0, z)))) for z in (0.31, 0.47))
+    assert len(made) == len(low.hulls) > 0
+    of_foot = low.cluster_sphere[low.part_cluster[1]]
+    moved = high.spheres[:of_foot] - low.spheres[:of_foot]
+    np.testing.assert_allclose(moved, np.tile([0.0, 0.0, 0.16, 0.0], (of_foot, 1)), atol=1e-9)
+    np.testing.assert_allclose(high.spheres[of_foot:], low.spheres[of_foot:], atol=1e-9)
