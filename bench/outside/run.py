@@ -2,11 +2,12 @@
 
     python bench/outside/run.py NAME [--quick] [--jobs 2] [--out FOLDER]
 
-guided_tamp guided-tamp-benchmark's shelf, for a Panda and a UR5
-pddlstream  PDDLStream's problem `packed`, planned by both
-planners    the examples of unified_planning and the domains of PDDLGym, beside Fast Downward and
-            pyperplan
-pusht       gym-pusht's table and physics, beside published policies
+guided_tamp       guided-tamp-benchmark's shelf, for a Panda and a UR5
+motionbenchmaker  MotionBenchMaker's problems in VAMP's files, for a UR5 and a Panda
+pddlstream        PDDLStream's problem `packed`, planned by both
+planners          the examples of unified_planning and the domains of PDDLGym, beside Fast
+                  Downward and pyperplan
+pusht             gym-pusht's table and physics, beside published policies
 
 Each NAME is a module beside this file. Its packages, pinned in NAME.txt, go into an environment of
 its own under OUT/NAME; nothing of them enters Galley's. A process there makes the rows, by
@@ -35,7 +36,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs" / "outside.md"
-NAMES = ("guided_tamp", "pddlstream", "planners", "pusht")
+NAMES = ("guided_tamp", "motionbenchmaker", "pddlstream", "planners", "pusht")
 MADE = "made"  # file in an environment with the pins it was made from
 
 
