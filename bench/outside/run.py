@@ -10,10 +10,15 @@ planners          the examples of unified_planning and the domains of PDDLGym, b
 pusht             gym-pusht's table and physics, beside published policies
 
 Each NAME is a module beside this file. Its packages, pinned in NAME.txt, go into an environment of
-its own under OUT/NAME; nothing of them enters Galley's. A process there makes the rows, by
-``row(ask, *key)``, and judges; ``ask`` hands a request to ``answer`` here, in Galley's environment.
-Every row is a line of OUT/NAME/rows.jsonl; what is listed there is not repeated. The full run
-writes its table into docs/outside.md, ``--quick`` only prints one.
+its own under OUT/NAME; nothing of them enters Galley's. Every row of the table is a line of
+OUT/NAME/rows.jsonl; what is listed there is not repeated. The full run writes its table into
+docs/outside.md, ``--quick`` only prints one. A module has
+
+in their environment    ``wanted(ask, quick)``, the keys of all rows, as ``KEYS`` names them;
+                        ``row(ask, *key)``, which makes a row and judges. ``FRESH``: in a process
+                        of its own. ``prepare(python, folder)`` fetches what no registry has
+in Galley's             ``answer(request)``, to what the other half asks by ``ask(**request)``;
+                        ``tell(rows)``, the lines of the table; ``VERSIONS`` of the others' code
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import venv
@@ -144,13 +150,7 @@ def _row(python: Path, name: str, *key: Any) -> dict[str, Any]:
     if getattr(module, "FRESH", False):
         peer[0].close()
         peer[0] = Theirs(python, name)
-    try:
-        found = peer[0].call(module.answer, "row", *key)
-    except BaseException as error:
-        peer[0] = Theirs(python, name)  # the other has ended, or waits for an answer
-        if not isinstance(error, PeerEndedError):
-            raise
-        found = {"outcome": "error", "why": str(error)}
+    found = peer[0].call(module.answer, "row", *key)
     return dict(zip(module.KEYS, key, strict=True)) | found
 
 
@@ -164,6 +164,24 @@ def _write(name: str, lines: Iterable[str]) -> None:
     DOCS.with_suffix(".part").replace(DOCS)
 
 
+def _measured(name: str, quick: bool, jobs: int, out: Path) -> None:
+    """Make the rows that are missing, and tell them all."""
+    from galley.bench.report import resumed  # here: their environment has no Galley
+
+    module, python = adapter(name), environment(name, out)
+    first = Theirs(python, name)
+    wanted = [tuple(each) for each in first.call(module.answer, "wanted", quick)]
+    first.close()
+    store, work = out / name / "rows.jsonl", partial(_row, python, name)
+    lines = list(module.tell(resumed(store, module.KEYS, work, wanted, jobs)))
+    machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
+    about = f"`python bench/outside/run.py {name}`, {datetime.date.today()}, {machine}"
+    lines = [f"{about}; {module.VERSIONS}.", "", *lines]
+    print(*lines, sep="\n")
+    if not quick:
+        _write(name, lines)
+
+
 def main() -> int:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(
@@ -172,29 +190,20 @@ def main() -> int:
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--quick", action="store_true", help="few rows, and only print the table")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
-    parser.add_argument("--out", type=Path, default=Path("outside"), help="default: outside")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/outside"), help="default: runs/outside"
+    )
     parser.add_argument("--theirs", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.theirs:
         _serve(given.name)
         return 0
-    from galley.bench.report import resumed  # here: their environment has no Galley
-
-    module, out = adapter(given.name), given.out.resolve()
-    python = environment(given.name, out)
-    first = Theirs(python, given.name)
-    wanted = first.call(module.answer, "wanted", given.quick)
-    first.close()
-    work = partial(_row, python, given.name)
-    store = out / given.name / "rows.jsonl"
-    rows = resumed(store, module.KEYS, work, [tuple(each) for each in wanted], given.jobs)
-    lines = list(module.tell(rows))
-    command = f"python bench/outside/run.py {given.name}"
-    machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
-    lines = [f"`{command}`, {datetime.date.today()}, {machine}; {module.VERSIONS}.", "", *lines]
-    print(*lines, sep="\n")
-    if not given.quick:
-        _write(given.name, lines)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # which ends the other processes, too
+    try:
+        _measured(given.name, given.quick, given.jobs, given.out.resolve())
+    except (PeerEndedError, subprocess.CalledProcessError) as error:
+        print(f"{given.name}: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
