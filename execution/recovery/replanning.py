@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from galley.collision.checker import pairs
-from galley.domain.failure import Failure
+from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import wrap
 from galley.domain.pddl.formula import Fact
 from galley.domain.predicates import fact_holds
@@ -28,10 +28,11 @@ from galley.motion.motion import Motion
 from galley.planning import GroundAction, Semantics, validate_actions
 from galley.planning.checks.validation import bound_action
 from galley.robots.catalog import robot_of
-from galley.skills.manipulation.contacts import near_to
+from galley.skills.manipulation.contacts import near_to, pick_manipulations
 from galley.skills.manipulation.context import OnBase, PlanningContext
 from galley.skills.manipulation.escape import escape
 from galley.skills.manipulation.overhang import is_flat
+from galley.skills.manipulation.step import any_reachable
 from galley.skills.skill import Role
 from galley.tamp.binding import bind_plan
 from galley.tamp.checks import AuditedMotions, optimize_and_audit
@@ -40,7 +41,7 @@ from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 
 _NEAR_LIMIT = 0.01  # rad past a limit that count as within
-_FLAT = 60_000  # random stream of the check whether something lies flat
+_FLAT, _ON_BASE = 60_000, 61_000  # random streams: what lies flat, and what lies on the base
 TRIES = 1_500  # of the rest of a plan, before resuming is given up
 
 
@@ -107,6 +108,9 @@ class TampReplanner:
         context = context.for_replanning(number, scene=observed.scene)
         if validate_actions(task.domain, observed.problem, ()).valid:
             return RecoveryPlan((), out, state, (observed.facts,), observed, NOTHING_LEFT)
+        stuck = _stuck_on_base(context, observed, clear)
+        if stuck is not None:
+            return stuck
         for plan, facts in _resumable(context, observed, left, clear):
             bound, skills = bind_plan(plan, observed.bindings), observed.skills
             if any(skills[each.name].impossible(context, each, clear) for each in bound):
@@ -176,6 +180,22 @@ def _on_base(context: PlanningContext, task: TampTask, state: State) -> tuple[On
         if below and below <= set(context.robot.base_links):
             found.append(OnBase(index, state.items[index], pairs((item.name,), tuple(below))))
     return tuple(found)
+
+
+def _stuck_on_base(context: PlanningContext, task: ObservedTask, state: State) -> Failure | None:
+    """A Failure if the empty hand finds no way to take an item off the base, which must stay."""
+    for each in context.on_base if state.held is None else ():
+        item = context.scene.items[each.index].name
+        names = {name for name, binding in task.bindings.items() if binding.target == item}
+        here = next((p.binding for p in task.places if names & set(p.fact.args)), None)
+        rng = context.rng(_ON_BASE, each.index)
+        ways = pick_manipulations(context, state, each.index, rng)
+        if here is None or not any_reachable(context, ways, here, state, rng):
+            below = " and ".join(sorted(set().union(*each.touching) - {item}))
+            what = f"{item} lies on the robot itself, on its {below}, and would drive along"
+            what += "; the hand finds no way to take it from there"
+            return Failure(FailureKind.BUDGET, what, (item,))
+    return None
 
 
 def _resumable(

@@ -132,7 +132,7 @@ def test_an_item_that_fell_onto_the_robots_base_is_taken_before_the_base_drives(
 
 
 def test_the_base_does_not_drive_off_with_an_item_or_from_under_it(task, lying):
-    _, state = task.after("pick sugar", "reach")
+    k, state = task.after("pick sugar", "reach")
     fallen = on_the_base(task, lying, state, axis=1)
     context = replace(task.context, on_base=_on_base(task.context, task.tamp, fallen))
     builder = MotionBuilder(context, fallen, 0, np.random.default_rng(0))
@@ -140,6 +140,8 @@ def test_the_base_does_not_drive_off_with_an_item_or_from_under_it(task, lying):
     failed = builder.move_base(goal, "")
     assert failed.objects == (SUGAR,)
     assert failed.message == f"{SUGAR} on the robot's base would drive along"
+    refused = task.replan(k, fallen)  # too wide for the hand as it lies, and no edge near
+    assert refused.message.startswith(f"{SUGAR} lies on the robot itself, on its chassis")
     away = task.moved(fallen, SUGAR, lying(task.scene.item(SUGAR).size, 1, 1.0, 0.0, 2.0, 2.0, 0.0))
     assert _on_base(task.context, task.tamp, away) == ()  # on the floor it is in nobody's way
     assert MotionBuilder(context, away, 0, np.random.default_rng(0)).move_base(goal, "") is None
