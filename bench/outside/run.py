@@ -175,7 +175,8 @@ def _measured(name: str, quick: bool, jobs: int, out: Path) -> None:
     store, work = out / name / "rows.jsonl", partial(_row, python, name)
     lines = list(module.tell(resumed(store, module.KEYS, work, wanted, jobs)))
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
-    about = f"`python bench/outside/run.py {name}`, {datetime.date.today()}, {machine}"
+    command = f"python bench/outside/run.py {name}{' --quick' if quick else ''}"
+    about = f"`{command}`, {datetime.date.today()}, {machine}"
     lines = [f"{about}; {module.VERSIONS}.", "", *lines]
     print(*lines, sep="\n")
     if not quick:
