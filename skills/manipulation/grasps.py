@@ -9,7 +9,7 @@ tries two lists from it: the standard grasps (``grasps_of``, ``grasps_at``) and,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import product
 
@@ -80,7 +80,7 @@ def grasps_at(
     else:
         axis = int(np.argmax(np.abs(down)))
         found = _of_box(sides, gripper, axis, float(np.sign(down[axis])))
-    return tuple(g for g in found if _room_below(scene, state, X_WI @ g.X_IT, g.width, gripper))
+    return _with_room_below(scene, state, found, X_WI, gripper)
 
 
 def _rolled(sides: tuple[float, ...], angle: float, gripper: Gripper) -> tuple[Grasp, ...]:
@@ -108,21 +108,27 @@ def may_turn(item: Item) -> bool:
     return not (item.upright and is_upright(item.X_WI))
 
 
-def _room_below(scene: Scene, state: State, X_WT: Array, width: float, gripper: Gripper) -> bool:
-    """Whether the lower finger is free of furniture; True if the fingers close sideways."""
-    if abs(X_WT[2, 1]) < _LYING:
-        return True
-    beside = -np.sign(X_WT[2, 1]) * (width / 2.0 + gripper.to_finger) * X_WT[:3, 1]
-    points = X_WT[:3, 3] + beside - np.array([[0.0], [_END]]) * X_WT[:3, 2]
+def _with_room_below(
+    scene: Scene, state: State, grasps: Sequence[Grasp], X_WI: Array, gripper: Gripper
+) -> tuple[Grasp, ...]:
+    """Those whose fingers close sideways, or whose lower finger is free of furniture."""
+    if not grasps:
+        return ()
+    X_WT = X_WI @ np.array([grasp.X_IT for grasp in grasps])
+    p, y, z = X_WT[:, :3, 3], X_WT[:, :3, 1], X_WT[:, :3, 2]
+    widths = np.array([grasp.width for grasp in grasps])
+    beside = -np.sign(y[:, 2:]) * (widths / 2.0 + gripper.to_finger)[:, None] * y
+    points = (p + beside)[:, None] - np.array([[0.0], [_END]]) * z[:, None]  # (n, 2, 3)
+    hit = np.zeros(len(grasps), dtype=bool)
     for body in scene.bodies:
         X_WB = scene.body_pose(body.name, state.scene_q)
         for shape in body.shapes:
             if shape.collision and shape.kind != "mesh":
                 X_SW = inverse(X_WB @ shape.X_BS)
                 p_S = points @ X_SW[:3, :3].T + X_SW[:3, 3]
-                if (np.abs(p_S) <= shape.half_extents).all(axis=1).any():
-                    return False
-    return True
+                hit |= (np.abs(p_S) <= shape.half_extents).all(axis=-1).any(axis=-1)
+    free = ~hit | (np.abs(y[:, 2]) < _LYING)
+    return tuple(grasp for grasp, good in zip(grasps, free, strict=True) if good)
 
 
 def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
@@ -161,11 +167,8 @@ def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> 
     In the middle of the item or at the edge that the hand comes over, near the top or lower.
     """
     X_WI = item_pose(scene, state, index, np.eye(4))
-    return tuple(
-        grasp
-        for grasp in _of_fans(scene.items[index], _up(X_WI), gripper, _FINE_LEANS, "leaning ")
-        if _room_below(scene, state, X_WI @ grasp.X_IT, grasp.width, gripper)
-    )
+    leaning = _of_fans(scene.items[index], _up(X_WI), gripper, _FINE_LEANS, "leaning ")
+    return _with_room_below(scene, state, leaning, X_WI, gripper)
 
 
 def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ...]:
