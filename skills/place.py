@@ -86,8 +86,8 @@ class Place(LookaheadSkill):
         near = {each.region for each in scene.bindings if each.target == furniture.target}
         near.add(furniture.staging)
         surfaces = [each for each in scene.regions if each.name in near and each.kind == "surface"]
-        item = scene.item(thing.target)
-        if not surfaces or not may_turn(item):
+        index = scene.item_index[thing.target]
+        if not surfaces or not (may_turn(scene.items[index]) or index in context.fell):
             return None
         largest = max(
             surfaces, key=lambda each: np.ptp(each.boxes, axis=1)[:, :2].prod(axis=1).sum()

@@ -26,11 +26,10 @@ from galley.domain.frames import frozen
 from galley.domain.pddl.formula import Fact, Literal
 from galley.domain.pddl.model import ActionSchema, Domain, Object, Problem
 from galley.domain.predicates import state_facts
-from galley.domain.scene.model import Binding, Item, Scene, Stance
-from galley.domain.state import State, item_pose
+from galley.domain.scene.model import Binding, Stance
+from galley.domain.state import State
 from galley.planning import Semantics
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.grasps import is_upright
 from galley.skills.skill import BoundAction, Role
 from galley.tamp.task import TampTask
 
@@ -44,8 +43,7 @@ class ObservedTask(TampTask):
     """The user's task from an observed State on: its problem begins with the facts that hold now.
 
     Attributes:
-        scene: with the stance sets of ``places``, and what was found lying as it lies: it may lie
-            again until it is stood up.
+        scene: with the stance sets of ``places``.
         places: objects for places that had no name, in order.
     """
 
@@ -118,23 +116,13 @@ def observed_task(
     used = {place.binding.target for place in places}
     stances = tuple(s for s in (finder.anywhere, finder.here) if s.name in used)
     return ObservedTask(
-        replace(scene, stances=scene.stances + stances, items=_as_found(scene, state)),
+        replace(scene, stances=scene.stances + stances),
         domain,
         replace(whole, init=init, init_places=((0, 0),) * len(init)),
         {**bindings, **{place.binding.object: place.binding for place in places}},
         task.skills,
         tuple(places),
     )
-
-
-def _as_found(scene: Scene, state: State) -> tuple[Item, ...]:
-    """The items, those that lie where they lie."""
-    found = []
-    for k, item in enumerate(scene.items):
-        X_WI = item_pose(scene, state, k, np.eye(4))
-        lies = state.held != k and not is_upright(X_WI)
-        found.append(replace(item, X_WI=frozen(X_WI)) if lies else item)
-    return tuple(found)
 
 
 def _nearest(

@@ -13,7 +13,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import wrap
 from galley.domain.pddl.formula import Fact
 from galley.domain.predicates import fact_holds
-from galley.domain.state import State
+from galley.domain.state import State, item_pose
 from galley.execution.recovery.observed_task import PLACING, ObservedTask, observed_task
 from galley.execution.recovery.plans import (
     NOTHING_LEFT,
@@ -31,6 +31,7 @@ from galley.robots.catalog import robot_of
 from galley.skills.manipulation.contacts import near_to, pick_manipulations
 from galley.skills.manipulation.context import OnBase, PlanningContext
 from galley.skills.manipulation.escape import escape
+from galley.skills.manipulation.grasps import is_upright
 from galley.skills.manipulation.overhang import is_flat
 from galley.skills.manipulation.step import any_reachable
 from galley.skills.skill import Role
@@ -51,11 +52,13 @@ class TampReplanner:
 
     Attributes:
         context: robot, world, settings. task: the user's.
+        fell: indices of items found lying by the last recovery, and not stood up since.
         replanned: the final motions of each recovery that found some. replan_s: seconds.
     """
 
     context: PlanningContext
     task: TampTask
+    fell: frozenset[int] = frozenset()
     replanned: list[AuditedMotions] = field(default_factory=list)
     replan_s: float = 0.0
 
@@ -88,11 +91,14 @@ class TampReplanner:
         task = self.task
         slide = None if interrupted.motion is None else interrupted.motion.slide
         state = within_limits(self.context, state)
+        lying = _lying(self.context, task, state)  # or taken as it lay, and not stood up yet
+        self.fell = frozenset(k for k in self.fell.union(lying) if k in (*lying, state.held))
         context = self.context.for_replanning(
             number,
             failed=interrupted.failed,
             slide=slide,
             on_base=_on_base(self.context, task, state),
+            fell=self.fell,
         )
         out = escape(context, state, interrupted.motion)
         if isinstance(out, Failure):
@@ -164,6 +170,12 @@ def _loose(context: PlanningContext, task: TampTask, state: State) -> list[int]:
     """Indices of the task's items that are not in the hand."""
     items = (each.target for each in task.bindings.values() if each.kind == "item")
     return sorted({context.scene.item_index[name] for name in items} - {state.held})
+
+
+def _lying(context: PlanningContext, task: TampTask, state: State) -> list[int]:
+    """Indices of the task's items that lie somewhere."""
+    poses = {k: item_pose(context.scene, state, k, np.eye(4)) for k in _loose(context, task, state)}
+    return [k for k, X_WI in poses.items() if not is_upright(X_WI)]
 
 
 def _lies_flat(context: PlanningContext, task: TampTask, state: State) -> bool:

@@ -228,7 +228,8 @@ def place_manipulations(
         others = obstacles(context, state, (), hand_bounds(context.robot, X_WT[:, :3, 3]))
         return ~overlapping(context.robot, others, item.name, X_WT, width)
 
-    lying = stable_poses(item) if aside and may_turn(item) else allowed_poses(item)
+    turns = aside and (may_turn(item) or index in context.fell)
+    lying = stable_poses(item) if turns else allowed_poses(item)
     if len(lying) > 1:
         ahead = inverse(X_HI)[:3, 2]  # the hand's z axis, in the item's frame
         lying = tuple(pose for pose in lying if pose.R_SI[2] @ ahead < _UPWARDS)

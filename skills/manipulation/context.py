@@ -104,6 +104,7 @@ class PlanningContext:
             only if there are no others.
         slide: of the push that was interrupted, if one was: its goal stays.
         on_base: items that fell onto the robot's base.
+        fell: indices of items that were found lying: they may lie again until they are stood up.
     """
 
     scene: Scene
@@ -115,6 +116,7 @@ class PlanningContext:
     failed: FailedContacts = NOTHING_FAILED
     slide: Slide | None = None
     on_base: tuple[OnBase, ...] = ()
+    fell: frozenset[int] = frozenset()
 
     @cached_property
     def torque_models(self) -> dict[object, TorqueModel]:

@@ -9,7 +9,6 @@ from galley.domain.state import initial_state
 from galley.execution.recovery.observed_task import hand_facts, observed_task
 from galley.planning import ground, search, validate_actions
 from galley.skills import SKILLS
-from galley.skills.manipulation.grasps import may_turn
 from galley.tamp.binding import bind_plan, tamp_task
 
 SUGAR = "sugar_box"
@@ -187,16 +186,3 @@ def test_facts_of_places_that_are_no_longer_there_are_forgotten(task):
     stale = task.facts[0] - {Fact("near", ("center",))}
     stale |= {Fact("near", ("found_base",)), Fact("on", ("sugar", "found_sugar"))}
     assert seen(task, state, stale).facts == task.facts[0]
-
-
-def test_what_is_found_lying_may_lie_again_and_what_stands_may_not(task, lying):
-    """As in a scene whose items lie at the start: set aside lying, they are taken otherwise."""
-    state, scene = initial_state(task.scene), task.scene
-    X_WI = lying(scene.item(SUGAR).size, 0, 1.0, 0.2, 0.0, -0.5, 0.93)
-    found = seen(task, task.moved(state, SUGAR, X_WI), task.facts[0]).scene
-    np.testing.assert_array_equal(found.item(SUGAR).X_WI, X_WI)
-    assert may_turn(found.item(SUGAR))
-    assert [item for item in found.items if item.name != SUGAR] == list(scene.items[1:])
-    assert not any(may_turn(item) for item in seen(task, state, task.facts[0]).scene.items)
-    _, held = task.after("pick sugar", "lift")
-    assert not may_turn(seen(task, held, task.facts[2]).scene.item(SUGAR))

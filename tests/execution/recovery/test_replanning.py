@@ -10,7 +10,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import inverse, transform
 from galley.domain.state import initial_state, item_pose
 from galley.execution.recovery.plans import NOTHING_LEFT, REPLANNED, RESUMED
-from galley.execution.recovery.replanning import _on_base, within_limits
+from galley.execution.recovery.replanning import _lying, _on_base, within_limits
 from galley.motion.effects import after
 from galley.planning import validate_actions
 from galley.robots.panda.mobile import DEFAULT_BASE, hand_pose
@@ -107,6 +107,26 @@ def test_a_flat_box_wider_than_the_hand_is_pushed_over_an_edge_in_a_domain_witho
     assert names(found)[names(found).index("push_aside") + 1] == "pick"
     end = task.carried_out(found)
     assert item_pose(task.scene, end, task.scene.item_index[SUGAR], np.eye(4))[2, 2] > 0.999
+
+
+def test_what_is_found_lying_is_set_aside_lying_where_it_can_be_taken_otherwise(task, lying):
+    """Held by its lower end, it could not be stood up by the hand from above."""
+    _, state = task.after("pick sugar", "lift")
+    context, region = task.context, task.scene.region("hitman_top")
+    found = task.scene.item_index[SUGAR]
+
+    def ups(fell):
+        changed, rng = replace(context, fell=fell), np.random.default_rng(0)
+        ways = place_manipulations(changed, state, region, rng, aside=True)
+        poses = (way.contact @ state.items[found].X_PI for way in islice(ways, 8))
+        return [abs(X_WI[2, 2]) > 0.9 for X_WI in poses]
+
+    assert all(ups(frozenset()))
+    assert not all(ups(frozenset({found})))
+    pose = lying(task.scene.item(SUGAR).size, 0, 1.0, 0.3, 0.065, 0.55, 0.921)
+    fallen = task.moved(initial_state(task.scene), SUGAR, pose)
+    assert _lying(context, task.tamp, fallen) == [found]
+    assert _lying(context, task.tamp, state) == []  # in the hand
 
 
 def on_the_base(task, lying, state, axis, item=SUGAR):
