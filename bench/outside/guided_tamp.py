@@ -13,7 +13,9 @@ that touch nothing, so they stay open; a thing at rest has the exact pose of the
 from __future__ import annotations
 
 import json
+import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -213,7 +215,10 @@ def tell(rows: list[Row]) -> Iterator[str]:
         clear = [row for row in mine if not row["collides"]]
         solved = [row for row in mine if row["solved"]]
         times = [row["time_s"] for row in solved]
-        whys = "; ".join(f"{row['pose']}: {row['why']}" for row in clear if not row["solved"])
+        failed = Counter(
+            re.sub(r" between .*?, even", ", even", r["why"]) for r in clear if r["why"]
+        )
+        whys = "; ".join(f"{count}x {why}" for why, count in failed.items())
         share = f"{100.0 * len(solved) / len(clear):.0f} %" if clear else "-"
         took = f"{median(times):.1f} | {max(times):.1f}" if times else "- | -"
         yield (
