@@ -20,9 +20,12 @@ from galley.skills.infeasibility.refusals import (
     region_out_of_reach,
     wrong_in_hand,
 )
-from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
+from galley.skills.manipulation.contacts import (
+    may_lie_aside,
+    pick_manipulations,
+    place_manipulations,
+)
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.grasps import may_turn
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.step import (
     HERE,
@@ -87,7 +90,7 @@ class Place(LookaheadSkill):
         near.add(furniture.staging)
         surfaces = [each for each in scene.regions if each.name in near and each.kind == "surface"]
         index = scene.item_index[thing.target]
-        if not surfaces or not (may_turn(scene.items[index]) or index in context.fell):
+        if not surfaces or not may_lie_aside(context, index):
             return None
         largest = max(
             surfaces, key=lambda each: np.ptp(each.boxes, axis=1)[:, :2].prod(axis=1).sum()

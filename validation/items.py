@@ -93,6 +93,12 @@ class SupportCheck:
         z = self.log.items[:, :, 2]
         lag = (_DIFFERENCE * self.log.period) ** 2
         gravity = float(np.linalg.norm(self.world.scene.physics.gravity))
+        base = self.world.robot.group("base")
+        speed = np.abs(self.log.velocity[:, self.world.robot.slice("base")])
+        # What fell onto the base stands on it, but is not to drive along; braking for a recovery,
+        # the base may still roll.
+        still = np.all(speed <= self.tolerances.rest_joint * base.velocity, axis=1)
+        self._carries: NDArray[np.bool_] = still | ends_in_recovery(self.log)[self.log.motion]
         self._falls = (z[after] - 2.0 * z + z[before]) / lag < -_FALLING * gravity
 
     def check(self, k: int, world: ReplayWorld) -> None:
@@ -123,7 +129,8 @@ class SupportCheck:
             for near in self.world.closest_points_around(name, self.tolerances.support)
             if near.normal[2] > _UPWARDS
         }
-        if below - (set(robot.links) - set(robot.base_links)) or self._falls[k, index]:
+        moving = set(robot.links) - set(robot.base_links if self._carries[k] else ())
+        if below - moving or self._falls[k, index]:
             return ""
         if below:
             return f"{name} is carried by the hand, but not logged as held"

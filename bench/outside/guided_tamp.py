@@ -38,15 +38,15 @@ Row = dict[str, Any]
 
 
 def answer(request: Row) -> Row:
-    """A way for a task: configurations of the arm, poses of items, what is held; or why none."""
+    """A way for a task: configurations of the arm, and what is held; or why there is none."""
     import numpy as np
 
     import galley
 
-    began, cpu = time.perf_counter(), time.process_time()
+    cpu = time.process_time()
     with TemporaryDirectory() as name:
         _write(Path(name), request)
-        files = {each: Path(name, f"task.{end}") for each, end in _ENDS.items()}
+        files = {"scene": Path(name, "task.yaml"), "problem": Path(name, "task.pddl")}
         try:
             task = galley.load(domain="kitchen.pddl", **files)
         except galley.BadInput as error:
@@ -58,18 +58,13 @@ def answer(request: Row) -> Row:
         back = _home(task, request, log)
     if isinstance(back, str):
         return {"why": f"home: {back}", "cpu_s": time.process_time() - cpu}
-    arm, count = slice(3, 3 + back.shape[1]), len(back)
+    arm = slice(3, 3 + back.shape[1])
     return {
         "cpu_s": time.process_time() - cpu,
-        "wall_s": time.perf_counter() - began,
         "actions": len(found.plan),
         "q": np.vstack([log.q[:, arm], back]).tolist(),
-        "items": np.concatenate([log.items, log.items[-1:].repeat(count, axis=0)]).tolist(),
-        "held": [*log.held.tolist(), *[-1] * count],
+        "held": [*log.held.tolist(), *[-1] * len(back)],
     }
-
-
-_ENDS = {"scene": "yaml", "problem": "pddl"}
 
 
 def _home(task: Any, request: Row, log: Any) -> Any:
@@ -378,7 +373,6 @@ def _path(task: Any, found: Row) -> Any:
     q = np.vstack([q[:1].repeat(6, axis=0), q, q[-1:].repeat(6, axis=0)])
     fingers = np.concatenate([opening, fingers, opening[::-1]])
     held = [*[-1] * 6, *found["held"], *[-1] * 6]
-    log = np.array([*found["items"][:1] * 6, *found["items"], *found["items"][-1:] * 6])
     starts, goals = (np.array([each[end] for each in said["items"]]) for end in ("start", "goal"))
     rest, handle = starts.copy(), np.eye(4)
     states = []
@@ -396,7 +390,6 @@ def _path(task: Any, found: Row) -> Any:
             at_goal = np.abs(moved - goals[before]).max() < NEARLY
             rest[before] = goals[before] if at_goal else moved
         states.append((index, handle, rest.copy()))
-    del log
 
     class GalleysPath(BenchmarkPath):
         """By linear interpolation between the samples of Galley's log."""

@@ -103,10 +103,8 @@ def _resources(robot: str) -> Path:
 
 
 @cache
-def _problems(robot: str) -> dict[tuple[str, int], tuple[Any, Any]]:
-    """Scene and request of each problem, as MoveIt's YAML has them."""
-    import yaml
-
+def _problems(robot: str) -> dict[tuple[str, int], Row]:
+    """Scene and request of each problem, texts of MoveIt's YAML."""
     found: dict[tuple[str, int], Row] = {}
     with tarfile.open(_resources(robot) / "problems.tar.bz2", "r:bz2") as tar:
         for member in filter(tarfile.TarInfo.isfile, tar.getmembers()):
@@ -114,13 +112,9 @@ def _problems(robot: str) -> dict[tuple[str, int], tuple[Any, Any]]:
             kind, number = file[: -len("0001.yaml")], int(file[-9:-5])
             if kind in ("scene", "request") and number <= PROBLEMS:
                 text = tar.extractfile(member)
-                key = name.removesuffix(f"_{robot}"), number
-                found.setdefault(key, {})[kind] = text.read() if text else b""
-    load = yaml.CSafeLoader
-    return {
-        key: (lambda e=each: (yaml.load(e["scene"], load), yaml.load(e["request"], load)))  # type: ignore[misc]
-        for key, each in found.items()
-    }
+                assert text is not None
+                found.setdefault((name.removesuffix(f"_{robot}"), number), {})[kind] = text.read()
+    return found
 
 
 def wanted(ask: Ask, quick: bool) -> list[tuple[str, str, int]]:
@@ -133,8 +127,10 @@ def wanted(ask: Ask, quick: bool) -> list[tuple[str, str, int]]:
 def row(ask: Ask, robot: str, name: str, problem: int) -> Row:
     """One problem, planned and judged."""
     import numpy as np
+    import yaml
 
-    scene, request = _problems(robot)[name, problem]()
+    texts = _problems(robot)[name, problem]
+    scene, request = (yaml.load(texts[k], yaml.CSafeLoader) for k in ("scene", "request"))
     judge = _Judge(robot)
     judge.stand(solids := _solids(scene))
     given = request["start_state"]["joint_state"]

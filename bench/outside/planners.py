@@ -23,6 +23,7 @@ VERSIONS = (
     "PDDLGym 0.0.7"
 )
 PLANNERS = ("galley", "fast-downward", "fast-downward-opt", "pyperplan")
+_COMPARED = PLANNERS[:3]
 SUITES = {"up": "unified_planning's examples", "gym": "PDDLGym's first problems"}
 SECONDS = 20  # of a planner for a task
 QUICK = 12  # tasks of a suite
@@ -104,9 +105,6 @@ def tell(rows: list[Row]) -> Iterator[str]:
         yield ""
 
 
-_COMPARED = PLANNERS[:3]
-
-
 # ------------------------------------------------------------------------------ in their process
 
 
@@ -120,11 +118,20 @@ def wanted(ask: Ask, quick: bool) -> list[tuple[str, str, str]]:
 
 def row(ask: Ask, suite: str, task: str, planner: str) -> Row:
     """One planner on one task."""
+
+    def patient(**request: Any) -> Any:
+        """``ask``, which must have its answer: the alarm waits."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+        try:
+            return ask(**request)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+
     signal.signal(signal.SIGALRM, _stop)
     began = perf_counter()
     signal.setitimer(signal.ITIMER_REAL, SECONDS + 10, 5)  # pyperplan, in this process, has none
     try:
-        found = (_example if suite == "up" else _gym)(ask, task, planner)
+        found = (_example if suite == "up" else _gym)(patient, task, planner)
     except _OutOfTime:
         found = {"outcome": "time"}
     finally:
@@ -149,10 +156,7 @@ def _example(ask: Ask, name: str, planner: str) -> Row:
     from unified_planning.shortcuts import PlanValidator
 
     problem, began = _examples()[name].problem, perf_counter()
-    try:
-        made = _by_galley(ask, problem) if planner == "galley" else _by_engine(problem, planner)
-    except Exception as error:  # every engine has exceptions of its own for what it lacks
-        return {"outcome": "refused", "why": _line(str(error)), "error": type(error).__name__}
+    made = _by_galley(ask, problem) if planner == "galley" else _by_engine(problem, planner)
     found = {"wall_s": perf_counter() - began, **made}
     plan = found.pop("found", None)
     if plan is not None:
@@ -170,12 +174,11 @@ def _example(ask: Ask, name: str, planner: str) -> Row:
 def _by_galley(ask: Ask, problem: Any) -> Row:
     from unified_planning.io import PDDLReader, PDDLWriter
 
-    writer = PDDLWriter(problem)
     try:
+        writer = PDDLWriter(problem)
         texts = {"domain": writer.get_domain(), "problem": writer.get_problem()}
-    except Exception as error:
-        why = f"unified_planning writes no PDDL: {type(error).__name__} {_line(str(error))}"
-        return {"outcome": "refused", "why": why}
+    except Exception as error:  # of any kind, for what it can't write
+        return {"outcome": "refused", "why": _line(str(error)), "error": "PDDLWriter"}
     found: Row = ask(**texts)
     steps = found.pop("plan", None)
     if steps is not None:
@@ -188,8 +191,11 @@ def _by_engine(problem: Any, planner: str) -> Row:
     from unified_planning.engines import PlanGenerationResultStatus as Status
     from unified_planning.shortcuts import OneshotPlanner
 
-    with OneshotPlanner(name=planner) as engine:
-        result = engine.solve(problem, timeout=None if planner == "pyperplan" else SECONDS)
+    try:
+        with OneshotPlanner(name=planner) as engine:
+            result = engine.solve(problem, timeout=None if planner == "pyperplan" else SECONDS)
+    except Exception as error:  # every engine has exceptions of its own for what it lacks
+        return {"outcome": "refused", "why": _line(str(error)), "error": type(error).__name__}
     outcomes = {
         Status.UNSOLVABLE_PROVEN: "no plan",
         Status.UNSOLVABLE_INCOMPLETELY: "no plan",
@@ -227,7 +233,7 @@ def _gym(ask: Ask, name: str, planner: str) -> Row:
     if steps is not None:
         try:
             why = _executed(environment, steps)
-        except Exception as error:
+        except Exception as error:  # its states of some domains fail, whatever is done there
             return found | _not_judged("PDDLGym", error)
         found |= {"valid": not why, "length": len(steps), "cost": float(len(steps))}
         found |= {"why": why} if why else {}
@@ -286,7 +292,9 @@ def _executed(environment: Any, steps: list[list[str]]) -> str:
         operator = domain.operators.get(name)
         if operator is None:
             return f"step {count}: PDDLGym has no operator {name}"
-        action = {str(p.name): objects.get(a) for p, a in zip(operator.params, args, strict=True)}
+        if len(args) != len(operator.params) or not set(args) <= set(objects):
+            return f"step {count}: PDDLGym has no such objects"
+        action = {str(p.name): objects[a] for p, a in zip(operator.params, args, strict=True)}
         if environment.operators_as_actions:
             predicate, names = (
                 next(p for p in environment.action_predicates if p.name == name),

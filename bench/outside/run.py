@@ -105,7 +105,7 @@ def _serve(name: str) -> None:
     """Their half: calls what stdin names, and writes what it returns and asks to stdout."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what their code prints is no answer
-    sys.path.remove(str(HERE))
+    sys.path.remove(str(HERE))  # where a module may have the name of their package
     module = adapter(name)
 
     def say(kind: str, value: Any) -> None:
@@ -139,29 +139,26 @@ def environment(name: str, out: Path) -> Path:
     return python
 
 
-@cache
-def _peer(python: Path, name: str) -> list[Theirs]:
-    """This process' peer, in a list of one: a new one takes its place when it ends."""
-    return [Theirs(python, name)]
+_peer = cache(Theirs)  # of this process
 
 
 def _row(python: Path, name: str, *key: Any) -> dict[str, Any]:
-    module, peer = adapter(name), _peer(python, name)
-    if getattr(module, "FRESH", False):
-        peer[0].close()
-        peer[0] = Theirs(python, name)
-    found = peer[0].call(module.answer, "row", *key)
+    module, fresh = adapter(name), getattr(adapter(name), "FRESH", False)
+    theirs = (Theirs if fresh else _peer)(python, name)
+    found = theirs.call(module.answer, "row", *key)
+    if fresh:
+        theirs.close()
     return dict(zip(module.KEYS, key, strict=True)) | found
 
 
 def _write(name: str, lines: Iterable[str]) -> None:
     """Put lines between the marks of NAME in the page."""
+    from galley.domain.files import write_atomically
+
     begin, end = (f"<!-- {name}: {mark} -->\n" for mark in ("begin", "end"))
     before, rest = DOCS.read_text().split(begin)
     text = begin + "\n".join(lines) + "\n" + end
-    whole = before + text + rest.split(end)[1]
-    DOCS.with_suffix(".part").write_text(whole)
-    DOCS.with_suffix(".part").replace(DOCS)
+    write_atomically(DOCS, before + text + rest.split(end)[1])
 
 
 def _measured(name: str, quick: bool, jobs: int, out: Path) -> None:

@@ -2,7 +2,7 @@
 
     python bench/pushing/run.py [FILE.json] [--without-demonstrators]
 
-gym-pusht 0.1.8 runs in an environment of its own, which the first run makes in ``runs/gym-pusht``
+gym-pusht 0.1.8 runs in an environment of its own, which the first run makes in ``runs/outside``
 with pip. Times are CPU times of one thread; both simulators run by turns, the best of each counts.
 """
 

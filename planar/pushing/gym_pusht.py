@@ -151,7 +151,7 @@ class GymPushTEnv(PushEnv):
         c, s = cos(theta), sin(theta)
         (u, v), scale = _CENTROID.tolist(), _SCALE
         block = scale * (x - c * u + s * v) + _WALL, scale * (y - s * u - c * v) + _WALL, theta
-        return scale * values[0:2] + _WALL, scale * values[2:4], np.array(block)
+        return pixels(values[0:2]), scale * values[2:4], np.array(block)
 
     @property
     def agent(self) -> Any:

@@ -228,8 +228,8 @@ def place_manipulations(
         others = obstacles(context, state, (), hand_bounds(context.robot, X_WT[:, :3, 3]))
         return ~overlapping(context.robot, others, item.name, X_WT, width)
 
-    turns = aside and (may_turn(item) or index in context.fell)
-    lying = stable_poses(item) if turns else allowed_poses(item)
+    lie = aside and may_lie_aside(context, index)
+    lying = stable_poses(item) if lie else allowed_poses(item)
     if len(lying) > 1:
         ahead = inverse(X_HI)[:3, 2]  # the hand's z axis, in the item's frame
         lying = tuple(pose for pose in lying if pose.R_SI[2] @ ahead < _UPWARDS)
@@ -264,6 +264,11 @@ def place_manipulations(
             ),
             width,
         )
+
+
+def may_lie_aside(context: PlanningContext, index: int) -> bool:
+    """Whether an item may lie where it is set aside: it may lie anyway, or was found lying."""
+    return may_turn(context.scene.items[index]) or index in context.fell
 
 
 def _is_plate(shape: Shape) -> bool:

@@ -41,10 +41,9 @@ def prove(
         line: whether the path is a Line of a Manipulation, else a free motion.
         margin: metres that the sampled states of a free motion keep.
     """
-    allowed = allowed | context.lying_on_base(state)
     if context.compiled:
         if line:
-            kernel = context.kernel
+            kernel, allowed = context.kernel, allowed | context.lying_on_base(state)
             points = context.robot.with_groups(state.q, **{path.group: path.waypoints})
             if scene_q is None:
                 view = kernel.view(state, "all", allowed, CONTACT_MARGIN)
