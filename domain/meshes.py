@@ -26,6 +26,7 @@ _MALFORMED = re.compile(
     r"|f(?= |$)(?!(?: +[1-9]\d*(?:/-?\d*){0,2}){3,}$))",
     re.M,
 )
+_NO_CORNER = "a face has a corner that the file does not have"
 _NEEDS = {
     "v": "a vertex needs three finite numbers",
     "f": "a face needs 3 or more of the vertices, counted from 1",
@@ -243,18 +244,32 @@ def _stl(data: bytes, text: str) -> Any:
 
 
 def _obj(path: Path, text: str, materials: bool) -> Any:
-    from trimesh.exchange.obj import load_obj
-    from trimesh.resolvers import FilePathResolver
-
     lines = (line.partition(" #")[0].strip().replace("\t", " ") for line in text.splitlines())
     text = "\n".join(lines)
     if bad := _MALFORMED.search(text):  # trimesh would pass over it
         line = text.count("\n", 0, bad.start()) + 1
         raise ValueError(f":{line}: {_NEEDS[bad[0][0]]}")
-    if not materials:  # indices of textures and normals would have points split
-        text = re.sub(r"/\S*", "", "\n".join(re.findall(r"^[vf] .*", text, re.M)))
+    if not materials:  # without trimesh, whose import takes as long as a short plan
+        return _points_and_faces(text)
+    from trimesh.exchange.obj import load_obj
+    from trimesh.resolvers import FilePathResolver
+
     files = FilePathResolver(path, allow_anywhere=True)
     try:
-        return load_obj(io.StringIO(text), files, maintain_order=not materials)
+        return load_obj(io.StringIO(text), files)
     except IndexError:
-        raise ValueError("a face has a corner that the file does not have") from None
+        raise ValueError(_NO_CORNER) from None
+
+
+def _points_and_faces(text: str) -> dict[str, Any]:
+    """Of an OBJ file whose lines are well-formed, its points in order, and triangles of them."""
+    points = [line.split()[1:4] for line in re.findall(r"^v .*", text, re.M)]
+    faces = [
+        [int(corner.partition("/")[0]) - 1 for corner in line.split()[1:]]
+        for line in re.findall(r"^f .*", text, re.M)
+    ]
+    if max(map(max, faces), default=-1) >= len(points):
+        raise ValueError(_NO_CORNER)
+    fans = [(face[0], *face[k : k + 2]) for face in faces for k in range(1, len(face) - 1)]
+    vertices = np.array(points, np.float64).reshape(-1, 3)
+    return {"vertices": vertices, "faces": np.array(fans, np.int64).reshape(-1, 3)}

@@ -102,8 +102,8 @@ def _marks(node: yaml.Node) -> tuple[Any, Any]:
 
 
 def beside(node: yaml.Node) -> Path:
-    """The file that a node names, relative to its own file."""
-    return Path(node.start_mark.name).parent / str(node.value)
+    """The file that a node names, relative to its own file; a shipped one by its bare name."""
+    return shipped_file(str(node.value), Path(node.start_mark.name).parent)
 
 
 def _grasps(file: YamlFile, at: At, node: yaml.Node) -> yaml.Node:

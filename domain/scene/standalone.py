@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from galley.domain.files import read_bytes
-from galley.domain.scene.extended import merged
+from galley.domain.scene.extended import beside, merged
 
 _FILES = ("mesh", "texture")  # keys of a shape that name a file
 _LIBRARY = rb"(?m)^(\s*mtllib +)([^\r\n]*\S)"
@@ -63,7 +63,7 @@ class _Files:
     def _value(self, key: yaml.Node, node: yaml.Node) -> yaml.Node:
         if key.value not in _FILES or not isinstance(node, yaml.ScalarNode):
             return self.renamed(node)
-        path = Path(node.start_mark.name).parent / node.value
+        path = beside(node)
         links = _LIBRARY if path.suffix.lower() == ".obj" else b""
         name = self._copied(path, path.parent, links)
         return yaml.ScalarNode(node.tag, name, style=node.style)

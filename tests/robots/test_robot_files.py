@@ -1,5 +1,7 @@
 """Robots from files through the pipeline: plans, physics, refusals; and the fixed base."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -85,13 +87,23 @@ def test_what_a_robot_cannot_do_is_refused_for_the_right_reason(why, robot, room
     if robot == "iiwa.yaml":  # lifted onto the pedestal
         text = (ROBOTS / robot).read_text().replace("fixed: {}", "fixed: {xyz: [0, 0, 0.72]}")
         robot = room / robot
-        robot.write_text(text.replace("urdf: parallel", f"urdf: {ROBOTS}/parallel"))
+        robot.write_text(text)
     text = (room / "room.pddl").read_text()
     (room / "goal.pddl").write_text(text.replace("(and (on box mark) (in tin drawer))", goal))
     task = galley.load(room / "room.yaml", "drawers.pddl", room / "goal.pddl", robot=robot)
     failure = galley.solve(task)
     assert not hasattr(failure, "motions")
     assert failure.kind.value == kind, str(failure)
+
+
+def test_a_robot_file_of_the_users_takes_the_shipped_gripper_by_its_name(tmp_path):
+    own = tmp_path / "mine.yaml"
+    own.write_text((ROBOTS / "iiwa.yaml").read_text())
+    mine, shipped = (robot_of(load_scene("kuka.yaml", each).robot) for each in (own, None))
+    assert mine.gripper.opening == shipped.gripper.opening
+    (tmp_path / "parallel_gripper.urdf").write_text("<robot/>")  # but a file of theirs wins
+    with pytest.raises(BadInput, match=re.escape(str(tmp_path / "parallel_gripper.urdf"))):
+        robot_of(load_scene("kuka.yaml", own).robot)
 
 
 @pytest.mark.parametrize("name", ["panda_fixed.yaml", "gen3.yaml", "ur5_fixed.yaml", "iiwa.yaml"])
