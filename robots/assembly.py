@@ -12,10 +12,10 @@ from typing import Any, cast
 import numpy as np
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
-from galley.domain.frames import Array, frozen, rotation_rpy, transform
+from galley.domain.frames import Array, frozen, inverse, rotation_rpy, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.robot_file import HAND_FRAME, RobotFile
-from galley.robots.base_urdf import base_elements, base_group, stand_elements
+from galley.robots.base_urdf import base_elements, base_group, drop, stand_elements
 from galley.robots.files import find_package_file
 from galley.robots.gripper import find_gripper
 from galley.robots.model import JointGroup, RobotModel
@@ -26,7 +26,15 @@ from galley.robots.urdf_arm import (
 )
 from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
 from galley.robots.urdf_prepare import fixed_joint, foot_of, origin_element, prepare, rename
-from galley.robots.urdf_reader import joined_link, limit_of, link_shapes, naming, read_tree, ways
+from galley.robots.urdf_reader import (
+    joined_link,
+    limit_of,
+    link_shapes,
+    naming,
+    origin_of,
+    read_tree,
+    ways,
+)
 
 _FINGER_RISE, _FINGER_JERK = 0.1, 0.05  # s to full speed of the fingers, to full acceleration
 _EFFORT = {"rad": 200.0, "m": 1000.0}
@@ -70,6 +78,8 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
         carrier, X_RT = grasp[0], transform(rotation_rpy(*grasp[2]), grasp[1])
     for link in itertools.chain(*file.allowed):
         _below(whole, link, "may_touch")
+    for finger in file.gripper.fingers:
+        _weld(whole, finger)
     text = ET.tostring(whole, encoding="unicode")
     with naming("gripper"):
         found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT)
@@ -100,7 +110,11 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
         palm=HAND_FRAME,
         p_HT=frozen([0.0, 0.0, depth]),
         urdf=urdf,
-        gripper=replace(found.gripper, **cast(Any, dict(file.gripper.measures))),
+        gripper=replace(
+            found.gripper,
+            opens_fully=file.gripper.opens_fully,
+            **cast(Any, dict(file.gripper.measures)),
+        ),
         base_links=tuple(link for link in links if tree.link(link)[0] <= len(base.joints)),
     )
 
@@ -116,7 +130,7 @@ def _arm_and_gripper(
         _remove(root, _below(root, link, "without"))
     moved = {*file.arm} if spec.mount else {*file.arm, *moving}
     check_moved(root, path, moved, speeds="velocity" not in dict(file.limits))
-    prepare(root, path, moved, whole=spec.fingers)
+    prepare(root, path, moved, file.convex_parts, spec.fingers)
     if spec.mount is None:
         return root, ""
     own_path = find_package_file(spec.urdf, Path(file.source))
@@ -124,7 +138,7 @@ def _arm_and_gripper(
     start = spec.root or foot_of(own)
     _remove(own, ways(own).keys() - _below(own, start, "gripper.root"))
     check_moved(own, own_path, moving)
-    prepare(own, own_path, moving, whole=spec.fingers)
+    prepare(own, own_path, moving, file.convex_parts, spec.fingers)
     link, xyz, rpy = spec.mount
     _below(root, link, "gripper.mount")
     for kind in ("link", "joint"):
@@ -192,6 +206,32 @@ def _finger_group(
         acceleration=frozen(acceleration),
         jerk=frozen(acceleration / _FINGER_JERK),
     )
+
+
+def _weld(whole: ET.Element, finger: str) -> None:
+    """Give a finger the shapes of what is fixed to it: a pad and its finger both touch an item."""
+    links = {e.get("name"): e for e in whole.iter("link")}
+    fixed = [e for e in whole.iter("joint") if e.get("type") == "fixed"]
+    poses = {finger: np.eye(4)}  # of links in the finger's frame
+    new = [finger]
+    while new:
+        link = new.pop()
+        for joint in fixed:
+            ends = joined_link(joint, "parent"), joined_link(joint, "child")
+            if link not in ends:
+                continue
+            X = origin_of(joint) if link == ends[0] else inverse(origin_of(joint))
+            other = ends[link == ends[0]]
+            if other not in poses:
+                poses[other] = poses[link] @ X
+                new.append(other)
+    for name in poses.keys() & links.keys() - {finger}:
+        for shape in [e for e in links[name] if e.tag in ("visual", "collision")]:
+            links[name].remove(shape)
+            X = poses[name] @ origin_of(shape)
+            drop(shape, "origin")
+            shape.append(origin_element(X))
+            links[finger].append(shape)
 
 
 def _add_pads(

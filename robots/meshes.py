@@ -21,7 +21,7 @@ import numpy as np
 from galley.compiled.jit import user_cache
 from galley.domain.files import read_bytes, write_atomically
 from galley.domain.frames import Array
-from galley.domain.meshes import CollisionMesh, read_mesh
+from galley.domain.meshes import CollisionMesh, hull, hull_triangles, read_mesh
 
 WORTH = 0.02
 """A cut must take off at least this share of the whole mesh's hull."""
@@ -55,11 +55,9 @@ def parts_as_obj(mesh: Path | str, most: int) -> list[Path]:
         ValueError: the file can't be read as a mesh.
     """
     mesh = Path(mesh)
-    if most == 1 or mesh.suffix.lower() == ".dae":
+    if mesh.suffix.lower() == ".dae":
         mesh = as_obj(mesh)
-    if most == 1:
-        return [mesh]
-    key = hashlib.sha256(f"{WORTH} {most} ".encode() + read_bytes(mesh)).hexdigest()[:20]
+    key = hashlib.sha256(f"hulls {WORTH} {most} ".encode() + read_bytes(mesh)).hexdigest()[:20]
     for last in range(1, most + 1):
         files = [_folder() / f"{mesh.stem}-{key}-{k}of{last}.obj" for k in range(1, last + 1)]
         if all(file.is_file() for file in files):
@@ -67,8 +65,17 @@ def parts_as_obj(mesh: Path | str, most: int) -> list[Path]:
     parts = convex_parts(read_mesh(mesh), most)
     files = [_folder() / f"{mesh.stem}-{key}-{k + 1}of{len(parts)}.obj" for k in range(len(parts))]
     for file, part in zip(files, parts, strict=True):
-        _write(file, part)
+        _write(file, _hulled(part))
     return files
+
+
+def _hulled(mesh: CollisionMesh) -> CollisionMesh:
+    """The hull of a mesh, which loads faster in every engine; itself if it is flat."""
+    try:
+        corners = hull(mesh.points).vertices
+    except ValueError:
+        return mesh
+    return CollisionMesh(corners, hull_triangles(corners))
 
 
 def _collada_as_obj(mesh: Path, folder: Path) -> Path:
@@ -120,6 +127,8 @@ def convex_parts(mesh: CollisionMesh, most: int) -> list[CollisionMesh]:
         mesh: triangles; they need not be watertight.
         most: parts.
     """
+    if most == 1:
+        return [mesh]
     worth = WORTH * _volume(mesh.points)
     parts = [mesh]
     cuts = [_best_cut(mesh)]

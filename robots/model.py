@@ -127,6 +127,7 @@ class Gripper:
         to_finger: from the pad's face to the middle of the finger.
         table: rows of half the width between the pads, ascending, and of the finger joints there
             (m or rad), linear in between; empty if each joint's position is that half.
+        opens_fully: whether it comes to an item fully open only.
     """
 
     opening: float = 0.0
@@ -135,6 +136,7 @@ class Gripper:
     to_palm: float = 0.0
     to_finger: float = 0.0
     table: tuple[tuple[float, ...], ...] = ()
+    opens_fully: bool = False
 
     @property
     def open(self) -> float:

@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike
 from galley.domain.errors import did_you_mean
 from galley.domain.frames import Array, as_pose, frozen, inverse
 from galley.domain.meshes import Hull, hull
+from galley.domain.scene.robot_file import CONVEX_PARTS
 from galley.robots.model import ENDLESS, JointGroup, RobotModel
 from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
-from galley.robots.urdf_prepare import CONVEX_PARTS, WORLD, fixed_joint, foot_of, prepare
+from galley.robots.urdf_prepare import WORLD, fixed_joint, foot_of, prepare
 from galley.robots.urdf_reader import (
     MOVABLE,
     JointTree,

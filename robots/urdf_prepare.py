@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from galley.domain.frames import Array, inverse, rotation_rpy, rpy, transform
+from galley.domain.scene.robot_file import CONVEX_PARTS
 from galley.robots.base_urdf import drop
 from galley.robots.files import announced, find_package_file
 from galley.robots.meshes import as_obj, parts_as_obj
 from galley.robots.urdf_checks import leaders
 from galley.robots.urdf_reader import MOVABLE, limit_of, naming, onto_axis, origin_of, ways
-
-CONVEX_PARTS = 8
-"""Most convex hulls that stand for a mesh of a link."""
 
 WORLD = "world"
 """The link that stands for the world in every URDF that is made here."""

@@ -42,7 +42,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs" / "outside.md"
-NAMES = ("guided_tamp", "motionbenchmaker", "pddlstream", "planners", "pusht")
+NAMES = ("guided_tamp", "kinder", "motionbenchmaker", "pddlstream", "planners", "pusht")
 MADE = "made"  # file in an environment with the pins it was made from
 
 

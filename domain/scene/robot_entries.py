@@ -56,6 +56,7 @@ class GripperEntry(FileModel):
     to_palm: Positive | None = about("m from the grasp centre to the palm (default: found)")
     to_finger: Positive | None = about("m from a pad to the finger's middle (default: found)")
     force: Positive | None = about("N of each finger (default: the scene's finger_force)")
+    opens_fully: bool = about("it comes to an item fully open only, like one driven by air", False)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -76,7 +77,7 @@ class GripperEntry(FileModel):
             mount=None if self.mount is None else self.mount.spec,
             grasp=None if self.grasp is None else self.grasp.spec,
             measures=tuple(measures.items()),
-            **self.given("urdf", "root", "force"),
+            **self.given("urdf", "root", "force", "opens_fully"),
         )
 
 
@@ -121,6 +122,9 @@ class RobotFileEntry(FileModel):
     velocity: _Limits | None = about("of the arm, rad/s or m/s (default: the URDF's)")
     acceleration: _Limits | None = about("of the arm, per s^2 (default: full speed in 0.25 s)")
     jerk: _Limits | None = about("of the arm, per s^3 (default: full acceleration in 0.05 s)")
+    convex_parts: Annotated[int, Field(ge=1, le=64)] | None = about(
+        "most convex hulls that stand for a mesh (default: 8)"
+    )
     without: tuple[Word, ...] = about("links that it lacks, with all that they carry", ())
     may_touch: tuple[_Links, ...] = about("pairs of links that are not checked", ())
 
@@ -143,7 +147,7 @@ class RobotFileEntry(FileModel):
         chassis = {} if base.holonomic is None else base.holonomic.given()
         return RobotFile(
             source=source,
-            **self.given("name", "urdf", "arm", "folded", "without"),
+            **self.given("name", "urdf", "arm", "folded", "without", "convex_parts"),
             gripper=self.gripper.spec,
             holonomic=base.holonomic is not None,
             chassis=tuple(chassis.items()),

@@ -12,6 +12,9 @@ HAND_FRAME = "hand_frame"
 """The link that is added in the hand: z points out of it, the fingers close along y."""
 STANDING: tuple[Numbers, Numbers] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
+CONVEX_PARTS = 8
+"""Most convex hulls that stand for a mesh of a link."""
+
 
 @dataclass(frozen=True)
 class GripperSpec:
@@ -25,6 +28,7 @@ class GripperSpec:
         grasp: link, and the grasp frame T in it: xyz (m) and rpy (rad); None: from the meshes.
         measures: those of ``robots.model.Gripper`` that the file gives, m.
         force: N of each finger; None: the scene's.
+        opens_fully: whether it comes to an item fully open only.
     """
 
     joints: tuple[tuple[str, float, float], ...]
@@ -35,6 +39,7 @@ class GripperSpec:
     grasp: tuple[str, Numbers, Numbers] | None = None
     measures: tuple[tuple[str, float], ...] = ()
     force: float | None = None
+    opens_fully: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,7 @@ class RobotFile:
         limits: ``velocity``, ``acceleration`` and ``jerk`` of the arm that the file gives.
         allowed: pairs of links that may touch.
         without: links of the arm's URDF that this robot lacks, with all that they carry.
+        convex_parts: most convex hulls that stand for a mesh.
     """
 
     source: str
@@ -65,6 +71,7 @@ class RobotFile:
     limits: tuple[tuple[str, tuple[float, ...]], ...] = ()
     allowed: tuple[tuple[str, str], ...] = ()
     without: tuple[str, ...] = ()
+    convex_parts: int = CONVEX_PARTS
 
     def base(self, scene: MobileBaseSpec, start: Numbers) -> MobileBaseSpec:
         """The base: its room to drive is the scene's; one that is fixed stands at ``start``."""

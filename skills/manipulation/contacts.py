@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import cycle, islice, product
+from itertools import cycle, islice, product, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -409,6 +409,8 @@ def _openings(context: PlanningContext) -> Iterator[Callable[[float], float]]:
     Narrow openings fit between items that stand close together; wide ones tolerate more error.
     """
     most = context.robot.gripper.open
+    if context.robot.gripper.opens_fully:
+        return repeat(lambda half: most)
     return cycle((lambda half: most, lambda half: min(most, half + CLEARANCE)))
 
 

@@ -240,6 +240,7 @@ def fingers_clear(
 def widest_opening(item: Item, X_IT: Array, width: float, gripper: Gripper) -> float:
     """How far apart (m) the fingers may be at a grasp (4, 4) as they come or go."""
     narrow = min(gripper.opening, width + 2.0 * CLEARANCE)
-    if not item.composite or fingers_clear(item, X_IT[None], narrow, gripper.opening, gripper)[0]:
+    if gripper.opens_fully or not item.composite:
         return gripper.opening
-    return narrow
+    free = fingers_clear(item, X_IT[None], narrow, gripper.opening, gripper)[0]
+    return gripper.opening if free else narrow
