@@ -215,11 +215,9 @@ def wanted(ask: Ask, quick: bool) -> list[tuple[str, int]]:
 
 def row(ask: Ask, task: str, seed: int) -> Row:
     """One episode, planned by Galley and run by KinDER."""
-    import kinder
     import numpy as np
 
-    kinder.register_all_environments()
-    env = kinder.make(f"kinder/{task}-v0", realistic_bg=False)
+    env = _environment(task)
     state = env.observation_space.devectorize(env.reset(seed=seed)[0])
     config = env.unwrapped._object_centric_env.config
     found = ask(**_request(state, config), seed=seed)
@@ -240,9 +238,16 @@ def row(ask: Ask, task: str, seed: int) -> Row:
             reverted += 1
         if done or reverted > 3:
             break
-    env.close()
     why = found["why"] or ("" if done else f"not done; {reverted} steps reverted")
     return found | {"success": bool(done), "steps": steps, "why": why}
+
+
+@cache
+def _environment(task: str) -> Any:
+    import kinder
+
+    kinder.register_all_environments()
+    return kinder.make(f"kinder/{task}-v0", realistic_bg=False)
 
 
 def _configuration(state: Any) -> Any:
