@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import trimesh
 
-from galley.domain.meshes import CollisionMesh, hull
+from galley.domain.meshes import CollisionMesh, hull, read_mesh
 from galley.robots.files import pybullet_data_file
-from galley.robots.meshes import convex_parts
+from galley.robots.meshes import convex_parts, parts_as_obj
 
 
 def solid(*boxes):
@@ -52,3 +52,16 @@ def test_a_convex_mesh_and_points_without_triangles_stay_whole():
     cloud = CollisionMesh(ball.points, np.empty((0, 3), dtype=np.int64))
     assert convex_parts(cloud, 8) == [cloud]
     assert len(convex_parts(U, 2)) == 2
+
+
+def test_the_files_of_parts_hold_their_hulls_alone():
+    path = pybullet_data_file("xarm/xarm_description/meshes/xarm6/visual/link3.stl")
+    (whole,) = parts_as_obj(path, 1)
+    for file in (whole, *parts_as_obj(path, 8)):
+        mesh = read_mesh(file)
+        closed = trimesh.Trimesh(mesh.points, mesh.triangles)
+        assert closed.is_watertight
+        assert closed.is_convex
+    points = read_mesh(whole).points
+    assert len(points) < len(LINK.vertices) / 2
+    assert hull(points).distance(LINK.vertices).max() < 1e-9
