@@ -287,7 +287,8 @@ class Search:
             if over is not None or self._active:
                 return over
         elif self._source.failure is not None and not self._known:
-            return self._source.failure
+            crowded = self._feasibility.room.crowded
+            return self._budget(crowded) if crowded else self._source.failure
         # Restart the known plans with fresh random streams.
         for each in self._known.values():
             if _holds(self._source.task, each.plan):

@@ -257,10 +257,22 @@ def _solid(shape: Shape, outside: bool) -> Array:
 
 def outline_of(item: Item, X: Array) -> Array:
     """The convex outline (n, 2) of the item's solid shapes, its frame at X (4, 4)."""
-    points = [_seen_from_above(shape, X) for shape in item.solid if shape.kind != "mesh"]
-    if not item.solid or any(shape.kind == "mesh" for shape in item.solid):
+    points = [_seen_from_above(shape, X) for shape in item.solid]
+    if not item.solid:
         points.append((corners(item) @ X[:3, :3].T + X[:3, 3])[:, :2])
-    return convex_hull(np.concatenate(points))
+    outline = convex_hull(np.concatenate(points))
+    meshes = any(shape.kind == "mesh" for shape in item.solid)
+    return _around(outline) if meshes and len(outline) > SIDES else outline
+
+
+def _around(outline: Array) -> Array:
+    """A polygon (SIDES, 2) around a convex one, each side touching it."""
+    angles = np.arange(SIDES) * (2.0 * np.pi / SIDES)
+    u = np.column_stack([np.cos(angles), np.sin(angles)])  # outward normals of the sides
+    reach, v = (outline @ u.T).max(axis=0), np.roll(u, -1, axis=0)
+    sides = np.stack([u, v], axis=1)  # that meet in a corner
+    found: Array = np.linalg.solve(sides, np.stack([reach, np.roll(reach, -1)], axis=1)[..., None])
+    return convex_hull(found[..., 0])
 
 
 def outline_above(item: Item, X: Array, height: float) -> Array:

@@ -33,6 +33,7 @@ from galley.skills.placing.footprints import (
     placed,
 )
 from galley.skills.placing.packing import (
+    GAP,
     in_every_pose,
     packable,
     packing_certificate,
@@ -58,7 +59,7 @@ class FeasibilityCheck:
 
     Attributes:
         context: scene, robot, settings. task: with the names of the facts.
-        start: the State at the start.
+        start: the State at the start. room: that plans need.
     """
 
     context: PlanningContext
@@ -67,7 +68,7 @@ class FeasibilityCheck:
     _asked: dict[GroundAction, Failure | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._room = Occupancy(self.task, self.start, self.context.settings.seed)
+        self.room = Occupancy(self.task, self.start, self.context.settings.seed)
 
     def constraints(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
         """Why the plan is infeasible: constraints, perhaps none; None if it may be feasible."""
@@ -82,11 +83,11 @@ class FeasibilityCheck:
                 thing = action.bindings[role.removes].object
                 found += self._out_of_reach(action) if thing not in moved else []
                 moved.add(thing)
-        return found or self._room.constraints(plan)
+        return found or self.room.constraints(plan)
 
     def goal_conflict(self) -> Failure | None:
         """A proof that the goal needs more room than there is, or None."""
-        return self._room.goal_conflict(self.task.problem.goal)
+        return self.room.goal_conflict(self.task.problem.goal)
 
     def _impossible(self, action: BoundAction) -> Failure | None:
         ground = GroundAction(action.name, tuple(b.object for b in action.bindings))
@@ -142,11 +143,13 @@ class Occupancy:
     Attributes:
         task: with the names of the facts. start: where things stand as found.
         seed: of the run.
+        crowded: why the last plan lacked room, if no constraint states it.
     """
 
     task: ConstrainedTask
     start: State
     seed: int
+    crowded: str = ""
     _known: dict[str, bool | None] = field(default_factory=dict)
 
     def constraints(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
@@ -255,6 +258,8 @@ class Occupancy:
         if beside and self._room(new, beside, nobody) is not True:
             return self._too_small(new, beside, region)
         if self._room(new, there, nobody) is not True:
+            self.crowded = f"no room was found for {new.thing} at {place}, {1e3 * GAP:.0f} mm "
+            self.crowded += "from what stands there"
             return []  # with exact places in one region: no fact states that
         names = {i: item.name for i, item in enumerate(self.task.scene.items)}
         names |= {self._index(b): b.object for b in self.task.bindings.values() if b.kind == "item"}

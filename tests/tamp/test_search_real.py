@@ -6,11 +6,12 @@ import os
 import numpy as np
 import pytest
 
+import galley
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import KITCHEN
+from galley.domain.shipped import KITCHEN, ROBOTS
 from galley.domain.state import initial_state
 from galley.execution.recovery.replanning import unmet
 from galley.motion.effects import after
@@ -182,3 +183,26 @@ def test_what_no_bound_shows_is_no_refusal(take):
     assert found.certificate is None
     assert "cage" in found.objects
     assert "refinements of actions" in found.message
+
+
+@pytest.mark.parametrize(("gap", "found"), [(0.002, False), (0.007, True)])
+def test_an_exact_place_too_near_to_furniture_is_named(gap, found, tmp_path):
+    """No proof: 2 mm would do, but hands and motions need more."""
+    post = [[0.025 + gap, 0.06], [-0.55, -0.45], [0.0, 0.1]]
+    scene = (ROBOTS / "kuka.yaml").read_text().replace("file: iiwa", f"file: {ROBOTS}/iiwa")
+    scene = scene.replace("bodies:\n", f"bodies:\n  post: {{shapes: [{{extents: {post}}}]}}\n")
+    spot = "{stance: here, region: ground, at: {xy: [0.0, -0.5], yaw: 0.0}}"
+    scene = scene.replace("objects:\n", f"objects:\n  corner: {spot}\n")
+    problem = (
+        (ROBOTS / "kuka.pddl").read_text().replace("ground - surface", "ground corner - surface")
+    )
+    problem = problem.replace("(near ground)", "(near ground) (near corner)")
+    for name, text in (("task.yaml", scene), ("task.pddl", problem)):
+        (tmp_path / name).write_text(text)
+    files = {"problem": tmp_path / "task.pddl", "scene": tmp_path / "task.yaml"}
+    task = galley.load(domain="drawers.pddl", goal="(on radish corner)", **files)
+    answer = galley.solve(task, optimize="none")
+    assert isinstance(answer, galley.Solution) == found
+    if not found:
+        assert answer.kind is FailureKind.BUDGET
+        assert "no room was found for radish at corner, 5 mm from" in str(answer)

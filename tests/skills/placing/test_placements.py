@@ -31,6 +31,11 @@ def can_item(radius, height):
     return Item("can", "can", size, (shape,), 0.1, 0.8, 0.0, np.eye(4), ())
 
 
+def mesh_item(points):
+    shape = Shape("mesh", np.array([1.0]), np.eye(4), (1, 1, 1, 1), points=points)
+    return Item("jug", "jug", np.ptp(points, axis=0), (shape,), 0.1, 0.8, 0.0, np.eye(4), ())
+
+
 def region_of(*sides, kind="surface", height=0.0):
     """One box for each pair of sides, side by side along x."""
     boxes, x = [], 0.0
@@ -352,3 +357,18 @@ def test_an_overhang_is_no_proof_as_heights_differ():
     region = region_of((0.11, 0.11))
     assert packing_certificate([low, low], region) is not None
     assert packing_certificate([low, high], region) is None
+
+
+def test_the_outline_of_a_mesh_keeps_near_the_mesh_and_has_few_sides():
+    """Of an ellipsoid turned by 45 degrees, whose bounding box is wider by half."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(4000, 3))
+    points *= np.array([0.08, 0.03, 0.1]) / np.linalg.norm(points, axis=1, keepdims=True)
+    points @= rotation_about((0, 0, 1), np.pi / 4)
+    points -= 0.5 * (points.min(axis=0) + points.max(axis=0))
+    outline = shapely.Polygon(Upright.of(mesh_item(points)).outline)
+    seen = shapely.MultiPoint(points[:, :2]).convex_hull
+    assert len(outline.exterior.coords) <= 13
+    assert outline.buffer(1e-9).contains(seen)
+    assert outline.area < 1.15 * seen.area
+    assert shapely.box(*seen.bounds).area > 1.5 * seen.area
