@@ -63,7 +63,8 @@ def load_scene(path: str | Path, robot: str | Path | None = None) -> Scene:
     """
     file = merged(path, robot)
     given = file.read(SceneFile, _names(file))
-    spec = replace(_robot(file, given.robot), replaces="" if robot is None else str(robot))
+    stances = tuple(_stance(name, each) for name, each in given.stances.items())
+    spec = replace(_robot(file, given.robot, stances), replaces="" if robot is None else str(robot))
     physics = Physics(**dict(given.physics) | {"gravity": frozen(given.physics.gravity)})
     if spec.file is not None and spec.file.gripper.force is not None:
         physics = replace(physics, finger_force=spec.file.gripper.force)
@@ -85,7 +86,7 @@ def load_scene(path: str | Path, robot: str | Path | None = None) -> Scene:
         regions=regions,
         handles=tuple(_handle(name, each) for name, each in given.handles.items()),
         items=tuple(item for _, item in placed),
-        stances=tuple(_stance(name, each) for name, each in given.stances.items()),
+        stances=stances,
         bindings=bindings,
         places=file.places(),
     )
@@ -123,8 +124,13 @@ def _stance(name: str, entry: StanceEntry) -> Stance:
     return Stance(name, frozen(low), frozen(high))
 
 
-def _robot(file: YamlFile, entry: RobotEntry) -> RobotSpec:
+def _robot(file: YamlFile, entry: RobotEntry, stances: tuple[Stance, ...]) -> RobotSpec:
     base, start = MobileBaseSpec(**entry.base.given()), entry.start
+    if entry.base.lower is None and entry.base.upper is None:  # where it shall stand it may go
+        low = np.min([base.lower, (*start.base[:2], 0.0), *(s.lower for s in stances)], axis=0)
+        high = np.max([base.upper, (*start.base[:2], 0.0), *(s.upper for s in stances)], axis=0)
+        lower, upper = (*low[:2].tolist(), base.lower[2]), (*high[:2].tolist(), base.upper[2])
+        base = replace(base, lower=lower, upper=upper)
     if entry.file is None:
         made, hand, count = None, SHIPPED_HAND, _SHIPPED_JOINTS
         fingers = [_SHIPPED_OPENING if start.fingers is None else start.fingers] * 2

@@ -42,7 +42,7 @@ FAULTS = {
         "objects.drawer.region", "needs a volume"),
     "staging in a volume": ("staging: top", "staging: inside",
         "objects.drawer.staging", "'inside'"),
-    "base outside its limits": ("base: [1.5, 0.0, 3.0]", "base: [9.5, 0.0, 3.0]",
+    "base outside its limits": ("  start:", "  base: {lower: [2, -1, -7]}\n  start:",
         "robot.start.base", "outside"),
     "base that takes hours": ("  start:", "  base: {velocity: [1.0e-6, 1.0, 1.0]}\n  start:",
         "robot.base.velocity[0]", "at least 0.001"),
@@ -119,9 +119,9 @@ def test_files_that_can_not_be_read(tmp_path):
     ("old", "new", "what"),
     [
         (
-            "  away: {x: [1.0, 2.0]",
-            "  away: {x: [5.0, 6.0]",
-            "stances.away: lies outside the base's limits, x from -0.5 to 2.4 and y from -1.608",
+            "  start:\n    base: [1.5,",
+            "  base: {lower: [2.1, -2, -7], upper: [2.4, 2, 7]}\n  start:\n    base: [2.2,",
+            "stances.away: lies outside the base's limits, x from 2.1 to 2.4 and y from -2",
         ),
         (
             "limits: [0, 0.4]",
