@@ -19,6 +19,7 @@ from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.escape import escape
 from galley.skills.manipulation.free_motion import free_motion
 from galley.skills.manipulation.lines import Tally, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
@@ -65,6 +66,11 @@ class MotionBuilder:
             names = tuple(sorted(set().union(*lying) & set(self.context.scene.item_index)))
             what = f"{' and '.join(names)} on the robot's base would drive along"
             return Failure(FailureKind.BUDGET, what, names).within(f"{step}drive")
+        aside = escape(self.context, self.state)  # what stands beside the robot, at the start say
+        if isinstance(aside, Failure):
+            return aside.within(f"{step}give way")
+        for motion in aside:
+            self.add(replace(motion, action_index=self.action_index, phase=step + motion.phase))
         arm = self.state.q[self.context.robot.slice("arm")]
         folded = folded_configurations(self.context, self.state)
         if not len(folded) or np.abs(folded - arm).max(axis=1).min() > 1e-6:
