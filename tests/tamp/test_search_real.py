@@ -206,3 +206,27 @@ def test_an_exact_place_too_near_to_furniture_is_named(gap, found, tmp_path):
     if not found:
         assert answer.kind is FailureKind.BUDGET
         assert "no room was found for radish at corner, 5 mm from" in str(answer)
+
+
+def test_a_robot_that_starts_within_the_margin_of_furniture_drives_away_first():
+    """It was told that the folded arm finds no room, after a minute."""
+    task = scenario_task("occupied", "occupied_goal")
+    with PyBulletWorld(task.scene, mobile_panda(task.scene.robot.base)) as world:
+        context = PlanningContext(task.scene, world.robot, world, Settings(optimize="none"))
+        checker, q = context.checker(task.start), task.start.q.copy()
+        while checker.free(q):
+            q[0] -= 0.001
+        start = task.start.with_robot(q)
+        assert not checker.contacts(q, within=0.0)  # it does not touch
+        found = Search(context, task, start).solve()
+        assert isinstance(found, RefinedPlan)
+        first = found.refined.motions[0]
+        assert "give way" in first.phase
+        assert first.group == "base"
+        base, distances = set(world.robot.base_links), []
+        for waypoint in np.linspace(first.path.start, first.path.end, 20):
+            q[world.robot.slice("base")] = waypoint
+            world.set_state(start.with_robot(q))
+            near = {k: d for k, d in world.near_pairs(0.1).items() if set(k) & base}
+            distances.append(min(d for k, d in near.items() if "floor" not in k))
+        assert min(distances) > distances[0] - 1e-4 > 0.0
