@@ -55,14 +55,17 @@ def answer(request: Row) -> Row:
 
     cpu = time.process_time()
     files = _write(Path(_folder().name), request)
-    task = galley.load(domain="kitchen.pddl", **files)
+    try:
+        task = galley.load(domain="kitchen.pddl", **files)
+    except galley.BadInput as error:  # the start collides, say
+        return {"why": str(error), "plan_cpu_s": time.process_time() - cpu}
     found = galley.solve(task, seed=request["seed"], optimize="none")
     if not isinstance(found, galley.Solution):
         return {"why": str(found), "plan_cpu_s": time.process_time() - cpu}
     robot, q = robot_of(task.scene.robot), task.start.q.copy()
     ways, held = [[q[:10].copy()]], False  # a new way where the gripper opens or closes
     for motion in found.motions:
-        if held != (any(each.kind == "item" for each in motion.attachments)):
+        if held != any(each.kind == "item" for each in motion.attachments):
             held = not held
             ways.append([q[:10].copy()])
         for waypoint in motion.path.resampled(FINE).waypoints:

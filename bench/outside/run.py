@@ -3,8 +3,9 @@
     python bench/outside/run.py NAME [--quick] [--jobs 2] [--out FOLDER]
 
 guided_tamp       guided-tamp-benchmark's shelf, for a Panda and a UR5
+kinder            KinDER's Transport3D and KinematicShelf3D, in its environments
 motionbenchmaker  MotionBenchMaker's problems in VAMP's files, for a UR5 and a Panda
-pddlstream        PDDLStream's problem `packed`, planned by both
+pddlstream        PDDLStream's examples `packed` and `kuka`, planned by both
 planners          the examples of unified_planning and the domains of PDDLGym, beside Fast
                   Downward and pyperplan
 pusht             gym-pusht's table and physics, beside published policies
