@@ -306,7 +306,8 @@ def _described(task: Any) -> Row:
             thing.urdfFilename, package_dirs=str(get_models_data_directory())
         )
         for each in shapes.geometryObjects:
-            size = [2.0 * float(v) for v in each.geometry.halfSide]
+            # On a shelf, a robot's pedestal has a negative height.
+            size = [2.0 * abs(float(v)) for v in each.geometry.halfSide]
             at = each.placement.homogeneous.tolist()
             if min(size) > 0.0:  # the pedestal of a robot on the floor
                 boxes.append({"body": f"{thing.name}{k}", "size": size, "pose": at})
