@@ -27,6 +27,7 @@ from galley.robots.urdf_arm import (
 from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
 from galley.robots.urdf_prepare import fixed_joint, foot_of, origin_element, prepare, rename
 from galley.robots.urdf_reader import (
+    JointTree,
     joined_link,
     limit_of,
     link_shapes,
@@ -78,8 +79,11 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
         carrier, X_RT = grasp[0], transform(rotation_rpy(*grasp[2]), grasp[1])
     for link in itertools.chain(*file.allowed):
         _below(whole, link, "may_touch")
+    text = ET.tostring(whole, encoding="unicode")
+    tree = read_tree(text, joints)
     for finger in file.gripper.fingers:
-        _weld(whole, finger)
+        if finger in tree.links and tree.link(finger)[0] > len(joints) - len(moving):
+            _weld(whole, tree, finger)
     text = ET.tostring(whole, encoding="unicode")
     with naming("gripper"):
         found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT)
@@ -208,30 +212,19 @@ def _finger_group(
     )
 
 
-def _weld(whole: ET.Element, finger: str) -> None:
+def _weld(whole: ET.Element, tree: JointTree, finger: str) -> None:
     """Give a finger the shapes of what is fixed to it: a pad and its finger both touch an item."""
-    links = {e.get("name"): e for e in whole.iter("link")}
-    fixed = [e for e in whole.iter("joint") if e.get("type") == "fixed"]
-    poses = {finger: np.eye(4)}  # of links in the finger's frame
-    new = [finger]
-    while new:
-        link = new.pop()
-        for joint in fixed:
-            ends = joined_link(joint, "parent"), joined_link(joint, "child")
-            if link not in ends:
-                continue
-            X = origin_of(joint) if link == ends[0] else inverse(origin_of(joint))
-            other = ends[link == ends[0]]
-            if other not in poses:
-                poses[other] = poses[link] @ X
-                new.append(other)
-    for name in poses.keys() & links.keys() - {finger}:
-        for shape in [e for e in links[name] if e.tag in ("visual", "collision")]:
-            links[name].remove(shape)
-            X = poses[name] @ origin_of(shape)
-            drop(shape, "origin")
-            shape.append(origin_element(X))
-            links[finger].append(shape)
+    joint, X_JF = tree.link(finger)
+    links = {str(e.get("name")): e for e in whole.iter("link")}
+    for name, link in links.items():
+        own, X_JL = tree.link(name)
+        for shape in [e for e in link if e.tag in ("visual", "collision")]:
+            if own == joint and name != finger:
+                link.remove(shape)
+                X = inverse(X_JF) @ X_JL @ origin_of(shape)
+                drop(shape, "origin")
+                shape.append(origin_element(X))
+                links[finger].append(shape)
 
 
 def _add_pads(

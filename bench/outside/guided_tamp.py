@@ -26,9 +26,7 @@ KEYS = ("task", "demonstration", "robot", "pose")
 VERSIONS = "guided-tamp-benchmark 0.1.0, pin 2.7.0, hpp-fcl 2.4.4"
 SECONDS = 60  # of a planner for a task, as published
 DELTA = 0.001  # of the way, between judged configurations
-TOLERATED = (
-    2  # objects; with more, the judge takes what is carried for what stands (see outside.md)
-)
+TOLERATED = 2  # objects; with more, the judge takes what is carried for what stands
 FINE = 0.0008  # m and rad, that what is carried then moves between judged configurations, at most
 AROUND = 0.35  # m, of an object's corners from the hand
 COARSE = 0.05  # rad of a joint
@@ -402,8 +400,8 @@ def _path(task: Any, found: Row) -> Any:
     turned = np.einsum("kii->k", X[:-1, :3, :3].swapaxes(1, 2) @ X[1:, :3, :3])
     angle = np.arccos(np.clip((turned - 1.0) / 2.0, -1.0, 1.0))
     # What is carried moves no more than the hand and, about it, its turn times its distance.
-    moved = np.linalg.norm(np.diff(X[:, :3, 3], axis=0), axis=1) + AROUND * angle
-    steps = np.where(np.array(held[:-1]) >= 0, np.maximum(moved, angle) / FINE, 0.0)
+    way = np.linalg.norm(np.diff(X[:, :3, 3], axis=0), axis=1) + AROUND * angle
+    steps = np.where(np.array(held[:-1]) >= 0, np.maximum(way, angle) / FINE, 0.0)
     steps = np.maximum(steps, np.abs(np.diff(q, axis=0)).max(axis=1) / COARSE) + 1e-3
     until = np.append(0.0, np.cumsum(steps))
 

@@ -148,9 +148,12 @@ def _write(folder: Path, request: Row) -> dict[str, Path]:
         "robot": {"file": "robot.yaml", "start": {"base": request["base"]}},
         "bodies": bodies,
         "regions": {},
-        "stances": {"around": {"x": [-2.5, 3.5], "y": [-2.5, 3.5]}},
+        "stances": {
+            "around": {"x": [-2.5, 3.5], "y": [-2.5, 3.5]},
+            "away": {"x": [-1.5, -0.5], "y": [-1.0, 1.0]},  # from table and shelf
+        },
         "items": {},
-        "objects": {"h1": {"hand": "hand"}},
+        "objects": {"h1": {"hand": "hand"}, "away": {"stance": "away", "region": "floor"}},
     }
     for name, (body, low, high) in request["surfaces"].items():
         ranges = {"x": [low[0], high[0]], "y": [low[1], high[1]], "z": high[2]}
@@ -170,8 +173,6 @@ def _write(folder: Path, request: Row) -> dict[str, Path]:
         init.append(f"(on {name} floor)")
         full = len(goal) // ON_A_LAYER if request["goal"] == "layer" else ""
         goal.append(f"(on {name} {request['goal']}{full})")
-    scene["stances"]["away"] = dict(zip("xy", request["away"], strict=True))
-    scene["objects"]["away"] = {"stance": "away", "region": "floor"}
     if request["goal"] == "table":
         goal.append("(near away)")
     files = {"scene": Path(folder, "task.yaml"), "problem": Path(folder, "task.pddl")}
@@ -222,8 +223,7 @@ def row(ask: Ask, task: str, seed: int) -> Row:
 
     env = _environment(task)
     state = env.observation_space.devectorize(env.reset(seed=seed)[0])
-    config = env.unwrapped._object_centric_env.config
-    found = ask(**_request(state, config), seed=seed)
+    found = ask(**_request(state), seed=seed)
     actions = np.array(found.pop("actions", []))
     at = _configuration(state)
     done, reverted, steps = False, 0, 0
@@ -231,7 +231,6 @@ def row(ask: Ask, task: str, seed: int) -> Row:
         steps += 1
         change = wanted[:10] - at
         change[2] = (change[2] + np.pi) % (2.0 * np.pi) - np.pi
-        change[3:] = wanted[3:10] - at[3:]
         action = np.array([*change, wanted[10]], dtype=np.float32)
         observation, _, done, _, _ = env.step(action)
         state = env.observation_space.devectorize(observation)
@@ -261,9 +260,10 @@ def _configuration(state: Any) -> Any:
     return np.array([state.get(robot, name) for name in names])
 
 
-def _request(state: Any, config: Any) -> Row:
+def _request(state: Any) -> Row:
     """The episode's state, as Galley's half needs it."""
     import numpy as np
+    from kinder.envs.kinematic3d.transport3d import Transport3DEnvConfig
     from pybullet_helpers.utils import get_assets_path
 
     q = _configuration(state)
@@ -276,7 +276,7 @@ def _request(state: Any, config: Any) -> Row:
             continue
         if name == "shelf":
             goal = "layer"
-            bodies[name], layers = _shelf(state, thing, config)
+            bodies[name], layers = _shelf(state, thing)
             surfaces |= {f"layer{k}": ("shelf", *box) for k, box in enumerate(layers)}
             continue
         at, half = (
@@ -288,7 +288,7 @@ def _request(state: Any, config: Any) -> Row:
             box = [(at - half).tolist(), (at + half + [0, 0, GAP]).tolist()]
             bodies[name], surfaces[name] = [box], (name, *box)
         elif name.startswith("box"):
-            items[name] = _box(half, config.box_wall_thickness) | {"xyz": at.tolist()}
+            items[name] = _box(half, Transport3DEnvConfig.box_wall_thickness) | {"xyz": at.tolist()}
         else:
             items[name] = {"xyz": at.tolist(), "shapes": [{"box": (2 * half).tolist()}]}
     folder = get_assets_path() / "urdf" / "kortex_description"
@@ -300,7 +300,6 @@ def _request(state: Any, config: Any) -> Row:
         "surfaces": surfaces,
         "items": items,
         "goal": goal,
-        "away": [[-1.5, -0.5], [-1.0, 1.0]],  # from table and shelf
     }
 
 
@@ -325,10 +324,12 @@ def _box(half: Any, wall: float) -> Row:
     return {"shapes": shapes, "grasps": grasps}
 
 
-def _shelf(state: Any, thing: Any, config: Any) -> tuple[Any, Any]:
+def _shelf(state: Any, thing: Any) -> tuple[Any, Any]:
     """The boxes of the shelf, and those of them that count: its layers GAP higher."""
     import numpy as np
+    from kinder.envs.kinematic3d.shelf3d import Shelf3DEnvConfig
 
+    config = Shelf3DEnvConfig
     at = np.array([state.get(thing, f"pose_{axis}") for axis in "xyz"])
     w, d, h, s = (
         getattr(config, f"shelf_{each}") for each in ("width", "depth", "height", "support_width")

@@ -127,9 +127,8 @@ def _stance(name: str, entry: StanceEntry) -> Stance:
 def _robot(file: YamlFile, entry: RobotEntry, stances: tuple[Stance, ...]) -> RobotSpec:
     base, start = MobileBaseSpec(**entry.base.given()), entry.start
     if entry.base.lower is None and entry.base.upper is None:  # where it shall stand it may go
-        here = np.array([*start.base[:2], 0.0])
-        low = np.vstack([base.lower, here, *(s.lower for s in stances)]).min(axis=0)
-        high = np.vstack([base.upper, here, *(s.upper for s in stances)]).max(axis=0)
+        low = np.vstack([base.lower, *(s.lower for s in stances)]).min(axis=0)
+        high = np.vstack([base.upper, *(s.upper for s in stances)]).max(axis=0)
         lower, upper = (*low[:2].tolist(), base.lower[2]), (*high[:2].tolist(), base.upper[2])
         base = replace(base, lower=lower, upper=upper)
     if entry.file is None:

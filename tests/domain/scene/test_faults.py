@@ -42,7 +42,7 @@ FAULTS = {
         "objects.drawer.region", "needs a volume"),
     "staging in a volume": ("staging: top", "staging: inside",
         "objects.drawer.staging", "'inside'"),
-    "base outside its limits": ("  start:", "  base: {lower: [2, -1, -7]}\n  start:",
+    "base outside its limits": ("base: [1.5, 0.0, 3.0]", "base: [9.5, 0.0, 3.0]",
         "robot.start.base", "outside"),
     "base that takes hours": ("  start:", "  base: {velocity: [1.0e-6, 1.0, 1.0]}\n  start:",
         "robot.base.velocity[0]", "at least 0.001"),
