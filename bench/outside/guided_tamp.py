@@ -42,7 +42,19 @@ Row = dict[str, Any]
 
 
 def answer(request: Row) -> Row:
-    """A way for a task: configurations of the arm, and what is held; or why there is none."""
+    """A way for a task: configurations of the arm, and what is held; or why there is none.
+
+    A pedestal of negative height, of a robot on a shelf, stops some links and lets others through:
+    it stands in the way if there is a way around it.
+    """
+    found = _answer(request)
+    sound = [each for each in request["boxes"] if not each["inverted"]]
+    if "q" in found or len(sound) == len(request["boxes"]):
+        return found
+    return _answer(request | {"boxes": sound})
+
+
+def _answer(request: Row) -> Row:
     import numpy as np
 
     import galley
@@ -304,11 +316,10 @@ def _described(task: Any) -> Row:
             thing.urdfFilename, package_dirs=str(get_models_data_directory())
         )
         for each in shapes.geometryObjects:
-            # On a shelf, a robot's pedestal has a negative height.
-            size = [2.0 * abs(float(v)) for v in each.geometry.halfSide]
-            at = each.placement.homogeneous.tolist()
-            if min(size) > 0.0:  # the pedestal of a robot on the floor
-                boxes.append({"body": f"{thing.name}{k}", "size": size, "pose": at})
+            size = [2.0 * float(v) for v in each.geometry.halfSide]
+            box = {"body": f"{thing.name}{k}", "pose": each.placement.homogeneous.tolist()}
+            if 0.0 not in size:  # as it is for the pedestal of a robot on the floor
+                boxes.append(box | {"size": list(map(abs, size)), "inverted": min(size) < 0.0})
         for name, contact in thing.get_contacts_info().items():
             X = frames.frames[frames.getFrameId(contact["link"])].placement
             for j, shape in enumerate(contact["shapes"]):
