@@ -23,8 +23,9 @@ def pair(a: str, b: str) -> Pair:
 
 
 def standing_pairs(scene: Scene, robot: RobotModel) -> frozenset[Pair]:
-    """A fixed robot's links and furniture, neither of which ever moves: no world checks them."""
-    return pairs(robot.standing_links, scene.standing_bodies)
+    """Links and furniture that no world checks: the scene says so, or neither ever moves."""
+    declared = (pairs(body.may_touch, (body.name,)) for body in scene.bodies)
+    return pairs(robot.standing_links, scene.standing_bodies).union(*declared)
 
 
 def pairs(group: tuple[str, ...], others: tuple[str, ...]) -> frozenset[Pair]:

@@ -45,7 +45,7 @@ def _culprit(scene: Scene, names: tuple[str, str]) -> tuple[str, str, str]:
 
 
 def _names(world: PyBulletWorld) -> list[InputError]:
-    """Faults where a body or an item has the name of a link: contacts go by name."""
+    """Faults of names: of bodies and items that a link has, of links that there are not."""
     scene = world.scene
     found = []
     for section, things in (("bodies", scene.bodies), ("items", scene.items)):
@@ -53,6 +53,10 @@ def _names(world: PyBulletWorld) -> list[InputError]:
             if thing.name in world.robot.links:
                 key = f"{section}.{thing.name}"
                 found.append(scene.fault(key, "a link of the robot has this name too"))
+    for body in scene.bodies:
+        if unknown := [name for name in body.may_touch if name not in world.robot.links]:
+            what = f"the robot has no link '{unknown[0]}', its links are {list(world.robot.links)}"
+            found.append(scene.fault(f"bodies.{body.name}.may_touch", what))
     return found
 
 

@@ -125,9 +125,10 @@ class ReplayWorld:
             self._body_links[link] = [(body, links[link])]
         for a, b in self.robot.allowed_self_collisions:
             pb.setCollisionFilterPair(body, body, links[a], links[b], 0, physicsClientId=client)
-        for link in self.robot.standing_links:  # a fixed foot may stand in what carries it
-            for name in self.scene.standing_bodies:
-                for other, part in self._body_links[name]:
+        for thing in self.scene.bodies:  # a fixed foot may stand in what carries it
+            fixed = thing.name in self.scene.standing_bodies
+            for link in {*thing.may_touch, *(self.robot.standing_links if fixed else ())}:
+                for other, part in self._body_links[thing.name]:
                     at = links[link]
                     pb.setCollisionFilterPair(body, other, at, part, 0, physicsClientId=client)
         self._joints = [joints[name] for name in self.robot.joints]

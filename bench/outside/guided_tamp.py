@@ -1,4 +1,4 @@
-"""guided-tamp-benchmark's shelf: objects from table and shelf to where a demonstration left them.
+"""guided-tamp-benchmark's shelf and tunnel: objects to where a demonstration left them.
 
 A row is a task: demonstration, robot, robot pose. Its planner is a subclass of the benchmark's
 ``BasePlanner`` that asks Galley; the benchmark runs it, and its ``path_is_successful`` judges.
@@ -6,8 +6,10 @@ A row is a task: demonstration, robot, robot pose. Its planner is a subclass of 
 Objects become items with their convex hulls, the benchmark's handles their listed grasps, the
 supports' contact surfaces regions 1 mm above (where the demonstrations have objects stand), the
 goal poses exact places. Galley plans pick and place in PDDL; the way is that of its kinematic
-execution, then home. Two rules are the benchmark's own: a grasp is exact to 1e-3, with fingers
-that touch nothing, so they stay open; a thing at rest has the exact pose of the demonstration.
+execution, then home. In the tunnel an object is set down where the demonstration did so; the walls
+beside it stop objects only, and the robot's links may touch them. Two rules are the benchmark's
+own: a grasp is exact to 1e-3, with fingers that touch nothing, so they stay open; a thing at rest
+has the exact pose of the demonstration.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ COARSE = 0.05  # rad of a joint
 OPEN = 0.04  # m of each finger
 GAP = 0.001  # m between what stands and its support, as in the demonstrations
 NEARLY = 0.005  # m, of a pose that is meant to be the goal
+TASKS = ("shelf", "tunnel")
 ROBOTS = ("panda", "ur5")
 
 Ask = Callable[..., Any]
@@ -43,6 +46,8 @@ Row = dict[str, Any]
 
 def answer(request: Row) -> Row:
     """A way for a task: configurations of the arm, and what is held; or why there is none.
+
+    In the tunnel first to where the demonstration sets the object down, then from there.
 
     A pedestal of negative height, of a robot on a shelf, stops some links and lets others through:
     it stands in the way if there is a way around it.
@@ -57,30 +62,48 @@ def answer(request: Row) -> Row:
 def _answer(request: Row) -> Row:
     import numpy as np
 
+    cpu, q, held, actions = time.process_time(), [], [], 0
+    arm = slice(3, 3 + len(request["robot"]["initial"]))
+    while True:
+        aims = [each["via"][0] if each["via"] else each["goal"] for each in request["items"]]
+        found = _solved(request, aims)
+        if isinstance(found, str):
+            return {"why": found, "cpu_s": time.process_time() - cpu}
+        task, log, count = found
+        q, held, actions = [*q, log.q[:, arm]], [*held, *log.held.tolist()], actions + count
+        if not any(each["via"] for each in request["items"]):
+            break
+        items = [
+            each | {"start": aim, "via": each["via"][1:]}
+            for each, aim in zip(request["items"], aims, strict=True)
+        ]
+        request = request | {"items": items, "q": log.q[-1, arm].tolist()}
+    back = _home(task, request, log)
+    if isinstance(back, str):
+        return {"why": f"home: {back}", "cpu_s": time.process_time() - cpu}
+    return {
+        "cpu_s": time.process_time() - cpu,
+        "actions": actions,
+        "q": np.vstack([*q, back]).tolist(),
+        "held": [*held, *[-1] * len(back)],
+    }
+
+
+def _solved(request: Row, aims: list[Any]) -> tuple[Any, Any, int] | str:
+    """A task of Galley, its log and how many actions bring the objects to the aims; or why not."""
     import galley
 
-    cpu = time.process_time()
     with TemporaryDirectory() as name:
-        _write(Path(name), request)
+        _write(Path(name), request, aims)
         files = {"scene": Path(name, "task.yaml"), "problem": Path(name, "task.pddl")}
         try:
             task = galley.load(domain="kitchen.pddl", **files)
         except galley.BadInput as error:
-            return {"why": str(error), "cpu_s": time.process_time() - cpu}
+            return str(error)
         found = galley.solve(task, seed=request["seed"])
         if not isinstance(found, galley.Solution):
-            return {"why": str(found), "cpu_s": time.process_time() - cpu}
-        log = galley.execute(found, executor="kinematic").log
-        back = _home(task, request, log)
-    if isinstance(back, str):
-        return {"why": f"home: {back}", "cpu_s": time.process_time() - cpu}
-    arm = slice(3, 3 + back.shape[1])
-    return {
-        "cpu_s": time.process_time() - cpu,
-        "actions": len(found.plan),
-        "q": np.vstack([log.q[:, arm], back]).tolist(),
-        "held": [*log.held.tolist(), *[-1] * len(back)],
-    }
+            return str(found)
+        return task, galley.execute(found, executor="kinematic").log, len(found.plan)
 
 
 def _home(task: Any, request: Row, log: Any) -> Any:
@@ -96,27 +119,38 @@ def _home(task: Any, request: Row, log: Any) -> Any:
     things: Row = {}
     for each in request["boxes"]:
         X = np.array(each["pose"])
-        things.setdefault(each["body"], []).append(box(each["size"], X[:3, 3], X[:3, :3]))
+        if not each["for_objects"]:
+            things.setdefault(each["body"], []).append(box(each["size"], X[:3, 3], X[:3, :3]))
     for k, item in enumerate(task.scene.items):
         R = rotation_from_quaternion(end[k, 3:])
         things[item.name] = convex(_hull(request["items"][k])[0], end[k, :3], R)
     arm = robot.slice("arm")
     world = CollisionWorld(robot, things, q=log.q[-1])
-    found = plan(world, log.q[-1, arm], task.scene.robot.q[arm], seed=request["seed"])
+    found = plan(world, log.q[-1, arm], request["robot"]["initial"], seed=request["seed"])
     return found.resampled(0.02).waypoints if isinstance(found, Way) else str(found)
 
 
 def _hull(item: Row) -> tuple[Any, Any]:
-    """Corners (n, 3) of an object's hull about the middle of its bounding box, and that (3,)."""
+    """Corners (n, 3) of an object's hull in Galley's frame of it, and that frame's pose (4, 4).
+
+    The middle of the bounding box, with z straight up at the start.
+    """
+    import numpy as np
     import trimesh
 
-    points = 1e-3 * trimesh.load(item["mesh"], force="mesh").convex_hull.vertices  # from mm
+    from galley.domain.frames import transform
+
+    up = np.array(item["start"])[2, :3]
+    x = np.eye(3)[(int(np.abs(up).argmax()) + 1) % 3]
+    y = np.cross(up, x) / np.linalg.norm(np.cross(up, x))
+    R = np.column_stack([np.cross(y, up), y, up])
+    points = 1e-3 * trimesh.load(item["mesh"], force="mesh").convex_hull.vertices @ R  # from mm
     middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
-    return points - middle, middle
+    return points - middle, transform(R, R @ middle)
 
 
-def _write(folder: Path, request: Row) -> None:
-    """The task as files of Galley: scene, problem, robot and meshes."""
+def _write(folder: Path, request: Row, aims: list[Any]) -> None:
+    """Files of Galley by which the objects come to their aims: scene, problem, robot, meshes."""
     import numpy as np
     import trimesh
 
@@ -148,7 +182,7 @@ def _write(folder: Path, request: Row) -> None:
     scene: Row = {
         "galley_scene": 1,
         "name": "shelf",
-        "robot": {"file": "robot.yaml", "start": {"base": [0, 0, 0]}},
+        "robot": {"file": "robot.yaml", "start": {"base": [0, 0, 0], "arm": request["q"]}},
         "bodies": bodies,
         "stances": {"here": {"x": [-0.1, 0.1], "y": [-0.1, 0.1]}},
         "regions": {},
@@ -163,20 +197,22 @@ def _write(folder: Path, request: Row) -> None:
     file = Path(folder, "task.yaml")
     file.write_text(json.dumps(scene))
     model = robot_of(load_scene(file).robot)
-    q = load_scene(file).robot.q
+    for name in {each["body"] for each in request["boxes"] if each["for_objects"]}:
+        bodies[name]["may_touch"] = model.links
+    q = load_scene(file).robot.q.copy()
+    q[model.slice("arm")] = given["initial"]
     X_PH = inverse(np.array(given["X_WP"])) @ model.kinematics.hand_pose(q)
     X_GT = inverse(np.array(given["X_PG"])) @ X_PH @ transform(None, model.p_HT)
     init, goal = ["(empty h1)"], []
     for k, item in enumerate(request["items"]):
-        points, middle = _hull(item)
-        shift = transform(None, middle)
+        points, shift = _hull(item)
         trimesh.PointCloud(points).convex_hull.export(Path(folder, f"item{k}.stl"))
         grasps = []
         for handle, X_Ih in item["handles"]:
             X = inverse(shift) @ np.array(X_Ih) @ X_GT
             width = min(float(np.ptp(points @ X[:3, 1])), 2.0 * OPEN - 0.002)
             grasps.append({"name": handle, "width": width, **pose(X)})
-        start, end = (np.array(item[each]) @ shift for each in ("start", "goal"))
+        start, end = (np.array(each) @ shift for each in (item["start"], aims[k]))
         scene["items"][f"item{k}"] = {
             "mass": 0.3,
             "shapes": [{"mesh": f"item{k}.stl"}],
@@ -247,11 +283,12 @@ def wanted(ask: Ask, quick: bool) -> list[tuple[str, int, str, int]]:
 
     del ask
     found = []
-    for demonstration in sorted(Demonstration.get_demonstration_ids("shelf")):
-        for robot in ROBOTS:
-            count = Demonstration.get_number_of_robot_poses("shelf", demonstration, robot)
-            poses = range(3 if quick else count)
-            found += [("shelf", demonstration, robot, pose) for pose in poses]
+    for task in TASKS:
+        for demonstration in sorted(Demonstration.get_demonstration_ids(task)):
+            for robot in ROBOTS:
+                count = Demonstration.get_number_of_robot_poses(task, demonstration, robot)
+                poses = range(3 if quick else count)
+                found += [(task, demonstration, robot, pose) for pose in poses]
     return found
 
 
@@ -260,10 +297,10 @@ def row(ask: Ask, task: str, demonstration: int, robot: str, pose: int) -> Row:
     from guided_tamp_benchmark.benchmark import Benchmark
     from guided_tamp_benchmark.core import BasePlanner, Configuration
     from guided_tamp_benchmark.models.robots import PandaRobot, UR5Robot
-    from guided_tamp_benchmark.tasks import ShelfTask
+    from guided_tamp_benchmark.tasks import ShelfTask, TunnelTask
 
     model = {"panda": PandaRobot, "ur5": UR5Robot}[robot]()
-    given = ShelfTask(demonstration, model, pose)
+    given = {"shelf": ShelfTask, "tunnel": TunnelTask}[task](demonstration, model, pose)
     ends = [given.demo.subgoal_objects_poses[:, k] for k in (0, -1)]
     initial = model.initial_configuration()
     where = [given._check_config_for_collision(Configuration(initial, each)) for each in ends]
@@ -311,14 +348,17 @@ def _described(task: Any) -> Row:
     def matrix(values: list[float]) -> Any:  # x, y, z, and a quaternion w, x, y, z
         return pin.XYZQUATToSE3(values[:3] + values[4:] + [values[3]]).homogeneous
 
-    boxes, surfaces = [], []
+    robot, boxes, surfaces = task.robot, [], []
     for k, thing in enumerate(task.furniture):
+        crossed = getattr(thing, "disabled_collision_links_for_robot", ())
         frames, shapes, _ = pin.buildModelsFromUrdf(
             thing.urdfFilename, package_dirs=str(get_models_data_directory())
         )
         for each in shapes.geometryObjects:
             size = [2.0 * float(v) for v in each.geometry.halfSide]
             box = {"body": f"{thing.name}{k}", "pose": each.placement.homogeneous.tolist()}
+            box["for_objects"] = any(each.name.startswith(link) for link in crossed)
+            box["body"] += "_for_objects" if box["for_objects"] else ""
             if 0.0 not in size:  # as it is for the pedestal of a robot on the floor
                 boxes.append(box | {"size": list(map(abs, size)), "inverted": min(size) < 0.0})
         for name, contact in thing.get_contacts_info().items():
@@ -326,7 +366,6 @@ def _described(task: Any) -> Row:
             for j, shape in enumerate(contact["shapes"]):
                 corners = [X.act(point).tolist() for point in shape]
                 surfaces.append([f"{name}{j}", f"{thing.name}{k}", corners])
-    robot = task.robot
     arm = [each for each in robot.get_actuated_joint_names() if "finger" not in each]
     (gripper,) = robot.get_grippers_info().values()
     items = []
@@ -339,6 +378,9 @@ def _described(task: Any) -> Row:
         start, goal = (task.demo.subgoal_objects_poses[k, at].tolist() for at in (0, -1))
         mesh = get_models_data_directory() / "ycbv" / "meshes" / f"{thing.name}.obj"
         items.append({"mesh": str(mesh), "handles": handles, "start": start, "goal": goal})
+        # Where a demonstration sets an object down on its way, through the tunnel.
+        rests = task.demo.subgoal_objects_poses[k, 1:-1:2] if task.task_name == "tunnel" else ()
+        items[-1]["via"] = [X.tolist() for X in rests]
     initial = robot.initial_configuration()
     return {
         "robot": {
@@ -353,6 +395,7 @@ def _described(task: Any) -> Row:
         "boxes": boxes,
         "surfaces": surfaces,
         "items": items,
+        "q": initial[: len(arm)],
     }
 
 

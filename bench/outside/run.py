@@ -2,7 +2,7 @@
 
     python bench/outside/run.py NAME [--quick] [--jobs 2] [--out FOLDER]
 
-guided_tamp       guided-tamp-benchmark's shelf, for a Panda and a UR5
+guided_tamp       guided-tamp-benchmark's shelf and tunnel, for a Panda and a UR5
 kinder            KinDER's Transport3D and KinematicShelf3D, in its environments
 motionbenchmaker  MotionBenchMaker's problems in VAMP's files, for a UR5 and a Panda
 pddlstream        PDDLStream's examples `packed` and `kuka`, planned by both

@@ -96,14 +96,12 @@ class _LoadedScene:
         for a, b in self.robot.allowed_self_collisions:
             frames = [self._frame(name, self._robot_model) for name in (a, b)]
             declaration.ExcludeWithin(GeometrySet(frames))
-        still = [
-            GeometrySet([self._frame(name, model) for name in names])
-            for names, model in (
-                (self.robot.standing_links, self._robot_model),
-                (self.scene.standing_bodies, self._furniture_model),
-            )
-        ]
-        declaration.ExcludeBetween(*still)
+        apart = [(self.robot.standing_links, self.scene.standing_bodies)]
+        apart += [(body.may_touch, (body.name,)) for body in self.scene.bodies]
+        for links, bodies in apart:
+            ours = [self._frame(name, self._robot_model) for name in links]
+            theirs = [self._frame(name, self._furniture_model) for name in bodies]
+            declaration.ExcludeBetween(GeometrySet(ours), GeometrySet(theirs))
         self.graph.collision_filter_manager().Apply(declaration)
 
     def _geometry_names(self) -> dict[object, str]:

@@ -165,9 +165,9 @@ def load_bullet_scene(
         for pair_of_links in robot.allowed_self_collisions:
             i, j = (loaded.link(robot_id, name) for name in pair_of_links)
             pb.setCollisionFilterPair(robot_id, robot_id, i, j, 0, physicsClientId=client)
-        for link, body in product(robot.standing_links, standing):
-            at = loaded.link(robot_id, link)
-            pb.setCollisionFilterPair(robot_id, body, at, -1, 0, physicsClientId=client)
+        for one, other in standing_pairs(scene, robot):
+            a, b = loaded.body(one), loaded.body(other)
+            pb.setCollisionFilterPair(a[0], b[0], a[1], b[1], 0, physicsClientId=client)
     return loaded
 
 

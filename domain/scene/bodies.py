@@ -43,6 +43,7 @@ def read_body(file: YamlFile, name: str, entry: BodyEntry, physics: Physics) -> 
         X_WB0=entry.X,
         shapes=_shapes(file, ("bodies", name), entry),
         mass=entry.mass,
+        may_touch=entry.may_touch,
         **_surface(entry, physics),
     )
 

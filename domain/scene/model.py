@@ -127,6 +127,7 @@ class Body:
         X_WB0: pose in the world when all scene joints are zero (4, 4).
         friction, restitution: surface coefficients.
         mass: kg; used only for bodies on a joint.
+        may_touch: the robot's links that are not checked against it.
     """
 
     name: str
@@ -137,6 +138,7 @@ class Body:
     mass: float
     friction: float
     restitution: float
+    may_touch: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         as_pose(self.X_WB0, "X_WB0")

@@ -193,6 +193,7 @@ class BodyEntry(_Solid, Posed):
     parent: Annotated[Word, named("parents")] = about("the body that carries it", WORLD)
     joint: _JointName | None = about("the joint between parent and this body (default: fixed)")
     mass: Positive = about("kg", 5.0)
+    may_touch: tuple[Word, ...] = about("the robot's links that are not checked against it", ())
 
 
 class JointEntry(FileModel):

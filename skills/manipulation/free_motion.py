@@ -58,7 +58,8 @@ def free_motion(
         # Where the proof finds a hit between sampled states, search again with finer edges.
         finder = Finder(context, state, group, finer, margin, rng)
         found, planner = finder.search(start, goals)
-        if group == "arm" and isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
+        blocked = isinstance(found, Failure) and found.kind is FailureKind.BUDGET
+        if group == "arm" and blocked and not context.robot.standing_links:
             # The base makes room for the arm and comes back.
             group, start = BOTH, state.q[context.robot.slice(BOTH)]
             base = np.repeat(state.q[None, context.robot.slice("base")], len(goals), axis=0)
