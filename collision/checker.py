@@ -23,9 +23,13 @@ def pair(a: str, b: str) -> Pair:
 
 
 def standing_pairs(scene: Scene, robot: RobotModel) -> frozenset[Pair]:
-    """Links and furniture that no world checks: the scene says so, or neither ever moves."""
+    """Links and furniture that no world checks.
+
+    Neither ever moves, the scene says so, or the base stands on it.
+    """
     declared = (pairs(body.may_touch, (body.name,)) for body in scene.bodies)
-    return pairs(robot.standing_links, scene.standing_bodies).union(*declared)
+    still = pairs(robot.standing_links, scene.standing_bodies)
+    return still.union(pairs(robot.base_links, scene.floors), *declared)
 
 
 def pairs(group: tuple[str, ...], others: tuple[str, ...]) -> frozenset[Pair]:

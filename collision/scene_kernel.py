@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
@@ -24,7 +23,6 @@ from galley.robots.model import RobotModel
 
 _KEPT = 128  # worlds of the last States used; making one takes 1 ms
 _DIGITS = 9  # of poses, in metres: States that differ by less share a world
-_GROUND = 0.005  # m, the chassis drives over bodies no higher than this
 
 
 class SceneKernel:
@@ -82,14 +80,8 @@ class SceneKernel:
         """
         robot = self.robot
         if "base" in group:  # alone, or with the arm
-            return pairs(robot.base_links[:1], self._ground)
+            return frozenset()
         return pairs(robot.base_links, self.names)
-
-    @cached_property
-    def _ground(self) -> tuple[str, ...]:
-        """Fixed bodies so low that the chassis drives over them."""
-        bodies = self.scene.bodies
-        return tuple(b.name for b in bodies if b.joint is None and _top(b) < _GROUND)
 
     def view(
         self,
@@ -208,9 +200,3 @@ def scene_joint(scene: Scene, name: str, scene_q: Array) -> SceneJoint:
 def _rounded(values: Array) -> Array:
     """Rounded to ``_DIGITS``, without negative zeros."""
     return np.round(values, _DIGITS) + 0.0
-
-
-def _top(body: Body) -> float:
-    """Highest z (m) of a fixed body's collision shapes; -infinity if it has none."""
-    tops = [shape.bounds(body.X_WB0)[1][2] for shape in body.shapes if shape.collision]
-    return float(max(tops, default=-np.inf))

@@ -62,10 +62,10 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     moving = {name: (closed, wide) for name, closed, wide in file.gripper.joints}
     root, mounted = _arm_and_gripper(file, moving)
     foot = foot_of(root)
-    if file.holonomic:
+    if file.drives and not base.in_urdf:
         stand = base_elements(base, foot, f"{foot}_mount")
     else:
-        stand = stand_elements(base, foot, *file.foot)
+        stand = stand_elements(base, foot, *file.foot, drives=file.drives)
     whole = ET.Element("robot", name=file.name)
     whole.extend([*stand, *root])
     elements = {str(e.get("name")): e for e in whole.iter("joint")}

@@ -38,7 +38,8 @@ _EFFORT = (1000.0, 1000.0, 500.0)  # N, N, N m
 def base_group(spec: MobileBaseSpec) -> JointGroup:
     """x, y and heading of the base, with the limits of its spec."""
     limits = (spec.lower, spec.upper, spec.velocity, spec.acceleration, spec.jerk)
-    return JointGroup("base", spec.joints, ("m", "m", "rad"), *map(frozen, limits))
+    units, differential = ("m", "m", "rad"), spec.differential
+    return JointGroup("base", spec.joints, units, *map(frozen, limits), differential=differential)
 
 
 def base_elements(spec: MobileBaseSpec, foot: str, mount: str) -> list[ET.Element]:
@@ -52,9 +53,13 @@ def base_elements(spec: MobileBaseSpec, foot: str, mount: str) -> list[ET.Elemen
     return elements
 
 
-def stand_elements(spec: MobileBaseSpec, foot: str, xyz: Vector, rpy: Vector) -> list[ET.Element]:
-    """The same for an arm that stands still: a frame without shape, and the foot there."""
-    frame = _link(STAND, _STAND_MASS, (0, 0, 0), (1.0, 1.0, 1.0))
+def stand_elements(
+    spec: MobileBaseSpec, foot: str, xyz: Vector, rpy: Vector, drives: bool = False
+) -> list[ET.Element]:
+    """The same for an arm that stands still, or brings its own base: a frame without shape, and the
+    foot there."""
+    mass = _CARRIER_MASS if drives else _STAND_MASS
+    frame = _link(STAND, mass, (0, 0, 0), (1.0, 1.0, 1.0))
     return [*_planar(spec, frame), _joint(f"{foot}_mount", "fixed", STAND, foot, xyz, rpy)]
 
 

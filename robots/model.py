@@ -42,6 +42,8 @@ class JointGroup:
         units: ``m`` or ``rad`` for each joint.
         lower, upper: position limits (n,).
         velocity, acceleration, jerk: limits of magnitude (n,), per s, s^2, s^3.
+        differential: whether it is a base that rolls along its heading and turns on the spot;
+            the limits of x are then those along the heading.
     """
 
     name: str
@@ -52,6 +54,7 @@ class JointGroup:
     velocity: Array
     acceleration: Array
     jerk: Array
+    differential: bool = False
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper", "velocity", "acceleration", "jerk"):
@@ -215,6 +218,11 @@ class RobotModel:
         """Lower and upper position limits of q (n,), (n,)."""
         whole = join_groups(self.name, list(self.groups))
         return whole.lower, whole.upper
+
+    @property
+    def holonomic(self) -> bool:
+        """Whether the base can move every way, together with the arm if need be."""
+        return not self.standing_links and not self.group("base").differential
 
     @cached_property
     def standing_links(self) -> tuple[str, ...]:

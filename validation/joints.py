@@ -56,8 +56,24 @@ def check_limits(
             *_positions(log, names, units, log.q, (whole.lower, whole.upper), tolerances),
             *_each(log, speed_share > tolerances.velocity, moves, "velocity"),
             *_each(log, gain_share > tolerances.acceleration, accelerates, "acceleration"),
+            *_sideways(robot, log, tolerances),
         ],
     )
+
+
+def _sideways(robot: RobotModel, log: Log, tolerances: Tolerances) -> list[Violation]:
+    """Check that a differential base drives along its heading."""
+    if not robot.group("base").differential:
+        return []
+    base = log.q[:, robot.slice("base")]
+    step = np.diff(base, axis=0)
+    heading = 0.5 * (base[1:, 2] + base[:-1, 2])
+    speed = np.abs(step[:, 1] * np.cos(heading) - step[:, 0] * np.sin(heading)) / log.period
+
+    def what(j: int) -> str:
+        return f"the base moves sideways at {speed.max():.2f} m/s, which its wheels can't"
+
+    return _each(log, speed[:, None] > tolerances.sideways, what, "velocity")
 
 
 def _each(

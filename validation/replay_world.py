@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from functools import cache
+from itertools import product
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -125,12 +126,14 @@ class ReplayWorld:
             self._body_links[link] = [(body, links[link])]
         for a, b in self.robot.allowed_self_collisions:
             pb.setCollisionFilterPair(body, body, links[a], links[b], 0, physicsClientId=client)
-        for thing in self.scene.bodies:  # a fixed foot may stand in what carries it
-            fixed = thing.name in self.scene.standing_bodies
-            for link in {*thing.may_touch, *(self.robot.standing_links if fixed else ())}:
-                for other, part in self._body_links[thing.name]:
-                    at = links[link]
-                    pb.setCollisionFilterPair(body, other, at, part, 0, physicsClientId=client)
+        may_touch = [(thing.name, thing.may_touch) for thing in self.scene.bodies]
+        # A fixed foot may stand in what carries it, wheels stand on the floor.
+        may_touch += [(name, self.robot.standing_links) for name in self.scene.standing_bodies]
+        may_touch += [(name, self.robot.base_links) for name in self.scene.floors]
+        for name, touching in may_touch:
+            for (other, part), link in product(self._body_links[name], touching):
+                at = links[link]
+                pb.setCollisionFilterPair(body, other, at, part, 0, physicsClientId=client)
         self._joints = [joints[name] for name in self.robot.joints]
         self._rank = np.argsort(np.argsort(self._joints))  # of each joint among PyBullet's
         self.palm = links[self.robot.palm]

@@ -25,6 +25,7 @@ class Tolerances:
         impact_memory: s, within which it is pushed out again.
         position_angle, position_length: rad and m beyond a joint's limit.
         velocity: share of the limit. Differences of samples round it up.
+        sideways: m/s of a differential base across its heading.
         acceleration: share of the limit.
         acceleration_window: s, over which accelerations are averaged: an impact accelerates joints
             for one simulation step, and not by their motors.
@@ -53,6 +54,7 @@ class Tolerances:
     position_angle: float = 1e-6
     position_length: float = 1e-6
     velocity: float = 1.02
+    sideways: float = 0.02
     acceleration: float = 1.02
     acceleration_window: float = 0.0
     torque: float = 1.0

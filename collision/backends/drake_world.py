@@ -96,7 +96,10 @@ class _LoadedScene:
         for a, b in self.robot.allowed_self_collisions:
             frames = [self._frame(name, self._robot_model) for name in (a, b)]
             declaration.ExcludeWithin(GeometrySet(frames))
-        apart = [(self.robot.standing_links, self.scene.standing_bodies)]
+        apart = [
+            (self.robot.standing_links, self.scene.standing_bodies),
+            (self.robot.base_links, self.scene.floors),
+        ]
         apart += [(body.may_touch, (body.name,)) for body in self.scene.bodies]
         for links, bodies in apart:
             ours = [self._frame(name, self._robot_model) for name in links]

@@ -9,7 +9,7 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class MobileBaseSpec:
-    """A holonomic base that carries an arm. Lengths in metres, angles in radians.
+    """A base that carries an arm. Lengths in metres, angles in radians.
 
     Frame B lies on the floor under the middle of the chassis, x forwards; the arm faces forwards.
 
@@ -23,6 +23,10 @@ class MobileBaseSpec:
         lower, upper: position limits of ``base_x``, ``base_y`` (m, in the world) and
             ``base_heading`` (rad). Equal where it may not move.
         velocity, acceleration, jerk: limits of magnitude, per s, s^2 and s^3.
+        differential: whether it rolls along its heading, to which the limits of x belong, and turns
+            on the spot; else it drives every way.
+        in_urdf: whether the arm's URDF has the base, whose root stands on the floor; else it is a
+            chassis of the measures above.
     """
 
     size: Triple = (0.815, 0.634, 0.40)
@@ -36,6 +40,8 @@ class MobileBaseSpec:
     velocity: Triple = (0.6, 0.6, 1.2)
     acceleration: Triple = (0.6, 0.6, 1.2)
     jerk: Triple = (3.0, 3.0, 6.0)
+    differential: bool = False
+    in_urdf: bool = False
 
     joints = ("base_x", "base_y", "base_heading")
 

@@ -11,6 +11,7 @@ from galley.domain.yaml_models import LARGEST, FileModel, Length, Triple
 
 _Rate = Annotated[float, Field(ge=1e-3, le=LARGEST, allow_inf_nan=False)]  # slower, it takes hours
 Rates = Annotated[tuple[_Rate, ...], Length(3)]
+Rates2 = Annotated[tuple[_Rate, ...], Length(2)]
 
 
 def about(text: str, default: Any = None) -> Any:

@@ -22,6 +22,7 @@ from galley.domain.scene.robot_file import RobotFile
 WORLD = "world"
 HAND = "hand"
 SMALLEST_SIDE, LARGEST_SIDE = 1e-4, 100.0  # m, of a side of a body
+_GROUND = 0.005  # m: a base drives over what is no higher
 
 
 @dataclass(frozen=True)
@@ -438,6 +439,17 @@ class Scene:
         """Names of the furniture that never moves."""
         bodies = self._bodies
         return tuple(n for n in bodies if not any(bodies[name].joint for name in self.chain(n)))
+
+    @cached_property
+    def floors(self) -> tuple[str, ...]:
+        """Names of the furniture so low that a base drives over it, on its wheels."""
+
+        def top(body: Body) -> float:
+            solid = (shape for shape in body.shapes if shape.collision)
+            return max((float(s.bounds(body.X_WB0)[1][2]) for s in solid), default=-np.inf)
+
+        bodies = self._bodies
+        return tuple(name for name in self.standing_bodies if top(bodies[name]) < _GROUND)
 
     def chain(self, body: str) -> tuple[str, ...]:
         """The body and its ancestors up to ``world``, which is excluded."""

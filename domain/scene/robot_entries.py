@@ -6,12 +6,12 @@ read, so that a fault shows its own file and line.
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from galley.domain.scene.base_spec import MobileBaseSpec
-from galley.domain.scene.entries import Posed, Rates, about, needed
+from galley.domain.scene.entries import Posed, Rates, Rates2, about, needed
 from galley.domain.scene.robot_file import STANDING, GripperSpec, Numbers, RobotFile
 from galley.domain.yaml_models import (
     FileModel,
@@ -96,17 +96,66 @@ class ChassisEntry(FileModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        MobileBaseSpec(**self.given())
+        MobileBaseSpec(**self.spec)
         return self
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What differs from the kitchen's base."""
+        return self.given()
+
+
+class HolonomicEntry(ChassisEntry):
+    """A base that drives every way: a chassis under the arm, or what the URDF has."""
+
+    in_urdf: bool = about("the URDF has the base, and its root stands on the floor", False)
+
+    @model_validator(mode="after")
+    def _measured_once(self) -> Self:
+        rates = {"in_urdf", "velocity", "acceleration", "jerk"}
+        measures = sorted(self.model_fields_set - rates)
+        if self.in_urdf and measures:
+            raise ValueError(f"the URDF has the base's measures: leave out {', '.join(measures)}")
+        return self
+
+
+def _no_sideways(rates: Any) -> Any:
+    if isinstance(rates, (list, tuple)) and len(rates) == 3:
+        raise ValueError("a differential base does not drive sideways: give [ahead, heading]")
+    return rates
+
+
+_Ahead = Annotated[Rates2, BeforeValidator(_no_sideways)]
+
+
+class DifferentialEntry(HolonomicEntry):
+    """A base that rolls along its heading and turns on the spot."""
+
+    velocity: _Ahead | None = about("[ahead, heading], m/s and rad/s, at least 0.001")
+    acceleration: _Ahead | None = about("[ahead, heading], m/s^2 and rad/s^2, at least 0.001")
+    jerk: _Ahead | None = about("[ahead, heading], m/s^3 and rad/s^3, at least 0.001")
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What differs from the kitchen's base."""
+        rates = self.given("velocity", "acceleration", "jerk")
+        along = {name: (ahead, ahead, turn) for name, (ahead, turn) in rates.items()}
+        return self.given() | along | {"differential": True}
 
 
 class RobotBaseEntry(FileModel):
     """What the arm stands on."""
 
-    one_of = ("fixed", "holonomic")
+    one_of = ("fixed", "holonomic", "differential")
 
     fixed: Posed | None = about("the foot, where the scene starts the base")
-    holonomic: ChassisEntry | None = about("a base that drives every way")
+    holonomic: HolonomicEntry | None = about("a base that drives every way")
+    differential: DifferentialEntry | None = about("one that rolls along its heading, and turns")
+
+    @property
+    def driving(self) -> HolonomicEntry | None:
+        """The base that drives, if it does."""
+        return self.holonomic or self.differential
 
 
 class RobotFileEntry(FileModel):
@@ -144,12 +193,12 @@ class RobotFileEntry(FileModel):
     def file(self, source: str) -> RobotFile:
         """As plain data."""
         base = self.base
-        chassis = {} if base.holonomic is None else base.holonomic.given()
+        chassis = {} if base.driving is None else base.driving.spec
         return RobotFile(
             source=source,
             **self.given("name", "urdf", "arm", "folded", "without", "convex_parts"),
             gripper=self.gripper.spec,
-            holonomic=base.holonomic is not None,
+            drives=base.driving is not None,
             chassis=tuple(chassis.items()),
             foot=STANDING if base.fixed is None else (base.fixed.xyz, base.fixed.rpy),
             limits=tuple(self.given("velocity", "acceleration", "jerk").items()),

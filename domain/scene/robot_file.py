@@ -50,8 +50,8 @@ class RobotFile:
         source: the file, for messages.
         urdf: path, or ``package://`` and the path in that package.
         arm: names of the arm's joints, from the foot on. folded: configuration in which it drives.
-        holonomic: whether it drives; else it stands where the scene starts it.
-        chassis: measures and rates of a holonomic base that differ from the kitchen's.
+        drives: whether it has a base that drives; else it stands where the scene starts it.
+        chassis: what differs of that base from the kitchen's.
         foot: of a fixed one, the URDF's root in the base's frame: xyz (m) and rpy (rad).
         limits: ``velocity``, ``acceleration`` and ``jerk`` of the arm that the file gives.
         allowed: pairs of links that may touch.
@@ -65,7 +65,7 @@ class RobotFile:
     arm: tuple[str, ...]
     folded: tuple[float, ...]
     gripper: GripperSpec
-    holonomic: bool = False
+    drives: bool = False
     chassis: tuple[tuple[str, Any], ...] = ()
     foot: tuple[Numbers, Numbers] = STANDING
     limits: tuple[tuple[str, tuple[float, ...]], ...] = ()
@@ -75,5 +75,5 @@ class RobotFile:
 
     def base(self, scene: MobileBaseSpec, start: Numbers) -> MobileBaseSpec:
         """The base: its room to drive is the scene's; one that is fixed stands at ``start``."""
-        room = (scene.lower, scene.upper) if self.holonomic else (start, start)
+        room = (scene.lower, scene.upper) if self.drives else (start, start)
         return MobileBaseSpec(**dict(self.chassis) | {"lower": room[0], "upper": room[1]})

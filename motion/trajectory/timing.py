@@ -53,8 +53,11 @@ def rest_to_rest(path: Path, group: JointGroup, scale: float = 1.0) -> Trajector
     breaks, pieces = [0.0], []
     for a, b in itertools.pairwise(points):
         d = b - a
+        way = np.abs(d)
+        if group.differential:
+            way[:2] = np.hypot(d[0], d[1])
         span = max(
-            float((peak * np.abs(d) / (scale * limit)).max()) ** (1.0 / (k + 1))
+            float((peak * way / (scale * limit)).max()) ** (1.0 / (k + 1))
             for k, (peak, limit) in enumerate(zip(_PEAKS, limits, strict=True))
         )
         piece = (_QUINTIC / span ** np.arange(6))[:, None] * d

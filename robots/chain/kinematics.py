@@ -24,6 +24,7 @@ _SAMPLES = 4096  # configurations among which the greatest manipulability is loo
 _GRID = 96  # starts of Newton's method where EAIK can't help
 _ENOUGH = 16  # configurations of one value of the redundant joint, after which no more are tried
 _ANYWHERE = 1e300
+_MIXED = 61.8  # times the redundant joint's value, less whole ones: the share of a lift's range
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,8 @@ class ChainKinematics(Kinematics):
     @cached_property
     def locked(self) -> int:
         """The redundant joint; -1: there is none."""
-        return self._branches.locked if self._branches else self._locks[0]
+        branches = self._branches
+        return branches.locked + self._lifted if branches else self._locks[0]
 
     @property
     def solver(self) -> str:
@@ -153,7 +155,7 @@ class ChainKinematics(Kinematics):
         settle, limits = module_of(CHAIN).settle, own if table is None else table
         about = X_BH, X, limits, self.locked
         if branches is not None:
-            starts = branches.answers(X_BH, redundant)
+            starts = self._answers(branches, X_BH, redundant)
             for near in (branches.near, 1.0):  # further off, too, at singular poses
                 out, count = settle(starts, *about, near, len(starts))
                 if count:
@@ -216,9 +218,34 @@ class ChainKinematics(Kinematics):
         return [int(k) for k in np.argsort(kept)[::-1]]
 
     @cached_property
+    def _lifted(self) -> bool:
+        """Whether the arm's first joint lifts it, as a torso does."""
+        return bool(self.chain.prismatic[3])
+
+    @cached_property
     def _branches(self) -> Branches | None:
-        turning = not self.chain.prismatic[2:].any() and 6 <= len(self.rest) <= 7
-        return branches_of(self._arm[0], self._locks) if turning else None
+        X, count = self._arm[0], len(self.rest) - self._lifted
+        if self.chain.prismatic[3 + self._lifted :].any() or not 6 <= count <= 7:
+            return None
+        if not self._lifted:
+            return branches_of(X, self._locks)
+        locks = [k - 1 for k in self._locks if k > 0] if count == 7 else [-1]
+        return branches_of(np.concatenate([X[:1] @ X[1:2], X[2:]]), locks)
+
+    def _answers(self, branches: Branches, X_BH: Array, redundant: Array) -> Array:
+        """EAIK's configurations (m, n), for a value of a lift with each of the redundant joint."""
+        if not self._lifted:
+            return branches.answers(X_BH, redundant)
+        X, table = self._arm
+        low, high = table[0, :2]
+        lifts = redundant if self.locked == 0 else low + (high - low) * (redundant * _MIXED % 1.0)
+        found = [np.empty((0, len(self.rest)))]
+        for lift, value in zip(lifts, redundant, strict=True):
+            lowered = X_BH.copy()
+            lowered[:3, 3] -= lift * X[0, :3, 2]
+            arms = branches.answers(lowered, np.array([value]))
+            found.append(np.insert(arms, 0, lift, axis=1))
+        return np.concatenate(found)
 
 
 def _in_base(X_WH: Array, base: Array) -> Array:

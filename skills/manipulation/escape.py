@@ -109,7 +109,10 @@ def _legs(context: PlanningContext, state: State, motion: Motion | None) -> Iter
     near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
     lying = context.lying_on_base(state)
     if not lying and any({c.a, c.b} & set(context.robot.base_links) for c in near):
-        for length, angle in product(_BASE_STEPS, np.arange(8) * (np.pi / 4.0)):
+        angles = np.arange(8) * (np.pi / 4.0)
+        if context.robot.group("base").differential:
+            angles = state.q[context.robot.slice("base")][2] + np.array([0.0, np.pi])
+        for length, angle in product(_BASE_STEPS, angles):
             step = length * np.array([np.cos(angle), np.sin(angle), 0.0])
             yield _base_leg(context, state, step, allowed)
 

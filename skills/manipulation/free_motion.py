@@ -23,6 +23,7 @@ from galley.motion.motion import Attachment, Motion, Record
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
+from galley.motion.planners.drives import drivable
 from galley.motion.planners.planning import search
 from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free, view_space
 from galley.motion.trajectory.timing import rest_to_rest
@@ -59,7 +60,7 @@ def free_motion(
         finder = Finder(context, state, group, finer, margin, rng)
         found, planner = finder.search(start, goals)
         blocked = isinstance(found, Failure) and found.kind is FailureKind.BUDGET
-        if group == "arm" and blocked and not context.robot.standing_links:
+        if group == "arm" and blocked and context.robot.holonomic:
             # The base makes room for the arm and comes back.
             group, start = BOTH, state.q[context.robot.slice(BOTH)]
             base = np.repeat(state.q[None, context.robot.slice("base")], len(goals), axis=0)
@@ -74,6 +75,8 @@ def free_motion(
             if path is not None:
                 break
         path = finder.shortcut(found)
+        if path is None:
+            continue
         certificate = finder.prove(path)
         if certificate.hit is None:
             record = replace(
@@ -141,8 +144,18 @@ class Finder:
         """A path of the RRT into the region or, if it is None, to one of goals (m, k)."""
         return self._rrt.plan(self._space, self._free, start, region, goals, self.rng)
 
-    def shortcut(self, path: Path) -> Path:
-        """Shortened on the kernel, where new edges are proven; else ``optimize`` shortens it."""
+    def shortcut(self, path: Path) -> Path | None:
+        """Shortened on the kernel, where new edges are proven; else ``optimize`` shortens it.
+
+        Made of turns and straight drives for a differential base; None: no room for them is found.
+        """
+        path, base = self._shortened(path), self.context.robot.group(self.group)
+        if not base.differential:
+            return path
+        way = drivable(path.waypoints, base, lambda points: self.free(Path(self.group, points)))
+        return None if way is None else Path(self.group, way)
+
+    def _shortened(self, path: Path) -> Path:
         if self._view is None:
             return path
         shortcuts = self.context.settings.shortcuts

@@ -91,7 +91,12 @@ def _optimized(
     """
     method = context.settings.optimize
     found = list(motions)
-    free = [k for k, motion in enumerate(motions) if motion.record.planner not in IN_CONTACT]
+    free = [
+        k
+        for k, motion in enumerate(motions)
+        if motion.record.planner not in IN_CONTACT
+        and not context.robot.group(motion.group).differential  # which a curve would slip
+    ]
     if method not in ("smooth", "time-optimal"):
         return found
     # Late: SciPy takes longer to load than many a task takes to be refused.
