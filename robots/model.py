@@ -54,7 +54,7 @@ class JointGroup:
     velocity: Array
     acceleration: Array
     jerk: Array
-    differential: bool = False
+    differential: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper", "velocity", "acceleration", "jerk"):
@@ -111,6 +111,7 @@ def join_groups(name: str, groups: list[JointGroup]) -> JointGroup:
         name=name,
         joints=tuple(joint for group in groups for joint in group.joints),
         units=tuple(unit for group in groups for unit in group.units),
+        differential=False,
         **{
             key: frozen(np.concatenate([getattr(group, key) for group in groups]))
             for key in ("lower", "upper", "velocity", "acceleration", "jerk")

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from importlib.util import find_spec
+from importlib.metadata import distributions
 from itertools import product
 from multiprocessing import get_context
 from statistics import median
@@ -41,7 +41,7 @@ TASKS = {
     "gen3": {**TABLE, "robot": "gen3.yaml"},
     "iiwa": {"scene": "kuka.yaml", "domain": "drawers.pddl", "problem": "kuka.pddl"},
 }
-if find_spec("example_robot_data"):
+if any(each.name == "example-robot-data" for each in distributions()):
     TASKS["tiago"] = {"robot": "tiago.yaml"}
 PLAIN, NOISY = 0.95, 0.9  # shares of success that are wanted
 SLOWER = 3.0  # times the mobile Panda's plan that the UR5's may take in the same kitchen

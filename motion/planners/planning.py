@@ -20,6 +20,7 @@ from galley.domain.frames import Array, as_numbers, as_pose, inverse
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search, turns
 from galley.motion.planners.compiled_search import SearchOptions
+from galley.motion.planners.drives import drivable
 from galley.motion.planners.rrt import RRT, EndRegion, view_space
 from galley.robots.model import by_name, onto_limits
 
@@ -57,7 +58,8 @@ def plan(
             float32 has rounded beyond a limit counts as on it, in the start, too.
         seed: the same seed gives the same path, bit for bit.
         planner: ``rrt-connect``; or ``rrt``, the baseline: one tree, in Python.
-        group: ``arm``, ``base``, or two groups that move together, ``base+arm``.
+        group: ``arm``, ``base``, or two groups that move together, ``base+arm``. A base that is
+            differential turns and drives, one after the other, and by itself.
         prove: whether the path must be proven to keep half the margin everywhere; without, it is
             free at sampled states.
         options: budgets of the search and of shortcutting.
@@ -72,6 +74,8 @@ def plan(
     """
     if planner not in PLANNERS:
         raise ValueError(f"no planner '{planner}', there are {', '.join(PLANNERS)}")
+    if "+" in group and any(world.robot.group(each).differential for each in group.split("+")):
+        raise ValueError(f"group '{group}': a differential base moves by itself, plan for 'base'")
     view = world.view(group)
     now = view.arrays.tree.q[view.moving]
     start, goal = (by_name(view.joints, each, now) for each in (start, goal))
@@ -92,7 +96,26 @@ def plan(
         if isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
             others = turns.other_ways(view, begin, ends)
             found = search(view, begin, others, seed, planner, options) if len(others) else found
+    if not isinstance(found, Failure) and world.robot.group(group).differential:
+        found = _driven(world, view, found, options)
     return found if isinstance(found, Failure) else replace(found, world=world)
+
+
+def _driven(
+    world: CollisionWorld, view: View, path: Path, options: SearchOptions
+) -> Path | Failure:
+    """The path by turns and straight drives."""
+
+    def free(points: Array) -> bool:
+        if options.required is None:
+            return bool(view.edges_free(points[:-1], points[1:]).all())
+        return view.unproven(points, options.required) is None
+
+    way = drivable(path.waypoints, world.robot.group(path.group), free)
+    if way is None:
+        what = "a path was found, but no room to turn along it, as a differential base must"
+        return Failure(FailureKind.BUDGET, what, numbers={"searches": 1})
+    return Path(path.group, way)
 
 
 def search(

@@ -12,7 +12,12 @@ from galley.robots.model import JointGroup
 ROOM = np.array([-5.0, -5.0, -7.0]), np.array([5.0, 5.0, 7.0])
 RATES = ([0.6, 0.6, 1.2], [0.6, 0.6, 1.2], [3.0, 3.0, 6.0])
 BASE = JointGroup(
-    "base", ("x", "y", "heading"), ("m", "m", "rad"), *ROOM, *map(np.array, RATES), True
+    "base",
+    ("x", "y", "heading"),
+    ("m", "m", "rad"),
+    *ROOM,
+    *map(np.array, RATES),
+    differential=True,
 )
 HALF = np.array([0.35, 0.25])  # m, of a rectangular base
 
