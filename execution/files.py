@@ -40,7 +40,7 @@ All units are SI: m, rad, s, N. Poses are x, y, z, qx, qy, qz, qw.
 Files of kind "trajectory" (arm and base): CSV, a row every 1/rate s (rate_Hz), the last one at the
 exact end: time, then position, velocity and acceleration of each joint. Every motion is at rest at
 both ends and begins where the one before ends. The set-points keep the limits under "groups", so
-they can be streamed to a position or impedance controller. The base is holonomic: x, y, heading.
+they can be streamed to a position or impedance controller. The base moves by x, y, heading.
 
 Files of kind "gripper": one row: width between the fingers, its speed, and the force. "move" goes
 to that width; "grasp" closes until the fingers hold something, and then presses with the force.

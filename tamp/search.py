@@ -286,8 +286,8 @@ class Search:
             over = self._refused()
             if over is not None or self._active:
                 return over
-        elif self._source.failure is not None and not self._known:
-            crowded = self._feasibility.room.crowded
+        crowded = self._feasibility.room.crowded
+        if not self._known and (crowded or self._source.failure is not None):
             return self._budget(crowded) if crowded else self._source.failure
         # Restart the known plans with fresh random streams.
         for each in self._known.values():

@@ -84,9 +84,10 @@ def free_motion(
             )
             break
     else:
+        what = "no path could be proven free" if path else "no room was found to turn along a path"
         return Failure(
             FailureKind.BUDGET,
-            f"no path could be proven free in {len(_FINENESS)} searches",
+            f"{what} in {len(_FINENESS)} searches",
             numbers={"searches": float(len(_FINENESS))},
         ).within(phase)
     spent = 1e3 * (time.perf_counter() - began)

@@ -10,9 +10,10 @@ import pytest
 
 import galley
 from galley.domain.errors import BadInput
+from galley.domain.failure import Failure
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import ROBOTS
-from galley.motion import CollisionWorld, Path, cylinder, plan
+from galley.motion import CollisionWorld, Path, box, cylinder, plan
 from galley.robots.catalog import robot_of
 
 OWN = (ROBOTS / "iiwa.yaml").read_text()
@@ -140,6 +141,11 @@ def test_the_library_plans_turns_and_drives_for_it(tmp_path):
     across = steps[:, 1] * np.cos(heading) - steps[:, 0] * np.sin(heading)
     assert np.abs(across).max() < 1e-9
     assert world.view("base").unproven(path.waypoints, 0.0025) is None
+    slot = [box([0.05, 3.0, 1.0], at=[x, 0.0, 0.5]) for x in (1.54, 2.46)]  # as wide as it is long
+    between = CollisionWorld(robot, {"slot": slot}, q=scene.robot.q)
+    refused = plan(between, [2.0, -0.8, 0.0], [2.0, 0.8, 0.0], group="base")
+    assert isinstance(refused, Failure)
+    assert "no room to turn" in refused.message
     with pytest.raises(ValueError, match="moves by itself"):
         plan(world, scene.robot.q[:10], scene.robot.q[:10], group="base+arm")
 
