@@ -119,8 +119,8 @@ def test_a_robot_is_summed_up_and_drawn(drafts, urdf, told, here):
     [
         ("galley_robot: 1", "galley_robot: 1\ncolour: red", 3, "colour: unknown key"),
         ("panda_joint3,", "panda_joint33,", 5, "arm: the URDF has no joint 'panda_joint33'; did"),
-        ("1: [0, 0.04]", "1: [0, 0.05]", 16, "gripper.joints: 'panda_finger_joint1' goes beyond"),
-        ("[panda_leftf", "[panda_f", 15, "gripper: finger 'panda_finger' has no collision shape"),
+        ("1: [0, 0.04]", "1: [0, 0.05]", 17, "gripper.joints: 'panda_finger_joint1' goes beyond"),
+        ("[panda_leftf", "[panda_f", 16, "gripper: finger 'panda_finger' has no collision shape"),
         (PANDA, "none.urdf", 4, "no such file"),
     ],
 )
