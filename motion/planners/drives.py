@@ -2,22 +2,27 @@
 
 Such a base can come as near to any free path as is wanted (J.-P. Laumond, P. Jacobs, M. Taix and
 R. Murray, "A motion planner for nonholonomic mobile robots", 1994). So a path of a base that drives
-every way is taken first, and each part of it replaced by a turn, a drive and a turn where those are
-free; else the part is halved. Then drives between waypoints that lie further apart shorten it.
+every way is taken first, and each part of it replaced by one or two drives with the turns that they
+need, where those are free; else the part is halved. One drive needs room to turn into its course;
+of two, whose headings differ little from those of the ends, short ones stay near the part, however
+small it is. Then drives between waypoints that lie further apart shorten it.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from galley.domain.frames import Array
 from galley.robots.model import JointGroup
 
-_HALVINGS = 7  # of a part of the path: then there is no room to turn along it
-_WAYS = 4  # tried between two poses
+_HALVINGS = 8  # of a part of the path: then there is no room to turn along it
+_COURSES = 4  # headings of a single drive that are tried, ahead and astern
+_SLANTS = (0.1, -0.1, 0.3, -0.3, 0.8, -0.8)  # rad from the mean heading, of one of two drives
+_PARALLEL = 0.05  # sine of the angle between two headings, below which two drives don't differ
+_JOINS = 3  # ways tried to shorten
 _SAME_SPOT = 1e-6  # m
 _ASTERN = 1.0  # s that a metre backwards counts more than a metre forwards
 
@@ -56,7 +61,7 @@ def seconds(points: Array, base: JointGroup) -> float:
 
 
 def _part(a: Array, b: Array, base: JointGroup, free: Free, halvings: int) -> Array | None:
-    for way in _turn_drive_turn(a, b, base):
+    for way in _ways(a, b, base):
         if free(way):
             return way
     if not halvings:
@@ -67,30 +72,50 @@ def _part(a: Array, b: Array, base: JointGroup, free: Free, halvings: int) -> Ar
     return None if first is None or second is None else np.vstack([first, second[1:]])
 
 
-def _turn_drive_turn(a: Array, b: Array, base: JointGroup) -> list[Array]:
-    """Ways (4, 3) from pose a to pose b, forwards and backwards, the fastest first."""
+def _ways(a: Array, b: Array, base: JointGroup) -> list[Array]:
+    """Ways (4 to 6, 3) from pose a to pose b by one or two drives, the fastest first."""
     x, y = b[:2] - a[:2]
     if np.hypot(x, y) < _SAME_SPOT:
         return [np.stack([a, b])]
     course = np.arctan2(y, x)
     low, high = (base.lower[2] - course) / np.pi, (base.upper[2] - course) / np.pi
-    ways = []
-    for half_turns in range(int(np.ceil(low)), int(np.floor(high)) + 1):  # odd: backwards
-        heading = course + np.pi * half_turns
-        ways.append(np.array([a, [*a[:2], heading], [*b[:2], heading], b]))
-    return sorted(ways, key=lambda way: seconds(way, base))[:_WAYS]
+    half_turns = np.arange(np.ceil(low), np.floor(high) + 1.0)  # odd: astern
+    single = [_way(a, b, (course + np.pi * k,), (b[:2],)) for k in half_turns]
+    single = sorted(single, key=lambda way: seconds(way, base))[:_COURSES]
+    double = []
+    slanted = 0.5 * (a[2] + b[2]) + np.array(_SLANTS)
+    for m in slanted[(slanted >= base.lower[2]) & (slanted <= base.upper[2])]:
+        double += [(m, b[2]), (a[2], m)]
+    for first, second in [(a[2], b[2]), *double]:
+        if abs(np.sin(second - first)) > _PARALLEL:
+            u = np.array([[np.cos(h), np.sin(h)] for h in (first, second)])
+            between = a[:2] + np.linalg.solve(u.T, (x, y))[0] * u[0]
+            single.append(_way(a, b, (first, second), (between, b[:2])))
+    return sorted(single, key=lambda way: seconds(way, base))
+
+
+def _way(a: Array, b: Array, headings: Sequence[float], spots: Sequence[Array]) -> Array:
+    """From a, turning into each heading and driving to each spot (2,), to b."""
+    points, spot = [a], a[:2]
+    for heading, following in zip(headings, spots, strict=True):
+        points += [np.append(spot, heading), np.append(following, heading)]
+        spot = following
+    return np.array([*points, b])
 
 
 def _shortened(way: Array, base: JointGroup, free: Free) -> Array:
-    """Each pose joined to the farthest from which that is free and faster."""
+    """Each pose joined to one far ahead, to the end or half as far and so on, if that is faster."""
     k = 0
     while k < len(way) - 2:
-        for last in range(len(way) - 1, k + 1, -1):
-            now = seconds(way[k : last + 1], base)
-            direct = _turn_drive_turn(way[k], way[last], base)[0]
-            if seconds(direct, base) < now - 1e-6 and free(direct):
-                way = np.vstack([way[:k], direct, way[last + 1 :]])
+        ahead = len(way) - 1 - k
+        while ahead > 1:
+            now = seconds(way[k : k + ahead + 1], base) - 1e-6
+            joins = _ways(way[k], way[k + ahead], base)[:_JOINS]
+            direct = next((j for j in joins if seconds(j, base) < now and free(j)), None)
+            if direct is not None:
+                way = np.vstack([way[:k], direct, way[k + ahead + 1 :]])
                 break
+            ahead //= 2
         k += 1
     return way
 

@@ -28,15 +28,15 @@ def dense(points, step=0.01):
 
 def among(discs):
     """Whether a rectangle clears discs (x, y, radius) at all poses of a polygonal line."""
+    discs = np.array(discs)
 
     def free(points):
-        for x, y, heading in dense(points, 0.02):
-            for a, b, radius in discs:
-                c, s = np.cos(heading), np.sin(heading)
-                p = np.array([[c, s], [-s, c]]) @ [a - x, b - y]
-                if np.hypot(*np.maximum(np.abs(p) - HALF, 0.0)) < radius:
-                    return False
-        return True
+        x, y, heading = dense(points, 0.02).T[:, :, None]
+        c, s = np.cos(heading), np.sin(heading)
+        dx, dy = discs[:, 0] - x, discs[:, 1] - y
+        beyond = [np.abs(c * dx + s * dy) - HALF[0], np.abs(c * dy - s * dx) - HALF[1]]
+        apart = np.hypot(*np.maximum(beyond, 0.0))
+        return bool((apart >= discs[:, 2]).all())
 
     return free
 
@@ -53,10 +53,9 @@ def anywhere(_):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_in_the_open_it_turns_drives_and_turns(seed):
+def test_in_the_open_no_single_drive_is_faster(seed):
     a, b = np.random.default_rng(seed).uniform([-3, -3, -6], [3, 3, 6], (2, 3))
     way = drivable(np.stack([a, b]), BASE, anywhere)
-    assert len(way) == 4
     assert sideways(way) < 1e-9
     np.testing.assert_array_equal([way[0], way[-1]], [a, b])
     # By hand: one straight line, and the least of all turns, ahead or astern.
@@ -67,7 +66,7 @@ def test_in_the_open_it_turns_drives_and_turns(seed):
         for h, back in headings
         if abs(h) <= 7.0
     )
-    assert seconds(way, BASE) == pytest.approx(best)
+    assert seconds(way, BASE) <= best + 1e-9
 
 
 def test_a_sideways_shift_between_posts_is_made_of_turns_and_drives():
@@ -82,12 +81,26 @@ def test_a_sideways_shift_between_posts_is_made_of_turns_and_drives():
     np.testing.assert_array_equal([way[0], way[-1]], shift)
 
 
+def slot(room):
+    """Walls beside a base that stands across a slot, with so much room (m) ahead and astern."""
+    x = HALF[0] + room + 0.05
+    return among([(side, y, 0.05) for side in (-x, x) for y in np.arange(-0.6, 1.6, 0.02)])
+
+
+def test_with_a_little_room_it_shifts_sideways_by_short_slanted_drives():
+    shift = np.array([[0.0, 0.0, 0.0], [0.0, 0.1, 0.0]])
+    way = drivable(shift, BASE, slot(0.075))
+    assert way is not None
+    assert slot(0.075)(way)
+    assert sideways(way) < 1e-9
+    assert np.abs(way[:, 2]).max() < 0.5  # it can't turn round
+    np.testing.assert_array_equal([way[0], way[-1]], shift)
+
+
 def test_where_there_is_no_room_to_turn_there_is_no_drive():
-    walls = [(x, y, 0.05) for x in np.linspace(-0.4, 0.4, 9) for y in (-0.33, 2.3)]
-    walls += [(x, y, 0.05) for x in (-0.42, 0.42) for y in np.linspace(-0.3, 2.3, 27)]
-    shift = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    assert among(walls)(shift)
-    assert drivable(shift, BASE, among(walls)) is None
+    shift = np.array([[0.0, 0.0, 0.0], [0.0, 0.1, 0.0]])
+    assert slot(0.01)(shift)
+    assert drivable(shift, BASE, slot(0.01)) is None
 
 
 def test_turns_on_one_spot_become_one():

@@ -141,7 +141,8 @@ def test_the_library_plans_turns_and_drives_for_it(tmp_path):
     across = steps[:, 1] * np.cos(heading) - steps[:, 0] * np.sin(heading)
     assert np.abs(across).max() < 1e-9
     assert world.view("base").unproven(path.waypoints, 0.0025) is None
-    slot = [box([0.05, 3.0, 1.0], at=[x, 0.0, 0.5]) for x in (1.54, 2.46)]  # as wide as it is long
+    # As wide as the chassis is long, but for 7 mm on either side.
+    slot = [box([0.1, 3.0, 1.0], at=[2.0 + side * 0.4645, 0.0, 0.5]) for side in (-1.0, 1.0)]
     between = CollisionWorld(robot, {"slot": slot}, q=scene.robot.q)
     refused = plan(between, [2.0, -0.8, 0.0], [2.0, 0.8, 0.0], group="base")
     assert isinstance(refused, Failure)
