@@ -111,11 +111,11 @@ class HolonomicEntry(ChassisEntry):
     in_urdf: bool = about("the URDF has the base, and its root stands on the floor", False)
 
     @model_validator(mode="after")
-    def _measured_once(self) -> Self:
+    def _consistent(self) -> Self:
         rates = {"in_urdf", "velocity", "acceleration", "jerk"}
-        measures = sorted(self.model_fields_set - rates)
-        if self.in_urdf and measures:
+        if self.in_urdf and (measures := sorted(self.model_fields_set - rates)):
             raise ValueError(f"the URDF has the base's measures: leave out {', '.join(measures)}")
+        MobileBaseSpec(**self.spec)
         return self
 
 
