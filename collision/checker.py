@@ -25,11 +25,11 @@ def pair(a: str, b: str) -> Pair:
 def standing_pairs(scene: Scene, robot: RobotModel) -> frozenset[Pair]:
     """Links and furniture that no world checks.
 
-    Neither ever moves, the scene says so, or the base stands on it.
+    Neither ever moves, the scene says so, or a wheel stands on it.
     """
     declared = (pairs(body.may_touch, (body.name,)) for body in scene.bodies)
     still = pairs(robot.standing_links, scene.standing_bodies)
-    return still.union(pairs(robot.base_links, scene.floors), *declared)
+    return still.union(pairs(robot.wheels, scene.floors), *declared)
 
 
 def pairs(group: tuple[str, ...], others: tuple[str, ...]) -> frozenset[Pair]:

@@ -80,7 +80,7 @@ class SceneKernel:
         """
         robot = self.robot
         if "base" in group:  # alone, or with the arm
-            return frozenset()
+            return pairs(robot.base_links[:1], self.scene.floors)
         return pairs(robot.base_links, self.names)
 
     def view(

@@ -21,6 +21,7 @@ from galley.robots.gripper import find_gripper
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.urdf_arm import (
     MotionLimits,
+    hull_of,
     joint_group,
     neighbours_and_always_touching,
 )
@@ -28,6 +29,7 @@ from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
 from galley.robots.urdf_prepare import fixed_joint, foot_of, origin_element, prepare, rename
 from galley.robots.urdf_reader import (
     JointTree,
+    LinkShape,
     joined_link,
     limit_of,
     link_shapes,
@@ -38,6 +40,7 @@ from galley.robots.urdf_reader import (
 )
 
 _FINGER_RISE, _FINGER_JERK = 0.1, 0.05  # s to full speed of the fingers, to full acceleration
+_ON_FLOOR = 0.005  # m
 _EFFORT = {"rad": 200.0, "m": 1000.0}
 """N m and N, of joints whose URDF states no effort."""
 
@@ -105,6 +108,7 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     allowed = neighbours_and_always_touching(urdf, arm) | {
         (min(a, b), max(a, b)) for a, b in (*itertools.combinations(hand, 2), *file.allowed)
     }
+    base_links = tuple(link for link in links if tree.link(link)[0] <= len(base.joints))
     return RobotModel(
         name=file.name,
         groups=(base_group(base), arm, _finger_group(elements, moving)),
@@ -119,8 +123,27 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
             opens_fully=file.gripper.opens_fully,
             **cast(Any, dict(file.gripper.measures)),
         ),
-        base_links=tuple(link for link in links if tree.link(link)[0] <= len(base.joints)),
+        base_links=base_links,
+        wheels=_wheels(tree, shapes, base_links) if base.in_urdf else (),
     )
+
+
+def _wheels(
+    tree: JointTree, shapes: Iterable[LinkShape], base_links: Collection[str]
+) -> tuple[str, ...]:
+    """The links of a base that stand on the floor, its lowest shapes; ValueError if it is sunk."""
+    ends: dict[str, float] = {}
+    for shape in shapes:
+        if shape.link in base_links:
+            X = tree.link(shape.link)[1] @ shape.X_LS
+            z = float((hull_of(shape).vertices @ X[2, :3]).min() + X[2, 3])
+            ends[shape.link] = min(z, ends.get(shape.link, np.inf))
+    if sunk := [link for link, z in ends.items() if z < -_ON_FLOOR]:
+        raise ValueError(
+            f"base: '{sunk[0]}' ends {-ends[sunk[0]]:.3f} m below the URDF's root, which stands on "
+            "the floor: put a link there, as base_footprint is in many URDFs"
+        )
+    return tuple(link for link, z in ends.items() if z < _ON_FLOOR)
 
 
 def _arm_and_gripper(

@@ -174,6 +174,7 @@ class RobotModel:
         gripper: measures of the fingers.
         kinematics: of the arm on its base.
         base_links: links that only the base moves, from the floor up.
+        wheels: those of them that stand on the floor.
         inertials: masses and moments of links, by name, for dynamics; of the others, and of all if
             empty, those of the URDF count.
     """
@@ -193,6 +194,7 @@ class RobotModel:
     gripper: Gripper = Gripper()
     kinematics: Kinematics = field(default_factory=Kinematics)
     base_links: tuple[str, ...] = ()
+    wheels: tuple[str, ...] = ()
     inertials: Mapping[str, Inertial] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -128,7 +128,7 @@ LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 34631, "beside": 10701, "studies": 2006, "tests": 33674, "bench": 9567}
+LINES = {"kitchen": 34653, "beside": 10701, "studies": 2006, "tests": 33703, "bench": 9569}
 
 
 @cache

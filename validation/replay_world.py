@@ -129,7 +129,7 @@ class ReplayWorld:
         may_touch = [(thing.name, thing.may_touch) for thing in self.scene.bodies]
         # A fixed foot may stand in what carries it, wheels stand on the floor.
         may_touch += [(name, self.robot.standing_links) for name in self.scene.standing_bodies]
-        may_touch += [(name, self.robot.base_links) for name in self.scene.floors]
+        may_touch += [(name, self.robot.wheels) for name in self.scene.floors]
         for name, touching in may_touch:
             for (other, part), link in product(self._body_links[name], touching):
                 at = links[link]

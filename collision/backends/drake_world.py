@@ -98,7 +98,7 @@ class _LoadedScene:
             declaration.ExcludeWithin(GeometrySet(frames))
         apart = [
             (self.robot.standing_links, self.scene.standing_bodies),
-            (self.robot.base_links, self.scene.floors),
+            (self.robot.wheels, self.scene.floors),
         ]
         apart += [(body.may_touch, (body.name,)) for body in self.scene.bodies]
         for links, bodies in apart:

@@ -442,7 +442,7 @@ class Scene:
 
     @cached_property
     def floors(self) -> tuple[str, ...]:
-        """Names of the furniture so low that a base drives over it, on its wheels."""
+        """Names of the furniture so low that a base drives over it."""
 
         def top(body: Body) -> float:
             solid = (shape for shape in body.shapes if shape.collision)

@@ -96,13 +96,8 @@ class ChassisEntry(FileModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        MobileBaseSpec(**self.spec)
+        MobileBaseSpec(**self.given())
         return self
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """What differs from the kitchen's base."""
-        return self.given()
 
 
 class HolonomicEntry(ChassisEntry):
@@ -117,6 +112,11 @@ class HolonomicEntry(ChassisEntry):
             raise ValueError(f"the URDF has the base's measures: leave out {', '.join(measures)}")
         MobileBaseSpec(**self.spec)
         return self
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What differs from the kitchen's base."""
+        return self.given()
 
 
 def _no_sideways(rates: Any) -> Any:

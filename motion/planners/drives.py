@@ -80,18 +80,19 @@ def _ways(a: Array, b: Array, base: JointGroup) -> list[Array]:
     course = np.arctan2(y, x)
     low, high = (base.lower[2] - course) / np.pi, (base.upper[2] - course) / np.pi
     half_turns = np.arange(np.ceil(low), np.floor(high) + 1.0)  # odd: astern
-    single = [_way(a, b, (course + np.pi * k,), (b[:2],)) for k in half_turns]
-    single = sorted(single, key=lambda way: seconds(way, base))[:_COURSES]
-    double = []
+    ways = [_way(a, b, (course + np.pi * k,), (b[:2],)) for k in half_turns]
+    ways = sorted(ways, key=lambda way: seconds(way, base))[:_COURSES]
+    pairs = [(a[2], b[2])]  # of the headings of two drives
     slanted = 0.5 * (a[2] + b[2]) + np.array(_SLANTS)
     for m in slanted[(slanted >= base.lower[2]) & (slanted <= base.upper[2])]:
-        double += [(m, b[2]), (a[2], m)]
-    for first, second in [(a[2], b[2]), *double]:
+        pairs += [(m, b[2]), (a[2], m)]
+    for first, second in pairs:
         if abs(np.sin(second - first)) > _PARALLEL:
             u = np.array([[np.cos(h), np.sin(h)] for h in (first, second)])
             between = a[:2] + np.linalg.solve(u.T, (x, y))[0] * u[0]
-            single.append(_way(a, b, (first, second), (between, b[:2])))
-    return sorted(single, key=lambda way: seconds(way, base))
+            if ((between >= base.lower[:2]) & (between <= base.upper[:2])).all():
+                ways.append(_way(a, b, (first, second), (between, b[:2])))
+    return sorted(ways, key=lambda way: seconds(way, base))
 
 
 def _way(a: Array, b: Array, headings: Sequence[float], spots: Sequence[Array]) -> Array:

@@ -1,5 +1,7 @@
 """A differential base turns or drives along its heading, and never leaves what is free."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -101,6 +103,20 @@ def test_where_there_is_no_room_to_turn_there_is_no_drive():
     shift = np.array([[0.0, 0.0, 0.0], [0.0, 0.1, 0.0]])
     assert slot(0.01)(shift)
     assert drivable(shift, BASE, slot(0.01)) is None
+
+
+def test_no_drive_leaves_the_room_of_the_base():
+    """Two drives along the headings of the ends would meet at x = 0.7."""
+    low, high = np.array([-0.3, -0.3, -7.0]), np.array([0.3, 1.0, 7.0])
+    base = replace(BASE, lower=low, upper=high)
+
+    def ahead(points):
+        return np.abs(points[:, 2]).max() <= 0.5
+
+    way = drivable(np.array([[0.0, 0.0, 0.4], [0.0, 0.6, -0.4]]), base, ahead)
+    assert way is not None
+    assert sideways(way) < 1e-9
+    assert ((way >= low) & (way <= high)).all()
 
 
 def test_turns_on_one_spot_become_one():

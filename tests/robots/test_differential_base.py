@@ -17,6 +17,7 @@ from galley.motion import CollisionWorld, Path, box, cylinder, plan
 from galley.robots.catalog import robot_of
 
 OWN = (ROBOTS / "iiwa.yaml").read_text()
+SHIPPED = "package://pybullet_data/kuka_iiwa/model.urdf"
 HAS_TIAGO = any(each.name == "example-robot-data" for each in distributions())
 IIWA = f"{pybullet_data.getDataPath()}/kuka_iiwa/model.urdf"
 
@@ -40,7 +41,7 @@ def lifted(folder):
     ET.SubElement(lift, "axis", xyz="0 0 1")
     ET.SubElement(lift, "limit", lower="0", upper="0.4", effort="2000", velocity="0.1")
     ET.ElementTree(whole).write(folder / "lifted.urdf")
-    text = OWN.replace("package://pybullet_data/kuka_iiwa/model.urdf", "lifted.urdf")
+    text = OWN.replace(SHIPPED, "lifted.urdf")
     text = text.replace("arm: [", "arm: [lift, ").replace("folded: [", "folded: [0.1, ")
     return text.replace("velocity: [", "velocity: [0.1, ")
 
@@ -96,6 +97,24 @@ def test_a_base_that_can_not_be_is_refused_in_one_line(tmp_path, base, words):
         load_scene("kitchen.yaml", robot=file)
     assert words in str(refused.value)
     assert all(each.line for each in refused.value.errors)
+
+
+def test_a_base_in_the_urdf_stands_on_the_floor_on_its_lowest_links(tmp_path):
+    """KUKA's foot, whose mesh ends at its frame, on a root that is lower, or higher by 0.1 m."""
+    lifted(tmp_path)
+    urdf = (tmp_path / "lifted.urdf").read_text().replace('"prismatic"', '"fixed"')
+
+    def at(z):
+        (tmp_path / f"at{z}.urdf").write_text(urdf.replace('0.05 0 0.3" rpy="0 0.2 0', f"0 0 {z}"))
+        own = robot_file(
+            tmp_path, "holonomic: {in_urdf: true}", OWN.replace(SHIPPED, f"at{z}.urdf")
+        )
+        return robot_of(load_scene("kitchen.yaml", robot=own).robot)
+
+    assert at(0.0).wheels == ("lbr_iiwa_link_0",)
+    assert at(0.1).wheels == ()
+    with pytest.raises(BadInput, match=r"ends 0\.100 m below the URDF's root"):
+        at(-0.1)
 
 
 def test_a_lift_is_solved_beside_the_arms_branches(tmp_path):

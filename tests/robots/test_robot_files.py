@@ -140,6 +140,9 @@ def test_a_base_that_may_not_move_has_one_place_to_stand():
     found = sample_stances(X_WH, scene.stance("here"), robot, 50, rng)
     assert found.tolist() == [[0.0, 0.0, 0.0]]
     assert ("panda_link0", "pedestal") in standing_pairs(scene, robot)
+    assert not standing_pairs(
+        load_scene("kitchen.yaml"), robot_of(load_scene("kitchen.yaml").robot)
+    )
 
 
 def test_another_robot_takes_the_place_of_a_scenes_own():

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from galley.collision.checker import held_pairs, standing_pairs
+from galley.collision.checker import held_pairs
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import rotation_z, transform
 from galley.domain.scene.model import HAND
@@ -121,6 +122,7 @@ def test_arms_that_start_elsewhere_share_a_view_and_bases_do_not(kitchen, robot)
         assert kernel.view(state.with_robot(q), "arm") is not kernel.view(state, "arm")
 
 
-def test_only_what_the_base_stands_on_is_never_checked_against_it(kitchen, robot):
-    found = {name for pair in standing_pairs(kitchen, robot) for name in pair}
-    assert found == {"floor", "chassis", "column", "panda_link0"}
+@pytest.mark.parametrize("group", ["base", "base+arm"])
+def test_only_what_lies_below_the_chassis_is_left_out_where_the_base_moves(kitchen, robot, group):
+    left_out = SceneKernel(kitchen, robot).constant_pairs(group)
+    assert {name for pair in left_out for name in pair} == {"chassis", "floor"}
