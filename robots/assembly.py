@@ -88,11 +88,13 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
         if finger in tree.links and tree.link(finger)[0] > len(joints) - len(moving):
             _weld(whole, tree, finger)
     text = ET.tostring(whole, encoding="unicode")
+    measures = cast(dict[str, Any], dict(file.gripper.measures))
+    pad = {"pad": measures["pad"]} if "pad" in measures else {}
     with naming("gripper"):
-        found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT)
+        found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT, **pad)
         if _add_pads(whole, file.gripper.fingers, found.pads):
             text = ET.tostring(whole, encoding="unicode")
-            found = find_gripper(text, moving, carrier, file.gripper.fingers, found.X_RT)
+            found = find_gripper(text, moving, carrier, file.gripper.fingers, found.X_RT, **pad)
     depth = float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
     ET.SubElement(whole, "link", name=HAND_FRAME)
     X_RH = found.X_RT @ transform(translation=[0.0, 0.0, -depth])
@@ -121,10 +123,11 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
         gripper=replace(
             found.gripper,
             opens_fully=file.gripper.opens_fully,
-            **cast(Any, dict(file.gripper.measures)),
+            **measures,
         ),
         base_links=base_links,
         wheels=_wheels(tree, shapes, base_links) if base.in_urdf else (),
+        spacing=file.spacing,
     )
 
 
@@ -157,7 +160,7 @@ def _arm_and_gripper(
         _remove(root, _below(root, link, "without"))
     moved = {*file.arm} if spec.mount else {*file.arm, *moving}
     check_moved(root, path, moved, speeds="velocity" not in dict(file.limits))
-    prepare(root, path, moved, file.convex_parts, spec.fingers)
+    prepare(root, path, moved, file.convex_parts, _moved(root, spec.fingers, moving))
     if spec.mount is None:
         return root, ""
     own_path = find_package_file(spec.urdf, Path(file.source))
@@ -165,7 +168,7 @@ def _arm_and_gripper(
     start = spec.root or foot_of(own)
     _remove(own, ways(own).keys() - _below(own, start, "gripper.root"))
     check_moved(own, own_path, moving)
-    prepare(own, own_path, moving, file.convex_parts, spec.fingers)
+    prepare(own, own_path, moving, file.convex_parts, _moved(own, spec.fingers, moving))
     link, xyz, rpy = spec.mount
     _below(root, link, "gripper.mount")
     for kind in ("link", "joint"):
@@ -176,6 +179,12 @@ def _arm_and_gripper(
     root.append(fixed_joint("gripper_mount", link, start, transform(rotation_rpy(*rpy), xyz)))
     root.extend(e for e in own if e.tag in ("link", "joint"))
     return root, start
+
+
+def _moved(root: ET.Element, links: Iterable[str], joints: Collection[str]) -> list[str]:
+    """Those of the links that one of the joints moves."""
+    found = ways(root)
+    return [n for n in links if any(e.get("name") in joints for e in found.get(n, ()))]
 
 
 def _remove(root: ET.Element, links: Collection[str]) -> None:

@@ -38,7 +38,8 @@ def _robot(model: str, file: RobotFile | None, base: MobileBaseSpec) -> RobotMod
         made = _description(model, file, base)
         arm, fingers = (made.group(name).joints for name in ("arm", "fingers"))
         chain = chain_of(made.urdf, arm, made.palm, fingers)
-        return replace(made, kinematics=ChainKinematics(chain, np.array(file.folded)))
+        own = ChainKinematics(chain, np.array(file.folded), made.X_LT, file.spacing.tilt)
+        return replace(made, kinematics=own)
     from galley.robots.panda.models import mobile_panda
 
     return {"mobile_panda": mobile_panda}[model](base)

@@ -102,6 +102,12 @@ def draft_of(
         score = round(found.gripper.pad, 3), float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
         if score > best[0]:
             best, ends_of, fingers = (score, found), some, pair
+    if len(tips) == 1:  # against a jaw that stands still
+        fingers = hand, tips[0]
+        try:
+            find_gripper(text, ends_of, hand, fingers)
+        except ValueError as error:
+            why = str(error)
     spec = GripperSpec(tuple((name, *both) for name, both in ends_of.items()), fingers)
     name = str(root.get("name") or path.stem)
     file = RobotFile(str(source), name, urdf, tuple(arm), (0.0,) * len(arm), spec)

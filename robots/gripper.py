@@ -3,11 +3,14 @@
 The fingers close along the line on which their middles part as they open; the hand points from its
 root to them. A pad is the innermost part of a finger. All of it in the root's frame, with the
 finger joints moved from closed to open in equal steps.
+
+Where only one finger moves, the grasp frame must be given, and stands on the pad of the other one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +28,9 @@ _PALM_GAP = 4e-3  # m, by which ``to_palm`` is rounded down
 _BESIDE = 0.002  # m of the opening that is left free at the widest item
 _MOST_PAD = 0.02  # m
 _PAD, _PROUD = 4e-3, 5e-4  # m, thickness of the boxes on the pads, and how far they stand out
+_JAW_PAD = 0.01  # m, ``pad`` where one jaw moves
+_DIRECTIONS = 400  # in which the outermost corners of a jaw are taken
+_OPPOSITE = 1e-3  # m before a jaw, what stands out further is not the jaw
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,7 @@ def find_gripper(
     root: str,
     fingers: tuple[str, str],
     X_RT: Array | None = None,
+    pad: float = _JAW_PAD,
 ) -> FoundGripper:
     """The grasp frame of a gripper and its measures.
 
@@ -57,19 +64,22 @@ def find_gripper(
         root: link that carries the fingers.
         fingers: the links that touch.
         X_RT: the grasp frame in the root's, if it is known.
+        pad: m that the pads reach from the grasp centre, where only one finger moves.
 
     Raises:
         ValueError: a finger has no shape, the fingers don't part, or they are not in order.
     """
     tree, ends = read_tree(urdf, tuple(joints)), np.array(list(joints.values())).T
     Q = ends[0] + np.linspace(0.0, 1.0, _STEPS)[:, None] * (ends[1] - ends[0])
-    shapes = _shapes(urdf, tree, root)
+    shapes = _shapes(urdf, tree, root, fingers)
     missing = [f for f in fingers if f not in shapes]
     if missing:
         raise ValueError(f"finger '{missing[0]}' has no collision shape, or does not move")
     parts = [_in_root(shapes, tree, root, q) for q in Q]
     moved = [{link: np.concatenate(each) for link, each in step.items()} for step in parts]
     shut, wide = moved[0], moved[-1]
+    if any(tree.link(f)[0] == tree.link(root)[0] for f in fingers):
+        return _one_jaw(tree, Q, parts, root, fingers, X_RT, pad)
     if X_RT is None:
         first, second = (wide[f].mean(axis=0) - shut[f].mean(axis=0) for f in fingers)
         size = float(np.linalg.norm(second - first))
@@ -126,6 +136,109 @@ def find_gripper(
     )
 
 
+def _one_jaw(
+    tree: JointTree,
+    Q: Array,
+    parts: list[dict[str, list[Array]]],
+    root: str,
+    fingers: tuple[str, str],
+    X_RT: Array | None,
+    reach: float,
+) -> FoundGripper:
+    """A gripper of which one finger stands still, its parts (corners, in the root) at each of Q.
+
+    How wide it is open is measured within ``reach`` (m) of the grasp centre, along x and z.
+    """
+    still, jaw = sorted(fingers, key=lambda f: tree.link(f)[0] != tree.link(root)[0])
+    if X_RT is None or tree.link(jaw)[0] == tree.link(root)[0]:
+        raise ValueError(
+            f"'{still}' stands still as the gripper opens: give the grasp frame, gripper.grasp, on "
+            "its pad, z out of the hand and y towards the finger that moves"
+        )
+    R_RT, p_R = X_RT[:3, :3], X_RT[:3, 3]
+    steps = [{link: [_few(p - p_R) @ R_RT for p in step[link]] for link in step} for step in parts]
+    x, y, z = np.eye(3)
+    pad = np.array([[-reach, -np.inf, -reach], [reach, np.inf, reach]])
+    face = _most(steps[0][still], y, pad)
+    ends = [-_most(step[jaw], -y, pad) - face for step in steps]
+    if not np.isfinite(face):
+        raise ValueError(f"the grasp frame (gripper.grasp) is not on '{still}'")
+    if not np.isfinite(ends).all():
+        raise ValueError(
+            f"'{jaw}' is not opposite the pad of '{still}' from closed to open: open it less far, "
+            "or turn the grasp frame"
+        )
+    if (np.diff(ends) <= 0.0).any():
+        raise ValueError(f"'{jaw}' does not part steadily from '{still}' from closed to open")
+    for step in steps:
+        for p in itertools.chain(*step.values()):
+            p[:, 1] -= face
+    palm = np.array([[-np.inf, _OPPOSITE, -np.inf], [np.inf, ends[-1], -reach]])
+    others = itertools.chain(*(each for link, each in steps[0].items() if link != jaw))
+    to_palm = max(_FACE, -_most(others, z, palm) - _PALM_GAP)
+    # The box on a jaw that turns is square to it: it stands where the two are nearest to parallel.
+    level = int(np.argmin([_slant(step[jaw], y, pad) for step in steps]))
+    thick, boxes = [], {}
+    for link, k, way, at in ((still, 0, -1.0, 0.0), (jaw, level, 1.0, ends[level])):
+        own = steps[k][link]
+        front = pad.copy()
+        front[:, 1] = sorted((at + way * _FACE, at))
+        low, high = (np.array([w * _most(own, w * e, front) for e in (x, z)]) for w in (-1.0, 1.0))
+        middle, sides = 0.5 * (low + high), np.maximum(high - low, _FACE)
+        p_T = [middle[0], face + at + way * (_PAD / 2.0 - _PROUD), middle[1]]
+        X_LR = inverse(tree.link_pose(link, Q[k])) @ tree.link_pose(root, Q[k])
+        size = np.array([sides[0], _PAD, sides[1]])
+        boxes[link] = X_LR @ X_RT @ transform(translation=p_T), size
+        thick.append(_most(own, way * y, pad) - way * at)
+    return FoundGripper(
+        frozen(X_RT @ transform(translation=[0.0, face, 0.0])),
+        Gripper(
+            opening=float(ends[-1]),
+            widest=float(ends[-1]) - _BESIDE,
+            pad=reach,
+            to_palm=float(to_palm),
+            to_finger=0.5 * float(max(thick)),
+            table=_table(np.column_stack([0.5 * np.array(ends), Q])),
+            one_jaw=True,
+        ),
+        (boxes[fingers[0]], boxes[fingers[1]]),
+    )
+
+
+def _few(points: Array) -> Array:
+    """Those of points (n, 3) that are outermost in some direction: meshes have thousands."""
+    k = np.arange(_DIRECTIONS) + 0.5
+    z, turn = 1.0 - 2.0 * k / _DIRECTIONS, np.pi * (3.0 - np.sqrt(5.0)) * k  # spread evenly
+    ways = np.stack([np.sqrt(1.0 - z * z) * np.cos(turn), np.sqrt(1.0 - z * z) * np.sin(turn), z])
+    return np.asarray(points[np.unique((points @ ways).argmax(axis=0))])
+
+
+def _most(parts: Iterable[Array], way: Array, box: Array) -> float:
+    """How far (m) convex parts, given by their corners (n, 3), reach along a unit vector in a box.
+
+    Args:
+        box: lowest and highest corner (2, 3); -inf if none of them enters it.
+    """
+    from scipy.optimize import linprog
+
+    found = [-np.inf]
+    for corners in parts:
+        # Over the weights of the corners, of which few matter.
+        low, high = np.isfinite(box)
+        planes = np.vstack([corners.T[high], -corners.T[low]])
+        room = np.concatenate([box[1, high], -box[0, low]])
+        most = linprog(-corners @ way, planes, room, np.ones((1, len(corners))), [1.0])
+        found += [-most.fun] if most.success else []
+    return float(max(found))
+
+
+def _slant(parts: Sequence[Array], y: Array, pad: Array) -> float:
+    """By how much (m) convex parts are nearer at one end (z) of the pad (2, 3) than the other."""
+    far, near = pad.copy(), pad.copy()
+    far[0, 2], near[1, 2] = 0.5 * pad[1, 2], 0.5 * pad[0, 2]
+    return abs(_most(parts, -y, far) - _most(parts, -y, near))
+
+
 def _foremost(points: Array, half: float) -> float:
     """The greatest z of a convex body, given by its corners (n, 3), within ``half`` of y = 0."""
     found = [float(points[np.abs(points[:, 1]) <= half][:, 2].max(initial=-np.inf))]
@@ -146,11 +259,16 @@ def _table(rows: Array) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(map(float, row)) for row in (first, *rows[rows[:, 0] > meet + 1e-6]))
 
 
-def _shapes(urdf: str, tree: JointTree, root: str) -> dict[str, list[Array]]:
-    """Corners (n, 3) of each shape of the root, and of each link that moves in it, in the link."""
+def _shapes(
+    urdf: str, tree: JointTree, root: str, fingers: tuple[str, str]
+) -> dict[str, list[Array]]:
+    """Corners (n, 3) of each shape of the root, the fingers, and each link that moves in it.
+
+    In the link's frame.
+    """
     found: dict[str, list[Array]] = {}
     for shape in link_shapes(urdf):
-        if shape.link == root or tree.link(shape.link)[0] != tree.link(root)[0]:
+        if shape.link in (root, *fingers) or tree.link(shape.link)[0] != tree.link(root)[0]:
             X, corners = shape.X_LS, hull_of(shape).vertices
             found.setdefault(shape.link, []).append(corners @ X[:3, :3].T + X[:3, 3])
     return found

@@ -71,6 +71,14 @@ class Kinematics:
         """All arm configurations (k, n) with the hand at X_WH (4, 4) from a base pose (3,)."""
         raise NotImplementedError(_MISSING)
 
+    def nearest(self, X_WH: Array, base: Array) -> Array:
+        """The pose (4, 4) nearest to X_WH that the hand can have from a base pose (3,).
+
+        X_WH itself for an arm of six joints or more, which turns its hand every way, and where
+        there is none; else the grasp centre is the same, and the direction nearly.
+        """
+        return X_WH
+
     def heading_gaps(self, hands: Array, feet: Array, redundant: Array) -> Array:
         """Headings from which an arm with its foot at (m, 2) reaches none of hands (g, 4, 4).
 

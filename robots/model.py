@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from galley.domain.errors import did_you_mean
 from galley.domain.frames import Array, as_numbers, as_pose, frozen, transform
+from galley.domain.scene.robot_file import Spacing
 from galley.robots.inertials import Inertial
 from galley.robots.kinematics import Kinematics
 
@@ -132,6 +133,8 @@ class Gripper:
         table: rows of half the width between the pads, ascending, and of the finger joints there
             (m or rad), linear in between; empty if each joint's position is that half.
         opens_fully: whether it comes to an item fully open only.
+        one_jaw: whether only the finger at +y moves: T is then on the pad of the other one, not in
+            the middle between them.
     """
 
     opening: float = 0.0
@@ -141,11 +144,29 @@ class Gripper:
     to_finger: float = 0.0
     table: tuple[tuple[float, ...], ...] = ()
     opens_fully: bool = False
+    one_jaw: bool = False
 
     @property
     def open(self) -> float:
         """Half the width between the pads, fully open."""
         return 0.5 * self.opening
+
+    @property
+    def narrowest(self) -> float:
+        """Width (m) to which the fingers close at most: they hold nothing that is thinner."""
+        return 2.0 * self.table[0][0] if self.table else 0.0
+
+    def centred(self, X_MT: Array, width: float | Array, sign: float = 1.0) -> Array:
+        """T at grasps (..., 4, 4) of what is ``width`` wide that are given by their middle.
+
+        Args:
+            sign: -1: from T to the middle.
+        """
+        if not self.one_jaw:
+            return X_MT
+        X = np.array(X_MT)
+        X[..., :3, 3] -= 0.5 * sign * np.asarray(width)[..., None] * X[..., :3, 1]
+        return frozen(X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +196,7 @@ class RobotModel:
         kinematics: of the arm on its base.
         base_links: links that only the base moves, from the floor up.
         wheels: those of them that stand on the floor.
+        spacing: lengths of its motions.
         inertials: masses and moments of links, by name, for dynamics; of the others, and of all if
             empty, those of the URDF count.
     """
@@ -195,6 +217,7 @@ class RobotModel:
     kinematics: Kinematics = field(default_factory=Kinematics)
     base_links: tuple[str, ...] = ()
     wheels: tuple[str, ...] = ()
+    spacing: Spacing = field(default_factory=Spacing)
     inertials: Mapping[str, Inertial] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

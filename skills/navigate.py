@@ -116,7 +116,7 @@ class Navigate(LookaheadSkill):
         solutions = solve_from_stances(
             context, contacts, stance, arms[0], state, rng, tally, forward=_FORWARD
         )
-        for reached in widest_first(solutions):
+        for reached in widest_first(solutions, context.robot.spacing.margin):
             yield reached.base, reached.reason
 
     def _next_contacts(

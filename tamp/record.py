@@ -10,7 +10,6 @@ from galley.domain.failure import Failure
 from galley.motion.motion import Motion
 from galley.planning import GroundAction
 from galley.skills.manipulation.effort import Effort
-from galley.skills.manipulation.proof import NARROW
 from galley.skills.skill import Role, Skill
 from galley.tamp.feedback.constraints import LearnedConstraint
 
@@ -73,10 +72,10 @@ class SearchRecord:
         }
 
 
-def narrow(motions: Iterable[Motion]) -> tuple[tuple[int, str], ...]:
-    """Which actions have motions with less than the usual margin: index and sentence."""
-    what = f"it keeps {1e3 * NARROW:g} mm to what is around it, half the usual margin"
-    found = dict.fromkeys(m.action_index for m in motions if m.record.margin_m == NARROW)
+def narrow(motions: Iterable[Motion], most: float) -> tuple[tuple[int, str], ...]:
+    """Which actions have motions with less than the usual margin (m): index and sentence."""
+    what = f"it keeps {1e3 * 0.5 * most:g} mm to what is around it, half the usual margin"
+    found = dict.fromkeys(m.action_index for m in motions if (m.record.margin_m or most) < most)
     return tuple((k, what) for k in found)
 
 

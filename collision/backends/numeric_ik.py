@@ -65,7 +65,8 @@ class NumericIK:
         slides, found = self._tree.prismatic[self._own], list[Array]()
         for start in np.clip(starts, lower, upper):
             table = np.column_stack([lower, upper, slides, start])
-            out, count = module_of(CHAIN).settle(start[None], target, X, table, -1, _ANYWHERE, 1)
+            search = 0.0, -1, _ANYWHERE, 1
+            out, count = module_of(CHAIN).settle(start[None], target, X, table, *search)
             off = np.abs(module_of(CHAIN).hand_poses(out, X, table) - target).max()
             if count and off <= tolerance and all(np.abs(out - x).max() > _ALIKE for x in found):
                 found.append(out[0])

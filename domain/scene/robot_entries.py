@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.entries import Posed, Rates, Rates2, about, needed
-from galley.domain.scene.robot_file import STANDING, GripperSpec, Numbers, RobotFile
+from galley.domain.scene.robot_file import STANDING, GripperSpec, Numbers, RobotFile, Spacing
 from galley.domain.yaml_models import (
     FileModel,
     Length,
@@ -158,6 +158,18 @@ class RobotBaseEntry(FileModel):
         return self.holonomic or self.differential
 
 
+class SpacingEntry(FileModel):
+    """Lengths of its motions; the defaults suit an arm of about a metre."""
+
+    margin: Positive | None = about("m that free motions keep to everything (default: 0.005)")
+    retreat: Positive | None = about("m of the lines to a contact and back (default: 0.08)")
+    lift: Positive | None = about("m straight up from a support (default: 0.05)")
+    step: Positive | None = about("m between the hand poses of a line (default: 0.01)")
+    tilt: Positive | None = about(
+        "rad by which an arm of less than six joints may miss a grasp's direction (default: 0.05)"
+    )
+
+
 class RobotFileEntry(FileModel):
     """A robot file."""
 
@@ -174,6 +186,7 @@ class RobotFileEntry(FileModel):
     convex_parts: Annotated[int, Field(ge=1, le=64)] | None = about(
         "most convex hulls that stand for a mesh (default: 8)"
     )
+    spacing: SpacingEntry | None = about("lengths of its motions")
     without: tuple[Word, ...] = about("links that it lacks, with all that they carry", ())
     may_touch: tuple[_Links, ...] = about("pairs of links that are not checked", ())
 
@@ -203,4 +216,5 @@ class RobotFileEntry(FileModel):
             foot=STANDING if base.fixed is None else (base.fixed.xyz, base.fixed.rpy),
             limits=tuple(self.given("velocity", "acceleration", "jerk").items()),
             allowed=tuple((a, b) for a, b in self.may_touch),
+            spacing=Spacing(**({} if self.spacing is None else self.spacing.given())),
         )

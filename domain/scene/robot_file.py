@@ -17,8 +17,32 @@ CONVEX_PARTS = 8
 
 
 @dataclass(frozen=True)
+class Spacing:
+    """How closely a robot works: lengths in metres that suit its size.
+
+    Attributes:
+        margin: clearance that free motions keep.
+        retreat: of the straight lines to a contact and back from it.
+        lift: straight up from a support.
+        step: between the hand poses of a line, at most.
+        tilt: rad by which an arm of less than six joints may miss the direction of a grasp.
+    """
+
+    margin: float = 0.005
+    retreat: float = 0.08
+    lift: float = 0.05
+    step: float = 0.01
+    tilt: float = 0.05
+
+    @property
+    def narrow(self) -> float:
+        """Clearance (m) that free motions keep where they have no more room."""
+        return 0.5 * self.margin
+
+
+@dataclass(frozen=True)
 class GripperSpec:
-    """Two fingers, as the robot file describes them.
+    """Two fingers, of which one may stand still, as the robot file describes them.
 
     Attributes:
         joints: name and position, closed and open, of every joint that moves a finger.
@@ -57,6 +81,7 @@ class RobotFile:
         allowed: pairs of links that may touch.
         without: links of the arm's URDF that this robot lacks, with all that they carry.
         convex_parts: most convex hulls that stand for a mesh.
+        spacing: lengths of its motions.
     """
 
     source: str
@@ -72,6 +97,7 @@ class RobotFile:
     allowed: tuple[tuple[str, str], ...] = ()
     without: tuple[str, ...] = ()
     convex_parts: int = CONVEX_PARTS
+    spacing: Spacing = Spacing()
 
     def base(self, scene: MobileBaseSpec, start: Numbers) -> MobileBaseSpec:
         """The base: its room to drive is the scene's; one that is fixed stands at ``start``."""

@@ -21,6 +21,8 @@ _STEPS = 30  # of Newton's method, at most
 _PATIENCE = 8  # steps in which the error must be halved
 _STRIDE = 0.5  # rad or m, the most that a joint moves in one step
 _ALIKE = 1e-6  # rad or m: solutions that differ by less in every joint are the same
+_NEAR = 1e-5  # m, of what counts as a solution where the hand may be turned a little
+_WEIGHT = 1e-3  # m that a radian counts as there: the position comes first
 _JUMP = 0.15  # rad or m, the most that a joint may move between two poses of a line
 
 
@@ -104,37 +106,52 @@ def _eliminate(J: Array, e: Array, held: Array, damping: float, A: Array) -> flo
 
 
 @kernel
-def _newton(q: Array, target: Array, X: Array, table: Array, locked: int, near: float) -> float:
+def _newton(
+    q: Array, target: Array, X: Array, table: Array, tilt: float, locked: int, near: float
+) -> float:
     """Move q (n,) by damped Newton steps within the limits until the hand is at the target (4, 4).
 
     A joint that is at a limit and would pass it is held there. Steps are of least norm, so a
     redundant arm drifts no further than it must.
 
     Args:
+        tilt: rad, by which the hand may stay turned from the target; it is turned as little as
+            possible.
         locked: a joint that keeps its value; -1: none.
         near: an error (m and rad) at the beginning for which no step is taken.
 
     Returns:
-        The error that is left, m and rad.
+        The error that is left, m and rad; 0 if it is within ``tilt``.
     """
-    n, error, mark = q.shape[0], 0.0, 1e300
+    n, error, mark, moved = q.shape[0], 0.0, 1e300, 1.0
     frames, J, A = np.zeros((n + 2, 4, 4)), np.empty((n, 6)), np.empty((6, 7))
     e, dq, held = np.empty(6), np.empty(n), np.empty(n)
     for step in range(_STEPS + 1):
         _place(q, X, table, frames)
         error = _error(target, frames[n + 1], e)
+        off = math.sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2])
+        if tilt > 0.0 and off < _NEAR and error <= tilt and moved < _ALIKE:
+            return 0.0
         if error < _GOAL or step == _STEPS or (step == 0 and error > near):
             break
         if step % _PATIENCE == 0:  # it leads nowhere
-            if error > 0.5 * mark:
+            left = error if tilt == 0.0 else off + _WEIGHT * error
+            if left > 0.5 * mark:
                 break
-            mark = error
+            mark = left
         _jacobian(frames, table, J)
+        damping = 1e-3 * min(error * error, 0.1)
+        if tilt > 0.0:
+            damping = 1e-3 * min(off * off, 0.1) + 1e-12
+            for i in range(3, 6):
+                e[i] *= _WEIGHT
+                for k in range(n):
+                    J[k, i] *= _WEIGHT
         for k in range(n):
             held[k] = 0.0 if k == locked else 1.0
         again = True
         while again:
-            _eliminate(J, e, held, 1e-3 * min(error * error, 0.1), A)
+            _eliminate(J, e, held, damping, A)
             again, longest = False, _STRIDE
             for k in range(n):
                 dq[k] = 0.0
@@ -143,8 +160,10 @@ def _newton(q: Array, target: Array, X: Array, table: Array, locked: int, near: 
                 longest = max(longest, abs(dq[k]))
                 if (dq[k] < 0.0 and q[k] <= table[k, 0]) or (dq[k] > 0.0 and q[k] >= table[k, 1]):
                     held[k], again = 0.0, True
+        moved = 0.0
         for k in range(n):
             q[k] = min(max(q[k] + dq[k] * _STRIDE / longest, table[k, 0]), table[k, 1])
+            moved = max(moved, abs(dq[k]))
     return error
 
 
@@ -160,14 +179,22 @@ def hand_poses(Q: Array, X: Array, table: Array) -> Array:
     return out
 
 
-@entry("f8:2 f8:2 f8:3 f8:2 i8 f8 i8")
+@entry("f8:2 f8:2 f8:3 f8:2 f8 i8 f8 i8")
 @kernel
 def settle(
-    starts: Array, X_BH: Array, X: Array, table: Array, locked: int, near: float, most: int
+    starts: Array,
+    X_BH: Array,
+    X: Array,
+    table: Array,
+    tilt: float,
+    locked: int,
+    near: float,
+    most: int,
 ) -> tuple[Array, int]:
     """The distinct configurations (c, n) to which Newton's method leads from each start (m, n).
 
     Args:
+        tilt: rad, by which the hand may stay turned from X_BH.
         locked: a joint that keeps its value; -1: none.
         near: starts whose hand is further (m or rad) from X_BH are dropped, and those that are
             further (rad or m) beyond a limit; others beyond one begin at the limit.
@@ -188,7 +215,7 @@ def settle(
                 q[k] += turn if q[k] < table[k, 0] - near else 0.0
             new = new and table[k, 0] - near <= q[k] <= table[k, 1] + near
             q[k] = min(max(q[k], table[k, 0]), table[k, 1])
-        new = new and _newton(q, X_BH, X, table, locked, near) <= _ACCURACY
+        new = new and _newton(q, X_BH, X, table, tilt, locked, near) <= _ACCURACY
         for j in range(count if new else 0):
             apart = 0.0
             for k in range(n):
@@ -200,9 +227,11 @@ def settle(
     return out, count
 
 
-@entry("f8:1 f8:3 f8:3 f8:2")
+@entry("f8:1 f8:3 f8:3 f8:2 f8")
 @kernel
-def follow_line(start: Array, poses: Array, X: Array, table: Array) -> tuple[Array, int]:
+def follow_line(
+    start: Array, poses: Array, X: Array, table: Array, tilt: float
+) -> tuple[Array, int]:
     """Configurations along hand poses X_BH (m, 4, 4), continuous from ``start`` (n,).
 
     Returns:
@@ -214,7 +243,7 @@ def follow_line(start: Array, poses: Array, X: Array, table: Array) -> tuple[Arr
     path[0] = start
     for i in range(1, m):
         path[i] = path[i - 1]
-        if not _newton(path[i], poses[i], X, table, -1, 1e300) <= _ACCURACY:
+        if not _newton(path[i], poses[i], X, table, tilt, -1, 1e300) <= _ACCURACY:
             return path, i
         for k in range(n):
             if not abs(path[i, k] - path[i - 1, k]) <= _JUMP:

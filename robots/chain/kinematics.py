@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -36,10 +36,14 @@ class ChainKinematics(Kinematics):
     Attributes:
         chain: base and arm.
         rest: a configuration of the arm (n,), the folded one.
+        tool: T in the hand (4, 4): an arm of less than six joints is solved for where T is.
+        tilt: rad, by which it may miss the hand's direction in that.
     """
 
     chain: Chain
     rest: Array
+    tool: Array = field(default_factory=lambda: np.eye(4))
+    tilt: float = 0.0
 
     @cached_property
     def reach(self) -> ReachBounds:
@@ -63,6 +67,17 @@ class ChainKinematics(Kinematics):
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
         """Ordered by the value of the redundant joint, then by branch."""
         return self._solved(_in_base(X_WH, base), redundant)
+
+    def nearest(self, X_WH: Array, base: Array) -> Array:
+        """Of the poses that Newton's method leads to, the one that is turned least."""
+        if len(self.rest) > 5:
+            return X_WH
+        arms = self._solved(_in_base(X_WH, base), np.empty(0))
+        if not len(arms):
+            return X_WH
+        bases = np.repeat(np.asarray(base)[None], len(arms), axis=0)
+        hands = self.hand_poses(np.column_stack([bases, arms]))
+        return np.asarray(hands[np.einsum("ij,nij->n", X_WH[:3, :3], hands[:, :3, :3]).argmax()])
 
     def heading_gaps(self, hands: Array, feet: Array, redundant: Array) -> Array:
         """By turning the first joint, if its axis is the foot's vertical.
@@ -153,7 +168,7 @@ class ChainKinematics(Kinematics):
         if p_SC @ p_SC > reach.to_C**2:
             return found[0]
         settle, limits = module_of(CHAIN).settle, own if table is None else table
-        about = X_BH, X, limits, self.locked
+        about = X_BH @ self._end, X, limits, self._tilt, self.locked
         if branches is not None:
             starts = self._answers(branches, X_BH, redundant)
             for near in (branches.near, 1.0):  # further off, too, at singular poses
@@ -171,7 +186,8 @@ class ChainKinematics(Kinematics):
 
     def _followed(self, start: Array, X_BH: Array) -> tuple[Array, int]:
         path: Array
-        path, found = module_of(CHAIN).follow_line(as_input(start), as_input(X_BH), *self._arm)
+        poses = as_input(X_BH @ self._end)
+        path, found = module_of(CHAIN).follow_line(as_input(start), poses, *self._arm, self._tilt)
         return path, found
 
     def _manipulabilities(self, arms: Array, locked: int = -1) -> Array:
@@ -189,8 +205,19 @@ class ChainKinematics(Kinematics):
 
     @cached_property
     def _arm(self) -> tuple[Array, Array]:
-        """``X`` and ``table`` of the arm alone."""
-        return self._whole[0][3:], self._whole[1][3:]
+        """``X`` and ``table`` of the arm alone, up to what is solved for."""
+        X, table = self._whole[0][3:].copy(), self._whole[1][3:]
+        X[-1] = X[-1] @ self._end
+        return X, table
+
+    @property
+    def _end(self) -> Array:
+        """What is solved for, in the hand (4, 4)."""
+        return self.tool if len(self.rest) < 6 else np.eye(4)
+
+    @property
+    def _tilt(self) -> float:
+        return self.tilt if len(self.rest) < 6 else 0.0
 
     @cached_property
     def _radii(self) -> tuple[Array, Array]:

@@ -273,7 +273,7 @@ def handle_out_of_reach(context: PlanningContext, handle: Handle, stance: Stance
     along = handle.span * np.cross(handle.closing, handle.approach)
     points = handle.point + np.array([-along, along])
     box = _reach_of_body(context.scene, handle.body, points)
-    hand = float(np.linalg.norm(context.robot.p_HT))
+    hand = float(np.linalg.norm(context.robot.p_HT)) + handle.thickness / 2.0
     return _distance_bound(context, box, hand, stance, handle.name, (handle.name,))
 
 
@@ -322,8 +322,8 @@ def _hand_reach(context: PlanningContext, item: Item, state: State | None = None
 
     Grasps anywhere in its box, and the one in ``state`` if it is held.
     """
-    p_HT = context.robot.p_HT
-    found = [float(np.linalg.norm(hand_in_item(g, p_HT)[:3, 3])) for g in item.grasps]
+    p_HT, listed = context.robot.p_HT, grasps_of(item, context.robot.gripper) if item.grasps else ()
+    found = [float(np.linalg.norm(hand_in_item(g, p_HT)[:3, 3])) for g in listed]
     if not found:
         found = [float(np.linalg.norm(item.size / 2.0) + np.linalg.norm(p_HT))]
     index = context.scene.item_index[item.name]

@@ -12,7 +12,7 @@ from itertools import cycle, islice, product, repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.collision.checker import MARGIN, Pair, pairs
+from galley.collision.checker import Pair, pairs
 from galley.domain.frames import Array, inverse, transform
 from galley.domain.predicates import corners
 from galley.domain.scene.model import (
@@ -45,7 +45,6 @@ from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
     LOWER_SPEED,
-    RETREAT,
     Line,
     Manipulation,
     Stroke,
@@ -57,12 +56,10 @@ from galley.skills.manipulation.manipulation import (
 )
 from galley.skills.placing.placements import LaterItem, placements_in
 
-LIFT = 0.05  # m, straight up from a support
 _FORCE_RATE = 1000.0  # Hz, of readings of the force: a control period of many arms
 _TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
-_BESIDE = MARGIN - 0.0005  # m, two items nearer than this leave no margin between them
 _OVER = 0.02  # m, an item is lifted this far above what is beside it
-_ROUNDING = 0.0005  # m, of what stands exactly the margin away
+_ROUNDING = 0.0005  # m, of what stands exactly the margin away: nearer leaves none
 _ALIKE = math.cos(math.radians(2.0))  # two grasps that are turned by less are one
 _SAME_PLACE = 0.002  # m, likewise
 _NEAR_LOST = 0.03  # m, a place nearer than this to one where the item did not stay is the same
@@ -85,24 +82,28 @@ def pick_manipulations(
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
     under, near = supports_of(context, state, index), touching_items(context, state, index)
-    high = max(LIFT, height_over(context, state, index, under))
-    lifts = cycle((high,) if near else dict.fromkeys((LIFT, high)))
+    spacing = context.robot.spacing
+    high = max(spacing.lift, height_over(context, state, index, under))
+    lifts = cycle((high,) if near else dict.fromkeys((spacing.lift, high)))
     grip = pairs(fingers, (item.name,))
     touch = grip | pairs((item.name,), (*under, *near))
     held = (Attachment("item", item.name),)
     for grasp in _grasps_in_turns(context, state, index, rng):
-        X_WH = X_WI @ hand_in_item(grasp, context.robot.p_HT)
-        inside = Placement(HAND, item_in_hand(grasp, context.robot.p_HT))
-        up = straight(X_WH, shifted(X_WH, np.array([0.0, 0.0, next(lifts)])))
+        exact = X_WI @ hand_in_item(grasp, context.robot.p_HT)
+        X_WH = context.nearest(exact, state)
+        X_HI = item_in_hand(grasp, context.robot.p_HT) if X_WH is exact else inverse(X_WH) @ X_WI
+        up = straight(X_WH, shifted(X_WH, np.array([0.0, 0.0, next(lifts)])), spacing.step)
         most = widest_opening(item, grasp.X_IT, grasp.width, context.robot.gripper) / 2.0
+        opening = min(most, next(openings)(grasp.width / 2.0))
+        inside = state.with_item(index, Placement(HAND, X_HI))
         yield Manipulation(
             f"pick {item.name} ({grasp.name})",
             (
-                _approach(X_WH, state, grip),
+                *_approach(context, X_WH, opening - grasp.width / 2.0, state, grip),
                 Stroke("close fingers", grasp.width / 2.0, touch, (), _grip(context, X_WH)),
-                Line("lift", up, state.with_item(index, inside), touch, held, CARRY_SPEED),
+                Line("lift", up, inside, touch, held, CARRY_SPEED),
             ),
-            min(most, next(openings)(grasp.width / 2.0)),
+            opening,
         )
 
 
@@ -170,7 +171,7 @@ def with_room(
         return
     robot, name = context.robot, context.scene.items[index].name
     X_WT = item_pose(context.scene, state, index, np.eye(4)) @ np.array([g.X_IT for g in grasps])
-    ways = np.array([back * X_WT[:, :3, 2] for back in (0.0, RETREAT / 2.0)])
+    ways = np.array([back * X_WT[:, :3, 2] for back in (0.0, robot.spacing.retreat / 2.0)])
     others = obstacles(
         context, state, (), hand_bounds(robot, (X_WT[:, :3, 3] - ways).reshape(-1, 3))
     )
@@ -216,7 +217,8 @@ def place_manipulations(
     X_WB = scene.body_pose(region.body, state.scene_q)
     moves, thin = body.joint is not None, any(map(_is_plate, body.shapes))
     openings = _openings(context)
-    landing = _landing(item)
+    spacing = context.robot.spacing
+    landing = _landing(item, spacing.lift)
     X_IT = inverse(X_HI) @ transform(None, context.robot.p_HT)
     most = widest_opening(item, X_IT, 2.0 * width, context.robot.gripper) / 2.0
     to_it = [b for b in scene.bindings if b.kind == "furniture" and b.region == region.name]
@@ -241,26 +243,27 @@ def place_manipulations(
         poses = _others_first(poses, X_WB, lost)
     for X_BI in _checked_later(poses, room):
         X_WI = X_WB @ X_BI
-        X_WH = X_WI @ inverse(X_HI)
-        up = shifted(X_WH, np.array([0.0, 0.0, LIFT]))
+        X_WH = context.nearest(X_WI @ inverse(X_HI), state)
+        up = shifted(X_WH, np.array([0.0, 0.0, spacing.lift]))
         put = Placement(region.body, X_BI) if moves else Placement("world", X_WI)
         there = state.with_item(index, put)
         if thin:  # it nearly touches what the plate lies on
             down = pairs((item.name,), (region.body, *supports_of(context, there, index)))
+        opening = min(most, next(openings)(width))
         yield Manipulation(
             f"place {item.name} on {region.name}",
             (
                 Line(
                     "lower",
-                    straight(up, X_WH),
+                    straight(up, X_WH, spacing.step),
                     state,
                     grip | down,
                     (Attachment("item", item.name),),
                     LOWER_SPEED,
                     guard=landing,
                 ),
-                Stroke("open fingers", min(most, next(openings)(width)), grip | down, ()),
-                _withdraw(X_WH, there, grip),
+                Stroke("open fingers", opening, grip | down, ()),
+                *_withdraw(context, X_WH, opening - width, there, grip),
             ),
             width,
         )
@@ -332,43 +335,60 @@ def handle_manipulations(
     X_WB = scene.body_pose(handle.body, state.scene_q)
     after = np.array(state.scene_q)
     after[k] = value
-    grasps, wide = handle_grasps(X_WB, handle, context.robot.p_HT), context.robot.gripper.open
+    grasps, wide = handle_grasps(X_WB, handle, context.robot), context.robot.gripper.open
+    aside = wide - handle.thickness / 2.0
     held = (Attachment("joint", joint.name),)
     guard = _stuck_or_shut(joint, start, value, X_WB @ np.array([*handle.point, 1.0]))
     while True:
         for g in rng.permutation(len(grasps)):
-            X_WH = grasps[g]
-            poses, values = along_joint(X_WH, joint, start, value)
+            X_WH = context.nearest(grasps[g], state)
+            poses, values = along_joint(X_WH, joint, start, value, context.robot.spacing.step)
             scene_q = np.repeat(state.scene_q[None], len(values), axis=0)
             scene_q[:, k] = values
             verb = "pull" if value > start else "push"
             yield Manipulation(
                 f"{verb} {handle.name}",
                 (
-                    _approach(X_WH, state, touch),
+                    *_approach(context, X_WH, aside, state, touch),
                     Stroke(
                         "close fingers", handle.thickness / 2.0, touch, (), _grip(context, X_WH)
                     ),
                     Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q, guard),
                     Stroke("open fingers", wide, touch, ()),
-                    _withdraw(poses[-1], state.with_scene(after), touch),
+                    *_withdraw(context, poses[-1], aside, state.with_scene(after), touch),
                 ),
                 wide,
             )
 
 
-def _approach(X_WH: Array, state: State, touch: frozenset[Pair]) -> Line:
-    """Straight to the contact with open fingers."""
-    return Line(
-        "approach", straight(backed_off(X_WH, RETREAT), X_WH), state, touch, (), APPROACH_SPEED
-    )
+def _approach(
+    context: PlanningContext, X_WH: Array, gap: float, state: State, touch: frozenset[Pair]
+) -> tuple[Line, ...]:
+    """Straight to the contact with open fingers, each so far (m) from what they will close on.
+
+    A jaw that stands still comes beside it, and is then moved against it.
+    """
+    spacing, come = context.robot.spacing, _beside(context, X_WH, gap)
+    ways = [straight(backed_off(come, spacing.retreat), come, spacing.step)]
+    ways += [straight(come, X_WH, spacing.step)] if come is not X_WH else []
+    return tuple(Line("approach", way, state, touch, (), APPROACH_SPEED) for way in ways)
 
 
-def _withdraw(X_WH: Array, state: State, touch: frozenset[Pair]) -> Line:
-    """Straight back from the contact with open fingers."""
-    return Line(
-        "withdraw", straight(X_WH, backed_off(X_WH, RETREAT)), state, touch, (), APPROACH_SPEED
-    )
+def _withdraw(
+    context: PlanningContext, X_WH: Array, gap: float, state: State, touch: frozenset[Pair]
+) -> tuple[Line, ...]:
+    """Straight back from the contact, fingers open; a jaw that stands still first goes aside."""
+    spacing, go = context.robot.spacing, _beside(context, X_WH, gap)
+    ways = [straight(X_WH, go, spacing.step)] if go is not X_WH else []
+    ways += [straight(go, backed_off(go, spacing.retreat), spacing.step)]
+    return tuple(Line("withdraw", way, state, touch, (), APPROACH_SPEED) for way in ways)
+
+
+def _beside(context: PlanningContext, X_WH: Array, gap: float) -> Array:
+    """The hand moved so that a jaw that stands still is off what it holds; else X_WH itself."""
+    if not context.robot.gripper.one_jaw:
+        return X_WH
+    return shifted(X_WH, -min(gap, CLEARANCE) * X_WH[:3, 1])
 
 
 def _grip(context: PlanningContext, X_WH: Array) -> Guard:
@@ -377,15 +397,15 @@ def _grip(context: PlanningContext, X_WH: Array) -> Guard:
     return Guard(X_WH[:3, 1], force, 0.1)
 
 
-def _landing(item: Item) -> Guard:
+def _landing(item: Item, lift: float) -> Guard:
     """Ends the lowering of an item when it is put down.
 
     Of what the hand feels, the item's inertia and noise are no contact. How fast it may be follows
     from the arm's configuration (``optimize``).
     """
     limits = THRESHOLDS
-    duration = 1.875 * LIFT / LOWER_SPEED  # of the quintic, whose peaks are 15/8 and 10/sqrt(3)
-    inertia = item.mass * 10.0 / np.sqrt(3.0) * LIFT / duration**2
+    duration = 1.875 * lift / LOWER_SPEED  # of the quintic, whose peaks are 15/8 and 10/sqrt(3)
+    inertia = item.mass * 10.0 / np.sqrt(3.0) * lift / duration**2
     readings = math.ceil((duration + limits.overtravel / limits.creep) * _FORCE_RATE)
     force = threshold(inertia, limits.force_noise, limits.false_contact, readings)
     return Guard(np.array([0.0, 0.0, -1.0]), force, LOWER_SPEED, limits.overtravel)
@@ -422,7 +442,8 @@ def supports_of(context: PlanningContext, state: State, index: int) -> tuple[str
 
 def touching_items(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
     """Names of the items that an item touches, or nearly."""
-    return tuple(sorted(near_to(context, state, index, _BESIDE) & set(context.scene.item_index)))
+    beside = context.robot.spacing.margin - _ROUNDING
+    return tuple(sorted(near_to(context, state, index, beside) & set(context.scene.item_index)))
 
 
 def near_to(
@@ -444,7 +465,8 @@ def height_over(context: PlanningContext, state: State, index: int, under: Seque
     item, X_WI = context.scene.items[index], item_pose(context.scene, state, index, np.eye(4))
     points = corners(item) @ X_WI[:3, :3].T + X_WI[:3, 3]
     low, high = points.min(axis=0), points.max(axis=0)
-    about = np.array([low - MARGIN - _ROUNDING, high + MARGIN + _ROUNDING])
+    room = context.robot.spacing.margin + _ROUNDING
+    about = np.array([low - room, high + room])
     beside = obstacles(context, state, (item.name, *under), about)
     return max((float(part.solid.box[1][2] - low[2]) + _OVER for part in beside), default=0.0)
 

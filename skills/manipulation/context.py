@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
-from galley.collision.checker import MARGIN, Checker, Pair
+from galley.collision.checker import Checker, Pair
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.listener import Listener
@@ -175,9 +175,10 @@ class PlanningContext:
         return frozenset().union(*(each.touching for each in still))
 
     def checker(
-        self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
+        self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float | None = None
     ) -> Checker:
-        """A collision checker for ``state``."""
+        """A collision checker for ``state``; the margin is the robot's if left out."""
+        margin = self.robot.spacing.margin if margin is None else margin
         allowed = allowed | self.lying_on_base(state)
         if self.compiled:
             return self.kernel.checker(state, allowed, margin)
@@ -201,6 +202,15 @@ class PlanningContext:
         """The share of the joint limits that a free motion of ``group`` uses in ``state``."""
         careful = state.held is not None and group != "base"
         return self.settings.speed * (HELD_SPEED if careful else 1.0)
+
+    def nearest(self, X_WH: Array, state: State) -> Array:
+        """The pose of the hand nearest to X_WH (4, 4) that an arm on a base that stands can have.
+
+        The grasp centre stays where it is. See ``Kinematics.nearest``.
+        """
+        if not self.robot.standing_links:
+            return X_WH
+        return self.robot.kinematics.nearest(X_WH, state.q[self.robot.slice("base")])
 
     @cached_property
     def folded_arm(self) -> Array:

@@ -18,9 +18,9 @@ from galley.domain.meshes import hull
 from galley.domain.scene.model import Item, Shape
 from galley.robots.model import Gripper
 from galley.skills.manipulation.hand import ConvexPart, convex_part, overlaps
-from galley.skills.manipulation.manipulation import RETREAT
 from galley.skills.manipulation.polyhedra import Polyhedron, of_hull, polyhedron
 
+_WAY = 0.08  # m, along which fingers that come to an item need room
 CLEARANCE = 0.006  # m between each finger and the item when it opens narrowly
 _FLAT = 0.001  # m, a pad rests on what lies this near to the first point that it meets
 _STEEPEST = np.radians(20.0)  # between a pad and the surface below its middle; far within friction
@@ -222,7 +222,7 @@ def fingers_clear(
         parts: the solid shapes not to look at: at the end of y, and opposite.
     """
     clear = np.ones(len(X_IT), dtype=bool)
-    x, z = (-gripper.pad, gripper.pad), (-gripper.to_palm - RETREAT, gripper.pad)
+    x, z = (-gripper.pad, gripper.pad), (-gripper.to_palm - _WAY, gripper.pad)
     for part, way in zip(parts, (0.5, -0.5), strict=True):
         y = sorted((way * closed, way * (opened + 4.0 * gripper.to_finger)))
         finger = convex_part("", of_hull(hull(np.stack(np.meshgrid(x, y, z), -1).reshape(8, 3))))
@@ -240,6 +240,7 @@ def fingers_clear(
 def widest_opening(item: Item, X_IT: Array, width: float, gripper: Gripper) -> float:
     """How far apart (m) the fingers may be at a grasp (4, 4) as they come or go."""
     narrow = min(gripper.opening, width + 2.0 * CLEARANCE)
+    X_IT = gripper.centred(X_IT, width, -1.0)
     if gripper.opens_fully or not item.composite:
         return gripper.opening
     free = fingers_clear(item, X_IT[None], narrow, gripper.opening, gripper)[0]

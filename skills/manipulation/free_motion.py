@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from galley.collision.checker import MARGIN
 from galley.collision.view import View
 from galley.compiled.build import PLANNERS, ensure
 from galley.domain.failure import Failure, FailureKind
@@ -28,7 +27,7 @@ from galley.motion.planners.planning import search
 from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free, view_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.proof import NARROW, free_view, holding_contact_pairs, prove
+from galley.skills.manipulation.proof import free_view, holding_contact_pairs, prove
 
 BOTH = "base+arm"
 _RADIUS = 0.6  # longest edge of a tree, in the metric of the group
@@ -205,7 +204,8 @@ def _margin(
 ) -> float:
     """The margin (m) that start (k,) and one of goals (m, k) keep: the usual one, or half of it."""
     allowed = holding_contact_pairs(context, state)
-    for margin in (MARGIN, NARROW):
+    spacing = context.robot.spacing
+    for margin in (spacing.margin, spacing.narrow):
         free = (
             free_view(context, state, group, allowed, margin).free
             if context.compiled
@@ -213,7 +213,7 @@ def _margin(
         )
         if free(start) and any(map(free, goals)):
             return margin
-    return MARGIN  # the planner will say what is in collision
+    return spacing.margin  # the planner will say what is in collision
 
 
 def _optimized(path: Path, finder: Finder, record: Record) -> tuple[Path | None, Record]:

@@ -10,6 +10,7 @@ tries two lists from it: the standard grasps (``grasps_of``, ``grasps_at``) and,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import product
 
@@ -52,8 +53,8 @@ def grasps_of(item: Item, gripper: Gripper) -> tuple[Grasp, ...]:
     """
     if item.grasps or not item.composite:
         sides = tuple(float(side) for side in item.size)
-        return item.grasps or _generated(sides, item.round, gripper)
-    return _well_balanced(item, np.eye(4), gripper)
+        return _fitting(item.grasps or _generated(sides, item.round, gripper), gripper)
+    return _fitting(_well_balanced(item, np.eye(4), gripper), gripper)
 
 
 def grasps_at(
@@ -80,7 +81,18 @@ def grasps_at(
     else:
         axis = int(np.argmax(np.abs(down)))
         found = _of_box(sides, gripper, axis, float(np.sign(down[axis])))
-    return _with_room_below(scene, state, found, X_WI, gripper)
+    return _fitting(_with_room_below(scene, state, found, X_WI, gripper), gripper)
+
+
+def _fitting(grasps: tuple[Grasp, ...], gripper: Gripper) -> tuple[Grasp, ...]:
+    """Those of what is not too thin, with the grasp frame where this gripper has it.
+
+    Until here it is in the middle between the fingers.
+    """
+    held = tuple(grasp for grasp in grasps if grasp.width > gripper.narrowest - 1e-9)
+    if not gripper.one_jaw:
+        return held
+    return tuple(replace(g, X_IT=gripper.centred(g.X_IT, g.width)) for g in held)
 
 
 def _rolled(sides: tuple[float, ...], angle: float, gripper: Gripper) -> tuple[Grasp, ...]:
@@ -147,7 +159,7 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
     found = []
     for closing in (0, 1) if standing else (0, 1, 2):
         width = float(item.size[closing])
-        if width > gripper.widest or (item.round and closing == 1):
+        if not gripper.narrowest <= width <= gripper.widest or (item.round and closing == 1):
             continue
         up = 2 if closing != 2 else 0
         half = [
@@ -168,7 +180,7 @@ def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> 
     """
     X_WI = item_pose(scene, state, index, np.eye(4))
     leaning = _of_fans(scene.items[index], _up(X_WI), gripper, _FINE_LEANS, "leaning ")
-    return _with_room_below(scene, state, leaning, X_WI, gripper)
+    return _fitting(_with_room_below(scene, state, leaning, X_WI, gripper), gripper)
 
 
 def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ...]:

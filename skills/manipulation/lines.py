@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.collision.checker import MARGIN, Contact, Pair
+from galley.collision.checker import Contact, Pair
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen
 from galley.domain.state import State, item_pose, placement_at
@@ -27,7 +27,6 @@ from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.manipulation.proof import (
     CONTACT_CLEARANCE,
     CONTACT_MARGIN,
-    NARROW,
     held_reach,
     holding_contact_pairs,
     prove,
@@ -93,7 +92,7 @@ class Segment:
     path: Path
     trajectory: Trajectory
     clearance: float
-    margin: float = MARGIN
+    margin: float
 
     def motion(self, line: Line, action_index: int, phase: str) -> Motion:
         """The Motion along the Line."""
@@ -245,6 +244,7 @@ def follow_lines(
         return None
 
     robot, first, last = context.robot, parts[0], parts[-1]
+    spacing = robot.spacing
 
     def kept(
         line: Line, arms: Array, some: slice, opening: float
@@ -253,11 +253,11 @@ def follow_lines(
         allowed = holding_contact_pairs(context, line.state)
         Q = assemble(robot, base, arms[some], opening)
         scene_q = None if line.scene_q is None else line.scene_q[some]
-        for margin in (MARGIN, NARROW):
+        for margin in (spacing.margin, spacing.narrow):
             free = context.checker(line.state, allowed, margin).free_many(Q, scene_q)
             if free.any():
                 return np.flatnonzero(free), margin
-        _count_hit(context, line.state, allowed, NARROW, Q, scene_q, tally)
+        _count_hit(context, line.state, allowed, spacing.narrow, Q, scene_q, tally)
         return None
 
     # Free motions connect where a margin is kept: the first and the last line are cut there. Where
@@ -386,7 +386,7 @@ def proven_line(
     if proof.hit is not None:
         tally.reasons["too near on the way"] += 1
         return None
-    return Segment(path, trajectory, proof.clearance)
+    return Segment(path, trajectory, proof.clearance, context.robot.spacing.margin)
 
 
 def keeps_limits(trajectory: Trajectory, group: JointGroup) -> bool:

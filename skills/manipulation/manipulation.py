@@ -15,8 +15,8 @@ from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Handle, Joint
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Guard, Slide
+from galley.robots.model import RobotModel
 
-RETREAT = 0.08  # m, straight back from a contact
 LINE_STEP = 0.01  # m between the hand poses of a line
 APPROACH_SPEED = 0.25  # m/s of the hand, empty, close to things
 CARRY_SPEED = 0.15  # m/s while lifting or pulling
@@ -29,7 +29,7 @@ class Line:
 
     Attributes:
         phase: name for the report.
-        poses: hand poses X_WH (n, 4, 4), n >= 2, at most LINE_STEP apart.
+        poses: hand poses X_WH (n, 4, 4), n >= 2, close together.
         state: the world during the line; its robot configuration is ignored.
         allowed: pairs that may touch.
         attachments: what moves with the hand.
@@ -111,10 +111,11 @@ class Manipulation:
         return np.asarray(self.first.poses[-1])
 
 
-def straight(X_A: Array, X_B: Array) -> Array:
-    """Poses (n, 4, 4) from X_A to X_B on a straight line; the orientation is X_B's throughout."""
+def straight(X_A: Array, X_B: Array, apart: float = LINE_STEP) -> Array:
+    """Poses (n, 4, 4) from X_A to X_B on a straight line; at most ``apart`` m from each
+    other; the orientation is X_B's throughout."""
     step = X_B[:3, 3] - X_A[:3, 3]
-    n = max(1, math.ceil(math.sqrt(step @ step) / LINE_STEP - 1e-9))
+    n = max(1, math.ceil(math.sqrt(step @ step) / apart - 1e-9))
     poses = np.empty((n + 1, 4, 4))
     poses[:] = X_B
     poses[:-1, :3, 3] = X_A[:3, 3] + np.arange(n)[:, None] * (step / n)
@@ -131,18 +132,20 @@ def backed_off(X_WH: Array, distance: float) -> Array:
     return shifted(X_WH, -distance * X_WH[:3, 2])
 
 
-def along_joint(X_WH: Array, joint: Joint, start: float, end: float) -> tuple[Array, Array]:
+def along_joint(
+    X_WH: Array, joint: Joint, start: float, end: float, apart: float = LINE_STEP
+) -> tuple[Array, Array]:
     """Hand poses (n, 4, 4) and joint values (n,) while the hand moves a joint from start to end."""
     travel = abs(end - start)
     if joint.kind == "revolute":
         arm = X_WH[:3, 3] - joint.pivot
         travel *= float(np.linalg.norm(arm - joint.axis * (joint.axis @ arm)))
-    n = max(1, int(np.ceil(travel / LINE_STEP - 1e-9)))
+    n = max(1, int(np.ceil(travel / apart - 1e-9)))
     values = np.linspace(start, end, n + 1)
     return np.array([joint.motion(v - start) @ X_WH for v in values]), values
 
 
-def handle_grasps(X_WB: Array, handle: Handle, p_HT: Array) -> list[Array]:
+def handle_grasps(X_WB: Array, handle: Handle, robot: RobotModel) -> list[Array]:
     """Hand poses X_WH (4, 4) at the handle of a body at X_WB.
 
     Both ways up, at places along the bar within its span.
@@ -154,5 +157,6 @@ def handle_grasps(X_WB: Array, handle: Handle, p_HT: Array) -> list[Array]:
         R_BT = np.stack([flip * x, flip * y, z], axis=1)
         for offset in np.linspace(-handle.span, handle.span, 5 if handle.span > 0 else 1):
             X_BT = transform(R_BT, handle.point + offset * x)
-            found.append(X_WB @ X_BT @ transform(None, -p_HT))
+            X_BT = robot.gripper.centred(X_BT, handle.thickness)
+            found.append(X_WB @ X_BT @ transform(None, -robot.p_HT))
     return found

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from galley.collision.checker import MARGIN
 from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.certify import CAP
@@ -108,7 +107,7 @@ def _optimized(
     # A view has scratch of its own, so those motions that share one go one after the other.
     views: dict[View, list[int]] = {}
     for k in free:
-        motion, margin = motions[k], motions[k].record.margin_m or MARGIN
+        motion, margin = motions[k], motions[k].record.margin_m or context.robot.spacing.margin
         view = free_view(context, states[k], motion.group, motion.allowed, margin)
         views.setdefault(view, []).append(k)
 
@@ -234,6 +233,6 @@ def _clearance(context: PlanningContext, motion: Motion, state: State) -> float 
     states = (
         motion.trajectory.resampled(_STEP)[1] if curved else motion.path.resampled(_STEP).waypoints
     )
-    view = free_view(context, moving, motion.group, motion.allowed, MARGIN)
+    view = free_view(context, moving, motion.group, motion.allowed, context.robot.spacing.margin)
     measured = float(view.clearances(states, CAP).min())
     return measured if curved else max(proven, measured)

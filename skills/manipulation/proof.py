@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from galley.collision.checker import MARGIN, Pair, held_pairs
+from galley.collision.checker import Pair, held_pairs
 from galley.collision.view import View
 from galley.domain.frames import Array
 from galley.domain.predicates import corners
@@ -14,7 +14,6 @@ from galley.motion.path import Path
 from galley.skills.manipulation.context import PlanningContext
 
 CONTACT_MARGIN = 0.001  # m between undeclared pairs in the sampled states of a line
-NARROW = 0.5 * MARGIN  # m, that free motions keep where they have no more room
 CONTACT_CLEARANCE = 0.0003  # m, proven along lines between undeclared pairs
 
 
@@ -26,7 +25,7 @@ def prove(
     required: float,
     scene_q: Array | None = None,
     line: bool = False,
-    margin: float = MARGIN,
+    margin: float | None = None,
 ) -> Certificate:
     """Certify that undeclared pairs keep ``required`` metres along the whole path.
 
@@ -39,7 +38,7 @@ def prove(
         required: metres.
         scene_q: scene joint values (n, nj) at the waypoints of a line that moves a joint.
         line: whether the path is a Line of a Manipulation, else a free motion.
-        margin: metres that the sampled states of a free motion keep.
+        margin: metres that the sampled states of a free motion keep; None: the robot's.
     """
     if context.compiled:
         if line:
@@ -52,7 +51,8 @@ def prove(
                     state, points, scene_q, allowed, CONTACT_MARGIN
                 )
         else:
-            view = free_view(context, state, path.group, allowed, margin)
+            kept = context.robot.spacing.margin if margin is None else margin
+            view = free_view(context, state, path.group, allowed, kept)
             points = path.waypoints
         found = view.unproven(points, required)
         hit = None if found is None else found[0] + found[1]

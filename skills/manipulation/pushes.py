@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.collision.backends.urdf import inertial
-from galley.collision.checker import MARGIN, Pair, pairs
+from galley.collision.checker import Pair, pairs
 from galley.domain.frames import Array, frozen, rotation_z, transform
 from galley.domain.predicates import GAP, corners
 from galley.domain.scene.model import Item, Region, Scene, Stance
@@ -25,7 +25,7 @@ from galley.motion.thresholds import THRESHOLDS
 from galley.robots.model import RobotModel
 from galley.skills.base_placement.stances import places, sample_headings
 from galley.skills.manipulation import hand
-from galley.skills.manipulation.contacts import LIFT, supports_of
+from galley.skills.manipulation.contacts import supports_of
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,
@@ -206,7 +206,7 @@ class Pushed:
             good &= self.over(middles) <= -INSIDE
         if self.others:
             near = gaps(both, padded([each.outline for each in self.others])).min(axis=1)
-            good &= near[:-1] >= min(MARGIN, near[-1] - 1e-4)
+            good &= near[:-1] >= min(self.context.robot.spacing.margin, near[-1] - 1e-4)
         return np.asarray(good)
 
     @cached_property
@@ -269,7 +269,7 @@ class Pushed:
             rows = rows[self.hand_room.free(k, grid.push[picks[rows]], grid.end[picks[rows]])]
             at = starts[rows], ends[rows], starts[rows]
             X = np.stack([pusher.hands(each, unit[rows], self.height) for each in at])
-            X[2, :, 2, 3] += LIFT
+            X[2, :, 2, 3] += robot.spacing.lift
             hit = hand.overlapping(robot, self._obstacles, "", X.reshape(-1, 4, 4), 0.0)
             good[rows[~hit.reshape(3, -1).any(axis=0)]] = True
         return good
@@ -286,7 +286,7 @@ class Pushed:
     @cached_property
     def _obstacles(self) -> list[hand.ConvexPart]:
         low, high = self.surface.boxes[:, 0].min(axis=0), self.surface.boxes[:, 1].max(axis=0)
-        up = np.array([0.0, 0.0, LIFT])
+        up = np.array([0.0, 0.0, self.context.robot.spacing.lift])
         ends = np.array([low, high + up]) @ self.X_WB[:3, :3].T + self.X_WB[:3, 3]
         about = hand.hand_bounds(self.context.robot, ends)
         return hand.obstacles(self.context, self.state, (self.item.name,), about)
@@ -311,7 +311,7 @@ class Pushed:
         touch = grip | pairs((item.name,), under)
         guard = Guard(direction, float(np.clip(_FORCE * self.force, _LEAST, STRONGEST)))
         meets = fastest(guard.force, item.mass, THRESHOLDS.impact_window, self.force)
-        speed, up = min(_SPEED, _EARLY * meets), np.array([0.0, 0.0, LIFT])
+        speed, up = min(_SPEED, _EARLY * meets), np.array([0.0, 0.0, robot.spacing.lift])
         along = push.along[:, None] * push.direction + push.start
         way, room = push.direction[None], self.hand_room
         fine = []

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from galley.collision.checker import MARGIN
 from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
@@ -93,7 +92,7 @@ def solve_manipulation(
             found = follow_lines(context, parts, base, q, tally)
             if found is not None:
                 solution = ManipulationSolution(manipulation, base, found)
-                if solution.margin == MARGIN:
+                if solution.margin == context.robot.spacing.margin:
                     break
     else:
         tally.reasons[OUT_OF_REACH] += 1
@@ -101,11 +100,13 @@ def solve_manipulation(
     return solution
 
 
-def widest_first(found: Iterator[ManipulationSolution]) -> Iterator[ManipulationSolution]:
-    """Solutions as they come, those last where free motions can keep only half the margin."""
+def widest_first(
+    found: Iterator[ManipulationSolution], most: float
+) -> Iterator[ManipulationSolution]:
+    """Solutions as they come, those last where free motions keep less than ``most`` m."""
     narrow = []
     for each in found:
-        if each.margin == MARGIN:
+        if each.margin == most:
             yield each
         else:
             narrow.append(each)
@@ -144,7 +145,7 @@ def solve_from_stances(
             reached = solve_manipulation(context, manipulation, base, rng, tally)
             if reached is not None:
                 yield replace(reached, reason=reason)
-                if reached.margin == MARGIN:
+                if reached.margin == context.robot.spacing.margin:
                     break
 
 

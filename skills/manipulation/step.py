@@ -231,7 +231,9 @@ def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | N
     tally = Tally()
     failed: Failure | None = None
     paths = rejected = 0
-    for reached in widest_first(_candidates(context, step, start, rng, tally)):
+    for reached in widest_first(
+        _candidates(context, step, start, rng, tally), context.robot.spacing.margin
+    ):
         if paths >= PATHS:
             break
         if (

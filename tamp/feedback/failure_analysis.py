@@ -16,7 +16,6 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.collision.checker import MARGIN
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact
@@ -461,7 +460,7 @@ class _Counterfactual:
         moved[:, changed] = self.state.scene_q[changed]
         for joint in changed:
             names |= dict.fromkeys(scene.moved_by(scene.joints[joint].name), ("joint", int(joint)))
-        margin = motion.record.margin_m or MARGIN
+        margin = motion.record.margin_m or self.context.robot.spacing.margin
         checker = self.context.checker(back.with_scene(moved[0]), motion.allowed, margin)
         hit: set[_Hit] = set()
         if motion.slide is not None:  # the pushed item runs into things, too

@@ -120,7 +120,7 @@ def test_the_handle_is_taken_from_the_front_both_ways_up_within_its_span(kitchen
     """Of the bar at x = 0.300, y = 1.085..1.337, z = 0.8215: the palm before it, fingers over
     and under."""
     handle = kitchen.handle("indigo_drawer_handle_top")
-    poses = handle_grasps(np.eye(4), handle, p_HT)
+    poses = handle_grasps(np.eye(4), handle, mobile_panda())
     assert {round(float(X[2, 1])) for X in poses} == {1, -1}, "both ways up"
     for X in poses:
         np.testing.assert_allclose(X[:3, 2], [-1, 0, 0], atol=1e-12)  # pointing at the drawer

@@ -6,12 +6,13 @@ import pytest
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.checker import MARGIN, pair
 from galley.domain.scene.reader import load_scene
+from galley.domain.scene.robot_file import Spacing
 from galley.domain.shipped import shipped_file
 from galley.domain.state import initial_state, item_pose
 from galley.motion.effects import after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
-from galley.skills.manipulation.contacts import LIFT, pick_manipulations, place_manipulations
+from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
 from galley.skills.manipulation.context import without
 from galley.skills.manipulation.proof import NARROW
 from galley.skills.placing.placements import LaterItem
@@ -44,7 +45,7 @@ def test_under_a_low_roof_an_item_is_lifted_less(context):
         X_WH = context.robot.kinematics.hand_pose(state.q)
         heights.append(item_pose(scene, state, index, X_WH)[2, 3])
     risen = heights[motions.index(lift)] - heights[0]
-    assert MARGIN < risen < LIFT - 0.005
+    assert MARGIN < risen < Spacing().lift - 0.005
     context.world.set_state(state)
     close = context.world.near_pairs(0.9 * MARGIN, (index,))
     assert {p for p in close if "soup_can" in p} <= {
@@ -58,7 +59,7 @@ def test_between_walls_an_item_is_lifted_over_them(context):
     state, index = initial_state(scene), scene.item_index["sugar_box"]
     ways = pick_manipulations(context, state, index, np.random.default_rng(0))
     lengths = sorted(next(ways).steps[-1].length for _ in range(2))
-    assert lengths == pytest.approx([LIFT, 0.12], abs=1e-3)  # the walls are 0.1 m high
+    assert lengths == pytest.approx([Spacing().lift, 0.12], abs=1e-3)  # the walls are 0.1 m high
     carried_out(context, "pick", ("sugar", "burner", "h1"), state)
 
 
