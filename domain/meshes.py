@@ -18,6 +18,7 @@ from galley.domain.frames import Array, frozen
 MESH_SUFFIXES = (".obj", ".stl")
 _NORMAL_TOLERANCE = 1e-7  # per component, within which coplanar facets are merged
 _MIN_THICKNESS = 1e-9  # relative to the extent; a thinner hull is flat
+_FEW = 400  # of outermost points
 _MAX_COORDINATE = 1e12  # beyond, volumes overflow
 _MAX_SAMPLES = 20_000  # points of a mesh at which its depth below its hull is measured
 # A line of an OBJ file that begins as a vertex or a face and is none.
@@ -81,6 +82,11 @@ class Hull:
         """Centre of the axis-aligned bounding box (3,)."""
         return frozen(0.5 * (self.vertices.min(axis=0) + self.vertices.max(axis=0)))
 
+    @cached_property
+    def radius(self) -> float:
+        """Largest distance (m) of a vertex from the centre."""
+        return float(np.linalg.norm(self.vertices - self.centre, axis=1).max())
+
     def distance(self, points: ArrayLike) -> Array:
         """Signed distance of points (..., 3) to the surface, negative inside: (...,), metres.
 
@@ -121,6 +127,19 @@ def hull(points: ArrayLike, max_vertices: int | None = None) -> Hull:
     if width.min() <= _MIN_THICKNESS * float(np.ptp(vertices, axis=0).max()):
         raise ValueError("is flat: it encloses no volume")
     return Hull(frozen(vertices), frozen(normals), frozen(offsets))
+
+
+def outermost(points: Array) -> Array:
+    """Those of points (n, 3) that are outermost in one of 400 directions, spread evenly.
+
+    Where meshes round their edges they have thousands.
+    """
+    if len(points) <= _FEW:
+        return points
+    k = np.arange(_FEW) + 0.5
+    z, turn = 1.0 - 2.0 * k / _FEW, np.pi * (3.0 - np.sqrt(5.0)) * k
+    ways = np.stack([np.sqrt(1.0 - z * z) * np.cos(turn), np.sqrt(1.0 - z * z) * np.sin(turn), z])
+    return np.asarray(points[np.unique((points @ ways).argmax(axis=0))])
 
 
 def _distinct(normals: Array) -> Array:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from galley.domain.frames import Array, frozen, inverse, transform
+from galley.domain.meshes import outermost
 from galley.robots.model import Gripper
 from galley.robots.urdf_arm import hull_of
 from galley.robots.urdf_reader import JointTree, link_shapes, read_tree
@@ -29,7 +30,6 @@ _BESIDE = 0.002  # m of the opening that is left free at the widest item
 _MOST_PAD = 0.02  # m
 _PAD, _PROUD = 4e-3, 5e-4  # m, thickness of the boxes on the pads, and how far they stand out
 _JAW_PAD = 0.01  # m, ``pad`` where one jaw moves
-_DIRECTIONS = 400  # in which the outermost corners of a jaw are taken
 _OPPOSITE = 1e-3  # m before a jaw, what stands out further is not the jaw
 
 
@@ -75,10 +75,13 @@ def find_gripper(
     missing = [f for f in fingers if f not in shapes]
     if missing:
         raise ValueError(f"finger '{missing[0]}' has no collision shape, or does not move")
+    one_jaw = any(tree.link(f)[0] == tree.link(root)[0] for f in fingers)
+    if one_jaw:
+        shapes = {link: [outermost(part) for part in each] for link, each in shapes.items()}
     parts = [_in_root(shapes, tree, root, q) for q in Q]
     moved = [{link: np.concatenate(each) for link, each in step.items()} for step in parts]
     shut, wide = moved[0], moved[-1]
-    if any(tree.link(f)[0] == tree.link(root)[0] for f in fingers):
+    if one_jaw:
         return _one_jaw(tree, Q, parts, root, fingers, X_RT, pad)
     if X_RT is None:
         first, second = (wide[f].mean(axis=0) - shut[f].mean(axis=0) for f in fingers)
@@ -156,7 +159,7 @@ def _one_jaw(
             "its pad, z out of the hand and y towards the finger that moves"
         )
     R_RT, p_R = X_RT[:3, :3], X_RT[:3, 3]
-    steps = [{link: [_few(p - p_R) @ R_RT for p in step[link]] for link in step} for step in parts]
+    steps = [{link: [(p - p_R) @ R_RT for p in step[link]] for link in step} for step in parts]
     x, y, z = np.eye(3)
     pad = np.array([[-reach, -np.inf, -reach], [reach, np.inf, reach]])
     face = _most(steps[0][still], y, pad)
@@ -203,14 +206,6 @@ def _one_jaw(
         ),
         (boxes[fingers[0]], boxes[fingers[1]]),
     )
-
-
-def _few(points: Array) -> Array:
-    """Those of points (n, 3) that are outermost in some direction: meshes have thousands."""
-    k = np.arange(_DIRECTIONS) + 0.5
-    z, turn = 1.0 - 2.0 * k / _DIRECTIONS, np.pi * (3.0 - np.sqrt(5.0)) * k  # spread evenly
-    ways = np.stack([np.sqrt(1.0 - z * z) * np.cos(turn), np.sqrt(1.0 - z * z) * np.sin(turn), z])
-    return np.asarray(points[np.unique((points @ ways).argmax(axis=0))])
 
 
 def _most(parts: Iterable[Array], way: Array, box: Array) -> float:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from galley.domain.errors import did_you_mean
 from galley.domain.frames import Array, as_pose, frozen, inverse
-from galley.domain.meshes import Hull, hull
+from galley.domain.meshes import Hull, hull, outermost
 from galley.domain.scene.robot_file import CONVEX_PARTS
 from galley.robots.model import ENDLESS, JointGroup, RobotModel
 from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
@@ -272,16 +272,12 @@ def _adjacent(tree: JointTree, i: int, j: int) -> bool:
 def _overlap(A: Hull, X_WA: Array, B: Hull, X_WB: Array) -> bool:
     """Whether a corner of one hull, or a point halfway to its middle, is inside the other."""
     apart = np.linalg.norm((X_WA - X_WB)[:3, 3] + X_WA[:3, :3] @ A.centre - X_WB[:3, :3] @ B.centre)
-    if apart > _reach(A) + _reach(B):
+    if apart > A.radius + B.radius:
         return False
     return _enters(A, inverse(X_WB) @ X_WA, B) or _enters(B, inverse(X_WA) @ X_WB, A)
 
 
 def _enters(A: Hull, X_BA: Array, B: Hull) -> bool:
-    points = np.vstack([A.vertices, 0.5 * (A.vertices + A.centre), A.centre])
+    corners = outermost(A.vertices)
+    points = np.vstack([corners, 0.5 * (corners + A.centre), A.centre])
     return bool((B.distance(points @ X_BA[:3, :3].T + X_BA[:3, 3]) < 0.0).any())
-
-
-def _reach(body: Hull) -> float:
-    """Largest distance (m) of a corner from the hull's centre."""
-    return float(np.linalg.norm(body.vertices - body.centre, axis=1).max())

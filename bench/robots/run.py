@@ -40,6 +40,7 @@ TASKS = {
     "ur5_fixed": {**TABLE, "robot": "ur5_fixed.yaml"},
     "gen3": {**TABLE, "robot": "gen3.yaml"},
     "iiwa": {"scene": "kuka.yaml", "domain": "drawers.pddl", "problem": "kuka.pddl"},
+    "so101": {"scene": "desk.yaml", "domain": "drawers.pddl", "problem": "desk.pddl"},
 }
 if any(each.name == "example-robot-data" for each in distributions()):
     TASKS["tiago"] = {"robot": "tiago.yaml"}
@@ -108,7 +109,7 @@ def _alone(robot: RobotModel, spec: RobotSpec) -> float | None:
     from eaik.IK_HP import HPRobot
 
     locked = getattr(robot.kinematics, "locked", None)
-    if locked is None or robot.group("arm").size > 7:
+    if locked is None or not 6 <= robot.group("arm").size <= 7:
         return None
     q = np.zeros(robot.size)
     frames = read_tree(robot.urdf, robot.joints).poses(q)[4 : 4 + robot.group("arm").size]

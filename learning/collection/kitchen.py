@@ -103,8 +103,10 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
     actions, which = _symbolic_actions(log)
     at = partial(_by_group, robot)
     items = np.concatenate([log.items[..., :3], continuous(log.items[..., 3:])], axis=-1)[steps]
+    own = at(log.q[steps])
     observations = {
-        **at(log.q[steps]),
+        "state": np.concatenate(list(own.values()), axis=1),
+        **own,
         **{f"{name}_velocity": each for name, each in _rates(robot, log, steps).items()},
         **{_ITEM + item.name: items[:, k] for k, item in enumerate(task.scene.items)},
         "held": log.held[steps, None],
@@ -133,15 +135,21 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
     return Episode(observations, command, log.time[steps], run.success, seed, metadata)
 
 
+def _groups(robot: RobotModel) -> dict[str, str]:
+    """The robot's groups by observation: a base that stands is none."""
+    return dict(list(_GROUPS.items())[bool(robot.standing_links) :])
+
+
 def _by_group(robot: RobotModel, values: Array) -> dict[str, Array]:
     """Columns of (T, n) by group; of the fingers the width between them."""
-    found = {name: values[:, robot.slice(group)] for name, group in _GROUPS.items()}
+    found = {name: values[:, robot.slice(group)] for name, group in _groups(robot).items()}
     return found | {"gripper": 2.0 * robot.half_width(found["gripper"])[:, None]}
 
 
 def _rates(robot: RobotModel, log: Log, steps: NDArray[np.int64]) -> dict[str, Array]:
     """The same of velocities."""
-    found = {name: log.velocity[steps][:, robot.slice(group)] for name, group in _GROUPS.items()}
+    groups = _groups(robot).items()
+    found = {name: log.velocity[steps][:, robot.slice(group)] for name, group in groups}
     rates = robot.finger_rates(robot.half_width(log.q[steps][:, robot.slice("fingers")]))
     return found | {"gripper": 2.0 * (found["gripper"] / rates).mean(axis=1, keepdims=True)}
 
@@ -157,9 +165,11 @@ def _symbolic_actions(log: Log) -> tuple[list[str], Array]:
 def _meanings(scene: Scene, robot: RobotModel, recording: Recording) -> dict[str, str]:
     """What each array is; first the names of its components, if it has several."""
     base, joints = (", ".join(robot.group(name).joints) for name in ("base", "arm"))
+    whole = ", ".join([base, joints, "gripper"][bool(robot.standing_links) :])
     return {
-        "action": f"{base}, {joints}, gripper (m, rad): commanded one step later; of the gripper "
-        "its opening, while it grips by force as measured",
+        "action": f"{whole} (m, rad): commanded one step later; of the gripper its opening, while "
+        "it grips by force as measured",
+        "state": f"{whole} (m, rad): as measured, in the order of the action",
         "base": f"{base} (m, rad): in the world",
         "base_velocity": f"{base} (m/s, rad/s)",
         "joints": f"{joints} (rad)",

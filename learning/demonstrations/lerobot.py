@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ def write_lerobot(
             columns = _columns(episode, rate, k, start, tasks.setdefault(task, len(tasks)))
             table = pyarrow.table({name: _encoded(array) for name, array in columns.items()})
             if not features:
-                features = {name: _feature(array) for name, array in columns.items()}
+                features = {n: _feature(n, a, collection.arrays) for n, a in columns.items()}
                 writer = pyarrow.parquet.ParquetWriter(path, table.schema, compression="zstd")
                 stack.enter_context(writer)
             writer.write_table(table, row_group_size=len(table))
@@ -137,13 +138,21 @@ def _columns(episode: Episode, rate: int, k: int, start: int, task: int) -> Colu
     return columns | {name: array[:, None] for name, array in added.items()}
 
 
-def _feature(array: NDArray[Any]) -> dict[str, Any]:
-    """How ``info.json`` describes a column."""
+def _feature(name: str, array: NDArray[Any], meanings: Mapping[str, str]) -> dict[str, Any]:
+    """How ``info.json`` describes a column.
+
+    The components of ``observation.state`` and ``action`` have the names by which their meaning
+    begins, if they are as many.
+    """
     image = is_image(str(array.dtype), array.shape[1:])
+    names = ["height", "width", "channels"] if image else None
+    if name in (ACTION, OBSERVATION + "state"):
+        told = meanings.get(name.removeprefix(OBSERVATION), "").partition(" (")[0].split(", ")
+        names = told if [len(told)] == [*array.shape[1:]] else None
     return {
         "dtype": "image" if image else str(array.dtype),
         "shape": list(array.shape[1:]),
-        "names": ["height", "width", "channels"] if image else None,
+        "names": names,
     }
 
 

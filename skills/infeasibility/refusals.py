@@ -123,7 +123,7 @@ def _normals(polygon: Array) -> Array:
 def too_wide(item: Item, gripper: Gripper) -> Failure | None:
     """A Failure with sizes if no side of the standing item fits between the fingers, else None.
 
-    Items with a list of grasps are never too wide.
+    It is too wide for them, or thinner than they close.
     """
     if grasps_of(item, gripper) or grasp_fans(item, np.eye(4), gripper):
         return None
@@ -132,6 +132,9 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
     x, y, _ = item.size
     widest = gripper.widest
     told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
+    if max(x, y) < gripper.narrowest:
+        closed = f"its fingers close to {gripper.narrowest:.3f} m"
+        told = f"{item.name} ({x:.3f} x {y:.3f} m) is too thin for the hand: {closed}"
     parts = {}
     if item.composite:
         told += ", and no two free surfaces that face away from each other are as close"
@@ -147,6 +150,7 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
             **parts,
             "opening_m": gripper.opening,
             "widest_m": widest,
+            "narrowest_m": gripper.narrowest,
         },
     )
 

@@ -90,6 +90,7 @@ def test_velocities_are_slopes_of_the_positions(run, episode):
 def test_an_action_leads_to_the_next_step(episode):
     seen = episode.observations
     state = np.concatenate([seen["base"], seen["joints"], seen["gripper"]], axis=1)
+    np.testing.assert_array_equal(seen["state"], state)
     np.testing.assert_allclose(episode.actions[:-1], state[1:], atol=1e-12)
     assert np.abs(episode.actions[:-1] - state[:-1]).max() > 0.01
 

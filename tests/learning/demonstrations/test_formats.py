@@ -246,6 +246,15 @@ def test_lerobots_episodes_and_tasks_say_where_and_what(written):
     assert json.loads(tasks.schema.metadata[b"pandas"])["index_columns"] == ["task"]
 
 
+def test_lerobot_gets_the_names_of_joints_where_the_meaning_has_as_many(tmp_path):
+    one = Episode({"state": np.zeros((2, 3))}, np.zeros((2, 3)), [0.0, 0.5])
+    arrays = {"state": "pan, lift, gripper (m, rad): measured", "action": "pan, lift (rad)"}
+    write_lerobot(Demonstrations.of([one]), tmp_path / "out", replace(COLLECTION, arrays=arrays))
+    features = json.loads((tmp_path / "out" / "meta" / "info.json").read_text())["features"]
+    assert features["observation.state"]["names"] == ["pan", "lift", "gripper"]
+    assert features["action"]["names"] is None
+
+
 def test_lerobots_statistics_are_those_of_all_steps(written):
     stats = json.loads((written / "lerobot" / "meta" / "stats.json").read_text())
     state = together("state").astype(np.float32).astype(float)
