@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from galley import engine
 from galley.domain.failure import Failure
-from galley.domain.frames import Array, continuous
+from galley.domain.frames import Array, continuous, transform
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.execution.disturbance.noise import Noise
@@ -107,6 +107,7 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
     observations = {
         "state": np.concatenate(list(own.values()), axis=1),
         **own,
+        "hand_pose": _hand(robot, log.q[steps]),
         **{f"{name}_velocity": each for name, each in _rates(robot, log, steps).items()},
         **{_ITEM + item.name: items[:, k] for k, item in enumerate(task.scene.items)},
         "held": log.held[steps, None],
@@ -130,7 +131,10 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
     if run.failure is not None:
         # Why a search ended may name the seconds that it took, which differ from run to run.
         metadata["failure"] = run.aborted.kind.value if run.aborted else str(run.failure)
-    command = np.concatenate(list(at(log.command[later]).values()), axis=1)
+    commanded = at(log.command[later])
+    if recording.actions == "hand":
+        commanded["joints"] = _hand(robot, log.command[later])
+    command = np.concatenate(list(commanded.values()), axis=1)
     seed = run.options.seed
     return Episode(observations, command, log.time[steps], run.success, seed, metadata)
 
@@ -144,6 +148,16 @@ def _by_group(robot: RobotModel, values: Array) -> dict[str, Array]:
     """Columns of (T, n) by group; of the fingers the width between them."""
     found = {name: values[:, robot.slice(group)] for name, group in _groups(robot).items()}
     return found | {"gripper": 2.0 * robot.half_width(found["gripper"])[:, None]}
+
+
+def _hand(robot: RobotModel, Q: Array) -> Array:
+    """Poses of the grasp frame in the base (T, 7): position (m), quaternion without jumps."""
+    from scipy.spatial.transform import Rotation
+
+    standing = robot.with_groups(Q[0], base=np.zeros(3), arm=Q[:, robot.slice("arm")])
+    X = robot.kinematics.hand_poses(standing) @ transform(None, robot.p_HT)
+    turned = Rotation.from_matrix(X[:, :3, :3]).as_quat()
+    return np.concatenate([X[:, :3, 3], continuous(turned)], axis=1)
 
 
 def _rates(robot: RobotModel, log: Log, steps: NDArray[np.int64]) -> dict[str, Array]:
@@ -165,11 +179,15 @@ def _symbolic_actions(log: Log) -> tuple[list[str], Array]:
 def _meanings(scene: Scene, robot: RobotModel, recording: Recording) -> dict[str, str]:
     """What each array is; first the names of its components, if it has several."""
     base, joints = (", ".join(robot.group(name).joints) for name in ("base", "arm"))
-    whole = ", ".join([base, joints, "gripper"][bool(robot.standing_links) :])
+    parts = [base, joints, "gripper"][bool(robot.standing_links) :]
+    whole, ahead, pose = ", ".join(parts), parts.copy(), "x, y, z, qx, qy, qz, qw"
+    ahead[-2] = pose if recording.actions == "hand" else joints
     return {
-        "action": f"{whole} (m, rad): commanded one step later; of the gripper its opening, while "
-        "it grips by force as measured",
-        "state": f"{whole} (m, rad): as measured, in the order of the action",
+        "action": f"{', '.join(ahead)} (m, rad, quaternion): commanded one step later; of the "
+        "gripper its opening, while it grips by force as measured",
+        "state": f"{whole} (m, rad): as measured",
+        "hand_pose": f"{pose} (m, quaternion): of the grasp frame in the base, qw >= 0 first, then "
+        "without jumps",
         "base": f"{base} (m, rad): in the world",
         "base_velocity": f"{base} (m/s, rad/s)",
         "joints": f"{joints} (rad)",

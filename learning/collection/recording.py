@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from galley.domain.errors import BadInput
 from galley.domain.options import more, option
@@ -20,6 +21,7 @@ class Recording:
     Attributes:
         rate: steps a second, of which a log's 120 samples are a multiple.
         cameras: of ``viz.film.pictures.CAMERAS``. size: of their pictures, pixels a side.
+        actions: ``joints``, or ``hand``: the pose of the grasp frame in the base in their place.
 
     Raises:
         BadInput: no such camera, size or rate.
@@ -32,6 +34,10 @@ class Recording:
         "NAME",
     )
     size: int = option(SIZES[0], "Set the pictures' width and height, 96 to 480.", "PIXELS")
+
+    actions: Literal["joints", "hand"] = option(
+        "joints", "Command the arm's joints, or the hand: the pose of the grasp frame in the base."
+    )
 
     def __post_init__(self) -> None:
         if self.rate < 1 or LOG_RATE % self.rate:

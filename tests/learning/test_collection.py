@@ -8,9 +8,12 @@ import pytest
 import galley
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import from_pose7, rotation_z, transform
 from galley.domain.shipped import SCENARIOS
 from galley.learning.collection.kitchen import Demonstrator, Recording, episode_of
 from galley.learning.demonstrations import NoEpisode, collect, read_folder
+from galley.robots.catalog import robot_of
+from galley.robots.urdf_reader import read_tree
 from galley.tests.digests import digests
 from galley.viz.film.pictures import pictures
 
@@ -93,6 +96,23 @@ def test_an_action_leads_to_the_next_step(episode):
     np.testing.assert_array_equal(seen["state"], state)
     np.testing.assert_allclose(episode.actions[:-1], state[1:], atol=1e-12)
     assert np.abs(episode.actions[:-1] - state[:-1]).max() > 0.01
+
+
+def test_the_hand_is_where_its_joints_put_it_and_can_be_what_is_commanded(run, episode, task):
+    """By the forward kinematics of the robot's URDF, from the world into the base."""
+    robot, log = robot_of(task.scene.robot), run.log
+    tree = read_tree(robot.urdf, robot.joints)
+    for k, hand in zip(at(log, episode.times), episode.observations["hand_pose"], strict=True):
+        x, y, heading = log.q[k, :3]
+        X_WB = transform(rotation_z(heading), (x, y, 0.0))
+        X_WT = tree.link_pose(robot.palm, log.q[k]) @ transform(None, robot.p_HT)
+        np.testing.assert_allclose(X_WB @ from_pose7(hand), X_WT, atol=1e-9)
+    commanded = episode_of(run, Recording(RATE, actions="hand"))
+    seen = commanded.observations
+    state = np.concatenate([seen["base"], seen["hand_pose"], seen["gripper"]], axis=1)
+    np.testing.assert_allclose(commanded.actions[:-1], state[1:], atol=1e-9)
+    hands = Demonstrator(task, recording=Recording(actions="hand")).collection.arrays
+    assert len(hands["action"].partition(" (")[0].split(", ")) == commanded.actions.shape[1]
 
 
 def test_the_symbolic_action_is_the_one_under_way(run, episode):
