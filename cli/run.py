@@ -7,7 +7,6 @@ import contextlib
 import sys
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Index, Positive, plural
@@ -33,7 +32,6 @@ class Options:
     """Of ``galley run``; those without a value here have the default of ``stages.Options``."""
 
     task: TaskFiles = group(TaskFiles())
-    robot: Path | None = option(None, "Put this robot in place of the scene's.")
     planner: str | None = run_option(
         "planner",
         "Plan free arm motions by RRT-Connect or the baseline RRT. Default: rrt-connect; with "

@@ -84,7 +84,7 @@ def command(options: Options) -> int:
 
 def _checked(task: TaskFiles) -> Scene:
     """The scene, fit for a start, and for the task if one is given."""
-    if task != TaskFiles(scene=task.scene):
+    if task != TaskFiles(scene=task.scene, robot=task.robot):
         from galley.engine import load
 
         return load(**task.paths()).scene
@@ -93,7 +93,7 @@ def _checked(task: TaskFiles) -> Scene:
     from galley.domain.scene.reader import load_scene
     from galley.robots.catalog import robot_of
 
-    scene = load_scene(task.scene or RunOptions.scene)
+    scene = load_scene(task.scene or RunOptions.scene, task.robot)
     with PyBulletWorld(scene, robot_of(scene.robot)) as world:
         check_start(world)
     return scene

@@ -160,7 +160,8 @@ def _arm_and_gripper(
         _remove(root, _below(root, link, "without"))
     moved = {*file.arm} if spec.mount else {*file.arm, *moving}
     check_moved(root, path, moved, speeds="velocity" not in dict(file.limits))
-    prepare(root, path, moved, file.convex_parts, _moved(root, spec.fingers, moving))
+    hulls = file.convex_parts, _moved(root, spec.fingers, moving), file.convex_slack
+    prepare(root, path, moved, *hulls)
     if spec.mount is None:
         return root, ""
     own_path = find_package_file(spec.urdf, Path(file.source))
@@ -168,7 +169,8 @@ def _arm_and_gripper(
     start = spec.root or foot_of(own)
     _remove(own, ways(own).keys() - _below(own, start, "gripper.root"))
     check_moved(own, own_path, moving)
-    prepare(own, own_path, moving, file.convex_parts, _moved(own, spec.fingers, moving))
+    hulls = file.convex_parts, _moved(own, spec.fingers, moving), file.convex_slack
+    prepare(own, own_path, moving, *hulls)
     link, xyz, rpy = spec.mount
     _below(root, link, "gripper.mount")
     for kind in ("link", "joint"):

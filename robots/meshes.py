@@ -25,6 +25,7 @@ from galley.domain.meshes import CollisionMesh, hull, hull_triangles, read_mesh
 
 WORTH = 0.02
 """A cut must take off at least this share of the whole mesh's hull."""
+_TURNED = 0.8  # cosine between the first faces of a simplified hull
 _PLACES = 12  # cuts tried along each axis
 
 
@@ -46,10 +47,13 @@ def as_obj(mesh: Path | str) -> Path:
     return copy
 
 
-def parts_as_obj(mesh: Path | str, most: int) -> list[Path]:
+def parts_as_obj(mesh: Path | str, most: int, slack: float = 0.0) -> list[Path]:
     """Files of at most ``most`` parts whose convex hulls cover the mesh; see ``convex_parts``.
 
     They are kept in the user's cache.
+
+    Args:
+        slack: m by which a hull may be larger, to have fewer corners; see ``simplified``.
 
     Raises:
         ValueError: the file can't be read as a mesh.
@@ -57,7 +61,8 @@ def parts_as_obj(mesh: Path | str, most: int) -> list[Path]:
     mesh = Path(mesh)
     if mesh.suffix.lower() == ".dae":
         mesh = as_obj(mesh)
-    key = hashlib.sha256(f"hulls {WORTH} {most} ".encode() + read_bytes(mesh)).hexdigest()[:20]
+    how = f"hulls {WORTH} {most} " + (f"{slack} " if slack else "")
+    key = hashlib.sha256(how.encode() + read_bytes(mesh)).hexdigest()[:20]
     for last in range(1, most + 1):
         files = [_folder() / f"{mesh.stem}-{key}-{k}of{last}.obj" for k in range(1, last + 1)]
         if all(file.is_file() for file in files):
@@ -65,17 +70,44 @@ def parts_as_obj(mesh: Path | str, most: int) -> list[Path]:
     parts = convex_parts(read_mesh(mesh), most)
     files = [_folder() / f"{mesh.stem}-{key}-{k + 1}of{len(parts)}.obj" for k in range(len(parts))]
     for file, part in zip(files, parts, strict=True):
-        _write(file, _hulled(part))
+        _write(file, _hulled(part, slack))
     return files
 
 
-def _hulled(mesh: CollisionMesh) -> CollisionMesh:
+def _hulled(mesh: CollisionMesh, slack: float) -> CollisionMesh:
     """The hull of a mesh, which loads faster in every engine; itself if it is flat."""
     try:
         corners = hull(mesh.points).vertices
     except ValueError:
         return mesh
+    if slack:
+        corners = simplified(corners, slack)
     return CollisionMesh(corners, hull_triangles(corners))
+
+
+def simplified(points: Array, slack: float) -> Array:
+    """Corners (m, 3) of a polyhedron that covers the hull of points (n, 3), and little more.
+
+    Its faces lie on the hull's: first some that are turned from each other, then, as long as a
+    corner is more than ``slack`` (m) outside, the one that it is farthest outside of.
+    """
+    from scipy.spatial import HalfspaceIntersection
+
+    solid = hull(points)
+    left, kept = np.arange(len(solid.normals)), list[int]()
+    while len(left):
+        kept.append(int(left[0]))
+        left = left[solid.normals[left] @ solid.normals[left[0]] < _TURNED]
+    inside = solid.vertices.mean(axis=0)
+    while True:
+        planes = np.column_stack([solid.normals[kept], -solid.offsets[kept]])
+        corners = HalfspaceIntersection(planes, inside).intersections
+        out = corners @ solid.normals.T - solid.offsets
+        far = out.max(axis=1) > slack
+        if not far.any():
+            found = hull(corners).vertices
+            return found if len(found) < len(solid.vertices) else solid.vertices
+        kept = [*kept, *np.unique(out[far].argmax(axis=1)).tolist()]
 
 
 def _collada_as_obj(mesh: Path, folder: Path) -> Path:

@@ -30,6 +30,7 @@ def prepare(
     joints: Collection[str],
     convex_parts: int = CONVEX_PARTS,
     whole: Collection[str] = (),
+    slack: float = 0.0,
 ) -> None:
     """Change a URDF from ``read_urdf`` in place.
 
@@ -41,6 +42,7 @@ def prepare(
         joints: names of the joints in q.
         convex_parts: most hulls for a mesh; see ``meshes``.
         whole: links of which one hull stands for each mesh.
+        slack: m by which a hull may be larger; see ``meshes.simplified``.
 
     Raises:
         FileNotFoundError: a line for each mesh that does not exist.
@@ -63,7 +65,8 @@ def prepare(
                 link.remove(inertial)
         with naming(f"{path}: link '{link.get('name')}'"):
             for collision in link.findall("collision"):
-                _cut_mesh(link, collision, 1 if link.get("name") in whole else convex_parts)
+                most = 1 if link.get("name") in whole else convex_parts
+                _cut_mesh(link, collision, most, slack)
             for mesh in link.iterfind("visual//mesh"):
                 mesh.set("filename", f"file://{as_obj(mesh.get('filename', ''))}")
 
@@ -145,12 +148,12 @@ def _find_meshes(root: ET.Element, path: Path | str) -> None:
         raise FileNotFoundError("\n".join(dict.fromkeys(missing)))
 
 
-def _cut_mesh(link: ET.Element, collision: ET.Element, most: int) -> None:
+def _cut_mesh(link: ET.Element, collision: ET.Element, most: int, slack: float) -> None:
     """Replace a collision mesh by its convex parts."""
     mesh = collision.find("geometry/mesh")
     if mesh is None:
         return
-    files = parts_as_obj(mesh.get("filename", ""), most)
+    files = parts_as_obj(mesh.get("filename", ""), most, slack)
     at = list(link).index(collision)
     link.remove(collision)
     collision.attrib.pop("name", None)  # Drake refuses one name for several

@@ -89,6 +89,7 @@ class TaskFiles(TaskSymbols):
     """A task in symbols and in metres."""
 
     scene: Path | None = scene_option("that of the problem's name, or the kitchen")
+    robot: Path | None = option(None, "Put this robot in place of the scene's.")
 
     def paths(self) -> dict[str, Any]:
         """The files that are given, found by bare names too, and those that the problem is for."""

@@ -186,6 +186,9 @@ class RobotFileEntry(FileModel):
     convex_parts: Annotated[int, Field(ge=1, le=64)] | None = about(
         "most convex hulls that stand for a mesh (default: 8)"
     )
+    convex_slack: Positive | None = about(
+        "m by which such a hull may be larger, for fewer corners: faster (default: 0)"
+    )
     spacing: SpacingEntry | None = about("lengths of its motions")
     without: tuple[Word, ...] = about("links that it lacks, with all that they carry", ())
     may_touch: tuple[_Links, ...] = about("pairs of links that are not checked", ())
@@ -209,7 +212,8 @@ class RobotFileEntry(FileModel):
         chassis = {} if base.driving is None else base.driving.spec
         return RobotFile(
             source=source,
-            **self.given("name", "urdf", "arm", "folded", "without", "convex_parts"),
+            **self.given("name", "urdf", "arm", "folded", "without"),
+            **self.given("convex_parts", "convex_slack"),
             gripper=self.gripper.spec,
             drives=base.driving is not None,
             chassis=tuple(chassis.items()),

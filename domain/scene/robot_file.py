@@ -80,7 +80,8 @@ class RobotFile:
         limits: ``velocity``, ``acceleration`` and ``jerk`` of the arm that the file gives.
         allowed: pairs of links that may touch.
         without: links of the arm's URDF that this robot lacks, with all that they carry.
-        convex_parts: most convex hulls that stand for a mesh.
+        convex_parts: most convex hulls that stand for a mesh. convex_slack: m, by which they may be
+            larger than the mesh's, for fewer corners.
         spacing: lengths of its motions.
     """
 
@@ -97,6 +98,7 @@ class RobotFile:
     allowed: tuple[tuple[str, str], ...] = ()
     without: tuple[str, ...] = ()
     convex_parts: int = CONVEX_PARTS
+    convex_slack: float = 0.0
     spacing: Spacing = Spacing()
 
     def base(self, scene: MobileBaseSpec, start: Numbers) -> MobileBaseSpec:

@@ -204,6 +204,8 @@ class _FreeBases:
     def _draw(self, X_WH: Array) -> None:
         bases = sample_stances(X_WH, self._stance, self._robot, _DRAWN, self._rng)
         self._drawn += _DRAWN
+        if self._robot.standing_links and len(bases):  # there is no other
+            self._drawn = _MOST_DRAWN
         if self._forward:
             bases = facing(bases, self._q[self._robot.slice("base")], self._stance)
         free = self._checker.free_many(self._robot.with_groups(self._q, base=bases, arm=self._arm))

@@ -6,7 +6,7 @@ import trimesh
 
 from galley.domain.meshes import CollisionMesh, hull, read_mesh
 from galley.robots.files import pybullet_data_file
-from galley.robots.meshes import convex_parts, parts_as_obj
+from galley.robots.meshes import convex_parts, parts_as_obj, simplified
 
 
 def solid(*boxes):
@@ -65,3 +65,17 @@ def test_the_files_of_parts_hold_their_hulls_alone():
     points = read_mesh(whole).points
     assert len(points) < len(LINK.vertices) / 2
     assert hull(points).distance(LINK.vertices).max() < 1e-9
+
+
+@pytest.mark.parametrize("slack", [1e-3, 1e-4])
+def test_a_simplified_hull_covers_the_mesh_reaches_no_further_and_has_few_corners(slack):
+    """A plate of 60 x 40 x 10 mm whose edges are rounded by 3 mm, and a ball of 30 mm."""
+    u = np.linspace(0.0, np.pi, 41)
+    ball = np.array(
+        [[np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)] for a in u for b in 2.0 * u[:-1]]
+    )
+    for points in (np.sign(ball) * [0.027, 0.017, 0.002] + 0.003 * ball, 0.015 * ball):
+        found = hull(simplified(points, slack))
+        assert found.distance(points).max() < 1e-9
+        assert hull(points).distance(found.vertices).max() <= slack + 1e-12
+        assert len(found.vertices) < 0.8 * len(hull(points).vertices)

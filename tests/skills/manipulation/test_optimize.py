@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from galley.domain.scene.robot_file import Spacing
 from galley.domain.state import initial_state
 from galley.motion.effects import after
 from galley.motion.motion import FREE, Motion, Record
@@ -16,7 +17,6 @@ from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext, Settings
 from galley.skills.manipulation.free_motion import free_motion
 from galley.skills.manipulation.optimize import optimize_trajectories
-from galley.skills.manipulation.proof import NARROW as PROVEN
 from galley.skills.manipulation.proof import prove
 from galley.tamp.checks import audit
 
@@ -86,7 +86,7 @@ def test_a_finished_motion_runs_from_end_to_end_within_its_limits(kitchen, world
 def test_the_reported_clearance_is_pybullets_along_the_trajectory(kitchen, world):
     """Refinement promises what it has proven; finished, it is what is measured."""
     context, motion = refined(kitchen, world, "arm", optimize="smooth")
-    assert motion.record.min_clearance_m == PROVEN
+    assert motion.record.min_clearance_m == Spacing().narrow
     state = initial_state(kitchen)
     done = optimize_trajectories(context, (motion,), state)[0]
     least = 0.06
@@ -138,7 +138,7 @@ def test_a_base_that_moves_with_the_arm_is_proven_against_the_furniture(kitchen,
     free[:2] += (-0.2, 0.1)
     for goal, proven in ((through, False), (free, True)):
         path = Path("base+arm", np.array([start, goal]))
-        assert (prove(context, state, path, frozenset(), PROVEN).hit is None) == proven
+        assert (prove(context, state, path, frozenset(), Spacing().narrow).hit is None) == proven
 
 
 def test_trajectories_do_not_depend_on_the_number_of_threads(kitchen, world, monkeypatch):

@@ -14,7 +14,6 @@ from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
 from galley.skills.manipulation.context import without
-from galley.skills.manipulation.proof import NARROW
 from galley.skills.placing.placements import LaterItem
 
 
@@ -91,16 +90,16 @@ def test_where_the_hand_has_less_room_than_the_margin_half_of_it_will_do(context
     motions = carried_out(context, "pick", ("sugar", "burner", "h1"), state)
     margins = {motion.phase: motion.record.margin_m for motion in motions}
     assert margins["drive"] == MARGIN
-    assert margins["reach"] == NARROW
+    assert margins["reach"] == Spacing().narrow
     assert margins["approach"] is margins["lift"] is None, "lines have none"
     closest = np.inf
     for motion in motions:
         if motion.phase == "reach":
             path = motion.path.resampled(0.01).waypoints
             Q = robot.with_groups(state.q, arm=path)
-            checker = context.world.checker(state, frozenset(), NARROW)
+            checker = context.world.checker(state, frozenset(), Spacing().narrow)
             near = [contact.distance for q in Q for contact in checker.contacts(q)[:1]]
             closest = min(near, default=np.inf)
         state = after(scene, robot, motion, state)
-    assert closest >= NARROW / 2, "as PyBullet sees it"
+    assert closest >= Spacing().narrow / 2, "as PyBullet sees it"
     assert state.held == scene.item_index["sugar_box"]

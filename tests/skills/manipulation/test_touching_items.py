@@ -7,13 +7,13 @@ from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.collision.checker import MARGIN, pair
 from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND
+from galley.domain.scene.robot_file import Spacing
 from galley.domain.state import Placement, initial_state, item_pose
 from galley.motion.effects import after
 from galley.robots.catalog import robot_of
 from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import (
-    LIFT,
     height_over,
     held_item_contacts,
     pick_manipulations,
@@ -55,7 +55,7 @@ def test_what_stands_too_near_is_lifted_over(kitchen, context, gap, near):
     assert (pair(SUGAR, SPAM) in lift.allowed) == near
     # The can is 0.082 m high.
     assert (lift.length > 0.082) == near
-    assert lift.length == pytest.approx(LIFT if not near else 0.102)
+    assert lift.length == pytest.approx(Spacing().lift if not near else 0.102)
     high = height_over(context, state, index, ("range",))
     assert high == pytest.approx(0.102 if near else 0.0)
 
