@@ -63,9 +63,10 @@ def command(options: Options) -> int:
     printer = Printer()
     printer.console.print(_joints(robot))
     gripper, moves = robot.gripper, robot.kinematics
+    least = f"{1e3 * gripper.narrowest:.1f} to" if gripper.narrowest > 1e-3 else "at most"
     printer.console.print(
         f"gripper: {' and '.join(robot.fingers)} open to {1e3 * gripper.opening:.1f} mm, for items "
-        f"of at most {1e3 * gripper.widest:.1f} mm"
+        f"of {least} {1e3 * gripper.widest:.1f} mm"
     )
     how = getattr(moves, "solver", "a closed form")
     printer.console.print(f"kinematics: by {how}; reach {moves.reach.to_hand:.3f} m")

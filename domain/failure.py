@@ -87,3 +87,8 @@ class FailureError(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure)
         self.failure = failure
+
+
+def metres(shortfall: float) -> str:
+    """A distance as text, with digits enough to show that it is one."""
+    return f"{shortfall:.{2 if shortfall > 0.01 else 4}f} m"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.failure import Failure, FailureKind
+from galley.domain.failure import Failure, FailureKind, metres
 from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
@@ -147,7 +147,7 @@ def prove_no_grasp(
         return Failure(
             FailureKind.UNREACHABLE,
             f"the arm is too short to {what}: the wrist of every grasp stays at least "
-            f"{proof.shortfall:.2f} m out of reach (shown for all in {cells})",
+            f"{metres(proof.shortfall)} out of reach (shown for all in {cells})",
             () if item is None else (item,),
             {"shortfall_m": proof.shortfall, "cells": float(proof.cells)},
             told,

@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from galley.domain.failure import Failure, FailureKind
+from galley.domain.failure import Failure, FailureKind, metres
 from galley.domain.frames import Array, inverse
 from galley.domain.predicates import SPOT_RADIUS
 from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scene, Spot, Stance
@@ -132,7 +132,7 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
     x, y, _ = item.size
     widest = gripper.widest
     told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
-    if max(x, y) < gripper.narrowest:
+    if item.grasps or max(x, y) < gripper.narrowest:
         closed = f"its fingers close to {gripper.narrowest:.3f} m"
         told = f"{item.name} ({x:.3f} x {y:.3f} m) is too thin for the hand: {closed}"
     parts = {}
@@ -378,7 +378,7 @@ def _distance_bound(
         return None
     return Failure(
         FailureKind.UNREACHABLE,
-        f"{what} is at least {gap:.2f} m out of reach from everywhere in stance set "
+        f"{what} is at least {metres(gap)} out of reach from everywhere in stance set "
         f"'{stance.name}'",
         objects,
         {"shortfall_m": gap},
