@@ -20,7 +20,11 @@ from galley.domain.predicates import CLOSED
 from galley.domain.scene.model import HAND, Binding, Handle, Joint, Scene, Shape
 from galley.domain.state import State, item_pose
 from galley.motion.motion import Motion
-from galley.skills.infeasibility.refusals import handle_out_of_reach, no_such_region
+from galley.skills.infeasibility.refusals import (
+    handle_does_not_fit,
+    handle_out_of_reach,
+    no_such_region,
+)
 from galley.skills.manipulation.contacts import handle_manipulations
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
@@ -199,7 +203,10 @@ def cannot_close(context: PlanningContext, drawer: Binding, state: State) -> Fai
 def _handle_missing_or_far(context: PlanningContext, drawer: Binding) -> Failure | None:
     if drawer.handle is None:
         return no_such_region(drawer.object, "handle to open or close it by")
-    return handle_out_of_reach(context, handle_of(context, drawer), stance_of(context, drawer))
+    handle = handle_of(context, drawer)
+    return handle_does_not_fit(handle, context.robot.gripper) or handle_out_of_reach(
+        context, handle, stance_of(context, drawer)
+    )
 
 
 def _blocked(

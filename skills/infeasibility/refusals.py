@@ -272,12 +272,33 @@ def region_out_of_reach(
     return _distance_bound(context, box, hand, stance, what, (item.name, region.name))
 
 
+def handle_does_not_fit(handle: Handle, gripper: Gripper) -> Failure | None:
+    """A Failure with sizes if a handle is too thick for the fingers, or thinner than they close."""
+    if gripper.narrowest <= handle.thickness <= gripper.widest:
+        return None
+    takes = f"{gripper.narrowest:.3f} to {gripper.widest:.3f} m"
+    return Failure(
+        FailureKind.DOES_NOT_FIT,
+        f"{handle.name} is {handle.thickness:.3f} m thick, the hand takes {takes}",
+        (handle.name,),
+        {"thickness_m": handle.thickness, "room_m": gripper.widest},
+        {
+            "kind": "sizes",
+            "thickness_m": handle.thickness,
+            "narrowest_m": gripper.narrowest,
+            "widest_m": gripper.widest,
+        },
+    )
+
+
 def handle_out_of_reach(context: PlanningContext, handle: Handle, stance: Stance) -> Failure | None:
     """A Failure with a distance bound if the handle is out of reach at every joint value."""
     along = handle.span * np.cross(handle.closing, handle.approach)
     points = handle.point + np.array([-along, along])
     box = _reach_of_body(context.scene, handle.body, points)
-    hand = float(np.linalg.norm(context.robot.p_HT)) + handle.thickness / 2.0
+    robot = context.robot
+    aside = handle.thickness / 2.0 if robot.gripper.one_jaw else 0.0  # of T from the middle
+    hand = float(np.linalg.norm(robot.p_HT)) + aside
     return _distance_bound(context, box, hand, stance, handle.name, (handle.name,))
 
 

@@ -146,6 +146,15 @@ def test_distance_bounds_hold_for_every_stance_and_every_point(kitchen, context,
             assert 0.0 <= slack < 0.1, "a bound, and no idle one"
 
 
+def test_a_handle_that_the_hand_can_not_hold_is_refused_with_its_size(kitchen, world):
+    thick = tuple(replace(handle, thickness=0.09) for handle in kitchen.handles)
+    context = PlanningContext(replace(kitchen, handles=thick), world.robot, world, Settings())
+    failed = refused(context, action(context.scene, 0, "open", "drawer", "h1"))
+    assert failed.kind is FailureKind.DOES_NOT_FIT
+    assert failed.message.endswith("is 0.090 m thick, the hand takes 0.000 to 0.078 m")
+    assert failed.certificate["thickness_m"] > failed.certificate["widest_m"]
+
+
 def test_an_item_in_a_drawer_counts_as_in_reach_if_the_drawer_brings_it_near(kitchen, context):
     inside = Placement("indigo_drawer_top", frozen(transform(None, (-0.1, 1.2, 0.82))))
     take = action(kitchen, 0, "take_out", "spam", "drawer", "h1")
