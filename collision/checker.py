@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
+from galley.domain.scene.robot_file import Spacing
 from galley.domain.state import State
 from galley.robots.model import RobotModel
 
 Pair = tuple[str, str]
-MARGIN = 0.005  # m, clearance that free motions keep
+MARGIN = Spacing().margin  # m, clearance that free motions keep where nothing else is said
 
 
 def pair(a: str, b: str) -> Pair:

@@ -18,7 +18,6 @@ from galley.domain.frames import Array, frozen
 MESH_SUFFIXES = (".obj", ".stl")
 _NORMAL_TOLERANCE = 1e-7  # per component, within which coplanar facets are merged
 _MIN_THICKNESS = 1e-9  # relative to the extent; a thinner hull is flat
-_FEW = 400  # of outermost points
 _MAX_COORDINATE = 1e12  # beyond, volumes overflow
 _MAX_SAMPLES = 20_000  # points of a mesh at which its depth below its hull is measured
 # A line of an OBJ file that begins as a vertex or a face and is none.
@@ -127,19 +126,6 @@ def hull(points: ArrayLike, max_vertices: int | None = None) -> Hull:
     if width.min() <= _MIN_THICKNESS * float(np.ptp(vertices, axis=0).max()):
         raise ValueError("is flat: it encloses no volume")
     return Hull(frozen(vertices), frozen(normals), frozen(offsets))
-
-
-def outermost(points: Array) -> Array:
-    """Those of points (n, 3) that are outermost in one of 400 directions, spread evenly.
-
-    Where meshes round their edges they have thousands.
-    """
-    if len(points) <= _FEW:
-        return points
-    k = np.arange(_FEW) + 0.5
-    z, turn = 1.0 - 2.0 * k / _FEW, np.pi * (3.0 - np.sqrt(5.0)) * k
-    ways = np.stack([np.sqrt(1.0 - z * z) * np.cos(turn), np.sqrt(1.0 - z * z) * np.sin(turn), z])
-    return np.asarray(points[np.unique((points @ ways).argmax(axis=0))])
 
 
 def _distinct(normals: Array) -> Array:

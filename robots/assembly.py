@@ -89,12 +89,12 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
             _weld(whole, tree, finger)
     text = ET.tostring(whole, encoding="unicode")
     measures = cast(dict[str, Any], dict(file.gripper.measures))
-    pad = {"pad": measures["pad"]} if "pad" in measures else {}
+    hand = moving, carrier, file.gripper.fingers
     with naming("gripper"):
-        found = find_gripper(text, moving, carrier, file.gripper.fingers, X_RT, **pad)
+        found = find_gripper(text, *hand, X_RT, measures.get("pad"))
         if _add_pads(whole, file.gripper.fingers, found.pads):
             text = ET.tostring(whole, encoding="unicode")
-            found = find_gripper(text, moving, carrier, file.gripper.fingers, found.X_RT, **pad)
+            found = find_gripper(text, *hand, found.X_RT, measures.get("pad"))
     depth = float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
     ET.SubElement(whole, "link", name=HAND_FRAME)
     X_RH = found.X_RT @ transform(translation=[0.0, 0.0, -depth])
@@ -106,9 +106,9 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     check_shapes(whole, Path(file.source), tree, shapes)
     links = tuple(dict.fromkeys(shape.link for shape in shapes))
     arm = joint_group([elements[name] for name in file.arm], MotionLimits(**dict(file.limits)))
-    hand = [link for link in links if tree.link(link)[0] >= tree.link(carrier)[0]]
+    rigid = [link for link in links if tree.link(link)[0] >= tree.link(carrier)[0]]
     allowed = neighbours_and_always_touching(urdf, arm) | {
-        (min(a, b), max(a, b)) for a, b in (*itertools.combinations(hand, 2), *file.allowed)
+        (min(a, b), max(a, b)) for a, b in (*itertools.combinations(rigid, 2), *file.allowed)
     }
     base_links = tuple(link for link in links if tree.link(link)[0] <= len(base.joints))
     return RobotModel(

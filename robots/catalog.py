@@ -38,7 +38,9 @@ def _robot(model: str, file: RobotFile | None, base: MobileBaseSpec) -> RobotMod
         made = _description(model, file, base)
         arm, fingers = (made.group(name).joints for name in ("arm", "fingers"))
         chain = chain_of(made.urdf, arm, made.palm, fingers)
-        own = ChainKinematics(chain, np.array(file.folded), made.X_LT, file.spacing.tilt)
+        # An arm of less than six joints keeps the grasp centre, and misses the hand's direction.
+        solved = (made.X_LT, file.spacing.tilt) if len(arm) < 6 else ()
+        own = ChainKinematics(chain, np.array(file.folded), *solved)
         return replace(made, kinematics=own)
     from galley.robots.panda.models import mobile_panda
 

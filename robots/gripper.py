@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from galley.domain.frames import Array, frozen, inverse, transform
-from galley.domain.meshes import outermost
 from galley.robots.model import Gripper
 from galley.robots.urdf_arm import hull_of
 from galley.robots.urdf_reader import JointTree, link_shapes, read_tree
@@ -29,7 +28,7 @@ _PALM_GAP = 4e-3  # m, by which ``to_palm`` is rounded down
 _BESIDE = 0.002  # m of the opening that is left free at the widest item
 _MOST_PAD = 0.02  # m
 _PAD, _PROUD = 4e-3, 5e-4  # m, thickness of the boxes on the pads, and how far they stand out
-_JAW_PAD = 0.01  # m, ``pad`` where one jaw moves
+_JAW_PAD = 0.01  # m, ``pad`` where one jaw moves and none is given
 _OPPOSITE = 1e-3  # m before a jaw, what stands out further is not the jaw
 
 
@@ -54,7 +53,7 @@ def find_gripper(
     root: str,
     fingers: tuple[str, str],
     X_RT: Array | None = None,
-    pad: float = _JAW_PAD,
+    pad: float | None = None,
 ) -> FoundGripper:
     """The grasp frame of a gripper and its measures.
 
@@ -64,7 +63,8 @@ def find_gripper(
         root: link that carries the fingers.
         fingers: the links that touch.
         X_RT: the grasp frame in the root's, if it is known.
-        pad: m that the pads reach from the grasp centre, where only one finger moves.
+        pad: m that the pads reach from the grasp centre, if it is known; where one finger moves,
+            the width is measured within.
 
     Raises:
         ValueError: a finger has no shape, the fingers don't part, or they are not in order.
@@ -75,14 +75,11 @@ def find_gripper(
     missing = [f for f in fingers if f not in shapes]
     if missing:
         raise ValueError(f"finger '{missing[0]}' has no collision shape, or does not move")
-    one_jaw = any(tree.link(f)[0] == tree.link(root)[0] for f in fingers)
-    if one_jaw:
-        shapes = {link: [outermost(part) for part in each] for link, each in shapes.items()}
     parts = [_in_root(shapes, tree, root, q) for q in Q]
     moved = [{link: np.concatenate(each) for link, each in step.items()} for step in parts]
     shut, wide = moved[0], moved[-1]
-    if one_jaw:
-        return _one_jaw(tree, Q, parts, root, fingers, X_RT, pad)
+    if any(tree.link(f)[0] == tree.link(root)[0] for f in fingers):
+        return _one_jaw(tree, Q, parts, root, fingers, X_RT, pad or _JAW_PAD)
     if X_RT is None:
         first, second = (wide[f].mean(axis=0) - shut[f].mean(axis=0) for f in fingers)
         size = float(np.linalg.norm(second - first))

@@ -25,7 +25,6 @@ from galley.domain.meshes import CollisionMesh, hull, hull_triangles, read_mesh
 
 WORTH = 0.02
 """A cut must take off at least this share of the whole mesh's hull."""
-_TURNED = 0.8  # cosine between the first faces of a simplified hull
 _PLACES = 12  # cuts tried along each axis
 
 
@@ -88,26 +87,24 @@ def _hulled(mesh: CollisionMesh, slack: float) -> CollisionMesh:
 def simplified(points: Array, slack: float) -> Array:
     """Corners (m, 3) of a polyhedron that covers the hull of points (n, 3), and little more.
 
-    Its faces lie on the hull's: first some that are turned from each other, then, as long as a
-    corner is more than ``slack`` (m) outside, the one that it is farthest outside of.
+    It begins as their box. As long as a corner is more than ``slack`` (m) outside of the hull, the
+    face of the hull that it is farthest outside of cuts it off.
     """
     from scipy.spatial import HalfspaceIntersection
 
     solid = hull(points)
-    left, kept = np.arange(len(solid.normals)), list[int]()
-    while len(left):
-        kept.append(int(left[0]))
-        left = left[solid.normals[left] @ solid.normals[left[0]] < _TURNED]
-    inside = solid.vertices.mean(axis=0)
+    box, inside = np.vstack([np.eye(3), -np.eye(3)]), solid.vertices.mean(axis=0)
+    planes = np.column_stack([box, -(solid.vertices @ box.T).max(axis=0)])
     while True:
-        planes = np.column_stack([solid.normals[kept], -solid.offsets[kept]])
         corners = HalfspaceIntersection(planes, inside).intersections
         out = corners @ solid.normals.T - solid.offsets
         far = out.max(axis=1) > slack
         if not far.any():
             found = hull(corners).vertices
             return found if len(found) < len(solid.vertices) else solid.vertices
-        kept = [*kept, *np.unique(out[far].argmax(axis=1)).tolist()]
+        cuts = np.unique(out[far].argmax(axis=1))
+        more = np.column_stack([solid.normals[cuts], -solid.offsets[cuts]])
+        planes = np.concatenate([planes, more])
 
 
 def _collada_as_obj(mesh: Path, folder: Path) -> Path:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from galley.domain.errors import did_you_mean
 from galley.domain.frames import Array, as_pose, frozen, inverse
-from galley.domain.meshes import Hull, hull, outermost
+from galley.domain.meshes import Hull, hull
 from galley.domain.scene.robot_file import CONVEX_PARTS
 from galley.robots.model import ENDLESS, JointGroup, RobotModel
 from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
@@ -278,6 +278,5 @@ def _overlap(A: Hull, X_WA: Array, B: Hull, X_WB: Array) -> bool:
 
 
 def _enters(A: Hull, X_BA: Array, B: Hull) -> bool:
-    corners = outermost(A.vertices)
-    points = np.vstack([corners, 0.5 * (corners + A.centre), A.centre])
+    points = np.vstack([A.vertices, 0.5 * (A.vertices + A.centre), A.centre])
     return bool((B.distance(points @ X_BA[:3, :3].T + X_BA[:3, 3]) < 0.0).any())

@@ -121,7 +121,7 @@ class Close(_HandleSkill):
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
         """The handle must be in reach."""
-        return _handle_missing_or_far(context, action.bindings[0])
+        return _handle_unusable(context, action.bindings[0])
 
 
 def handle_of(context: PlanningContext, drawer: Binding) -> Handle:
@@ -175,7 +175,7 @@ def cannot_open(context: PlanningContext, drawer: Binding, state: State) -> Fail
 
     Only fixed furniture counts as a blocker.
     """
-    failed = _handle_missing_or_far(context, drawer)
+    failed = _handle_unusable(context, drawer)
     if failed is not None:
         return failed
     handle = handle_of(context, drawer)
@@ -200,7 +200,7 @@ def cannot_close(context: PlanningContext, drawer: Binding, state: State) -> Fai
     return _blocked(drawer, handle, now - left, blocker, now, "closes")
 
 
-def _handle_missing_or_far(context: PlanningContext, drawer: Binding) -> Failure | None:
+def _handle_unusable(context: PlanningContext, drawer: Binding) -> Failure | None:
     if drawer.handle is None:
         return no_such_region(drawer.object, "handle to open or close it by")
     handle = handle_of(context, drawer)

@@ -340,10 +340,8 @@ class Search:
         """Some refinements of one skeleton."""
         found = each.refinement.advance(self.context.settings.effort * TURN)
         if isinstance(found, RefinedMotions):
-            self.latest, self._narrow = (
-                each.plan,
-                narrow(found.motions, self.context.robot.spacing.margin),
-            )
+            self.latest = each.plan
+            self._narrow = narrow(found.motions, self.context.robot.spacing.margin)
             return RefinedPlan(each.plan, found)
         tries, left = self.effort.tries, len(each.plan) - each.refinement.reached
         if left < self._left:

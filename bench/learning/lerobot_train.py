@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 POLICIES = "act", "diffusion"
-DESK = ("--scene", "desk.yaml", "--domain", "drawers.pddl", "--problem", "desk.pddl")
+DESK = "--problem", "desk.pddl"
 LEROBOT = "lerobot[training,diffusion]==0.6.1"
 
 
@@ -60,7 +60,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", required=True, help="of version 3.12, for LeRobot")
     parser.add_argument("--steps", type=int, default=4)
-    parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--environments", type=Path, help="folder to keep the environment in")
     options = parser.parse_args()
     with TemporaryDirectory() as temporary:
@@ -70,7 +69,7 @@ def main() -> None:
             print(f"making {environment}", flush=True)
             subprocess.run([options.python, "-m", "venv", environment], check=True)
             subprocess.run([environment / "bin" / "pip", "install", "-q", LEROBOT], check=True)
-        kept = ("--cameras", "front", "--execute", "kinematic", "--seeds", str(options.seeds))
+        kept = ("--cameras", "front", "--execute", "kinematic", "--seeds", "4")
         galley("demos", "collect", *DESK, *kept, "--out", out / "desk")
         galley("demos", "export", out / "desk", "--format", "lerobot", "--out", out / "data")
         features = json.loads((out / "data" / "meta" / "info.json").read_text())["features"]

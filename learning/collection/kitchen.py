@@ -181,7 +181,8 @@ def _meanings(scene: Scene, robot: RobotModel, recording: Recording) -> dict[str
     base, joints = (", ".join(robot.group(name).joints) for name in ("base", "arm"))
     parts = [base, joints, "gripper"][bool(robot.standing_links) :]
     whole, ahead, pose = ", ".join(parts), parts.copy(), "x, y, z, qx, qy, qz, qw"
-    ahead[-2] = pose if recording.actions == "hand" else joints
+    if recording.actions == "hand":
+        ahead[-2] = pose
     return {
         "action": f"{', '.join(ahead)} (m, rad, quaternion): commanded one step later; of the "
         "gripper its opening, while it grips by force as measured",

@@ -34,7 +34,6 @@ class Recording:
         "NAME",
     )
     size: int = option(SIZES[0], "Set the pictures' width and height, 96 to 480.", "PIXELS")
-
     actions: Literal["joints", "hand"] = option(
         "joints", "Command the arm's joints, or the hand: the pose of the grasp frame in the base."
     )

@@ -36,8 +36,8 @@ class ChainKinematics(Kinematics):
     Attributes:
         chain: base and arm.
         rest: a configuration of the arm (n,), the folded one.
-        tool: T in the hand (4, 4): an arm of less than six joints is solved for where T is.
-        tilt: rad, by which it may miss the hand's direction in that.
+        tool: what is solved for, in the hand (4, 4).
+        tilt: rad, by which the arm may miss its direction, as arms of less than six joints must.
     """
 
     chain: Chain
@@ -70,7 +70,7 @@ class ChainKinematics(Kinematics):
 
     def nearest(self, X_WH: Array, base: Array) -> Array:
         """Of the poses that Newton's method leads to, the one that is turned least."""
-        if len(self.rest) > 5:
+        if not self.tilt:
             return X_WH
         arms = self._solved(_in_base(X_WH, base), np.empty(0))
         if not len(arms):
@@ -168,7 +168,7 @@ class ChainKinematics(Kinematics):
         if p_SC @ p_SC > reach.to_C**2:
             return found[0]
         settle, limits = module_of(CHAIN).settle, own if table is None else table
-        about = X_BH @ self._end, X, limits, self._tilt, self.locked
+        about = X_BH @ self.tool, X, limits, self.tilt, self.locked
         if branches is not None:
             starts = self._answers(branches, X_BH, redundant)
             for near in (branches.near, 1.0):  # further off, too, at singular poses
@@ -186,8 +186,8 @@ class ChainKinematics(Kinematics):
 
     def _followed(self, start: Array, X_BH: Array) -> tuple[Array, int]:
         path: Array
-        poses = as_input(X_BH @ self._end)
-        path, found = module_of(CHAIN).follow_line(as_input(start), poses, *self._arm, self._tilt)
+        poses = as_input(X_BH @ self.tool)
+        path, found = module_of(CHAIN).follow_line(as_input(start), poses, *self._arm, self.tilt)
         return path, found
 
     def _manipulabilities(self, arms: Array, locked: int = -1) -> Array:
@@ -207,17 +207,8 @@ class ChainKinematics(Kinematics):
     def _arm(self) -> tuple[Array, Array]:
         """``X`` and ``table`` of the arm alone, up to what is solved for."""
         X, table = self._whole[0][3:].copy(), self._whole[1][3:]
-        X[-1] = X[-1] @ self._end
+        X[-1] = X[-1] @ self.tool
         return X, table
-
-    @property
-    def _end(self) -> Array:
-        """What is solved for, in the hand (4, 4)."""
-        return self.tool if len(self.rest) < 6 else np.eye(4)
-
-    @property
-    def _tilt(self) -> float:
-        return self.tilt if len(self.rest) < 6 else 0.0
 
     @cached_property
     def _radii(self) -> tuple[Array, Array]:

@@ -28,14 +28,7 @@ from galley.skills.manipulation.contacts import supports_of
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.fans import TOUCHING, Fan
 from galley.skills.manipulation.grasps import grasp_fans
-from galley.skills.manipulation.hand import (
-    ConvexPart,
-    convex_part,
-    hand_bounds,
-    hand_parts,
-    obstacles,
-    overlaps,
-)
+from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
 
 CELLS = 8_000  # of a family, examined before the proof is given up
 _BATCH = 256  # cells examined together
@@ -119,6 +112,8 @@ def prove_no_grasp(
 ) -> Failure | None:
     """A proof that no grasp is possible from anywhere in the stance sets, or None.
 
+    None also for arms of less than six joints, and grippers of which one jaw moves.
+
     ``UNREACHABLE`` if the wrist is out of reach; ``BLOCKED`` names what the hand overlaps.
 
     Args:
@@ -128,8 +123,9 @@ def prove_no_grasp(
         what: the task, for the message: ``take the sugar``.
         item: name of the held item, if it is one. Only the fingers may touch it.
     """
-    turns = context.robot.group("arm").size > 5  # else its grasps need not be quite of a family
-    if not families or not stances or not turns:
+    # A short arm's grasps are tilted out of the families; a single jaw's are beside their middle.
+    unlike = context.robot.group("arm").size < 6 or context.robot.gripper.one_jaw
+    if not families or not stances or unlike:
         return None
     proof = _Proof(context, state, tuple(stances), item)
     if not all(proof.rules_out(family) for family in families):
@@ -203,10 +199,7 @@ class _Proof:
     def rules_out(self, family: Family) -> bool:
         """Whether no grasp of the family is possible."""
         fan = family.fan
-        parts, aside = hand_parts(self.context.robot, fan.width / 2.0), self._aside(family)
-        if aside:  # the grasp frame of the fan is in the middle between the fingers
-            X_MT = transform(None, [0.0, -aside, 0.0])
-            parts = tuple(convex_part(part.name, part.solid.moved(X_MT)) for part in parts)
+        parts = hand_parts(self.context.robot, fan.width / 2.0)
         still = self._about(family)
         low = np.array([0.0, fan.lean[0], -fan.half[0], -fan.half[1]])
         high = np.array([fan.turn, fan.lean[1], *fan.half])
@@ -221,14 +214,10 @@ class _Proof:
             rows = np.concatenate([rows, left])
         return True
 
-    def _aside(self, family: Family) -> float:
-        """How far (m) the gripper's grasp frame is from the middle of what it holds."""
-        return family.fan.width / 2.0 if self.context.robot.gripper.one_jaw else 0.0
-
     def _about(self, family: Family) -> list[ConvexPart]:
         """Obstacles near enough; the item and its support first, as the least informative."""
         at = np.array([(move @ family.X_WO)[:3, 3] for move in family.moves])
-        reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half) + self._aside(family))
+        reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half))
         about = hand_bounds(self.context.robot, at) + reach
         found = obstacles(self.context, self.state, family.carried, about)
         return sorted(found, key=lambda p: (p.name != self.item, p.name not in self.under))
@@ -254,7 +243,6 @@ class _Proof:
 
         robot, reach = self.context.robot, self.context.robot.kinematics.reach
         bounds, p_TC = [places(each, robot) for each in self.stances], reach.p_HC - robot.p_HT
-        p_TC = p_TC - [0.0, self._aside(family), 0.0]
         length = float(np.linalg.norm(p_TC))
         for move in family.moves:
             X = move @ X_WT

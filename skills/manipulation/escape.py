@@ -130,7 +130,7 @@ def _arm_ways(
         directions = ((-motion.slide.direction, "back off"), *directions)
     for direction, phase in directions:
         for length in _LENGTHS:
-            poses = straight(X_WH, shifted(X_WH, length * direction))
+            poses = straight(X_WH, shifted(X_WH, length * direction), context.robot.spacing.step)
             arms = context.robot.kinematics.follow(arm, poses, base)
             if arms is not None:
                 yield arms, f"escape: {phase}"

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.meshes import hull
 from galley.domain.scene.model import Item, Shape
+from galley.domain.scene.robot_file import Spacing
 from galley.robots.model import Gripper
 from galley.skills.manipulation.hand import ConvexPart, convex_part, overlaps
 from galley.skills.manipulation.polyhedra import Polyhedron, of_hull, polyhedron
 
-_WAY = 0.08  # m, along which fingers that come to an item need room
+_WAY = Spacing().retreat  # m, along which fingers that come to an item need room
 CLEARANCE = 0.006  # m between each finger and the item when it opens narrowly
 _FLAT = 0.001  # m, a pad rests on what lies this near to the first point that it meets
 _STEEPEST = np.radians(20.0)  # between a pad and the surface below its middle; far within friction

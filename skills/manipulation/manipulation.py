@@ -13,11 +13,12 @@ import numpy as np
 from galley.collision.checker import Pair
 from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Handle, Joint
+from galley.domain.scene.robot_file import Spacing
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Guard, Slide
 from galley.robots.model import RobotModel
 
-LINE_STEP = 0.01  # m between the hand poses of a line
+LINE_STEP = Spacing().step  # m between the hand poses of a line
 APPROACH_SPEED = 0.25  # m/s of the hand, empty, close to things
 CARRY_SPEED = 0.15  # m/s while lifting or pulling
 LOWER_SPEED = 0.08  # m/s towards a support, slow enough to stop on contact

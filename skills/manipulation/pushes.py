@@ -322,12 +322,18 @@ class Pushed:
         while fine:
             for begin, end in fine:
                 off = shifted(end, -_BACK * direction)
-                down, back = straight(shifted(begin, up), begin), straight(end, off)
+                ends = (
+                    (shifted(begin, up), begin),
+                    (begin, end),
+                    (end, off),
+                    (off, shifted(off, up)),
+                )
+                down, ahead, back, rise = (straight(*each, robot.spacing.step) for each in ends)
                 lines = (
                     Line("lower", down, state, none, (), LOWER_SPEED),
-                    Line("push", straight(begin, end), state, touch, (), speed, None, guard, slide),
+                    Line("push", ahead, state, touch, (), speed, None, guard, slide),
                     Line("back off", back, after, grip, (), APPROACH_SPEED),
-                    Line("lift", straight(off, shifted(off, up)), after, grip, (), APPROACH_SPEED),
+                    Line("lift", rise, after, grip, (), APPROACH_SPEED),
                 )
                 yield Manipulation(f"push {item.name}", lines, 0.0)
 

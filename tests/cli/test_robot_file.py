@@ -168,3 +168,21 @@ def test_all_faults_of_a_urdf_are_said_with_its_name_and_nothing_is_written(draf
     (planar,) = command("new", "robot", "bad.urdf").faults  # no robot yet: nothing can be folded
     assert planar.startswith("bad.urdf: joint 'j' is planar and carries the arm")
     assert {path.name for path in Path().iterdir()} == {"bad.urdf", "mine.yaml"}
+
+
+def test_a_draft_of_a_gripper_with_one_jaw_says_what_is_to_be_completed(here):
+    urdf = f"{MODELS}/so101_robot_model/so101.urdf"
+    done = command("new", "robot", urdf, "--to", "gripper_link", "--out", "so101.yaml")
+    assert (done.status, done.err) == (0, ""), done.err
+    text = Path("so101.yaml").read_text()
+    assert "'gripper_link' stands still as the gripper opens: give the grasp frame" in text
+    assert "#   fingers: [gripper_link, moving_jaw_so101_v1_link]" in text
+    assert "#   grasp: {link: gripper_link," in text
+
+
+@pytest.mark.parametrize("name", [("scene",), ("demos", "collect"), ("disturb",)])
+def test_other_commands_that_take_a_scene_take_a_robot_too(name, here):
+    done = command(*name, "--scene", "table.yaml", "--robot", "nobody.yaml")
+    assert done.status == 2
+    assert "robot.file: " in done.err
+    assert "nobody.yaml: no such file" in done.err

@@ -69,12 +69,13 @@ def test_the_files_of_parts_hold_their_hulls_alone():
 
 @pytest.mark.parametrize("slack", [1e-3, 1e-4])
 def test_a_simplified_hull_covers_the_mesh_reaches_no_further_and_has_few_corners(slack):
-    """A plate of 60 x 40 x 10 mm whose edges are rounded by 3 mm, and a ball of 30 mm."""
+    """A plate of 60 x 40 x 10 mm with edges rounded by 3 mm, a ball of 30 mm, and a needle."""
     u = np.linspace(0.0, np.pi, 41)
     ball = np.array(
         [[np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)] for a in u for b in 2.0 * u[:-1]]
     )
-    for points in (np.sign(ball) * [0.027, 0.017, 0.002] + 0.003 * ball, 0.015 * ball):
+    needle = np.vstack([ball * [0.002, 0.002, 0.0], [[0.001, 0.0, 0.3]]])
+    for points in (np.sign(ball) * [0.027, 0.017, 0.002] + 0.003 * ball, 0.015 * ball, needle):
         found = hull(simplified(points, slack))
         assert found.distance(points).max() < 1e-9
         assert hull(points).distance(found.vertices).max() <= slack + 1e-12
