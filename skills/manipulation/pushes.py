@@ -328,7 +328,7 @@ class Pushed:
                     (end, off),
                     (off, shifted(off, up)),
                 )
-                down, ahead, back, rise = (straight(*each, robot.spacing.step) for each in ends)
+                down, ahead, back, rise = (straight(a, b, robot.spacing.step) for a, b in ends)
                 lines = (
                     Line("lower", down, state, none, (), LOWER_SPEED),
                     Line("push", ahead, state, touch, (), speed, None, guard, slide),
