@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -322,13 +323,9 @@ class Pushed:
         while fine:
             for begin, end in fine:
                 off = shifted(end, -_BACK * direction)
-                ends = (
-                    (shifted(begin, up), begin),
-                    (begin, end),
-                    (end, off),
-                    (off, shifted(off, up)),
-                )
-                down, ahead, back, rise = (straight(a, b, robot.spacing.step) for a, b in ends)
+                stops = shifted(begin, up), begin, end, off, shifted(off, up)
+                legs = (straight(a, b, robot.spacing.step) for a, b in pairwise(stops))
+                down, ahead, back, rise = legs
                 lines = (
                     Line("lower", down, state, none, (), LOWER_SPEED),
                     Line("push", ahead, state, touch, (), speed, None, guard, slide),
