@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -14,11 +14,11 @@ import numpy as np
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.frames import Array, frozen, inverse, rotation_rpy, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
-from galley.domain.scene.robot_file import HAND_FRAME, RobotFile
+from galley.domain.scene.robot_file import RobotFile
 from galley.robots.base_urdf import base_elements, base_group, drop, stand_elements
 from galley.robots.files import find_package_file
-from galley.robots.gripper import find_gripper
-from galley.robots.model import JointGroup, RobotModel
+from galley.robots.gripper import FoundGripper, find_gripper
+from galley.robots.model import JointGroup, RobotModel, join_groups, with_views
 from galley.robots.urdf_arm import (
     MotionLimits,
     hull_of,
@@ -41,6 +41,7 @@ from galley.robots.urdf_reader import (
 
 _FINGER_RISE, _FINGER_JERK = 0.1, 0.05  # s to full speed of the fingers, to full acceleration
 _ON_FLOOR = 0.005  # m
+_APART = 1e-3  # m between the first joints of two arms, at least
 _EFFORT = {"rad": 200.0, "m": 1000.0}
 """N m and N, of joints whose URDF states no effort."""
 
@@ -62,8 +63,7 @@ def described_robot(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
 
 
 def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
-    moving = {name: (closed, wide) for name, closed, wide in file.gripper.joints}
-    root, mounted = _arm_and_gripper(file, moving)
+    root, mounted = _arms_and_gripper(file)
     foot = foot_of(root)
     if file.drives and not base.in_urdf:
         stand = base_elements(base, foot, f"{foot}_mount")
@@ -72,63 +72,101 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     whole = ET.Element("robot", name=file.name)
     whole.extend([*stand, *root])
     elements = {str(e.get("name")): e for e in whole.iter("joint")}
-    joints = (*base.joints, *file.arm, *moving)
-    _check_chain(whole, file, joints)
-    carrier = mounted or joined_link(elements[next(iter(moving))], "parent")
-    grasp = file.gripper.grasp
-    X_RT = None
-    if grasp is not None:
-        _below(whole, grasp[0], "gripper.grasp")
-        carrier, X_RT = grasp[0], transform(rotation_rpy(*grasp[2]), grasp[1])
+    own = [(*arm.arm, *_moving(arm)) for arm in file.arms]
+    joints = (*base.joints, *itertools.chain(*own))
+    for arm, names in zip(file.arms, own, strict=True):
+        _check_chain(whole, arm, base.joints + names)
+    _check_apart(whole, file.arms)
     for link in itertools.chain(*file.allowed):
         _below(whole, link, "may_touch")
-    text = ET.tostring(whole, encoding="unicode")
-    tree = read_tree(text, joints)
-    for finger in file.gripper.fingers:
-        if finger in tree.links and tree.link(finger)[0] > len(joints) - len(moving):
-            _weld(whole, tree, finger)
-    text = ET.tostring(whole, encoding="unicode")
-    measures = cast(dict[str, Any], dict(file.gripper.measures))
-    hand = moving, carrier, file.gripper.fingers
-    with naming("gripper"):
-        found = find_gripper(text, *hand, X_RT, measures.get("pad"))
-        if _add_pads(whole, file.gripper.fingers, found.pads):
-            text = ET.tostring(whole, encoding="unicode")
-            found = find_gripper(text, *hand, found.X_RT, measures.get("pad"))
-    depth = float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
-    ET.SubElement(whole, "link", name=HAND_FRAME)
-    X_RH = found.X_RT @ transform(translation=[0.0, 0.0, -depth])
-    whole.append(fixed_joint(f"{HAND_FRAME}_mount", carrier, HAND_FRAME, X_RH))
+    hands = [_hand(whole, arm, joints, mounted) for arm in file.arms]
     _state_efforts(elements[name] for name in joints)
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(whole, encoding="unicode") + "\n"
     tree = read_tree(urdf, joints)
     shapes = link_shapes(urdf)
     check_shapes(whole, Path(file.source), tree, shapes)
     links = tuple(dict.fromkeys(shape.link for shape in shapes))
-    arm = joint_group([elements[name] for name in file.arm], MotionLimits(**dict(file.limits)))
-    rigid = [link for link in links if tree.link(link)[0] >= tree.link(carrier)[0]]
-    allowed = neighbours_and_always_touching(urdf, arm) | {
-        (min(a, b), max(a, b)) for a, b in (*itertools.combinations(rigid, 2), *file.allowed)
-    }
+    groups = [base_group(base)]
+    for arm in file.arms:
+        limits = MotionLimits(**dict(arm.limits))
+        groups.append(joint_group([elements[name] for name in arm.arm], limits))
+        groups.append(_finger_group(elements, _moving(arm)))
+    allowed = {(min(a, b), max(a, b)) for a, b in file.allowed}
+    allowed |= neighbours_and_always_touching(urdf, join_groups("arms", groups[1::2]))
+    for (carrier, _), arm in zip(hands, file.arms, strict=True):
+        frames = {tree.link(carrier)[0], *(1 + joints.index(name) for name in _moving(arm))}
+        rigid = sorted(link for link in links if tree.link(link)[0] in frames)
+        allowed |= {*itertools.combinations(rigid, 2)}
     base_links = tuple(link for link in links if tree.link(link)[0] <= len(base.joints))
-    return RobotModel(
-        name=file.name,
-        groups=(base_group(base), arm, _finger_group(elements, moving)),
-        links=links,
-        allowed_self_collisions=frozenset(allowed),
-        fingers=file.gripper.fingers,
-        palm=HAND_FRAME,
-        p_HT=frozen([0.0, 0.0, depth]),
-        urdf=urdf,
-        gripper=replace(
-            found.gripper,
-            opens_fully=file.gripper.opens_fully,
-            **measures,
-        ),
-        base_links=base_links,
-        wheels=_wheels(tree, shapes, base_links) if base.in_urdf else (),
-        spacing=file.spacing,
-    )
+    models = {}
+    for k, (arm, (_, found)) in enumerate(zip(file.arms, hands, strict=True)):
+        models[arm.hand] = RobotModel(
+            name=file.name,
+            groups=tuple(_named(groups, k, [each.hand for each in file.arms])),
+            links=links,
+            allowed_self_collisions=frozenset(allowed),
+            fingers=arm.gripper.fingers,
+            palm=arm.hand_frame,
+            p_HT=frozen([0.0, 0.0, _depth(found)]),
+            urdf=urdf,
+            gripper=replace(
+                found.gripper,
+                opens_fully=arm.gripper.opens_fully,
+                **cast(dict[str, Any], dict(arm.gripper.measures)),
+            ),
+            base_links=base_links,
+            wheels=_wheels(tree, shapes, base_links) if base.in_urdf else (),
+            spacing=file.spacing,
+            hand=arm.hand,
+        )
+    return with_views(models)
+
+
+def _moving(arm: RobotFile) -> dict[str, tuple[float, float]]:
+    return {name: (closed, wide) for name, closed, wide in arm.gripper.joints}
+
+
+def _named(groups: Sequence[JointGroup], acting: int, hands: Sequence[str]) -> Iterator[JointGroup]:
+    """The groups as one hand sees them: those of the other arms bear their hands' names."""
+    yield groups[0]
+    for k, hand in enumerate(hands):
+        for group in groups[1 + 2 * k : 3 + 2 * k]:
+            yield group if k == acting else replace(group, name=f"{hand}_{group.name}")
+
+
+def _depth(found: FoundGripper) -> float:
+    """From H to T, along z."""
+    return float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
+
+
+def _hand(
+    whole: ET.Element, arm: RobotFile, joints: tuple[str, ...], mounted: str
+) -> tuple[str, FoundGripper]:
+    """The link that carries an arm's gripper, and its measures; adds the frame of its hand.
+
+    Args:
+        whole: changed. joints: all in q. mounted: root of a gripper with a URDF of its own, or "".
+    """
+    moving, fingers = _moving(arm), arm.gripper.fingers
+    first = _joint(whole, next(iter(moving)))
+    carrier, X_RT, grasp = mounted or joined_link(first, "parent"), None, arm.gripper.grasp
+    if grasp is not None:
+        _below(whole, grasp[0], "gripper.grasp")
+        carrier, X_RT = grasp[0], transform(rotation_rpy(*grasp[2]), grasp[1])
+    tree = read_tree(ET.tostring(whole, encoding="unicode"), joints)
+    for finger in fingers:
+        if finger in tree.links and joints[tree.link(finger)[0] - 1] in moving:
+            _weld(whole, tree, finger)
+    text, pad = ET.tostring(whole, encoding="unicode"), dict(arm.gripper.measures).get("pad")
+    with naming("gripper"):
+        found = find_gripper(text, moving, carrier, fingers, X_RT, pad)
+        if _add_pads(whole, fingers, found.pads):
+            text = ET.tostring(whole, encoding="unicode")
+            found = find_gripper(text, moving, carrier, fingers, found.X_RT, pad)
+    ET.SubElement(whole, "link", name=arm.hand_frame)
+    X_RH = found.X_RT @ transform(translation=[0.0, 0.0, -_depth(found)])
+    whole.append(fixed_joint(f"{arm.hand_frame}_mount", carrier, arm.hand_frame, X_RH))
+    return carrier, found
 
 
 def _wheels(
@@ -149,18 +187,18 @@ def _wheels(
     return tuple(link for link, z in ends.items() if z < _ON_FLOOR)
 
 
-def _arm_and_gripper(
-    file: RobotFile, moving: Mapping[str, tuple[float, float]]
-) -> tuple[ET.Element, str]:
-    """The URDF of the arm with its gripper, and the mounted gripper's root; empty if none is."""
-    spec = file.gripper
+def _arms_and_gripper(file: RobotFile) -> tuple[ET.Element, str]:
+    """The URDF of the arms with their grippers, and a mounted gripper's root; empty if none is."""
+    spec, moving = file.gripper, _moving(file)
+    others = {name for each in file.others for name in (*each.arm, *_moving(each))}
     path = find_package_file(file.urdf, Path(file.source))
     root = read_urdf(path)
     for link in file.without:
         _remove(root, _below(root, link, "without"))
-    moved = {*file.arm} if spec.mount else {*file.arm, *moving}
-    check_moved(root, path, moved, speeds="velocity" not in dict(file.limits))
-    hulls = file.convex_parts, _moved(root, spec.fingers, moving), file.convex_slack
+    moved = {*file.arm, *others} if spec.mount else {*file.arm, *moving, *others}
+    check_moved(root, path, moved, speeds=any("velocity" not in dict(e.limits) for e in file.arms))
+    fingers = [name for each in file.arms for name in each.gripper.fingers]
+    hulls = file.convex_parts, _moved(root, fingers, {*moving, *others}), file.convex_slack
     prepare(root, path, moved, *hulls)
     if spec.mount is None:
         return root, ""
@@ -206,7 +244,7 @@ def _below(root: ET.Element, link: str, key: str) -> set[str]:
 
 
 def _check_chain(whole: ET.Element, file: RobotFile, joints: tuple[str, ...]) -> None:
-    """Raise ValueError unless base and arm stand on each other in their order."""
+    """Raise ValueError unless base and one arm stand on each other in their order."""
     known = [str(e.get("name")) for e in whole.iter("joint")]
     fingers = [name for name, _, _ in file.gripper.joints]
     missing = [
@@ -223,6 +261,22 @@ def _check_chain(whole: ET.Element, file: RobotFile, joints: tuple[str, ...]) ->
             raise ValueError(f"arm: '{joints[k]}' is not carried by '{joints[k - 1]}'")
         if carrier < min(k, last):
             raise ValueError(f"gripper.joints: '{joints[k]}' is not behind the arm's last joint")
+
+
+def _joint(whole: ET.Element, name: str) -> ET.Element:
+    return next(e for e in whole.iter("joint") if e.get("name") == name)
+
+
+def _check_apart(whole: ET.Element, arms: Sequence[RobotFile]) -> None:
+    """Raise ValueError if two arms stand in one place."""
+    tree = read_tree(ET.tostring(whole, encoding="unicode"), ())
+    for one, other in itertools.combinations(arms, 2):
+        joints = (_joint(whole, each.arm[0]) for each in (one, other))
+        feet = [tree.link(joined_link(e, "parent"))[1] @ origin_of(e) for e in joints]
+        if np.linalg.norm(feet[0][:3, 3] - feet[1][:3, 3]) < _APART:
+            raise ValueError(
+                f"other_arms: the arms of '{one.hand}' and '{other.hand}' stand in one place"
+            )
 
 
 def _finger_group(

@@ -13,7 +13,7 @@ import numpy as np
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.model import RobotSpec
 from galley.domain.scene.robot_file import RobotFile
-from galley.robots.model import RobotModel
+from galley.robots.model import RobotModel, with_views
 from galley.robots.panda.description import mobile_panda_description
 
 SHIPPED = {"mobile_panda": mobile_panda_description}
@@ -35,13 +35,16 @@ def _robot(model: str, file: RobotFile | None, base: MobileBaseSpec) -> RobotMod
         from galley.robots.chain.chain import chain_of
         from galley.robots.chain.kinematics import ChainKinematics
 
-        made = _description(model, file, base)
-        arm, fingers = (made.group(name).joints for name in ("arm", "fingers"))
-        chain = chain_of(made.urdf, arm, made.palm, fingers)
-        # An arm of less than six joints keeps the grasp centre, and misses the hand's direction.
-        solved = (made.X_LT, file.spacing.tilt) if len(arm) < 6 else ()
-        own = ChainKinematics(chain, np.array(file.folded), *solved)
-        return replace(made, kinematics=own)
+        models = {}
+        for made, own in zip(_description(model, file, base).hands, file.arms, strict=True):
+            arm, fingers = (made.group(name).joints for name in ("arm", "fingers"))
+            chain = chain_of(made.urdf, arm, made.palm, fingers)
+            # An arm of less than six joints keeps the grasp centre, misses the hand's direction.
+            solved = (made.X_LT, file.spacing.tilt) if len(arm) < 6 else (np.eye(4), 0.0)
+            rest, first = np.array(own.folded), made.slice("arm").start
+            kinematics = ChainKinematics(chain, rest, *solved, first)
+            models[own.hand] = replace(made, kinematics=kinematics)
+        return with_views(models)
     from galley.robots.panda.models import mobile_panda
 
     return {"mobile_panda": mobile_panda}[model](base)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -199,6 +199,10 @@ class RobotModel:
         spacing: lengths of its motions.
         inertials: masses and moments of links, by name, for dynamics; of the others, and of all if
             empty, those of the URDF count.
+        hand: name of the hand that acts, of a robot with several; else empty.
+        views: of such a robot: by the name of each hand the model in which that hand acts. All
+            share q; ``arm``, ``fingers``, ``palm`` and what belongs to them are the acting hand's,
+            and the groups of the others have their hands' names before their own.
     """
 
     name: str
@@ -219,6 +223,8 @@ class RobotModel:
     wheels: tuple[str, ...] = ()
     spacing: Spacing = field(default_factory=Spacing)
     inertials: Mapping[str, Inertial] = field(default_factory=dict)
+    hand: str = ""
+    views: Mapping[str, RobotModel] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.tool_link:
@@ -248,7 +254,26 @@ class RobotModel:
     @property
     def holonomic(self) -> bool:
         """Whether the base can move every way, together with the arm if need be."""
-        return not self.standing_links and not self.group("base").differential
+        together = self.groups[1].name == "arm"  # else they don't follow each other in q
+        return together and not self.standing_links and not self.group("base").differential
+
+    def acting(self, hand: str) -> RobotModel:
+        """The same robot with another hand acting; itself for an empty name."""
+        return self.views[hand] if hand else self
+
+    @property
+    def hands(self) -> tuple[RobotModel, ...]:
+        """The same robot with each of its hands acting, in the order of q."""
+        return tuple(self.views.values()) or (self,)
+
+    @cached_property
+    def hand_links(self) -> frozenset[str]:
+        """The links that are rigid with the palm, or that a finger joint moves."""
+        from galley.robots.urdf_reader import read_tree
+
+        tree, fingers = read_tree(self.urdf, self.joints), self.slice("fingers")
+        frames = {tree.link(self.palm)[0], *range(fingers.start + 1, fingers.stop + 1)}
+        return frozenset(link for link in self.links if tree.link(link)[0] in frames)
 
     @cached_property
     def standing_links(self) -> tuple[str, ...]:
@@ -330,3 +355,13 @@ class RobotModel:
         group, names = self.group(name), [each.name for each in self.groups]
         start = sum(each.size for each in self.groups[: names.index(name)])
         return slice(start, start + group.size)
+
+
+def with_views(models: Mapping[str, RobotModel]) -> RobotModel:
+    """The first of a robot's models, one for each hand by its name, which all know each other."""
+    if len(models) > 1:
+        views = dict[str, RobotModel]()
+        for name, model in models.items():
+            views[name] = replace(model, views=views)
+        models = views
+    return next(iter(models.values()))

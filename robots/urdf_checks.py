@@ -6,6 +6,7 @@ in q need, ``check_shapes`` what planning needs of the links.
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -68,9 +69,21 @@ def read_urdf(path: Path | str) -> ET.Element:
     if root.tag != "robot":
         raise ValueError(f"{path}: a URDF's root is <robot>, not <{root.tag}>")
     if any("xacro}" in str(element.tag) for element in root.iter()):
-        raise ValueError(f"{path}: is written in xacro: make a URDF of it by the tool xacro")
+        root = _expanded(path)
     refuse(path, [*_structure(root), *_values(root)])
     return root
+
+
+def _expanded(path: Path | str) -> ET.Element:
+    """What a file in xacro stands for, by the package of that name, with all its defaults."""
+    if importlib.util.find_spec("xacro") is None:
+        raise ValueError(f"{path}: is written in xacro, for which install it: pip install xacro")
+    import xacro
+
+    try:
+        return ET.fromstring(xacro.process_file(str(path)).toxml())
+    except Exception as error:  # it has many kinds, of its own and of Python's
+        raise ValueError(f"{path}: xacro: {str(error).splitlines()[0]}") from error
 
 
 def refuse(path: Path | str, faults: Iterable[str]) -> None:

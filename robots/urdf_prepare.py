@@ -21,7 +21,7 @@ WORLD = "world"
 """The link that stands for the world in every URDF that is made here."""
 
 _NAMED = {"link": ("link", "parent", "child"), "joint": ("joint", "mimic")}
-_SKIPPED = ("transmission", "gazebo")
+_SKIPPED = ("transmission", "gazebo", "ros2_control")  # joints by name, without limits
 
 
 def prepare(

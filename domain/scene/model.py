@@ -32,7 +32,7 @@ class RobotSpec:
     Attributes:
         model: ``mobile_panda``, or empty if ``file`` describes it.
         q: start configuration: base (3), arm, fingers.
-        hand: the link that is the hand.
+        hand: the link that is the hand; of a robot with several, the name of the first.
         file: what the robot file says, if there is one.
         replaces: that file, if it takes the place of the robot that the scene names; else empty.
     """
@@ -44,6 +44,12 @@ class RobotSpec:
     hand: str
     file: RobotFile | None = None
     replaces: str = ""
+
+    @property
+    def hands(self) -> tuple[str, ...]:
+        """Names of the hands of a robot that has several, the first one's first; else empty."""
+        found = () if self.file is None else self.file.arms
+        return tuple(each.hand for each in found) if len(found) > 1 else ()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ of them is checked.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -132,21 +133,22 @@ def _robot(file: YamlFile, entry: RobotEntry, stances: tuple[Stance, ...]) -> Ro
         lower, upper = (*low[:2].tolist(), base.lower[2]), (*high[:2].tolist(), base.upper[2])
         base = replace(base, lower=lower, upper=upper)
     if entry.file is None:
-        made, hand, count = None, SHIPPED_HAND, _SHIPPED_JOINTS
-        fingers = [_SHIPPED_OPENING if start.fingers is None else start.fingers] * 2
+        made, hand, sizes, folded = None, SHIPPED_HAND, [_SHIPPED_JOINTS], ()
+        fingers = [[_SHIPPED_OPENING if start.fingers is None else start.fingers] * 2]
     else:
         source = file.places().get("robot.file.name")
         made = entry.file.file(str(file.path) if source is None else source.file)
-        base, hand, count = made.base(base, start.base), HAND_FRAME, len(made.arm)
-        fingers = [wide for _, _, wide in made.gripper.joints]
+        base, hand = made.base(base, start.base), made.hand or HAND_FRAME
+        sizes = [len(each.arm) for each in made.arms]
+        folded = tuple(angle for each in made.arms for angle in each.folded)
+        fingers = [[wide for _, _, wide in each.gripper.joints] for each in made.arms]
         if start.fingers is not None:
             file.fault(("robot", "start", "fingers"), "is for shipped models; these start open")
-    arm = start.arm
-    if arm is None:
-        arm = () if made is None else made.folded
-    if len(arm) != count:
-        file.fault(("robot", "start", "arm"), f"needs {count} joint angles, got {len(arm)}")
-    q = frozen([*start.base, *arm, *fingers])
+    arm = folded if start.arm is None else start.arm
+    if len(arm) != sum(sizes):
+        file.fault(("robot", "start", "arm"), f"needs {sum(sizes)} joint angles, got {len(arm)}")
+    arms = np.split(np.array(arm), np.cumsum(sizes)[:-1])
+    q = frozen(np.concatenate([start.base, *chain(*zip(arms, fingers, strict=True))]))
     if (q[:3] < np.array(base.lower) - 1e-9).any() or (q[:3] > np.array(base.upper) + 1e-9).any():
         file.fault(("robot", "start", "base"), "lies outside the base's limits")
     model = entry.model or ""
@@ -159,9 +161,14 @@ def _binding(
 ) -> Binding:
     """The binding of the PDDL object ``name``."""
     if entry.hand is not None:
-        if entry.hand != robot.hand and robot.file is None:
-            what = f"the robot's hand is called {robot.hand}, got {entry.hand}"
-            file.fault(("objects", name, "hand"), what)
+        hands = robot.hands or (robot.hand,)
+        if entry.hand in hands:
+            return Binding(name, entry.which, entry.hand)
+        if robot.file is None or (robot.hands and not robot.replaces):
+            called = f"hands are called {' and '.join(hands)}" if robot.hands else (
+                f"hand is called {robot.hand}"
+            )
+            file.fault(("objects", name, "hand"), f"the robot's {called}, got {entry.hand}")
         return Binding(name, entry.which, robot.hand)
     if entry.item is not None:
         return Binding(name, entry.which, entry.item)

@@ -6,6 +6,7 @@ read, so that a fault shows its own file and line.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -170,19 +171,46 @@ class SpacingEntry(FileModel):
     )
 
 
-class RobotFileEntry(FileModel):
+class ArmEntry(FileModel):
+    """An arm with its hand."""
+
+    arm: Annotated[tuple[Word, ...], Field(min_length=1)] = needed("joints, from the foot on")
+    folded: Annotated[tuple[Number, ...], Field(min_length=1)] = needed("in which it drives")
+    gripper: GripperEntry
+    velocity: _Limits | None = about("of the arm, rad/s or m/s (default: the URDF's)")
+    acceleration: _Limits | None = about("of the arm, per s^2 (default: full speed in 0.25 s)")
+    jerk: _Limits | None = about("of the arm, per s^3 (default: full acceleration in 0.05 s)")
+
+    @model_validator(mode="after")
+    def _one_value_a_joint(self) -> Self:
+        for key in ("folded", "velocity", "acceleration", "jerk"):
+            values = getattr(self, key)
+            if values is not None and len(values) != len(self.arm):
+                raise ValueError(f"{key} needs {len(self.arm)} values, one a joint of the arm")
+        _none_twice(self.arm + tuple(self.gripper.joints))
+        return self
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """What belongs to this arm alone, as ``RobotFile`` has it."""
+        limits = tuple(self.given("velocity", "acceleration", "jerk").items())
+        return self.given("arm", "folded") | {"gripper": self.gripper.spec, "limits": limits}
+
+
+def _none_twice(joints: tuple[str, ...]) -> None:
+    if twice := {n for n in joints if joints.count(n) > 1}:
+        raise ValueError(f"joints that stand twice: {', '.join(sorted(twice))}")
+
+
+class RobotFileEntry(ArmEntry):
     """A robot file."""
 
     galley_robot: Annotated[Number, version(ROBOT_VERSION)]
     name: Word = needed("of the robot")
     urdf: Word = needed("its URDF: a path beside this file, or package://NAME/PATH")
-    arm: Annotated[tuple[Word, ...], Field(min_length=1)] = needed("joints, from the foot on")
-    folded: Annotated[tuple[Number, ...], Field(min_length=1)] = needed("in which it drives")
     base: RobotBaseEntry
-    gripper: GripperEntry
-    velocity: _Limits | None = about("of the arm, rad/s or m/s (default: the URDF's)")
-    acceleration: _Limits | None = about("of the arm, per s^2 (default: full speed in 0.25 s)")
-    jerk: _Limits | None = about("of the arm, per s^3 (default: full acceleration in 0.05 s)")
+    hand: Word | None = about("name of the hand, where there are others, as a scene's objects say")
+    other_arms: dict[Word, ArmEntry] = about("further arms of the URDF, by their hands' names", {})
     convex_parts: Annotated[int, Field(ge=1, le=64)] | None = about(
         "most convex hulls that stand for a mesh (default: 8)"
     )
@@ -194,31 +222,33 @@ class RobotFileEntry(FileModel):
     may_touch: tuple[_Links, ...] = about("pairs of links that are not checked", ())
 
     @model_validator(mode="after")
-    def _one_value_a_joint(self) -> Self:
-        for key in ("folded", "velocity", "acceleration", "jerk"):
-            values = getattr(self, key)
-            if values is not None and len(values) != len(self.arm):
-                raise ValueError(f"{key} needs {len(self.arm)} values, one a joint of the arm")
-        twice = {n for n in self.arm if self.arm.count(n) > 1} | self.gripper.joints.keys() & {
-            *self.arm
-        }
-        if twice:
-            raise ValueError(f"joints that stand twice: {', '.join(sorted(twice))}")
+    def _hands(self) -> Self:
+        every = (self, *self.other_arms.values())
+        _none_twice(tuple(joint for each in every for joint in (*each.arm, *each.gripper.joints)))
+        if self.other_arms and self.hand is None:
+            raise ValueError("hand is needed beside other_arms: the name of the first arm's hand")
+        if self.hand in self.other_arms:
+            raise ValueError(f"other_arms: '{self.hand}' is the first arm's hand already")
+        if mounted := [name for name, each in self.other_arms.items() if each.gripper.mount]:
+            raise ValueError(f"other_arms: '{mounted[0]}': the URDF must have this gripper")
         return self
 
     def file(self, source: str) -> RobotFile:
         """As plain data."""
         base = self.base
         chassis = {} if base.driving is None else base.driving.spec
-        return RobotFile(
+        first = RobotFile(
             source=source,
-            **self.given("name", "urdf", "arm", "folded", "without"),
-            **self.given("convex_parts", "convex_slack"),
-            gripper=self.gripper.spec,
+            **self.given("name", "urdf", "without", "convex_parts", "convex_slack"),
+            **self.own,
+            hand=self.hand if self.other_arms and self.hand else "",
             drives=base.driving is not None,
             chassis=tuple(chassis.items()),
             foot=STANDING if base.fixed is None else (base.fixed.xyz, base.fixed.rpy),
-            limits=tuple(self.given("velocity", "acceleration", "jerk").items()),
             allowed=tuple((a, b) for a, b in self.may_touch),
             spacing=Spacing(**({} if self.spacing is None else self.spacing.given())),
+        )
+        others = self.other_arms.items()
+        return replace(
+            first, others=tuple(replace(first, hand=name, **each.own) for name, each in others)
         )

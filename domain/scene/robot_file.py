@@ -83,6 +83,8 @@ class RobotFile:
         convex_parts: most convex hulls that stand for a mesh. convex_slack: m, by which they may be
             larger than the mesh's, for fewer corners.
         spacing: lengths of its motions.
+        hand: name of its hand, where there are others.
+        others: further arms on the same base, each as the file of a robot that has it alone.
     """
 
     source: str
@@ -100,6 +102,18 @@ class RobotFile:
     convex_parts: int = CONVEX_PARTS
     convex_slack: float = 0.0
     spacing: Spacing = Spacing()
+    hand: str = ""
+    others: tuple[RobotFile, ...] = ()
+
+    @property
+    def arms(self) -> tuple[RobotFile, ...]:
+        """Each arm, this one first, as the file of a robot that has it alone."""
+        return self, *self.others
+
+    @property
+    def hand_frame(self) -> str:
+        """The link that is added in the hand."""
+        return f"{HAND_FRAME}_{self.hand}" if self.hand else HAND_FRAME
 
     def base(self, scene: MobileBaseSpec, start: Numbers) -> MobileBaseSpec:
         """The base: its room to drive is the scene's; one that is fixed stands at ``start``."""

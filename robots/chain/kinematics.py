@@ -11,7 +11,7 @@ from galley.compiled.build import CHAIN, module_of
 from galley.domain.frames import Array, as_input, wrap
 from galley.robots.chain.bounds import radii_of, reach_of
 from galley.robots.chain.branches import Branches, branches_of, even
-from galley.robots.chain.chain import Chain
+from galley.robots.chain.chain import BASE_JOINTS, Chain
 from galley.robots.kinematics import Kinematics, ReachBounds
 
 # Configurations stay this far from the limits, so that a spline through them stays within: rad, m,
@@ -38,12 +38,14 @@ class ChainKinematics(Kinematics):
         rest: a configuration of the arm (n,), the folded one.
         tool: what is solved for, in the hand (4, 4).
         tilt: rad, by which the arm may miss its direction, as arms of less than six joints must.
+        first: where the arm begins in q; other arms may come before it.
     """
 
     chain: Chain
     rest: Array
     tool: Array = field(default_factory=lambda: np.eye(4))
     tilt: float = 0.0
+    first: int = len(BASE_JOINTS)
 
     @cached_property
     def reach(self) -> ReachBounds:
@@ -62,6 +64,9 @@ class ChainKinematics(Kinematics):
 
     def hand_poses(self, Q: Array) -> Array:
         """X_WH (m, 4, 4) from base and arm."""
+        base, n = len(BASE_JOINTS), len(self.rest)
+        if self.first > base and Q.shape[1] > base + n:
+            Q = np.hstack([Q[:, :base], Q[:, self.first : self.first + n]])
         return np.asarray(module_of(CHAIN).hand_poses(as_input(Q), *self._whole))
 
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:

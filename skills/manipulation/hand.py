@@ -71,9 +71,8 @@ def hand_parts(robot: RobotModel, opening: float) -> tuple[ConvexPart, ...]:
     tree = read_tree(robot.urdf, robot.joints)
     X_TW = inverse(tree.link_pose(robot.palm, q) @ transform(None, robot.p_HT))
     found = []
-    carrier = tree.link(robot.palm)[0]
     for shape in link_shapes(robot.urdf):
-        if tree.link(shape.link)[0] >= carrier:  # rigid with the palm, or moved by a finger joint
+        if shape.link in robot.hand_links:
             solid = of_link_shape(shape, X_TW @ tree.link_pose(shape.link, q) @ shape.X_LS)
             found.append(convex_part(shape.link, unposed(solid).moved(solid.X)))
     return tuple(found)
