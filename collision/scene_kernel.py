@@ -158,6 +158,12 @@ class SceneKernel:
                 found.append(
                     AttachedBody(item.name, self._palm, self._placed(item.name, X), fingers)
                 )
+            elif k in state.resting:  # it stands still in the base, whose frame is its last joint's
+                ignored = self.robot.acting(state.resting[k]).hand_links
+                base = self.robot.slice("base").stop
+                found.append(
+                    AttachedBody(item.name, base, self._placed(item.name, placed.X_PI), ignored)
+                )
             elif placed.parent != WORLD and placed.parent in moved:
                 X = scene.body_pose(placed.parent, scene_q) @ placed.X_PI
                 found.append(self._on_joint(item.name, X, driven, scene_q, frozenset()))

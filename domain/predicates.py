@@ -48,7 +48,7 @@ def on(scene: Scene, state: State, item_name: str, region: Region, X_WH: Array) 
 
     An item is to stand upright, unless the scene allows it any face.
     """
-    if state.held == scene.item_index[item_name]:
+    if scene.item_index[item_name] in state.in_hands:
         return PredicateVerdict(False, f"{item_name} is in the hand")
     X_BI = _pose_in_region(scene, state, item_name, region, X_WH)
     leans = tilt(scene.item(item_name), X_BI[:3, :3])
@@ -79,7 +79,7 @@ def inside(
     scene: Scene, state: State, item_name: str, region: Region, joint: str | None, X_WH: Array
 ) -> PredicateVerdict:
     """Its bounding box lies within the region, and ``joint``, if given, is closed."""
-    if state.held == scene.item_index[item_name]:
+    if scene.item_index[item_name] in state.in_hands:
         return PredicateVerdict(False, f"{item_name} is in the hand")
     X_BI = _pose_in_region(scene, state, item_name, region, X_WH)
     p_BC = corners(scene.item(item_name)) @ X_BI[:3, :3].T + X_BI[:3, 3]
@@ -156,7 +156,7 @@ def fact_holds(
             return PredicateVerdict(False, f"{bindings[0].object} has no handle to open it by")
         return opened(scene, state, scene.handle(bindings[0].handle).joint)
     if name == "grasp" and kinds == ("item",):
-        held = state.held == scene.item_index[bindings[0].target]
+        held = scene.item_index[bindings[0].target] in state.in_hands
         return PredicateVerdict(
             held, f"{bindings[0].target} is {'' if held else 'not '}in the hand"
         )

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from galley.domain.frames import Array, as_pose, frozen
+from galley.domain.frames import Array, as_pose, frozen, rotation_z, transform
 from galley.domain.scene.model import HAND, WORLD, Scene
+
+
+_RESTING = f"{HAND} "
+
+
+def resting_hand(hand: str) -> str:
+    """The parent of what a hand holds while another one acts: its frame is the robot's base's."""
+    return f"{_RESTING}{hand}"
 
 
 @dataclass(frozen=True)
 class Placement:
-    """An item's parent frame P (``world``, a body's name or ``hand``) and its pose X_PI (4, 4)."""
+    """An item's parent frame P and its pose X_PI (4, 4).
+
+    P is ``world``, a body's name, ``hand`` for the hand that acts, or ``resting_hand`` of another.
+    """
 
     parent: str
     X_PI: Array
@@ -27,11 +38,14 @@ class State:
         q: robot configuration (n,): base, arm, fingers.
         scene_q: scene joint values (nj,), in the order of ``scene.joints``.
         items: placements, in the order of ``scene.items``.
+        hand: name of the hand that acts, of a robot with several; else empty. The others stand
+            still in the base, with what they hold. ``motion.effects.seen_by`` changes it.
     """
 
     q: Array
     scene_q: Array
     items: tuple[Placement, ...]
+    hand: str = ""
 
     def with_robot(self, q: Array) -> State:
         """A copy with the robot at q; a held item moves with the hand."""
@@ -48,18 +62,29 @@ class State:
 
     @property
     def held(self) -> int | None:
-        """Index of the item in the hand, or None."""
+        """Index of the item in the hand that acts, or None."""
         for index, placement in enumerate(self.items):
             if placement.parent == HAND:
                 return index
         return None
+
+    @property
+    def resting(self) -> dict[int, str]:
+        """Indices of the items in hands that do not act, with the names of these."""
+        parents = ((k, each.parent) for k, each in enumerate(self.items))
+        return {k: p.removeprefix(_RESTING) for k, p in parents if p.startswith(_RESTING)}
+
+    @property
+    def in_hands(self) -> set[int | None]:
+        """Indices of the items in any hand; None is among them if the one that acts is empty."""
+        return {self.held, *self.resting}
 
 
 def initial_state(scene: Scene) -> State:
     """The start state that the scene file describes."""
     scene_q = frozen([joint.start for joint in scene.joints])
     items = tuple(placement_at(scene, item.X_WI, scene_q) for item in scene.items)
-    return State(scene.robot.q, scene_q, items)
+    return State(scene.robot.q, scene_q, items, next(iter(scene.robot.hands), ""))
 
 
 def item_pose(scene: Scene, state: State, index: int, X_WH: Array) -> Array:
@@ -67,7 +92,19 @@ def item_pose(scene: Scene, state: State, index: int, X_WH: Array) -> Array:
     placement = state.items[index]
     if placement.parent == HAND:
         return X_WH @ placement.X_PI
-    return scene.body_pose(placement.parent, state.scene_q) @ placement.X_PI
+    return parent_pose(scene, state, placement.parent) @ placement.X_PI
+
+
+def parent_pose(scene: Scene, state: State, parent: str) -> Array:
+    """X_WP (4, 4) of any parent but the hand that acts."""
+    if parent.startswith(_RESTING):
+        return base_pose(state.q)
+    return scene.body_pose(parent, state.scene_q)
+
+
+def base_pose(q: Array) -> Array:
+    """X_WB (4, 4) of the robot's base for q (n,), which begins with its x, y and heading."""
+    return transform(rotation_z(float(q[2])), [q[0], q[1], 0.0])
 
 
 def item_poses(scene: Scene, state: State, X_WH: Array) -> list[Array]:

@@ -7,15 +7,22 @@ An item that the hand pushes moves as its slide says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from galley.domain.frames import Array, frozen, inverse, to_pose7
 from galley.domain.scene.model import HAND, Joint, Scene
-from galley.domain.state import Placement, State, item_pose, placement_at
-from galley.motion.motion import Attachment, Motion, Slide
+from galley.domain.state import (
+    Placement,
+    State,
+    base_pose,
+    item_pose,
+    placement_at,
+    resting_hand,
+)
+from galley.motion.motion import Attachment, Motion, Slide, plane_poses
 from galley.robots.model import RobotModel
 
 
@@ -71,7 +78,7 @@ class Effects:
         scene, state, m = self.scene, self.state, len(Q_group)
         q, scene_q = np.tile(state.q, (m, 1)), np.tile(state.scene_q, (m, 1))
         q[:, self.group] = Q_group
-        held = state.held
+        held, resting = state.held, state.resting
         X_WH = np.zeros((m, 4, 4))
         if held is not None or self.driven is not None or self.slide is not None:
             X_WH = self.robot.kinematics.hand_poses(q)
@@ -86,6 +93,8 @@ class Effects:
                 X_WP = np.array(bodies).reshape(-1, 4, 4)
             elif k == held:
                 X_WP = X_WH
+            elif k in resting:
+                X_WP = plane_poses(q[:, :3])
             else:
                 X_WP = scene.body_pose(placement.parent, state.scene_q)
             items[:, k] = to_pose7(X_WP @ placement.X_PI)
@@ -109,7 +118,9 @@ class Effects:
 
 
 def effects(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Effects:
-    """How ``motion`` changes the world when it starts in ``state``."""
+    """How ``motion`` changes the world when it starts in ``state``, whichever hand acted there."""
+    robot = robot.acting(motion.hand)
+    state = seen_by(robot, state)
     X_WH = robot.kinematics.hand_pose(state.q)
     state = attached(scene, state, motion.attachments, X_WH)
     driven = [scene.joint_index[a.name] for a in motion.attachments if a.kind == "joint"]
@@ -127,7 +138,7 @@ def outcome(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> St
 
     A guarded motion of the fingers grasps the items that they may touch.
     """
-    state = after(scene, robot, motion, state)
+    state, robot = after(scene, robot, motion, state), robot.acting(motion.hand)
     if motion.group != "fingers" or motion.guard is None:
         return state
     touched = {name for pair in motion.allowed if set(pair) & set(robot.fingers) for name in pair}
@@ -139,20 +150,43 @@ def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_
     """``state`` with exactly the items of ``attachments`` in the hand.
 
     A newly attached item keeps its pose in the world; a released one too, and it moves with the
-    drawer that it lies in, if any.
+    drawer that it lies in, if any, or with the other hand that its attachment names.
     """
-    names = {a.name for a in attachments if a.kind == "item"}
+    names = {a.name for a in attachments if a.kind == "item" and not a.hand}
+    taken = {a.name: resting_hand(a.hand) for a in attachments if a.hand}
     for index, item in enumerate(scene.items):
         held = state.items[index].parent == HAND
         if held == (item.name in names):
             continue
         X_WI = item_pose(scene, state, index, X_WH)
-        if held:
+        if held and item.name in taken:
+            X_BI = inverse(base_pose(state.q)) @ X_WI
+            placement = Placement(taken[item.name], frozen(X_BI))
+        elif held:
             placement = placement_at(scene, X_WI, state.scene_q)
         else:
             placement = Placement(HAND, inverse(X_WH) @ X_WI)
         state = state.with_item(index, placement)
     return state
+
+
+def seen_by(robot: RobotModel, state: State) -> State:
+    """``state`` with the hand acting that does in this model of the robot.
+
+    What the hand holds that acted until now goes on resting in the base's frame.
+    """
+    if state.hand == robot.hand:
+        return state
+    X_WB, found = base_pose(state.q), replace(state, hand=robot.hand)
+    for index, placed in enumerate(state.items):
+        if placed.parent == HAND:
+            X_WH = robot.acting(state.hand).kinematics.hand_pose(state.q)
+            X_BI = frozen(inverse(X_WB) @ X_WH @ placed.X_PI)
+            found = found.with_item(index, Placement(resting_hand(state.hand), X_BI))
+        elif placed.parent == resting_hand(robot.hand):
+            X_HW = inverse(robot.kinematics.hand_pose(state.q))
+            found = found.with_item(index, Placement(HAND, frozen(X_HW @ X_WB @ placed.X_PI)))
+    return found
 
 
 def displacement(joint: Joint, X_WH0: Array, X_WH: Array) -> Array:

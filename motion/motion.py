@@ -22,10 +22,12 @@ class Attachment:
     Attributes:
         kind: ``item`` (rigid in the hand) or ``joint`` (a scene joint moved by its handle).
         name: the item's or the joint's name.
+        hand: name of the other hand to which the item goes over; empty: the one that moves.
     """
 
     kind: str
     name: str
+    hand: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +163,8 @@ class Motion:
         guard: or None.
         record: figures for the report.
         slide: of the item that the hand pushes during it, or None.
+        hand: name of the hand that acts, of a robot with several: ``arm`` and ``fingers`` are its.
+            Empty: of the robot's model that it is planned with.
     """
 
     action_index: int
@@ -173,3 +177,4 @@ class Motion:
     guard: Guard | None = None
     record: Record = field(default_factory=lambda: Record("direct"))
     slide: Slide | None = None
+    hand: str = ""

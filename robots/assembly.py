@@ -81,6 +81,7 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
         _below(whole, link, "may_touch")
     hands = [_hand(whole, arm, joints, mounted) for arm in file.arms]
     _state_efforts(elements[name] for name in joints)
+    ET.indent(whole)  # PyBullet misreads some long lines
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(whole, encoding="unicode") + "\n"
     tree = read_tree(urdf, joints)
     shapes = link_shapes(urdf)

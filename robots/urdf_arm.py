@@ -111,6 +111,7 @@ def arm_from_urdf(
     prepare(root, path, chain, convex_parts)
     _stand_in_world(root, table, np.eye(4) if X_WB is None else as_pose(X_WB, "X_WB"))
     group = joint_group([table[joint] for joint in chain], limits)
+    ET.indent(root)  # PyBullet misreads some long lines
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
     links = [str(e.get("name")) for e in root.findall("link")]
     allowed = _sorted_pairs(allowed_self_collisions, links)

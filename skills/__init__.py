@@ -1,7 +1,8 @@
 """Skills turn symbolic actions into Motions. One file per skill.
 
 - ``skill``: the interface; ``SKILLS`` here maps each PDDL action to its skill
-- ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``push``, ``symbolic``: ours
+- ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``push``, ``handover``, ``symbolic``:
+  ours
 - ``own``: loads a user's skills, and checks what they return
 
 Their building blocks:
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from galley.skills.drawer import Close, Open
+from galley.skills.handover import Handover
 from galley.skills.manipulation.context import PlanningContext, Settings
 from galley.skills.navigate import Navigate
 from galley.skills.pick import Pick, TakeOut
@@ -42,6 +44,7 @@ def skill_set(own: Mapping[str, Skill] = MappingProxyType({})) -> dict[str, Skil
         "stow": Stow(skills),
         "push": Push(skills),
         "push_aside": PushAside(skills),
+        "handover": Handover(skills),
         "cook": SymbolicSkill(),
         "wash": SymbolicSkill(),
     }

@@ -27,7 +27,7 @@ from galley.skills.manipulation.step import (
     folded_configurations,
     from_current_stance,
 )
-from galley.skills.skill import BoundAction, LookaheadSkill, Role, stance_of
+from galley.skills.skill import BoundAction, LookaheadSkill, Role, acting_hand, stance_of
 
 _GOALS = 2  # stances to which a drive is planned
 _FORWARD = 16  # first stances tried that are arrived at forward
@@ -135,6 +135,9 @@ class Navigate(LookaheadSkill):
             if skill is None or skill is self:
                 return None
             rest = upcoming[k + 1 :]
+            hand = context.acting(acting_hand(context.robot, (action,)))
+            if hand is not context:
+                return None  # after an action without contact of this one
             contacts = skill.contacts_in_view(context, action, rest, state, rng)
             first = next(contacts, None)
             if first is not None:

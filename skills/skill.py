@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
@@ -15,6 +15,7 @@ from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Region, Scene, Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
+from galley.robots.model import RobotModel
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
 
@@ -182,6 +183,17 @@ class LookaheadSkill(Skill):
 
     def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
         self.skills = skills
+
+
+def acting_hand(robot: RobotModel, plan: Sequence[BoundAction], k: int = 0) -> str:
+    """Name of the hand that acts in ``plan[k]``: its first, or that of the next action with one.
+
+    Before a drive it is thus the hand for which the base is placed; after the last action with a
+    hand, that one's. Empty for a robot with one hand, and where no action has any.
+    """
+    actions = (*plan[k:], *reversed(plan[:k])) if robot.views else ()
+    hands = (each.target for action in actions for each in action.bindings if each.kind == "hand")
+    return next(hands, "")
 
 
 def stance_of(context: PlanningContext, place: Binding) -> Stance:

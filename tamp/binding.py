@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 
@@ -156,8 +157,8 @@ def movable_items(task: TampTask, state: State) -> set[int]:
     named = {items[b.target] for b in task.bindings.values() if b.kind == "item"}
     if task.pushes:
         return named
-    gripper = robot_of(task.scene.robot).gripper
-    return {index for index in named if cannot_take(task.scene, state, index, gripper) is None}
+    grippers = [each.gripper for each in robot_of(task.scene.robot).hands]
+    return {k for k in named if not all(cannot_take(task.scene, state, k, g) for g in grippers)}
 
 
 def check_init(task: TampTask) -> list[str]:
@@ -212,7 +213,11 @@ def out_of_reach(task: TampTask, context: PlanningContext) -> list[InputError]:
         if region is None:
             continue
         near = stance_of(context, place)
-        far = [region_out_of_reach(context, i, region, near, spot=place.spot) for i in items]
+        views = [context.acting(hand) for hand in context.robot.views or ("",)]
+        far = [
+            region_out_of_reach(view, i, region, near, spot=place.spot)
+            for view, i in product(views, items)
+        ]
         if all(far):
             key = f"objects.{name}"
             file, line, column = scene.places.get(key) or (scene.source, None, None)
@@ -234,7 +239,7 @@ def _hand(scene: Scene, state: State) -> Array:
     """X_WH (4, 4). Only a held item needs it: forward kinematics takes a second to load."""
     if state.held is None:
         return np.eye(4)
-    return robot_of(scene.robot).kinematics.hand_pose(state.q)
+    return robot_of(scene.robot).acting(state.hand).kinematics.hand_pose(state.q)
 
 
 def _kinds(domain: Domain, types: tuple[str, ...]) -> set[str]:

@@ -14,7 +14,8 @@ from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.skill import BoundAction, Skill
+from galley.skills.manipulation.step import at_rest
+from galley.skills.skill import BoundAction, Skill, acting_hand
 from galley.tamp.feedback.constraints import LearnedConstraint
 
 TRIES_PER_PLAN = 6_000  # before the plan is given up, with effort 1
@@ -153,9 +154,9 @@ class Refinement:
         self._tries[k] += 1
         self._streams[k] += 1
         self.context.effort.spend("refinements")
-        found = self.skills[action.name].refine(
-            self.context, action, self.plan[k + 1 :], state, rng
-        )
+        context = self.context.acting(acting_hand(self.context.robot, self.plan, k))
+        rested, state = at_rest(context, state, k, rng)
+        found = self.skills[action.name].refine(context, action, self.plan[k + 1 :], state, rng)
         if isinstance(found, Failure):
             failed = found.within(str(action))
             self._report(action, str(found))
@@ -163,6 +164,9 @@ class Refinement:
             self.failures[k] = _unproven(failed)
             return failed
         self._report(action, "done")
+        if hand := context.robot.hand:
+            own = (motion if motion.hand else replace(motion, hand=hand) for motion in found)
+            found, state = (*rested, *own), self.states[-1]
         self.context.listener.refined(k, state, found)
         for motion in found:
             state = after(self.context.scene, self.context.robot, motion, state)

@@ -148,7 +148,7 @@ class DrakeWorld:
     def set_state(self, state: State) -> None:
         """Put everything where ``state`` says."""
         self.set_robot(state.q)
-        X_WH = self.link_pose(self.robot.palm)
+        X_WH = self.link_pose(self.robot.acting(state.hand).palm)
         poses = item_poses(self.scene, state, X_WH)
         self.set_arrays(state.q, state.scene_q, np.array([to_pose7(X) for X in poses]))
 

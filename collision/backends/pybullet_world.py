@@ -26,7 +26,7 @@ from galley.collision.backends.urdf import (
 )
 from galley.collision.checker import MARGIN, Contact, Pair, pair, standing_pairs
 from galley.domain.frames import Array, from_pose7, frozen, inverse, to_pose7
-from galley.domain.scene.model import HAND, WORLD, Scene
+from galley.domain.scene.model import WORLD, Scene
 from galley.domain.state import State, item_pose, item_poses
 from galley.robots.model import RobotModel
 
@@ -234,6 +234,7 @@ class PyBulletWorld:
         self._active = None
         self.set_scene(state.scene_q)
         self.set_robot(state.q)
+        self.hand_link = self.loaded.link(self.robot_id, self.robot.acting(state.hand).palm)
         X_WH = np.eye(4) if state.held is None else self.hand_pose()
         for index, X_WI in enumerate(item_poses(self.scene, state, X_WH)):
             self.set_item(index, X_WI)
@@ -337,7 +338,9 @@ class PyBulletChecker:
         self._held = state.held
         # Items in a drawer move with it, and rest on it.
         self._riders = tuple(
-            k for k, item in enumerate(state.items) if item.parent not in (HAND, WORLD)
+            k
+            for k, item in enumerate(state.items)
+            if item.parent != WORLD and k not in state.in_hands
         )
         rests = {pair(world.scene.items[k].name, state.items[k].parent) for k in self._riders}
         self.allowed = allowed | rests
@@ -356,7 +359,9 @@ class PyBulletChecker:
         if world._active is not self:
             world.set_state(state)
         world.set_robot(q)
-        movers: list[int] = []
+        movers = list(state.resting)
+        for k in movers:  # with the base
+            world.set_item(k, item_pose(world.scene, state.with_robot(q), k, np.eye(4)))
         if self._held is not None:
             X_WH = world.hand_pose()
             world.set_item(self._held, X_WH @ state.items[self._held].X_PI)

@@ -339,7 +339,8 @@ class Binding:
 
     Attributes:
         object: the PDDL name. kind: ``furniture``, ``item`` or ``hand``.
-        target: name of the item, of the hand's link or of the furniture's stance.
+        target: name of the item, of the furniture's stance, or of the hand: of its link, or of a
+            robot with several what its file calls it.
         region: furniture: where items are put; None if nothing can be put there.
         handle: furniture with a drawer: its handle.
         opening: how far the drawer (m) or door (rad) is opened to reach in.

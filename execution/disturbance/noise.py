@@ -15,7 +15,7 @@ import numpy as np
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.frames import Array, frozen, inverse
 from galley.domain.scene.model import HAND, Body, Item, Scene
-from galley.domain.state import State, item_pose
+from galley.domain.state import State, item_pose, parent_pose
 from galley.execution.disturbance.boxes import (
     displaced,
     is_free_placement,
@@ -125,17 +125,17 @@ class Noise:
 
         if not (self.observation or self.observation_turn):
             return state
-        X_WH = robot_of(scene.robot).kinematics.hand_pose(state.q)
+        X_WH = robot_of(scene.robot).acting(state.hand).kinematics.hand_pose(state.q)
         for index, placement in enumerate(state.items):
             x, y, z, turn = rng.standard_normal(4)
             X_WI = item_pose(scene, state, index, X_WH)
             offset = self.observation * np.array([x, y])
             X_WS = displaced(X_WI, offset, self.observation_turn * turn)
             X_WP = X_WH
-            if placement.parent == HAND:
+            if index in state.in_hands:
                 X_WS[2, 3] += self.observation * z
-            else:
-                X_WP = scene.body_pose(placement.parent, state.scene_q)
+            if placement.parent != HAND:
+                X_WP = parent_pose(scene, state, placement.parent)
             observed = replace(placement, X_PI=frozen(inverse(X_WP) @ X_WS))
             state = state.with_item(index, observed)
         return state

@@ -167,9 +167,9 @@ def within_limits(context: PlanningContext, state: State) -> State:
 
 
 def _loose(context: PlanningContext, task: TampTask, state: State) -> list[int]:
-    """Indices of the task's items that are not in the hand."""
+    """Indices of the task's items that are in no hand."""
     items = (each.target for each in task.bindings.values() if each.kind == "item")
-    return sorted({context.scene.item_index[name] for name in items} - {state.held})
+    return sorted({context.scene.item_index[name] for name in items} - state.in_hands)
 
 
 def _lying(context: PlanningContext, task: TampTask, state: State) -> list[int]:
@@ -285,7 +285,8 @@ class _ObservedFacts:
         if not isinstance(fact, Fact):
             return False
         scene = self.task.scene
-        X_WH = robot_of(scene.robot).kinematics.hand_pose(self.state.q)
+        robot = robot_of(scene.robot).acting(self.state.hand)
+        X_WH = robot.kinematics.hand_pose(self.state.q)
         bindings = tuple(self.task.bindings[name] for name in fact.args)
         verdict = fact_holds(scene, self.state, fact.predicate, bindings, X_WH)
         if verdict is None:

@@ -157,7 +157,7 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
 
 def cannot_take(scene: Scene, state: State, index: int, gripper: Gripper) -> Failure | None:
     """A Failure if an item that is not held is too heavy, or too wide upright and as it lies."""
-    if state.held == index:
+    if index in state.in_hands:
         return None
     item = scene.items[index]
     failed = too_heavy(item, scene.physics)
@@ -175,7 +175,7 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     """
     scene, gripper = context.scene, context.robot.gripper
     item = scene.items[index]
-    if state.held == index or grasps_at(scene, state, index, gripper):
+    if index in state.in_hands or grasps_at(scene, state, index, gripper):
         return None
     X_WI = item_pose(scene, state, index, np.eye(4))
     if item.composite:
@@ -315,7 +315,7 @@ def out_of_reach_as_found(
         return None
     stance = stance_of(context, action.bindings[place])
     index = context.scene.item_index[action.bindings[taken].target]
-    if state.held == index:
+    if index in state.in_hands:
         return None
     failed = cannot_take_as_it_lies(context, state, index)
     if failed is not None:

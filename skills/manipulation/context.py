@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from galley.collision.backends.pybullet_world import PyBulletWorld
-from galley.collision.checker import Checker, Pair
+from galley.collision.checker import Checker, Pair, pairs
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.listener import Listener
@@ -142,8 +142,10 @@ class PlanningContext:
             changes: other attributes, a ``scene`` with the same bodies and items among them.
         """
         found = replace(self, recovery=recovery, **changes)
-        found.__dict__["kernel"] = self.kernel
-        found.__dict__["torque_models"] = self.torque_models
+        for hand in self.robot.views or ("",):
+            known, new = self.acting(hand), found.acting(hand)
+            new.__dict__["kernel"] = known.kernel
+            new.__dict__["torque_models"] = known.torque_models
         return found
 
     def without(self, bodies: Collection[str]) -> PlanningContext:
@@ -169,6 +171,29 @@ class PlanningContext:
         """Whether the kernel checks collisions; else PyBullet does."""
         return self.settings.checker == "kernel"
 
+    def acting(self, hand: str) -> PlanningContext:
+        """The context in which the hand called ``hand`` acts, with the same caches; this one if it
+        does here, or for an empty name."""
+        if hand in ("", self.robot.hand):
+            return self
+        views: dict[str, PlanningContext] = self.__dict__.setdefault(
+            "_views", {self.robot.hand: self}
+        )
+        if hand not in views:
+            views[hand] = replace(self, robot=self.robot.acting(hand))
+            views[hand].__dict__["_views"] = views
+        views[hand].__dict__["effort"] = self.effort
+        return views[hand]
+
+    def always_touching(self, state: State) -> frozenset[Pair]:
+        """Pairs that touch in ``state`` whatever the hand does that acts.
+
+        Those of what lies on the base, and of what other hands hold.
+        """
+        items = ((self.scene.items[k].name, hand) for k, hand in state.resting.items())
+        held = (pairs(tuple(self.robot.acting(h).hand_links), (name,)) for name, h in items)
+        return self.lying_on_base(state).union(*held)
+
     def lying_on_base(self, state: State) -> frozenset[Pair]:
         """Pairs of the robot's base and what still lies on it in ``state``: they always touch."""
         still = (each for each in self.on_base if state.items[each.index] is each.placement)
@@ -179,7 +204,7 @@ class PlanningContext:
     ) -> Checker:
         """A collision checker for ``state``; the margin is the robot's if left out."""
         margin = self.robot.spacing.margin if margin is None else margin
-        allowed = allowed | self.lying_on_base(state)
+        allowed = allowed | self.always_touching(state)
         if self.compiled:
             return self.kernel.checker(state, allowed, margin)
         return self.world.checker(state, allowed, margin)

@@ -77,7 +77,7 @@ def _free(context: PlanningContext, state: State) -> bool:
 
 def _touching(context: PlanningContext, state: State) -> frozenset[Pair]:
     """The pairs that touch, or nearly."""
-    held = holding_contact_pairs(context, state) | context.lying_on_base(state)
+    held = holding_contact_pairs(context, state) | context.always_touching(state)
     near = context.checker(state, held).contacts(state.q, within=_TOUCHING)
     return held | {(c.a, c.b) for c in near}
 
@@ -190,7 +190,7 @@ def _deeper(
     context: PlanningContext, state: State, group: str, way: Array, allowed: frozenset[Pair]
 ) -> bool:
     """Whether an allowed pair penetrates deeper along the leg than at its beginning."""
-    held = holding_contact_pairs(context, state) | context.lying_on_base(state)
+    held = holding_contact_pairs(context, state) | context.always_touching(state)
     checker = context.world.checker(state, held, 0.0)
     before: dict[Pair, float] | None = None
     for q in context.robot.with_groups(state.q, **{group: way}):

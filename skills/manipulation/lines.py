@@ -207,19 +207,21 @@ def free_at_contact(
     """The collision-free ones of the arm configurations (k, 7) at the end of the first line."""
     line = first.line
     scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(options), axis=0)
-    Q = assemble(context.robot, base, options, first.opening)
+    Q = assemble(context.robot, line.state.q, base, options, first.opening)
     free = context.checker(line.state, line.allowed, CONTACT_MARGIN).free_many(Q, scene_q)
     if not free.any():
         _count_hit(context, line.state, line.allowed, CONTACT_MARGIN, Q, scene_q, tally)
     return np.asarray(options[free])
 
 
-def assemble(robot: RobotModel, base: Array, arms: Array, openings: float | Array) -> Array:
-    """Configurations (m, n) from bases (3,) or (m, 3), arms (m, 7), openings () or (m,).
+def assemble(
+    robot: RobotModel, q: Array, base: Array, arms: Array, openings: float | Array
+) -> Array:
+    """Configurations (m, n): q (n,) with bases (3,) or (m, 3), arms (m, 7), openings () or (m,).
 
     An opening (m) is that of each finger.
     """
-    Q = np.empty((len(arms), robot.size))
+    Q = np.repeat(q[None], len(arms), axis=0)
     Q[:, robot.slice("base")] = base
     Q[:, robot.slice("arm")] = arms
     Q[:, robot.slice("fingers")] = robot.fingers_at(np.reshape(openings, -1))
@@ -251,7 +253,7 @@ def follow_lines(
     ) -> tuple[NDArray[np.int64], float] | None:
         """At which of some poses of a line what margin (m) is kept; None: nowhere."""
         allowed = holding_contact_pairs(context, line.state)
-        Q = assemble(robot, base, arms[some], opening)
+        Q = assemble(robot, line.state.q, base, arms[some], opening)
         scene_q = None if line.scene_q is None else line.scene_q[some]
         for margin in (spacing.margin, spacing.narrow):
             free = context.checker(line.state, allowed, margin).free_many(Q, scene_q)
@@ -275,7 +277,7 @@ def follow_lines(
     lines = [part for part in parts if not part.stroke]
     found = []
     for part, arms in zip(lines, paths, strict=True):
-        q = assemble(context.robot, base, arms[:1], part.opening)[0]
+        q = assemble(robot, part.line.state.q, base, arms[:1], part.opening)[0]
         segment = proven_line(context, part.line, q, arms, tally)
         if segment is None:
             return None
@@ -322,10 +324,11 @@ def _sampled(
         line = part.line
         if part.stroke:
             openings = np.linspace(part.opening, part.closing, _STROKE_STATES)
-            Q = assemble(robot, base, np.repeat(arms[-1:], _STROKE_STATES, axis=0), openings)
+            arms_there = np.repeat(arms[-1:], _STROKE_STATES, axis=0)
+            Q = assemble(robot, line.state.q, base, arms_there, openings)
         else:
             arms = next(rest)
-            Q = assemble(robot, base, arms, part.opening)
+            Q = assemble(robot, line.state.q, base, arms, part.opening)
         if line.slide is None or part.stroke:
             state = line.state
             free = context.checker(state, line.allowed, CONTACT_MARGIN).free_many(Q, line.scene_q)

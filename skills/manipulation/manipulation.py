@@ -31,7 +31,7 @@ class Line:
     Attributes:
         phase: name for the report.
         poses: hand poses X_WH (n, 4, 4), n >= 2, close together.
-        state: the world during the line; its robot configuration is ignored.
+        state: the world during the line; where the arm, its base and hand are is ignored.
         allowed: pairs that may touch.
         attachments: what moves with the hand.
         speed: m/s of the hand.

@@ -17,11 +17,12 @@ import numpy as np
 from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.certify import CAP
-from galley.motion.effects import after, effects
+from galley.motion.effects import after, effects, seen_by
 from galley.motion.guarded_approach import driven_mass, fastest
 from galley.motion.motion import Motion
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.trajectory import limit_ratios, slowed
+from galley.robots.model import RobotModel
 from galley.skills.base_placement.placement import SIDESTEP
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import shifted
@@ -57,10 +58,10 @@ def optimize_trajectories(
     """
     states = []
     for motion in motions:
-        states.append(state)
+        states.append(seen_by(context.robot.acting(motion.hand), state))
         state = after(context.scene, context.robot, motion, state)
-    timed = _optimized(context, motions, states)
-    return tuple(_finished(context, *each) for each in zip(timed, states, strict=True))
+    timed = zip(_optimized(context, motions, states), states, strict=True)
+    return tuple(_finished(context.acting(motion.hand), motion, at) for motion, at in timed)
 
 
 def _finished(context: PlanningContext, motion: Motion, state: State) -> Motion:
@@ -94,7 +95,7 @@ def _optimized(
         k
         for k, motion in enumerate(motions)
         if motion.record.planner not in IN_CONTACT
-        and not context.robot.group(motion.group).differential  # which a curve would slip
+        and not _robot(context, motion).group(motion.group).differential  # it would slip
     ]
     if method not in ("smooth", "time-optimal"):
         return found
@@ -108,14 +109,15 @@ def _optimized(
     views: dict[View, list[int]] = {}
     for k in free:
         motion, margin = motions[k], motions[k].record.margin_m or context.robot.spacing.margin
-        view = free_view(context, states[k], motion.group, motion.allowed, margin)
+        own = context.acting(motion.hand)
+        view = free_view(own, states[k], motion.group, motion.allowed, margin)
         views.setdefault(view, []).append(k)
 
     def of_view(entry: tuple[View, list[int]]) -> None:
         view, rows = entry
         for k in rows:
             motion, began = motions[k], perf_counter()
-            group = context.robot.group(motion.group)
+            group = _robot(context, motion).group(motion.group)
             scale = context.speed(states[k], motion.group)
             if method == "time-optimal":
                 result = time_optimal(view, motion.path, group, scale)
@@ -127,6 +129,10 @@ def _optimized(
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(of_view, views.items()))
     return found
+
+
+def _robot(context: PlanningContext, motion: Motion) -> RobotModel:
+    return context.robot.acting(motion.hand)
 
 
 def _goes_far(motion: Motion) -> bool:

@@ -42,7 +42,7 @@ def prove(
     """
     if context.compiled:
         if line:
-            kernel, allowed = context.kernel, allowed | context.lying_on_base(state)
+            kernel, allowed = context.kernel, allowed | context.always_touching(state)
             points = context.robot.with_groups(state.q, **{path.group: path.waypoints})
             if scene_q is None:
                 view = kernel.view(state, "all", allowed, CONTACT_MARGIN)
@@ -79,7 +79,7 @@ def free_view(
     context: PlanningContext, state: State, group: str, allowed: frozenset[Pair], margin: float
 ) -> View:
     """The kernel's view for a group's free motions: their search, proof and clearance."""
-    allowed = allowed | context.lying_on_base(state)
+    allowed = allowed | context.always_touching(state)
     if "base" in group:
         allowed = allowed | context.kernel.constant_pairs(group)
     return context.kernel.view(state, group, allowed, margin)

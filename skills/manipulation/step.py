@@ -15,7 +15,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, nearest_turn
 from galley.domain.scene.model import Binding
 from galley.domain.state import State
-from galley.motion.effects import after
+from galley.motion.effects import after, seen_by
 from galley.motion.motion import Motion
 from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.context import PlanningContext
@@ -31,7 +31,7 @@ from galley.skills.manipulation.reach import (
     widest_first,
 )
 from galley.skills.placing.placements import LaterItem
-from galley.skills.skill import BoundAction, Skill, region_of, stance_of
+from galley.skills.skill import BoundAction, Skill, acting_hand, region_of, stance_of
 
 
 @dataclass
@@ -49,8 +49,11 @@ class MotionBuilder:
 
     def add(self, motion: Motion) -> None:
         """Append a Motion and update the State."""
-        lying = self.context.lying_on_base(self.state)
-        self.motions.append(replace(motion, allowed=motion.allowed | lying) if lying else motion)
+        touching = self.context.always_touching(self.state)
+        hand, allowed = self.context.robot.hand, motion.allowed | touching
+        if touching or hand:
+            motion = replace(motion, allowed=allowed, hand=hand)
+        self.motions.append(motion)
         self.state = after(self.context.scene, self.context.robot, motion, self.state)
 
     def move_base(self, goal: Array, step: str, reason: str = "") -> Failure | None:
@@ -77,14 +80,15 @@ class MotionBuilder:
             failed = self.fold(f"{step}fold the arm")
             if failed is not None:
                 return failed
-        return self._free("base", goal[None], f"{step}drive", reason)
+        return self.free("base", goal[None], f"{step}drive", reason)
 
     def fold(self, phase: str) -> Failure | None:
         """Move the arm into a folded configuration."""
         goals = folded_configurations(self.context, self.state)
-        return self._free("arm", goals, phase) if len(goals) else _no_room(phase)
+        return self.free("arm", goals, phase) if len(goals) else _no_room(phase)
 
-    def _free(self, group: str, goals: Array, phase: str, reason: str = "") -> Failure | None:
+    def free(self, group: str, goals: Array, phase: str, reason: str = "") -> Failure | None:
+        """Move a joint group to one of some goals (m, k), without contact."""
         motion = free_motion(
             self.context, self.state, group, goals, phase, self.action_index, self.rng
         )
@@ -103,7 +107,7 @@ class MotionBuilder:
         opens_first = self._room_for(opening)
         if opens_first:
             self.move_fingers(opening, step)
-        failed = self._free("arm", reached.before[None], f"{step}reach")
+        failed = self.free("arm", reached.before[None], f"{step}reach")
         if failed is not None:
             return failed
         if not opens_first:
@@ -145,6 +149,22 @@ def _no_room(phase: str) -> Failure:
     return Failure(FailureKind.BUDGET, "the folded arm finds no room").within(phase)
 
 
+def at_rest(
+    context: PlanningContext, state: State, action_index: int, rng: np.random.Generator
+) -> tuple[tuple[Motion, ...], State]:
+    """Motions that fold the arms of the hands which do not act in ``context``, and what they leave.
+
+    The arm of the hand that acted last: the others are at rest. Where it finds no way it stays.
+    """
+    robot, other = context.robot, context.acting(state.hand)
+    if other is context:
+        return (), state
+    builder = MotionBuilder(other, state, action_index, rng)
+    if np.abs(state.q[other.robot.slice("arm")] - other.folded_arm).max() > _AT_REST:
+        builder.fold(f"rest the {state.hand} arm")
+    return tuple(builder.motions), seen_by(robot, builder.state)
+
+
 def folded_configurations(context: PlanningContext, state: State) -> Array:
     """Folded arm configurations (m, n) that are free at the current stance, best first.
 
@@ -164,6 +184,7 @@ HERE = 16  # manipulations tried from the current stance before others are sampl
 PATHS = 4  # solved manipulations for which free motions are planned
 RETRIES = 3  # of a step of a compound action
 _AHEAD = 60  # tries of a look ahead
+_AT_REST = 1e-3  # rad or m from its folded configuration at which an arm rests
 _REJECTIONS = 12  # solutions rejected by ``accepts``; after that any is accepted, and the next step
 # fails and says why
 
@@ -331,10 +352,14 @@ def can_be_placed_later(
     """A check that an item can be put down, as it is held, where the plan puts it next.
 
     A grasp that takes an item out may not do for putting it down. None if the plan doesn't put it
-    down, or if the action also opens furniture.
+    down, if another hand does, or if the action also opens furniture.
     """
     item = context.scene.items[index]
     for k, action in enumerate(upcoming):
+        if acting_hand(context.robot, (action,)) not in ("", context.robot.hand):
+            if item.name in (each.target for each in action.bindings):
+                return None
+            continue
         thing, place = _put(action, skills)
         if thing is None or place is None or thing.target != item.name:
             continue

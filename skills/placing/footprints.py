@@ -90,7 +90,7 @@ class Footprint:
         It is in the region if its outline overlaps one of the region's boxes and its underside is
         within 10 mm of that box's floor.
         """
-        if state.held == index:
+        if index in state.in_hands:
             return None
         item = scene.items[index]
         X_WB = scene.body_pose(region.body, state.scene_q)

@@ -13,6 +13,7 @@ Facts of the others state failures, and delay actions:
 - ``(no-room ITEM PLACE OTHER)``: ITEM can't be put there while OTHER stands as found.
 - ``(too-small PLACE ITEM OTHER ...)``: PLACE can't hold all of them, wherever they stand.
 - ``(no-stance ITEM PLACE)``: ITEM, as found, can't be reached from any stance of PLACE.
+- ``(no-stance-of ITEM PLACE HAND)``: the same for one hand of a robot with several.
 - ``(kept-shut THING OTHER)``: THING can't be opened, shut or worked on while OTHER stands open,
   and while it is as found not taken; nothing can be put there, if it is a place.
 - ``(kept-open THING OTHER)``: the same while OTHER is shut.
@@ -37,7 +38,8 @@ from galley.domain.failure import Failure
 from galley.domain.pddl.formula import OBJECT, Effect, Fact, ForEach, Formula, Literal, Or, Variable
 from galley.domain.pddl.model import ActionSchema, Predicate
 from galley.planning import GroundAction, Task, ground
-from galley.skills.skill import Role
+from galley.robots.model import RobotModel
+from galley.skills.skill import BoundAction, Role
 from galley.tamp.task import TampTask
 
 _ARITIES = {
@@ -47,6 +49,7 @@ _ARITIES = {
     "no-room": 3,
     "too-small": 3,
     "no-stance": 2,
+    "no-stance-of": 3,
     "stands-open": 1,
     "kept-shut": 2,
     "kept-open": 2,
@@ -73,6 +76,19 @@ class ConstrainedTask(TampTask):
         """A fact of one of the added predicates, by its name above."""
         return Fact(self.names[predicate], args)
 
+    def no_stance(self, action: BoundAction, robot: RobotModel) -> Fact:
+        """The fact that what an action takes, as found, can't be reached where it stands.
+
+        By the hand that acts, of a robot with several.
+        """
+        role = self.skills[action.name].role
+        assert role.takes is not None and role.place is not None
+        names = [action.bindings[k].object for k in (role.takes, role.place)]
+        hands = [each.object for each in action.bindings if each.kind == "hand"]
+        if robot.views and hands:
+            return self.fact("no-stance-of", *names, hands[0])
+        return self.fact("no-stance", *names)
+
     def grounded(self, *constraints: Fact) -> Task:
         """The ground task with these constraints; each set of them is grounded once."""
         key = frozenset(constraints)
@@ -96,13 +112,14 @@ class ConstrainedTask(TampTask):
         known = {new: old for old, new in self.names.items()}
         conditions: list[Formula] = []
         for fact in constraints:
-            for things, gone in self._waits(known[fact.predicate], fact.args, role, of):
+            hand = skill.parameters.index("hand") if "hand" in skill.parameters else None
+            for things, gone in self._waits(known[fact.predicate], fact.args, role, of, hand):
                 others = (Literal("=", pair, False) for pair in things)
                 conditions.append(Or((*others, *gone)))
         return replace(schema, precondition=schema.precondition + tuple(conditions))
 
     def _waits(
-        self, predicate: str, args: Sequence[str], role: Role, of: Sequence[str]
+        self, predicate: str, args: Sequence[str], role: Role, of: Sequence[str], hand: int | None
     ) -> Iterator[tuple[list[tuple[str, str]], list[Literal]]]:
         """Which objects the parameters must be for a constraint to apply, and its conditions."""
 
@@ -130,6 +147,10 @@ class ConstrainedTask(TampTask):
         elif predicate == "no-stance" and takes is not None and place is not None:
             item, where = args
             yield [(of[takes], item), (of[place], where)], no_longer(item)
+        elif predicate == "no-stance-of" and None not in (takes, place, hand):
+            assert takes is not None and place is not None and hand is not None
+            item, where, by = args
+            yield [(of[takes], item), (of[place], where), (of[hand], by)], no_longer(item)
         elif predicate == "no-room" and puts is not None and place is not None:
             item, where, other = args
             yield [(of[puts], item), (of[place], where)], no_longer(other)

@@ -27,7 +27,8 @@ from galley.motion.motion import Motion
 from galley.planning import GroundAction
 from galley.skills.drawer import intended_opening
 from galley.skills.manipulation.context import AWAY, PlanningContext, without
-from galley.skills.skill import BoundAction, Skill
+from galley.skills.manipulation.step import at_rest
+from galley.skills.skill import BoundAction, Skill, acting_hand
 from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
 from galley.tamp.refine import Advice, Refinement
 
@@ -177,7 +178,8 @@ class FailureAnalyzer:
         if role.place is not None and role.place != first:
             names.append(subject.bindings[role.place].object)
         if role.takes is not None and len(names) == 2:
-            return LearnedConstraint(self.task.fact("no-stance", *names), failure, by=subject.name)
+            fact = self.task.no_stance(subject, self.context.robot)
+            return LearnedConstraint(fact, failure, by=subject.name)
         action = GroundAction(subject.name, tuple(b.object for b in subject.bindings))
         predicate = "no-stance"
         if failure.kind is FailureKind.BLOCKED:
@@ -377,10 +379,11 @@ class _Counterfactual:
         return [b for action in self.actions[: self.length] for b in action.bindings]
 
     def other_items(self) -> list[int]:
-        """The items that none of the actions names and that are not in the hand."""
+        """The items that none of the actions names and that are in no hand."""
         named = {binding.target for binding in self._named if binding.kind == "item"}
         items = enumerate(self.context.scene.items)
-        return [i for i, item in items if item.name not in named and i != self.state.held]
+        hands = self.state.in_hands
+        return [i for i, item in items if item.name not in named and i not in hands]
 
     def other_furniture(self, furniture: Mapping[int, Binding]) -> Iterator[Array]:
         """Scene joint values with all furniture that the actions don't use shut, then open."""
@@ -431,10 +434,12 @@ class _Counterfactual:
         changed = np.flatnonzero(at.scene_q != self.state.scene_q)
         for k, action in enumerate(self.actions[: self.length]):
             upcoming = tuple(self.actions[k + 1 :])
-            found = self.skills[action.name].refine(self.context, action, upcoming, at, rng)
+            context = self.context.acting(acting_hand(self.context.robot, self.actions, k))
+            rested, at = at_rest(context, at, action.index, rng)
+            found = self.skills[action.name].refine(context, action, upcoming, at, rng)
             if isinstance(found, Failure):
                 return None
-            for motion in found:
+            for motion in (replace(each, hand=each.hand or context.robot.hand) for each in found):
                 hit = self._hits(motion, at, changed)
                 all_hit |= hit
                 if motion.group != "base" and motion.record.planner in ("straight", "direct"):

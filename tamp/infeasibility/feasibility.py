@@ -21,6 +21,7 @@ from galley.domain.pddl.formula import Fact, Formula, Literal
 from galley.domain.predicates import SPOT_RADIUS
 from galley.domain.scene.model import Binding, Item, Region, Spot
 from galley.domain.state import State
+from galley.motion.effects import seen_by
 from galley.planning import GroundAction
 from galley.skills.infeasibility.refusals import out_of_reach_as_found
 from galley.skills.manipulation.context import PlanningContext
@@ -40,7 +41,7 @@ from galley.skills.placing.packing import (
     turned_together,
 )
 from galley.skills.placing.placements import placements
-from galley.skills.skill import BoundAction
+from galley.skills.skill import BoundAction, acting_hand
 from galley.tamp.binding import bind_plan, lies_within, movable_items
 from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
 
@@ -92,7 +93,9 @@ class FeasibilityCheck:
     def _impossible(self, action: BoundAction) -> Failure | None:
         ground = GroundAction(action.name, tuple(b.object for b in action.bindings))
         if ground not in self._asked:
-            failed = self.task.skills[action.name].impossible(self.context, action, self.start)
+            context = self.context.acting(acting_hand(self.context.robot, (action,)))
+            state = seen_by(context.robot, self.start)
+            failed = self.task.skills[action.name].impossible(context, action, state)
             self._asked[ground] = None if failed is None else failed.within(str(action))
         return self._asked[ground]
 
@@ -118,13 +121,13 @@ class FeasibilityCheck:
         role = self.task.skills[action.name].role
         if role.takes is None or role.place is None:
             return []
-        failed = out_of_reach_as_found(
-            self.context, self.start, action, self.task.skills[action.name]
-        )
+        context = self.context.acting(acting_hand(self.context.robot, (action,)))
+        state = seen_by(context.robot, self.start)
+        failed = out_of_reach_as_found(context, state, action, self.task.skills[action.name])
         if failed is None:
             return []
-        names = (action.bindings[role.takes].object, action.bindings[role.place].object)
-        return [LearnedConstraint(self.task.fact("no-stance", *names), failed.within(str(action)))]
+        fact = self.task.no_stance(action, context.robot)
+        return [LearnedConstraint(fact, failed.within(str(action)))]
 
 
 @dataclass(frozen=True)

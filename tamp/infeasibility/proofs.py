@@ -18,11 +18,13 @@ from dataclasses import dataclass, field, replace
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.scene.model import WORLD, Binding
 from galley.domain.state import State
+from galley.motion.effects import seen_by
 from galley.planning import SearchLimits, ground, search
 from galley.skills import SKILLS
 from galley.skills.drawer import MIN_OPENING, intended_opening
 from galley.skills.infeasibility.passage import no_passage
 from galley.skills.manipulation.context import PlanningContext, without
+from galley.skills.skill import acting_hand
 from galley.tamp.binding import bind_plan, item_places, movable_items
 from galley.tamp.feedback.constraints import (
     ConstrainedTask,
@@ -110,11 +112,13 @@ class _Question:
     Attributes:
         subject: its PDDL name. stances: names of the sets.
         blockers: names of the items that stay; others that a plan could move are gone.
+        hand: by which; empty: by any.
     """
 
     subject: str
     stances: tuple[str, ...]
     blockers: frozenset[str]
+    hand: str = ""
 
 
 @dataclass
@@ -159,7 +163,8 @@ class Prover:
             part = opens if does == "open" else role.closes
             if part is None or action.bindings[part] != other:
                 continue
-            if skills[action.name].impossible(self.context, action, self.start) is None:
+            context = self.context.acting(acting_hand(self.context.robot, (action,)))
+            if skills[action.name].impossible(context, action, self.start) is None:
                 return constraint
             why = f"no action can {does} it"
         there = [b for a, b in item_places(self.task, self.start) if a == thing.object]
@@ -196,7 +201,8 @@ class Prover:
             return None
         stances = tuple(dict.fromkeys(each.target for each in places))
         blockers = frozenset(each.target for each in things[1:] if each.kind == "item")
-        return _Question(subject.object, stances, blockers)
+        hands = [each.target for each in things if each.kind == "hand"]
+        return _Question(subject.object, stances, blockers, "".join(hands[:1]))
 
     def _only_ours(self, does: str) -> bool:
         """Whether all skills that take, or open, are among those that the bound covers."""
@@ -217,16 +223,18 @@ class Prover:
         left_out = self._openable(subject)
         context = self.context.without(left_out) if left_out else self.context
         state = without(self.start, [scene.item_index[name] for name in away])
-        if subject.kind == "item":
-            families = item_grasps(context, state, scene.item_index[subject.target])
-            what, item = f"take {subject.object}", subject.target
-        else:
-            least = min(MIN_OPENING, intended_opening(context, subject))
-            families = handle_holds(context, state, subject, least)
-            what, item = f"open {subject.object}", None
-        found = prove_no_grasp(context, state, families, stances, what, item)
-        if found is None:
-            return None
+        for hand in (question.hand,) if question.hand else self.context.robot.views or ("",):
+            own = context.acting(hand)
+            if subject.kind == "item":
+                families = item_grasps(own, state, scene.item_index[subject.target])
+                what, item = f"take {subject.object}", subject.target
+            else:
+                least = min(MIN_OPENING, intended_opening(own, subject))
+                families = handle_holds(own, state, subject, least)
+                what, item = f"open {subject.object}", None
+            found = prove_no_grasp(own, seen_by(own.robot, state), families, stances, what, item)
+            if found is None:
+                return None
         removed = {"moved_away": list(away), "left_out": sorted(left_out)}
         return replace(found, certificate={**(found.certificate or {}), **removed})
 

@@ -1,0 +1,253 @@
+"""handover(item, hand, hand): one hand gives what it holds to another hand of the robot.
+
+The hands meet where both reach: one brings the item there, the other closes on it too, and only
+then does the first open and withdraw. So the item is in a hand at every moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import ClassVar
+
+import numpy as np
+
+from galley.collision.checker import pairs
+from galley.domain.failure import Failure
+from galley.domain.frames import Array, frozen, inverse, rotation_about, rotation_z, transform
+from galley.domain.state import Placement, State, base_pose, resting_hand
+from galley.motion.effects import after, seen_by
+from galley.motion.motion import Attachment, Motion
+from galley.skills.infeasibility.refusals import wrong_in_hand
+from galley.skills.manipulation.contacts import pick_manipulations
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.lines import (
+    Tally,
+    proven_line,
+    stroke_motion,
+    stroke_states,
+)
+from galley.skills.manipulation.manipulation import (
+    APPROACH_SPEED,
+    Line,
+    Stroke,
+    backed_off,
+    straight,
+)
+from galley.skills.manipulation.proof import CONTACT_CLEARANCE, holding_contact_pairs
+from galley.skills.manipulation.reach import ManipulationSolution, solve_manipulation
+from galley.skills.manipulation.step import MotionBuilder, at_rest, can_be_placed_later
+from galley.skills.skill import BoundAction, LookaheadSkill, Role
+
+_MEETINGS = 400  # poses of the item tried
+_REACHED = 40  # of them, those that the giving hand reaches
+_GRASPS = 12  # of the taking hand, at one of them
+_PATHS = 4  # meetings for which free motions are planned
+_FORWARD = (0.25, 0.75)  # of the arms' reach, how far before the shoulders they meet
+_ASIDE, _HEIGHT = 0.25, (-0.40, 0.20)  # of it: from the middle, and above the shoulders
+_TILTED = 0.4  # share of the meetings in which the item is laid on a side
+
+
+class Handover(LookaheadSkill):
+    """Gives an item from one hand to another, in a grasp with which that one can put it down."""
+
+    parameters: ClassVar[tuple[str, ...]] = ("item", "hand", "hand")
+    role: ClassVar[Role] = Role(uses=0)
+
+    def refine(
+        self,
+        context: PlanningContext,
+        action: BoundAction,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+    ) -> tuple[Motion, ...] | Failure:
+        """No Motions if the taking hand holds the item."""
+        index, taker = context.scene.item_index[action.bindings[0].target], action.bindings[2]
+        if self.resumes(context, action, state):
+            return ()
+        failed = wrong_in_hand(context, state, index)
+        if failed is not None:
+            return failed
+        takes = context.acting(taker.target)
+        accepts = can_be_placed_later(takes, upcoming, self.skills, index)
+        tally, paths = Tally(), 0
+        for meeting in _meetings(context, takes, state, index, rng, tally):
+            left = replace(meeting.taken.state_after(takes.robot), hand=takes.robot.hand)
+            if accepts is not None and not accepts(left, rng):
+                tally.reasons["the next step can't follow"] += 1
+                continue
+            found = _motions(context, takes, meeting, action, state, rng)
+            if not isinstance(found, Failure):
+                return found
+            failed, paths = found, paths + 1
+            if paths == _PATHS:
+                break
+        return failed or tally.failure(str(action))
+
+    def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
+        """If the taking hand holds the item, and no other: then nothing is left to do."""
+        index = context.scene.item_index[action.bindings[0].target]
+        taker = context.acting(action.bindings[2].target)
+        return seen_by(taker.robot, state).held == index
+
+
+@dataclass(frozen=True)
+class _Meeting:
+    """Where two hands meet.
+
+    Attributes:
+        arm: of the giving hand (n,). taken: by the other one: approach, grip and lift.
+        release: the giving hand's motions in between.
+    """
+
+    arm: Array
+    taken: ManipulationSolution
+    release: tuple[Motion, ...]
+
+
+def _meetings(
+    gives: PlanningContext,
+    takes: PlanningContext,
+    state: State,
+    index: int,
+    rng: np.random.Generator,
+    tally: Tally,
+) -> Iterator[_Meeting]:
+    """Meetings at which giving arm, item and taking hand are free, and what leads to them."""
+    reached, where = 0, gives.robot.slice("arm")
+    base, moves = state.q[gives.robot.slice("base")], gives.robot.kinematics
+    X_HI = state.items[index].X_PI
+    checker = gives.checker(state, holding_contact_pairs(gives, state))
+    for X_WI in islice(_item_poses(gives, takes, state, rng), _MEETINGS):
+        gives.effort.spend("ways")
+        X_WH = X_WI @ inverse(X_HI)
+        arms = moves.configurations(X_WH, base, moves.redundant_values(6, rng))
+        arms = arms[checker.free_many(gives.robot.with_groups(state.q, arm=arms))]
+        if not len(arms):
+            continue
+        arm = arms[np.abs(arms - state.q[where]).max(axis=1).argmin()]
+        there = state.with_robot(gives.robot.with_groups(state.q, arm=arm)[0])
+        yield from _takings(gives, takes, there, index, rng, tally)
+        reached += 1
+        if reached == _REACHED:
+            return
+
+
+def _item_poses(
+    gives: PlanningContext, takes: PlanningContext, state: State, rng: np.random.Generator
+) -> Iterator[Array]:
+    """Poses X_WI (4, 4) of an item between two arms, upright or on a side, at any yaw."""
+    X_WB = base_pose(state.q)
+    reaches = [each.robot.kinematics.reach for each in (gives, takes)]
+    shoulders = np.array([each.p_BS for each in reaches])
+    far = min(each.to_hand for each in reaches)
+    low, high = np.array([_FORWARD, (-_ASIDE, _ASIDE), _HEIGHT]).T
+    while True:
+        p_BI = shoulders.mean(axis=0) + far * rng.uniform(low, high)
+        R = rotation_z(rng.uniform(-np.pi, np.pi))
+        if rng.random() < _TILTED:
+            R = R @ rotation_about((1.0, 0.0, 0.0), np.pi / 2.0)
+            R = R @ rotation_z(rng.integers(4) * np.pi / 2.0)
+        yield X_WB @ transform(R, p_BI)
+
+
+def _takings(
+    gives: PlanningContext,
+    takes: PlanningContext,
+    there: State,
+    index: int,
+    rng: np.random.Generator,
+    tally: Tally,
+) -> Iterator[_Meeting]:
+    """Ways to take an item from the giving hand, which holds it where ``there`` says."""
+    arm, base = gives.robot.slice("arm"), there.q[gives.robot.slice("base")]
+    X_WH, spacing = gives.hand(there)(there.q[arm]), gives.robot.spacing
+    back = straight(X_WH, backed_off(X_WH, spacing.retreat), spacing.step)
+    path = gives.robot.kinematics.follow(there.q[arm], back, base)
+    if path is None:
+        tally.reasons["the giving arm can't withdraw"] += 1
+        return
+    released = gives.robot.with_groups(there.q, arm=path[-1:])[0]
+    released[gives.robot.slice("fingers")] = gives.robot.fingers_at(gives.robot.gripper.open)
+    seen = seen_by(takes.robot, there)
+    for picked in islice(pick_manipulations(takes, seen, index, rng), _GRASPS):
+        *first, lift = picked.steps
+        assert isinstance(lift, Line)
+        lift = replace(lift, state=lift.state.with_robot(released))
+        way = replace(picked, steps=(*first, lift))
+        taken = solve_manipulation(takes, way, base, rng, tally)
+        if taken is None:
+            continue
+        release = _release(gives, takes, taken, there, index, back, path, tally)
+        if release is not None:
+            yield _Meeting(there.q[arm], taken, release)
+
+
+def _release(
+    gives: PlanningContext,
+    takes: PlanningContext,
+    taken: ManipulationSolution,
+    there: State,
+    index: int,
+    back: Array,
+    path: Array,
+    tally: Tally,
+) -> tuple[Motion, ...] | None:
+    """The giving hand opens, and withdraws along poses ``back``, while both are around the item."""
+    name, giver, taker = gives.scene.items[index].name, gives.robot, takes.robot
+    close = taken.manipulation.steps[-2]
+    assert isinstance(close, Stroke)
+    gripped = takes.robot.with_groups(
+        there.q, arm=taken.segments[-1].path.start, fingers=taker.fingers_at(close.opening)
+    )[0]
+    X_WI = gives.hand(there)(there.q[giver.slice("arm")]) @ there.items[index].X_PI
+    X_BI = frozen(inverse(base_pose(there.q)) @ X_WI)
+    state = there.with_robot(gripped).with_item(index, Placement(resting_hand(taker.hand), X_BI))
+    touch = pairs(giver.fingers, (name,))
+    stroke = Stroke(
+        "open fingers", giver.gripper.open, touch, (Attachment("item", name, taker.hand),)
+    )
+    opens = stroke_states(gives, gripped, stroke.opening)
+    if not gives.checker(state, touch, CONTACT_CLEARANCE).free_many(opens).all():
+        tally.reasons["no room to open the giving hand"] += 1
+        return None
+    line = Line("withdraw", back, state, touch, (), APPROACH_SPEED)
+    segment = proven_line(gives, line, opens[-1], path, tally)
+    end = giver.with_groups(opens[-1], arm=path[-1:])[0]
+    if segment is None or not gives.checker(state, margin=giver.spacing.narrow).free(end):
+        tally.reasons["no room for the giving hand to withdraw"] += 1
+        return None
+    touch |= gives.always_touching(state)
+    opening = stroke_motion(gives, gripped, stroke, 0, stroke.phase)
+    both = opening, segment.motion(line, 0, line.phase)
+    return tuple(replace(each, allowed=touch, hand=giver.hand) for each in both)
+
+
+def _motions(
+    gives: PlanningContext,
+    takes: PlanningContext,
+    meeting: _Meeting,
+    action: BoundAction,
+    state: State,
+    rng: np.random.Generator,
+) -> tuple[Motion, ...] | Failure:
+    """Everything in order; at the end the giving arm goes to rest, if it has room."""
+    brings = MotionBuilder(gives, state, action.index, rng)
+    failed = brings.free("arm", meeting.arm[None], "bring")
+    if failed is not None:
+        return failed
+    grasps = MotionBuilder(takes, seen_by(takes.robot, brings.state), action.index, rng)
+    failed = grasps.run(meeting.taken)
+    if failed is not None:
+        return failed
+    lift = meeting.taken.manipulation.steps[-1]
+    assert isinstance(lift, Line)
+    lifts = replace(grasps.motions.pop(), allowed=lift.allowed)
+    release = (replace(each, action_index=action.index) for each in meeting.release)
+    motions = (*brings.motions, *grasps.motions, *release, lifts)
+    for motion in motions:
+        state = after(gives.scene, gives.robot, motion, state)
+    rests, _ = at_rest(takes, seen_by(gives.robot, state), action.index, rng)
+    return (*motions, *rests)
