@@ -6,7 +6,7 @@ Validation, video and report read only the log and the scene. It holds no pickle
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,8 @@ class Log:
         torque: motor torques and forces (T, n), N m or N; NaN in a kinematic run.
         scene_q: scene joint values (T, nj).
         items: item poses in the world (T, ni, 7): x, y, z, qx, qy, qz, qw.
-        held: index of the item in the hand (T,), -1 for none.
+        held: index of the item in the hand (T,), -1 for none; of several hands in the first.
+        others: likewise of the other hands (T, h - 1).
         motion: index into ``motions`` of the current motion (T,).
         motions: a label for each motion, ``"pick sugar burner h1 | approach"`` (m,).
         declared: allowed contacts: (motion index, name, name) as text rows (k, 3).
@@ -94,6 +95,12 @@ class Log:
     mode: str
     period: float
     duration: float
+    others: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 0), dtype=np.int64))
+
+    @property
+    def holds(self) -> NDArray[np.int64]:
+        """What each hand holds (T, h): ``held`` and ``others``."""
+        return np.column_stack([self.held, self.others]) if self.others.size else self.held[:, None]
 
     @cached_property
     def spans(self) -> list[tuple[float, float]]:
@@ -130,7 +137,7 @@ class Log:
         Raises:
             BadInput: ``path`` can't be written.
         """
-        own = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        own = {each.name: np.asarray(getattr(self, each.name)) for each in fields(self)}
         write_columns(path, {"log_version": np.array(LOG_VERSION), **own})
 
     @classmethod
@@ -149,6 +156,8 @@ class Log:
                 **{name: columns.integers(name, shape) for name, shape in _INDICES.items()},
                 **{name: columns.texts(name, shape) for name, shape in _TEXTS.items()},
             }
+            if "others" in columns:  # not of older runs
+                values["others"] = columns.integers("others", (None, None))
         values["mode"] = str(values["mode"])
         for name in ("period", "duration"):
             values[name] = float(values[name])

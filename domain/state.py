@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from galley.domain.frames import Array, as_pose, frozen, rotation_z, transform
@@ -73,6 +74,11 @@ class State:
         """Indices of the items in hands that do not act, with the names of these."""
         parents = ((k, each.parent) for k, each in enumerate(self.items))
         return {k: p.removeprefix(_RESTING) for k, p in parents if p.startswith(_RESTING)}
+
+    def holds(self, hands: Sequence[str]) -> tuple[int | None, ...]:
+        """What each of a robot's hands holds, in their order; of one hand for no names."""
+        rests = {hand: index for index, hand in self.resting.items()}
+        return tuple(self.held if h == self.hand else rests.get(h) for h in hands or ("",))
 
     @property
     def in_hands(self) -> set[int | None]:

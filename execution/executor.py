@@ -66,7 +66,8 @@ class Sample:
         q, velocity, command, torque: of the robot's joints (n,).
         scene_q: scene joint values (nj,).
         items: poses in the world (ni, 7).
-        held: index of the item in the hand, or None.
+        held: index of the item in the hand, or None; of several hands in the first.
+        others: likewise of the other hands.
     """
 
     q: Array
@@ -76,6 +77,7 @@ class Sample:
     scene_q: Array
     items: Array
     held: int | None
+    others: tuple[int | None, ...] = ()
 
 
 _COLUMNS = ("q", "velocity", "command", "torque", "scene_q", "items")
@@ -135,7 +137,7 @@ class Recorder:
     def sample(self, sample: Sample) -> None:
         """The world one period after the sample before."""
         columns = {name: getattr(sample, name)[None] for name in _COLUMNS}
-        self.sample_many(Sample(**columns, held=sample.held))
+        self.sample_many(Sample(**columns, held=sample.held, others=sample.others))
 
     def sample_many(self, samples: Sample) -> None:
         """The world at the m periods after the sample before."""
@@ -144,7 +146,8 @@ class Recorder:
         self.count += len(samples.q)
         if self.on_sample is not None:
             for row in zip(*(getattr(samples, name) for name in _COLUMNS), strict=True):
-                self.on_sample(Sample(**dict(zip(_COLUMNS, row, strict=True)), held=samples.held))
+                columns = dict(zip(_COLUMNS, row, strict=True))
+                self.on_sample(Sample(**columns, held=samples.held, others=samples.others))
 
     def contact(
         self, a: str, b: str, distance: float, force: float = np.nan, step: int | None = None
@@ -160,7 +163,11 @@ class Recorder:
     def log(self) -> Log:
         """The Log so far, of at least one sample."""
         sizes = [len(block.q) for block in self.blocks]
-        held = [-1 if block.held is None else block.held for block in self.blocks]
+        holds = [
+            [-1 if each is None else each for each in (block.held, *block.others)]
+            for block in self.blocks
+        ]
+        held = np.repeat(np.array(holds, dtype=np.int64), sizes, axis=0)
         steps = np.array([c[0] for c in self.contacts], dtype=np.int64)
         pairs = np.array([c[1:3] for c in self.contacts], dtype=np.int64)
         return Log(
@@ -169,7 +176,8 @@ class Recorder:
                 name: frozen(np.concatenate([getattr(block, name) for block in self.blocks]))
                 for name in _COLUMNS
             },
-            held=np.repeat(np.array(held, dtype=np.int64), sizes),
+            held=held[:, 0],
+            others=held[:, 1:],
             motion=np.repeat(np.array(self.motion, dtype=np.int64), sizes),
             motions=np.array(self.motions, dtype=np.str_),
             declared=np.array(self.declared, dtype=np.str_).reshape(-1, 3),

@@ -100,8 +100,11 @@ class KinematicExecutor:
         velocity = np.zeros_like(rows.q)
         velocity[:, model.group] = velocities
         torque = np.full_like(rows.q, math.nan)
+        held, *others = model.state.holds(tuple(self.world.robot.views))
         recorder.sample_many(
-            Sample(rows.q, velocity, rows.q, torque, rows.scene_q, rows.items, model.state.held)
+            Sample(
+                rows.q, velocity, rows.q, torque, rows.scene_q, rows.items, held, tuple(others)
+            )
         )
         for k in range(-first % CONTACT_EVERY, len(positions), CONTACT_EVERY):
             self._contacts(first + k, model.at(positions[k]))

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.errors import did_you_mean
 from galley.domain.frames import Array, as_numbers, as_pose, frozen, transform
@@ -265,6 +265,10 @@ class RobotModel:
     def hands(self) -> tuple[RobotModel, ...]:
         """The same robot with each of its hands acting, in the order of q."""
         return tuple(self.views.values()) or (self,)
+
+    def every(self, name: str) -> NDArray[np.int64]:
+        """Where in q the group called ``name``, ``arm`` or ``fingers``, of every hand is."""
+        return np.concatenate([np.arange(self.size)[each.slice(name)] for each in self.hands])
 
     @cached_property
     def hand_links(self) -> frozenset[str]:

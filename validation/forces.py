@@ -64,8 +64,8 @@ def check_contact_forces(
     for pair, step, force in zip(pairs, steps, forces, strict=True):
         if pair in allowed[step] or pair in robot.allowed_self_collisions or OUTSIDE in pair:
             continue
-        held = int(log.held[step])
-        if not force > 0.0 or not (links | {items[held] if held >= 0 else ""}) & set(pair):
+        held = {items[k] for k in log.holds[step] if k >= 0}
+        if not force > 0.0 or not (links | held) & set(pair):
             continue  # no force, or a NaN; or two things that the robot does not move
         largest = max(largest, force)
         if force > tolerances.force:
@@ -103,12 +103,13 @@ def check_guarded_forces(
         for c in mine:
             if pairs[c] in declared and pairs[c] not in gripped:
                 step = int(log.contact_step[c])
-                hand = links | ({items[log.held[step]]} if log.held[step] >= 0 else set())
+                hand = links | {items[held] for held in log.holds[step] if held >= 0}
                 others = [name for name in pairs[c] if name not in hand]
                 if len(others) == 1:
                     sums[step, others[0]] += float(log.contact_force[c])
         (step, other), force = max(sums.items(), key=lambda entry: entry[1], default=((0, ""), 0))
-        least = tolerances.overshoot if log.held[step] < 0 else tolerances.overshoot_held
+        holding = (log.holds[step] >= 0).any()
+        least = tolerances.overshoot_held if holding else tolerances.overshoot
         bound = log.guards[k] + max(least, share)
         if force > bound:  # never, without a guard
             what = (

@@ -29,7 +29,7 @@ _FALLING = 0.5  # share of gravity; what accelerates downwards by more is not su
 def check_slips(
     scene: Scene, log: Log, hands: Array, tolerances: Tolerances
 ) -> tuple[float, list[Violation], list[Violation]]:
-    """Check held items against the hand's poses X_WH (T, 7), motion by motion.
+    """Check held items against the hands' poses X_WH (T, h, 7), motion by motion.
 
     Returns:
         The largest slip (m) during one motion, the violations, and as events the slips that led to
@@ -38,9 +38,10 @@ def check_slips(
     violations: list[Violation] = []
     events: list[Violation] = []
     most, recovered = 0.0, ends_in_recovery(log)
-    for at in _held_ranges(log):
-        motion, index = log.motion[at[-1]], log.held[at[-1]]
-        X_HI = relative(hands[at], log.items[at, index])
+    ranges = ((at, h) for h, held in enumerate(log.holds.T) for at in _held_ranges(log, held))
+    for at, hand in ranges:
+        motion, index = log.motion[at[-1]], log.holds[at[-1], hand]
+        X_HI = relative(hands[at, hand], log.items[at, index])
         away = np.linalg.norm(X_HI[:, :3] - X_HI[0, :3], axis=1)
         turned = rotation_angle(X_HI[:1, 3:], X_HI[:, 3:])
         most = max(most, float(away.max()))
@@ -55,17 +56,17 @@ def check_slips(
     return most, violations, events
 
 
-def _held_ranges(log: Log) -> list[NDArray[np.int64]]:
-    """Indices of the samples in which an item is held, one range per motion.
+def _held_ranges(log: Log, held: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Indices of the samples in which a hand holds an item (T,), one range per motion.
 
     Each begins with the last sample of the motion before, if the item was held there.
     """
-    cuts = np.flatnonzero(np.diff(log.motion) | np.diff(log.held)) + 1
+    cuts = np.flatnonzero(np.diff(log.motion) | np.diff(held)) + 1
     ranges = []
     for samples in np.split(np.arange(len(log.time)), cuts):
-        held, first = log.held[samples[0]], samples[0]
-        if held >= 0:
-            before = [first - 1] if first > 0 and log.held[first - 1] == held else []
+        first = samples[0]
+        if held[first] >= 0:
+            before = [first - 1] if first > 0 and held[first - 1] == held[first] else []
             ranges.append(np.concatenate([np.array(before, dtype=np.int64), samples]))
     return ranges
 
@@ -120,8 +121,10 @@ class SupportCheck:
     def _fault(self, k: int, index: int) -> str:
         """What is wrong with an item in sample ``k``, or nothing."""
         name, robot = self.world.scene.items[index].name, self.world.robot
-        if self.log.held[k] == index:
-            if all(self.world.closest_points(name, f, self.tolerances.grip) for f in robot.fingers):
+        hands = np.flatnonzero(self.log.holds[k] == index)
+        if len(hands):
+            fingers = (finger for h in hands for finger in robot.hands[h].fingers)
+            if all(self.world.closest_points(name, f, self.tolerances.grip) for f in fingers):
                 return ""
             return f"{name} is logged as held, but the fingers don't touch it"
         below = {
@@ -151,8 +154,10 @@ def check_rest(
     part = min(samples_in(log, tolerances.rest_time), len(log.time) - 1)
     items = range(len(scene.items))
     gripped = tuple(
-        log.held[-1] == k
-        and all(world.closest_points(item.name, f, tolerances.grip) for f in robot.fingers)
+        any(
+            held == k and all(world.closest_points(item.name, f, tolerances.grip) for f in fingers)
+            for held, fingers in zip(log.holds[-1], (h.fingers for h in robot.hands), strict=True)
+        )
         for k, item in enumerate(scene.items)
     )
     if part < 1:
@@ -160,7 +165,7 @@ def check_rest(
     begin, limit = -1 - part, tolerances.rest_speed
     speeds = [_fastest(log.items[begin:, k, :3], log.period, tolerances) for k in items]
     still = tuple(
-        bool(speed <= limit or log.held[-1] == k)  # what is held moves with the hand
+        bool(speed <= limit or k in log.holds[-1])  # what is held moves with the hand
         for k, speed in enumerate(speeds)
     )
     for item, speed, rests in zip(scene.items, speeds, still, strict=True):

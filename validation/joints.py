@@ -117,8 +117,9 @@ def _accelerations(robot: RobotModel, log: Log, tolerances: Tolerances) -> Array
     """Mean accelerations (m, n) over a window; of fingers only where they may touch nothing."""
     window = min(samples_in(log, tolerances.acceleration_window), len(log.time))
     gain = np.abs(log.velocity[window:] - log.velocity[: len(log.time) - window])
-    busy = fingers_may_touch(log, robot)
-    gain[busy[: len(gain)] | busy[window:], robot.slice("fingers")] = 0.0
+    for hand in robot.hands:
+        busy = fingers_may_touch(log, hand)
+        gain[busy[: len(gain)] | busy[window:], hand.slice("fingers")] = 0.0
     return np.asarray(gain / (window * log.period))
 
 
@@ -131,12 +132,13 @@ def check_tracking(
         The largest errors of the arm (rad) and of the base's position (m), and the violations.
     """
     error = np.abs(log.command - log.q)
-    error[fingers_may_touch(log, robot), robot.slice("fingers")] = 0.0
     whole = join_groups(robot.name, list(robot.groups))
     bound = np.full(robot.size, tolerances.tracking_arm)
     bound[robot.slice("base")] = (*(tolerances.tracking_base,) * 2, tolerances.tracking_heading)
-    rates = np.abs(robot.finger_rates(0.5 * robot.gripper.open))
-    bound[robot.slice("fingers")] = tolerances.tracking_fingers * rates
+    for hand in robot.hands:
+        error[fingers_may_touch(log, hand), hand.slice("fingers")] = 0.0
+        rates = np.abs(hand.finger_rates(0.5 * hand.gripper.open))
+        bound[hand.slice("fingers")] = tolerances.tracking_fingers * rates
 
     def what(j: int) -> str:
         off = f"{error[:, j].max():.4f} {whole.units[j]}"
@@ -144,7 +146,7 @@ def check_tracking(
 
     base = error[:, robot.slice("base")]
     return (
-        float(error[:, robot.slice("arm")].max(initial=0.0)),
+        float(error[:, robot.every("arm")].max(initial=0.0)),
         float(np.hypot(base[:, 0], base[:, 1]).max(initial=0.0)),
         _each(log, error > bound, what, "tracking"),
     )
@@ -181,23 +183,23 @@ class RequiredTorques:
         log = self._log
         q, v, a = self._motion[k]
         torques = world.inverse_dynamics(q, v, a)
-        held = int(log.held[k])
-        if held >= 0:
-            force = self._masses[held] * self._pull[k, held]
-            torques = torques + force @ world.jacobian(q, log.items[k, held, :3])
+        for hand, held in enumerate(log.holds[k].tolist()):
+            if held >= 0:
+                force = self._masses[held] * self._pull[k, held]
+                torques = torques + force @ world.jacobian(q, log.items[k, held, :3], hand)
         self.torques[k] = torques
 
 
 def check_torques(
     robot: RobotModel, log: Log, torques: Array, tolerances: Tolerances
 ) -> tuple[float, list[Violation]]:
-    """Check torques (T, n): the arm's largest share of a joint's limit, and the violations."""
-    at = robot.slice("arm")
+    """Check torques (T, n): an arm's largest share of a joint's limit, and the violations."""
+    at = robot.every("arm")
     size, limit = np.abs(torques[:, at]), effort_limits(robot)[at]
     share = size / limit
 
     def what(j: int) -> str:
-        joint = robot.group("arm").joints[j]
+        joint = robot.joints[at[j]]
         return f"{joint} needs {size[:, j].max():.1f} N m of its {limit[j]:.0f}"
 
     over = share > tolerances.torque * (1.0 + 1e-6)

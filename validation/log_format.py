@@ -32,6 +32,7 @@ def _shapes(scene: Scene, robot: RobotModel, log: Log) -> Iterator[Violation]:
     n, nj, ni = robot.size, len(scene.joints), len(scene.items)
     expected = {
         **dict.fromkeys(("time", "held", "motion"), (count,)),
+        **({"others": (count, len(robot.views) - 1)} if robot.views else {}),
         **dict.fromkeys(("q", "velocity", "command", "torque"), (count, n)),
         "scene_q": (count, nj),
         "items": (count, ni, 7),
@@ -68,6 +69,7 @@ def _values(scene: Scene, robot: RobotModel, log: Log) -> Iterator[Violation]:
         yield _fault("items has a quaternion that is not of unit length")
     ranges = {
         "held": (log.held, -1, ni),
+        "others": (log.others.ravel(), -1, ni),
         "motion": (log.motion, 0, len(log.motions)),
         "contact_step": (log.contact_step, 0, count),
         "contact_pair": (log.contact_pair, 0, len(log.names)),

@@ -40,18 +40,19 @@ def replay(
         checks: called at each sample.
 
     Returns:
-        X_WH (T, 7) of samples with an item in the hand, else NaN; and what penetrates.
+        X_WH (T, h, 7) of each hand in samples with an item in it, else NaN; and what penetrates.
     """
     allowed = allowed_pairs(log)
     penetrations = Penetrations(world, log, tolerances)
     moving = {name: X for name, X in furniture.items() if len(X) > 1}
     world.set_state(log.q[0], {name: X[0] for name, X in furniture.items()}, log.items[0])
-    hands = np.full((len(log.time), 7), np.nan)
+    holds = log.holds
+    hands = np.full((*holds.shape, 7), np.nan)
     for k in range(len(log.time)):
         world.set_state(log.q[k], {name: X[k] for name, X in moving.items()}, log.items[k])
         penetrations.check(k, allowed[k])
-        if log.held[k] >= 0:
-            hands[k] = world.hand_pose()
+        for hand in np.flatnonzero(holds[k] >= 0).tolist():
+            hands[k, hand] = world.hand_pose(hand)
         for check in checks:
             check(k, world)
         if k % _PROGRESS_EVERY == 0:
@@ -70,7 +71,8 @@ def _impact_allowances(world: ReplayWorld, log: Log, tolerances: Tolerances) -> 
         windows = np.lib.stride_tricks.sliding_window_view(padded, memory)
         fastest = windows[: len(places)].max(axis=1)
         name = world.scene.items[index].name
-        allowances[name] = np.where(log.held == index, 0.0, fastest * tolerances.impact_time)
+        held = (log.holds == index).any(axis=1)
+        allowances[name] = np.where(held, 0.0, fastest * tolerances.impact_time)
     return allowances
 
 

@@ -136,7 +136,7 @@ class ReplayWorld:
                 pb.setCollisionFilterPair(body, other, at, part, 0, physicsClientId=client)
         self._joints = [joints[name] for name in self.robot.joints]
         self._rank = np.argsort(np.argsort(self._joints))  # of each joint among PyBullet's
-        self.palm = links[self.robot.palm]
+        self._palms = [links[each.palm] for each in self.robot.hands]
         return body
 
     def set_state(self, q: Array, furniture: Mapping[str, Array], items: Array) -> None:
@@ -158,10 +158,11 @@ class ReplayWorld:
                 body, values[:3], values[3:], physicsClientId=self.client
             )
 
-    def hand_pose(self) -> Array:
-        """X_WH (7,) of the palm."""
+    def hand_pose(self, hand: int = 0) -> Array:
+        """X_WH (7,) of the palm of a hand, by its number."""
+        palm = self._palms[hand]
         found = pb.getLinkState(
-            self.robot_id, self.palm, computeForwardKinematics=1, physicsClientId=self.client
+            self.robot_id, palm, computeForwardKinematics=1, physicsClientId=self.client
         )
         return frozen([*found[4], *found[5]])
 
@@ -237,15 +238,15 @@ class ReplayWorld:
         """Values of the joints (n,) in the order in which PyBullet's dynamics take them."""
         return [values[k] for k in np.argsort(self._rank)]
 
-    def jacobian(self, q: list[float], p_WQ: Array) -> Array:
-        """dp_WQ / dq (3, n) of a point of the hand, for the current configuration."""
-        client, zero = self.client, [0.0] * len(q)
+    def jacobian(self, q: list[float], p_WQ: Array, hand: int = 0) -> Array:
+        """dp_WQ / dq (3, n) of a point of a hand, for the current configuration."""
+        client, zero, palm = self.client, [0.0] * len(q), self._palms[hand]
         # In the link's frame, although PyBullet's manual says: of the centre of mass.
-        hand = self.hand_pose()
-        back, turn = pb.invertTransform(hand[:3].tolist(), hand[3:].tolist())
+        pose = self.hand_pose(hand)
+        back, turn = pb.invertTransform(pose[:3].tolist(), pose[3:].tolist())
         local, _ = pb.multiplyTransforms(back, turn, p_WQ.tolist(), (0.0, 0.0, 0.0, 1.0))
         found = pb.calculateJacobian(
-            self.robot_id, self.palm, local, self._in_order(q), zero, zero, physicsClientId=client
+            self.robot_id, palm, local, self._in_order(q), zero, zero, physicsClientId=client
         )
         return np.array(found[0])[:, self._rank]
 

@@ -19,16 +19,22 @@ def save_trajectories(path: Path | str, motions: tuple[Motion, ...]) -> None:
 
     For motion k, beside its trajectory (``write_trajectories``): ``k_waypoints`` (n, joints).
     ``phase`` (m,) and ``action_index`` (m,) tell its purpose. ``attachment`` (a, 3) has a row
-    (motion, kind, name) for everything that moves with the hand, ``allowed`` (b, 3) a row (motion,
+    (motion, kind, name) for everything that moves with the hand, the kind with the name of the hand
+    to which it goes over, if it does; ``hand`` (m,) which one acts, of several; ``allowed`` (b, 3) a row (motion,
     name, name) for every pair that may touch. A motion that pushes an item has a row (motion, item)
     in ``slide`` (c, 2), and ``k_slide`` (n + 2, 4) with its direction and its goal, then a row of
     way, x, y and yaw for each pose. Guards and figures are not kept.
     """
-    attachments = [(str(k), a.kind, a.name) for k, m in enumerate(motions) for a in m.attachments]
+    attachments = [
+        (str(k), f"{a.kind} {a.hand}".strip(), a.name)
+        for k, m in enumerate(motions)
+        for a in m.attachments
+    ]
     allowed = [(str(k), a, b) for k, m in enumerate(motions) for a, b in sorted(m.allowed)]
     more: dict[str, Any] = {
         "phase": np.array([m.phase for m in motions], dtype=np.str_),
         "action_index": np.array([m.action_index for m in motions], dtype=np.int64),
+        "hand": np.array([m.hand for m in motions], dtype=np.str_),
         "attachment": np.array(attachments, dtype=np.str_).reshape(-1, 3),
         "allowed": np.array(allowed, dtype=np.str_).reshape(-1, 3),
     }
@@ -70,9 +76,10 @@ def _motions(trajectories: tuple[Trajectory, ...], columns: Columns) -> tuple[Mo
     attachments: dict[str, list[Attachment]] = {str(k): [] for k in range(count)}
     allowed: dict[str, set[tuple[str, str]]] = {str(k): set() for k in range(count)}
     for k, kind, name in columns.texts("attachment", (None, 3)).tolist():
-        attachments[k].append(Attachment(kind, name))
+        attachments[k].append(Attachment(kind.partition(" ")[0], name, kind.partition(" ")[2]))
     for k, a, b in columns.texts("allowed", (None, 3)).tolist():
         allowed[k].add((a, b))
+    hands = columns.texts("hand", (count,)).tolist() if "hand" in columns else [""] * count
     slides: dict[str, Slide] = {}
     if "slide" in columns:
         for k, item in columns.texts("slide", (None, 2)).tolist():
@@ -88,6 +95,7 @@ def _motions(trajectories: tuple[Trajectory, ...], columns: Columns) -> tuple[Mo
             attachments=tuple(attachments[str(k)]),
             allowed=frozenset(allowed[str(k)]),
             slide=slides.get(str(k)),
+            hand=hands[k],
         )
         for k, trajectory in enumerate(trajectories)
     )
