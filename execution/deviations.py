@@ -9,6 +9,7 @@ import numpy as np
 from galley.domain.frames import Array, inverse, wrap
 from galley.domain.scene.model import HAND, Item, Scene
 from galley.domain.state import Placement, State, item_poses
+from galley.motion.effects import seen_by
 from galley.motion.thresholds import Thresholds
 from galley.robots.model import RobotModel
 
@@ -42,7 +43,9 @@ def deviations(
     scene: Scene, robot: RobotModel, expected: State, observed: State, limits: Thresholds
 ) -> tuple[Deviation, ...]:
     """All differences beyond the thresholds, items first, in the order of the scene."""
-    hand_pose, states = robot.kinematics.hand_pose, (expected, observed)
+    robot = robot.acting(observed.hand)
+    expected, hand_pose = seen_by(robot, expected), robot.kinematics.hand_pose
+    states = expected, observed
     X_was, X_now = (item_poses(scene, state, hand_pose(state.q)) for state in states)
     items = zip(scene.items, expected.items, observed.items, X_was, X_now, strict=True)
     found = filter(None, [_item(*item, limits) for item in items])

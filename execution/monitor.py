@@ -16,7 +16,7 @@ from galley.domain.state import Placement, State, item_pose, item_poses
 from galley.execution.deviations import Deviation, deviations, pose_difference
 from galley.execution.executor import Executor, Observation
 from galley.execution.recovery.plans import Facts, InterruptedPlan, MotionPlan
-from galley.motion.effects import outcome
+from galley.motion.effects import outcome, seen_by
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
 from galley.planning import GroundAction
@@ -149,13 +149,14 @@ class ExecutionMonitor:
         put: tuple[int, int] | None = None  # the action that put an item down, and the item
         for k, motion in enumerate(current.motions):
             self.listener.fraction("executing", k / len(current.motions))
-            held, expected = expected.held, outcome(self.scene, self.robot, motion, expected)
+            before, expected = expected, outcome(self.scene, self.robot, motion, expected)
+            held = seen_by(self.robot.acting(motion.hand), before).held
             action = str(current.plan[motion.action_index]) if current.plan else "(end)"
             name = f"{again}{action} | {motion.phase}"
             self.motions.append(motion)
             self.listener.executing(name)
             observation = self.executor.execute(motion, name)
-            if held is not None and expected.held is None:
+            if held is not None and held not in expected.in_hands:
                 put = motion.action_index, held
                 self._released(held, expected, observation)
             self.pushes += motion.slide is not None
@@ -178,7 +179,8 @@ class ExecutionMonitor:
         if expected.held is None:
             return
         X_HI = expected.items[expected.held].X_PI
-        grasp = expected.held, inverse(X_HI) @ transform(None, self.robot.p_HT)
+        p_HT = self.robot.acting(expected.hand).p_HT
+        grasp = expected.held, inverse(X_HI) @ transform(None, p_HT)
         self.failed = replace(self.failed, grasps=(*self.failed.grasps, grasp))
         name = self.scene.items[expected.held].name
         self.listener.stage(f"the grasp of {name} closed on nothing: others come first")
@@ -198,8 +200,8 @@ class ExecutionMonitor:
         for _ in range(_REST_OBSERVATIONS):
             self.executor.wait(_REST_PERIOD)
             before, state = state, average_observations(self.executor)
-            hand_pose, states = self.robot.kinematics.hand_pose, (before, state)
-            poses = [item_poses(self.scene, each, hand_pose(each.q)) for each in states]
+            hand_pose = self.robot.acting(state.hand).kinematics.hand_pose
+            poses = [item_poses(self.scene, s, hand_pose(s.q)) for s in (before, state)]
             moved = (pose_difference(*pair)[0] for pair in zip(*poses, strict=True))
             if max(moved, default=0.0) < _REST_DISTANCE:
                 break
@@ -301,10 +303,11 @@ def average_observations(executor: Executor, first: State | None = None) -> Stat
     for index, placement in enumerate(latest.items):
         poses = [s.items[index].X_PI for s in states if s.items[index].parent == placement.parent]
         items.append(Placement(placement.parent, frozen(_mean(np.array(poses)))))
-    return State(
-        frozen(np.mean([s.q for s in states], axis=0)),
-        frozen(np.mean([s.scene_q for s in states], axis=0)),
-        tuple(items),
+    return replace(
+        latest,
+        q=frozen(np.mean([s.q for s in states], axis=0)),
+        scene_q=frozen(np.mean([s.scene_q for s in states], axis=0)),
+        items=tuple(items),
     )
 
 

@@ -7,10 +7,11 @@ the simulation, sends motor commands and writes the log.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.collision.checker import Pair
 from galley.domain.frames import Array, to_pose7
@@ -54,13 +55,14 @@ class Stepper:
 
     Attributes:
         setpoint: commanded configuration (n,), the base by its own odometry.
-        gripping: the fingers are force-controlled, whatever their ``setpoint``.
-        closing_speed: m/s of each finger until it presses on something.
+        gripping: the hands, by name, whose fingers are force-controlled, whatever their
+            ``setpoint``.
+        closing_speed: m/s of each finger until it presses on something, by hand.
         watching: contacts are measured in each step, not only at samples.
         contacts: as last measured.
         recent: contacts in the steps of the last 1/240 s, if it is watching; else the last ones;
             of a push, in its last steps.
-        held: index of the item in the hand at the latest sample, or None.
+        holds: index of the item in each hand at the latest sample, by name; of those that hold any.
         motion, name: the current motion.
         t: seconds since it began.
     """
@@ -74,16 +76,16 @@ class Stepper:
     ) -> None:
         self.world, self.recorder, self.limits, self.fault = world, recorder, limits, fault
         self.setpoint = world.q()
-        self.gripping = self.watching = False
+        self.gripping = frozenset[str]()
+        self.watching = False
         self.contacts: dict[Pair, ContactForce] = {}
         self.recent: list[dict[Pair, ContactForce]] = []
         self._touched: dict[Pair, tuple[float, float]] = {}  # m, N, since the latest sample
-        self.held: int | None = None
+        self.holds: dict[str, int] = {}
         self.motion: Motion | None = None
         self.name = ""
         self.t = 0.0
-        self._fingers = world.robot.slice("fingers")
-        self.closing_speed = closing_speed(world.robot)
+        self.closing_speed = {hand.hand: closing_speed(hand) for hand in world.robot.hands}
         self._base_dt = world.dt
         self._stride = max(1, round(LOG_PERIOD / world.dt))
         self._count = 0
@@ -97,13 +99,24 @@ class Stepper:
         if self.fault is not None:
             self.fault.motion_begins(self.world, motion)
 
+    @property
+    def held(self) -> int | None:
+        """Index of the item in the hand that acts at the latest sample, or None."""
+        return self.holds.get(self.world.robot.hand)
+
+    @property
+    def grips(self) -> bool:
+        """Whether the fingers of the hand that acts are force-controlled."""
+        return self.world.robot.hand in self.gripping
+
     def set_gripping(self, gripping: bool) -> None:
-        """Switch the fingers between force control and position control.
+        """Switch the fingers of the hand that acts between force control and position control.
 
         Call it between two samples: when ``step`` has returned True, or before any.
         """
-        self.gripping = gripping
-        self.world.set_step(self._base_dt / (GRIP_SUBSTEPS if gripping else 1))
+        hand = {self.world.robot.hand}
+        self.gripping = self.gripping | hand if gripping else self.gripping - hand
+        self.world.set_step(self._base_dt / (GRIP_SUBSTEPS if self.gripping else 1))
         self._stride = max(1, round(LOG_PERIOD / self.world.dt))
 
     def step(self, velocities: Array | None = None) -> bool:
@@ -116,10 +129,10 @@ class Stepper:
         if self.fault is not None and self.motion is not None:
             self.fault.before_step(world, self.motion, self.name, self.t)
         rates = np.zeros(world.robot.size) if velocities is None else velocities
-        count = self._fingers.start if self.gripping else world.robot.size
-        world.drive(self.setpoint[:count], rates[:count])
-        if self.gripping:
-            world.press(-self.closing_speed, world.scene.physics.finger_force)
+        driven = np.setdiff1d(np.arange(world.robot.size), self._force_controlled())
+        world.drive(self.setpoint[driven], rates[driven], driven)
+        for hand in sorted(self.gripping):
+            world.press(hand, -self.closing_speed[hand], world.scene.physics.finger_force)
         world.step()
         self.t += world.dt
         self._count += 1
@@ -130,6 +143,12 @@ class Stepper:
         self._count = 0
         self.sample()
         return True
+
+    def _force_controlled(self) -> NDArray[np.int64]:
+        """The finger joints in q that are commanded a force, not a position."""
+        robot, none = self.world.robot, np.empty(0, dtype=np.int64)
+        slices = (robot.acting(hand).slice("fingers") for hand in self.gripping)
+        return np.concatenate([none, *(np.arange(each.start, each.stop) for each in slices)])
 
     def step_to_sample(self) -> None:
         """Simulate until the next sample has been taken."""
@@ -159,12 +178,16 @@ class Stepper:
         """Measure contacts and add a sample to the log."""
         world = self.world
         self._measure()
-        self.held = held_item(world, self.contacts, self.limits) if self.gripping else None
+        found = {
+            hand: held_item(world, self.contacts, self.limits, hand) for hand in self.gripping
+        }
+        self.holds = {hand: index for hand, index in found.items() if index is not None}
         q, velocity, torque = world.joint_states()
         command = np.array(self.setpoint)
         command[:3] += world.base_shift  # the motors' true target, whatever the odometry
-        if self.gripping:  # the fingers are commanded a force, not a position
-            command[self._fingers] = q[self._fingers]
+        fingers = self._force_controlled()
+        command[fingers] = q[fingers]
+        held, *others = (self.holds.get(hand.hand) for hand in world.robot.hands)
         items = [to_pose7(world.item_pose(k)) for k in range(len(world.item_ids))]
         self.recorder.sample(
             Sample(
@@ -174,7 +197,8 @@ class Stepper:
                 torque,
                 world.scene_q(),
                 np.array(items).reshape(-1, 7),
-                self.held,
+                held,
+                tuple(others),
             )
         )
         for (a, b), touched in self._touched.items():
@@ -191,6 +215,7 @@ class ContactMonitor:
     Args:
         held: name of the item in the hand, or None.
         gripping: the fingers press on something.
+        resting: names of the items in other hands.
 
     Attributes:
         lands: the motion puts the held item down.
@@ -207,11 +232,12 @@ class ContactMonitor:
         held: str | None,
         limits: Thresholds,
         gripping: bool = False,
+        resting: Collection[str] = (),
     ) -> None:
         held_items = frozenset({held} if held else ())
         self.motion, self.limits, self.fingers = motion, limits, frozenset(robot.fingers)
         self.hand = frozenset({robot.palm}) | self.fingers | held_items
-        self.robot_parts = frozenset(robot.links) | held_items
+        self.robot_parts = frozenset(robot.links).union(held_items, resting)
         guard = motion.guard
         self.lands = held is not None and guard is not None and guard.seek > 0.0
         pulls = gripping and held is None and guard is not None and guard.seek == 0.0
@@ -298,10 +324,12 @@ class PhysicsExecutor:
         self._stepper = Stepper(self.world, self._recorder, limits, fault)
 
     def observe(self) -> State:
-        state = observed_state(self.world, self._stepper.held)
+        holds = self._stepper.holds
+        state = observed_state(self.world, self._stepper.held, holds)
         return state if self.sensor is None else self.sensor(state)
 
     def execute(self, motion: Motion, name: str) -> Observation:
+        self.world.act(motion.hand)
         self._stepper.begin(motion, name)
         self.world.stiffen()
         if motion.group != "fingers":
@@ -333,7 +361,8 @@ class PhysicsExecutor:
         """Move arm or base along a trajectory, then on until the contact that its guard seeks."""
         world, stepper = self.world, self._stepper
         held = None if stepper.held is None else world.scene.items[stepper.held].name
-        monitor = ContactMonitor(world.robot, motion, held, self.limits, stepper.gripping)
+        rests = [world.scene.items[k].name for k in stepper.holds.values()]
+        monitor = ContactMonitor(world.robot, motion, held, self.limits, stepper.grips, rests)
         stepper.watching = motion.guard is not None
         where = world.robot.slice(motion.group)
         points = self._points(motion)
@@ -475,8 +504,8 @@ class PhysicsExecutor:
         """Move the fingers along the trajectory, then wait until all items are at rest."""
         world, stepper = self.world, self._stepper
         # Of grippers from a file only: runs of the shipped robot stay as they were.
-        forget = stepper.gripping and bool(world.robot.gripper.table)
-        if stepper.gripping:
+        forget = stepper.grips and bool(world.robot.gripper.table)
+        if stepper.grips:
             stepper.step_to_sample()
             stepper.set_gripping(False)
         where = world.robot.slice("fingers")
@@ -508,7 +537,7 @@ class PhysicsExecutor:
         stepper.step_to_sample()
         stepper.set_gripping(True)
         # Twice as long as closing from fully open takes.
-        timeout = 2.0 * world.robot.gripper.open / stepper.closing_speed
+        timeout = 2.0 * world.robot.gripper.open / stepper.closing_speed[world.robot.hand]
         pressed_for, end = 0.0, stepper.t + timeout
         while stepper.t < end:
             began = stepper.t
@@ -553,4 +582,4 @@ def _early_end(stepper: Stepper, monitor: ContactMonitor, sampled: bool, slow: b
     if sampled or slow or monitor.quick:
         steady = monitor.pushes or not (sampled or monitor.quick)
         ended = monitor.guard_triggered(contacts, stepper.recent, steady)
-    return ended or (monitor.collision(contacts, stepper.gripping) if sampled else "")
+    return ended or (monitor.collision(contacts, stepper.grips) if sampled else "")

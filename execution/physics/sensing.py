@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.checker import Pair, pair
 from galley.domain.frames import Array, frozen, inverse
 from galley.domain.scene.model import HAND
-from galley.domain.state import Placement, State, placement_at
+from galley.domain.state import Placement, State, base_pose, placement_at, resting_hand
 from galley.execution.physics.world import PhysicsWorld
 from galley.motion.thresholds import Thresholds
 
@@ -59,11 +60,14 @@ def force_on(members: frozenset[str], contacts: Mapping[Pair, ContactForce]) -> 
 
 
 def gripped_bodies(
-    world: PhysicsWorld, contacts: Mapping[Pair, ContactForce], limits: Thresholds
+    world: PhysicsWorld,
+    contacts: Mapping[Pair, ContactForce],
+    limits: Thresholds,
+    hand: str = "",
 ) -> tuple[str, ...]:
-    """Names of the bodies that all fingers press on, firmest grip first."""
+    """Names of the bodies that all fingers of a hand press on, firmest grip first."""
     grips: dict[str, float] = {}
-    fingers = world.robot.fingers
+    fingers = world.robot.acting(hand).fingers
     for name in {n for key in contacts for n in key if n not in world.robot.links}:
         forces = [contacts[key].normal_force for f in fingers if (key := pair(f, name)) in contacts]
         if len(forces) == len(fingers) and min(forces) >= limits.held_force:
@@ -72,11 +76,14 @@ def gripped_bodies(
 
 
 def held_item(
-    world: PhysicsWorld, contacts: Mapping[Pair, ContactForce], limits: Thresholds
+    world: PhysicsWorld,
+    contacts: Mapping[Pair, ContactForce],
+    limits: Thresholds,
+    hand: str = "",
 ) -> int | None:
-    """Index of the item between the fingers, or None."""
+    """Index of the item between the fingers of a hand, or None; "": of the one that acts."""
     index = world.scene.item_index
-    gripped = gripped_bodies(world, contacts, limits)
+    gripped = gripped_bodies(world, contacts, limits, hand)
     return next((index[name] for name in gripped if name in index), None)
 
 
@@ -87,9 +94,16 @@ def item_speed(world: PhysicsWorld, index: int) -> float:
     return float(np.linalg.norm(v) + radius * np.linalg.norm(w))
 
 
-def observed_state(world: PhysicsWorld, held: int | None) -> State:
-    """The State without sensor noise; ``held`` is the index of the item in the hand."""
-    scene = world.scene
+def observed_state(
+    world: PhysicsWorld, held: int | None, resting: Mapping[str, int] = MappingProxyType({})
+) -> State:
+    """The State without sensor noise.
+
+    Args:
+        held: index of the item in the hand that acts. resting: of those in others, by hand.
+    """
+    scene, hand = world.scene, world.robot.hand
+    others = {index: name for name, index in resting.items() if index != held}
     scene_q = frozen(world.scene_q())
     X_WH = world.hand_pose()
     placements = []
@@ -98,6 +112,10 @@ def observed_state(world: PhysicsWorld, held: int | None) -> State:
         if index == held:
             placements.append(Placement(HAND, frozen(inverse(X_WH) @ X_WI)))
             continue
+        if index in others:
+            X_BI = inverse(base_pose(world.q())) @ X_WI
+            placements.append(Placement(resting_hand(others[index]), frozen(X_BI)))
+            continue
         placements.append(placement_at(scene, X_WI, scene_q))
     # Under load a joint may be slightly beyond its limit; planners expect it within.
-    return State(frozen(np.clip(world.q(), *world.robot.limits)), scene_q, tuple(placements))
+    return State(frozen(np.clip(world.q(), *world.robot.limits)), scene_q, tuple(placements), hand)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.backends.bullet import quiet
@@ -61,7 +62,7 @@ def with_fitted_fingers(robot: RobotModel) -> RobotModel:
     root, shapes = ET.fromstring(robot.urdf), link_shapes(robot.urdf)
     for link in root.iter("link"):
         own = (shape for shape in shapes if shape.link == link.get("name"))
-        if link.get("name") not in robot.fingers:
+        if not any(link.get("name") in hand.fingers for hand in robot.hands):
             continue
         for collision, shape in zip(link.findall("collision"), own, strict=True):
             mesh, origin = collision.find("geometry/mesh"), collision.find("origin")
@@ -87,8 +88,10 @@ class PhysicsWorld:
         state: the initial state, at rest.
 
     Attributes:
+        robot: the model of the hand that acts: see ``act``.
         dt: time step, s.
         command: latest position command (n,), the base by its own odometry.
+        rank: of each joint (n,) among PyBullet's, in whose order its dynamics take values.
         base_shift: true pose of the base minus its odometry (3,): m, m, rad.
         feed: torques (n,), N m or N, of the motors apart from position control.
     """
@@ -108,10 +111,9 @@ class PhysicsWorld:
         self.robot_joints = list(self.loaded.robot_joints)
         self.scene_joints = list(self.loaded.scene_joints)
         self.names = self.loaded.names
-        self.hand_link = self.loaded.link(self.robot_id, robot.palm)
-        self.finger_links = tuple(self.loaded.link(self.robot_id, f) for f in robot.fingers)
-        self._finger_joints = self.robot_joints[robot.slice("fingers")]
-        self._pressing: tuple[object, list[float], list[float]] = (None, [], [])  # last commanded
+        self.rank = np.argsort(np.argsort(self.robot_joints))
+        self._pressing: dict[str, tuple[object, list[float], list[float]]] = {}  # last commanded
+        self.act(state.hand)
         self.feed = np.zeros(robot.size)
         self.command = np.array(state.q)
         self.base_shift = np.zeros(3)
@@ -133,6 +135,12 @@ class PhysicsWorld:
         pb.setGravity(*scene.physics.gravity, physicsClientId=self.client)
         self.set_step(scene.physics.time_step)
 
+    def act(self, hand: str) -> None:
+        """Let another hand act, by its name; empty: the one that does."""
+        self.robot = robot = self.robot.acting(hand)
+        self.hand_link = self.loaded.link(self.robot_id, robot.palm)
+        self.finger_links = tuple(self.loaded.link(self.robot_id, f) for f in robot.fingers)
+
     def set_step(self, dt: float) -> None:
         """Set the time step, s.
 
@@ -151,7 +159,7 @@ class PhysicsWorld:
     def _set_state(self, state: State) -> None:
         self.loaded.set_robot(state.q)
         self.loaded.set_furniture(state.scene_q)
-        X_WH = self.robot.kinematics.hand_pose(state.q)
+        X_WH = self.robot.kinematics.hand_pose(state.q)  # of the hand that acts in it
         for index, X_WI in enumerate(item_poses(self.scene, state, X_WH)):
             self.loaded.set_item(index, X_WI)
 
@@ -173,7 +181,8 @@ class PhysicsWorld:
                 frictionAnchor=1,  # else boxes at rest creep by up to 0.1 mm/s
             )
         pads = {"lateralFriction": self.scene.physics.finger_friction, "restitution": 0.0}
-        for link in self.finger_links:
+        for finger in (finger for hand in self.robot.hands for finger in hand.fingers):
+            link = self.loaded.link(self.robot_id, finger)
             self._dynamics(self.robot_id, link, spinningFriction=SPINNING_FRICTION, **pads)
 
     def _dynamics(self, body: int, link: int, **values: Any) -> None:
@@ -192,12 +201,22 @@ class PhysicsWorld:
         )
 
     def _make_gears(self) -> list[tuple[int, dict[str, float]]]:
-        """The constraints by which all finger joints move with the first, and their parameters.
+        """The constraints by which all of a hand's finger joints move with its first, and their
+        parameters.
 
         Bullet's gear keeps q_first + gearRatio q_other where it is told.
         """
-        shut, wide = (self.robot.fingers_at(h) for h in (0.0, self.robot.gripper.open))
-        first, *others = self._finger_joints
+        found = []
+        for hand in self.robot.hands:
+            shut, wide = (hand.fingers_at(h) for h in (0.0, hand.gripper.open))
+            found += self._gears_of(self.robot_joints[hand.slice("fingers")], shut, wide)
+        return found
+
+    def _gears_of(
+        self, joints: list[int], shut: Array, wide: Array
+    ) -> list[tuple[int, dict[str, float]]]:
+        """Of finger joints, PyBullet's, that are at these positions (k,) when closed and open."""
+        first, *others = joints
         found = []
         for k, other in enumerate(others, 1):
             ratio = float(-(wide[0] - shut[0]) / (wide[k] - shut[k]))
@@ -218,19 +237,19 @@ class PhysicsWorld:
         return found
 
     def _add_armature(self) -> None:
-        group = self.robot.group("fingers")
-        for unit, link in zip(
-            group.units, self.robot_joints[self.robot.slice("fingers")], strict=True
-        ):
-            if unit == "rad":
+        units = [unit for group in self.robot.groups for unit in group.units]
+        for joint in self.robot.every("fingers").tolist():
+            link = self.robot_joints[joint]
+            if units[joint] == "rad":
                 of = pb.getDynamicsInfo(self.robot_id, link, physicsClientId=self.client)
                 inertia = [moment + ARMATURE for moment in of[2]]
                 self._dynamics(self.robot_id, link, localInertiaDiagonal=inertia)
 
-    def _shares(self, half: float, force: float) -> tuple[Array, Array]:
+    @staticmethod
+    def _shares(robot: RobotModel, half: float, force: float) -> tuple[Array, Array]:
         """How far each finger joint moves a metre of half the width, ``half`` now (k,), and its
         share (k,) of a force (N) of each finger: the joints' work is that of both fingers."""
-        rates = self.robot.finger_rates(half)
+        rates = robot.finger_rates(half)
         return rates, 2.0 * force / (np.abs(rates) * len(rates))
 
     def _read_effort_limits(self) -> Array:
@@ -240,26 +259,31 @@ class PhysicsWorld:
             for k in self.robot_joints
         ]
         limits = np.array([joint[10] for joint in info])
-        force, gripper = self.scene.physics.finger_force, self.robot.gripper
-        _, limits[self.robot.slice("fingers")] = self._shares(gripper.open, force)
+        for hand in self.robot.hands:
+            force = self.scene.physics.finger_force
+            _, limits[hand.slice("fingers")] = self._shares(hand, hand.gripper.open, force)
         return limits
 
-    def drive(self, positions: Array, velocities: Array) -> None:
+    def drive(
+        self, positions: Array, velocities: Array, joints: NDArray[np.int64] | None = None
+    ) -> None:
         """Command position control of the first k joints of q, within their effort limits.
 
         Args:
             positions, velocities: targets (k,) for the next step, k >= 3.
+            joints: others (k,) than the first; the base's three come first all the same.
         """
         k, targets = len(positions), np.array(positions)
-        self.command[:k] = positions
+        which = np.arange(k) if joints is None else joints
+        self.command[which] = positions
         targets[:3] += self.base_shift
         pb.setJointMotorControlArray(
             self.robot_id,
-            self.robot_joints[:k],
+            [self.robot_joints[joint] for joint in which],
             pb.POSITION_CONTROL,
             targetPositions=targets.tolist(),
             targetVelocities=velocities.tolist(),
-            forces=self._efforts[:k].tolist(),
+            forces=self._efforts[which].tolist(),
             positionGains=[POSITION_GAIN] * k,
             velocityGains=[1.0] * k,
             physicsClientId=self.client,
@@ -274,9 +298,9 @@ class PhysicsWorld:
         """
         arm, still = self.robot.slice("arm"), [0.0] * self.robot.size
         held = pb.calculateInverseDynamics(
-            self.robot_id, self.q().tolist(), still, still, physicsClientId=self.client
+            self.robot_id, self.in_order(self.q()), still, still, physicsClientId=self.client
         )
-        self.feed[arm] = np.array(held)[arm]
+        self.feed[arm] = np.array(held)[self.rank][arm]
         share = np.abs(direction @ grasp_jacobian(self)[:3, arm])
         self._efforts = np.array(self.effort_limits)
         self._efforts[arm] = np.minimum(
@@ -288,18 +312,21 @@ class PhysicsWorld:
         self.feed[:] = 0.0
         self._efforts = self.effort_limits
 
-    def press(self, velocity: float, force: float) -> None:
-        """Move both fingers at ``velocity`` (m/s, negative closes) with at most ``force`` (N)."""
-        half = self.half_width() if self.robot.gripper.table else 0.0  # else it doesn't matter
-        if self._pressing[0] != (now := (half, velocity, force)):
-            rates, shares = self._shares(half, force)
-            self._pressing = now, (velocity * rates).tolist(), shares.tolist()
+    def press(self, hand: str, velocity: float, force: float) -> None:
+        """Move both fingers of a hand at ``velocity`` (m/s, negative closes) with at most ``force``
+        (N)."""
+        robot = self.robot.acting(hand)
+        half = self.half_width(robot) if robot.gripper.table else 0.0  # else it doesn't matter
+        known, now = self._pressing.get(hand), (half, velocity, force)
+        if known is None or known[0] != now:
+            rates, shares = self._shares(robot, half, force)
+            known = self._pressing[hand] = now, (velocity * rates).tolist(), shares.tolist()
         pb.setJointMotorControlArray(
             self.robot_id,
-            self._finger_joints,
+            self.robot_joints[robot.slice("fingers")],
             pb.VELOCITY_CONTROL,
-            targetVelocities=self._pressing[1],
-            forces=self._pressing[2],
+            targetVelocities=known[1],
+            forces=known[2],
             physicsClientId=self.client,
         )
 
@@ -341,9 +368,14 @@ class PhysicsWorld:
         """The robot's configuration (n,)."""
         return self.joint_states().q
 
-    def half_width(self) -> float:
-        """Half the width between the pads, m."""
-        return float(self.robot.half_width(self.q()[self.robot.slice("fingers")]))
+    def in_order(self, values: Array) -> list[float]:
+        """Values of the joints (n,) in the order in which PyBullet's dynamics take them."""
+        return np.asarray(values)[np.argsort(self.rank)].tolist()  # type: ignore[no-any-return]
+
+    def half_width(self, robot: RobotModel | None = None) -> float:
+        """Half the width between the pads of a hand, m; None: of the one that acts."""
+        robot = robot or self.robot
+        return float(robot.half_width(self.q()[robot.slice("fingers")]))
 
     def scene_q(self) -> Array:
         """Scene joint values (nj,)."""
@@ -383,9 +415,9 @@ def grasp_jacobian(world: PhysicsWorld) -> Array:
         world.robot_id,
         world.hand_link,
         world.robot.p_HT.tolist(),
-        world.q().tolist(),
+        world.in_order(world.q()),
         rates,
         rates,
         physicsClientId=world.client,
     )
-    return np.vstack([linear, angular])
+    return np.vstack([linear, angular])[:, world.rank]

@@ -80,7 +80,7 @@ def observed_task(
         for predicate in domain.predicates
         if _GEOMETRIC.get(predicate.name) == predicate.arity
     }
-    hand_pose = context.robot.kinematics.hand_pose
+    hand_pose = context.robot.acting(state.hand).kinematics.hand_pose
     X_WH = hand_pose(state.q) if state.held is not None else np.eye(4)
     judged = state_facts(scene, state, names, bindings, X_WH)
     observed = {fact for fact, v in judged.items() if v.holds and _typed(domain, problem, fact)}
