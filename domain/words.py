@@ -15,6 +15,7 @@ _ACTIONS = {
     ("stow", "item", "furniture", "hand"): "stow {0} in {1}",
     ("push", "item", "furniture", "furniture", "hand"): "push {0} from {1} to {2}",
     ("push_aside", "item", "furniture", "hand"): "push {0} aside on {1}",
+    ("handover", "item", "hand", "hand"): "hand {0} over from {1} to {2}",
     ("take_out", "item", "furniture", "hand"): "take {0} out of {1}",
     ("put_in", "item", "furniture", "hand"): "put {0} into {1}",
     ("open", "furniture", "hand"): "open {0}",
@@ -33,7 +34,7 @@ def in_words(action: str, scene: Scene | None = None) -> str:
 
     Known actions have sentences of their own. Any other is its name and then its arguments; two
     arguments are joined by the preposition in which the name ends: ``(stack_on cup saucer)`` is
-    "stack cup on saucer". The hand is left out, as a scene has one.
+    "stack cup on saucer". The hand is left out where the robot has only one.
 
     Args:
         action: ``(name object ...)``, with or without parentheses.
@@ -43,10 +44,17 @@ def in_words(action: str, scene: Scene | None = None) -> str:
     bindings = {each.object: each for each in scene.bindings} if scene else {}
     kinds = [bindings[each].kind if each in bindings else "" for each in objects]
     nouns = [_noun(each, bindings.get(each)) for each in objects]
+    if scene is not None and scene.robot.hands:
+        hands = (bindings[o].target if k == "hand" else "" for o, k in zip(objects, kinds, strict=True))
+        nouns = [f"the {hand} hand" if hand else n for hand, n in zip(hands, nouns, strict=True)]
     known = _ACTIONS.get((name, *kinds))
     if known is not None:
-        return known.format(*nouns)
-    return _clause(name, [noun for noun, k in zip(nouns, kinds, strict=True) if k != "hand"])
+        clause = known.format(*nouns)
+    else:
+        clause = _clause(name, [n for n, k in zip(nouns, kinds, strict=True) if k != "hand"])
+    if scene is not None and scene.robot.hands and kinds.count("hand") == 1:
+        clause += f" with {nouns[kinds.index('hand')]}"
+    return clause
 
 
 def _clause(name: str, nouns: list[str]) -> str:

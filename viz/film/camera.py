@@ -33,6 +33,7 @@ _SAMPLES = 8  # frames of a shot at which lines of sight are tested
 _CLEARANCE = 0.30  # m between camera and furniture
 _MARGIN = {True: 0.40, False: 0.26}  # m shown around what moves, with the base driving or not
 _MIN_DISTANCE = 1.7  # m
+_STILL = 1e-4  # rad and m, summed over a hand's joints, below which it does not move
 _MOVES = 0.01  # m, from which on an item counts as moving
 _TURN = 0.15  # of the score, for each radian from one viewpoint to the next
 
@@ -47,16 +48,30 @@ def link_origins(robot: RobotModel, q: Array) -> Array:
     return np.array([(X_WF[frame] @ X_FL)[:3, 3] for frame, X_FL in map(tree.link, robot.links)])
 
 
+def acting(robot: RobotModel, q: Array) -> list[RobotModel]:
+    """In configurations (k, n) that follow each other, the robot with the hand acting that moves.
+
+    While none moves, that which moved last.
+    """
+    hands, moved, found = robot.hands, np.abs(np.diff(q, axis=0)), [0] * len(q)
+    own = [np.r_[each.slice("arm"), each.slice("fingers")] for each in hands]
+    for k, row in enumerate(moved if len(hands) > 1 else ()):
+        far = [float(row[joints].sum()) for joints in own]
+        found[k + 1] = int(np.argmax(far)) if max(far) > _STILL else found[k]
+    return [hands[k] for k in found]
+
+
 def hand_poses(robot: RobotModel, q: Array) -> Array:
-    """X_WH (k, 4, 4) of the palm in configurations (k, n)."""
-    tree = _tree(robot.urdf, robot.joints)
-    return np.array([tree.link_pose(robot.palm, each) for each in q]).reshape(-1, 4, 4)
+    """X_WH (k, 4, 4) of the palm, of the hand that moves, in configurations (k, n) in order."""
+    tree, rows = _tree(robot.urdf, robot.joints), zip(acting(robot, q), q, strict=True)
+    return np.array([tree.link_pose(own.palm, each) for own, each in rows]).reshape(-1, 4, 4)
 
 
 def grasp_centres(robot: RobotModel, q: Array) -> Array:
-    """The points (k, 3) between the fingertips in configurations (k, n), m."""
-    X_WH = hand_poses(robot, q)
-    return np.asarray(X_WH[:, :3, :3] @ robot.p_HT + X_WH[:, :3, 3])
+    """The points (k, 3) between the fingertips, m, of the hand that moves; q (k, n) in order."""
+    X_WH, p_HT = hand_poses(robot, q), np.array([own.p_HT for own in acting(robot, q)])
+    turned = np.einsum("kij,kj->ki", X_WH[:, :3, :3], p_HT.reshape(-1, 3))
+    return np.asarray(turned + X_WH[:, :3, 3])
 
 
 def film_cameras(

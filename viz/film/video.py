@@ -27,6 +27,7 @@ from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.viz.film.camera import (
+    acting,
     film_cameras,
     grasp_centres,
     hand_poses,
@@ -366,8 +367,9 @@ def film_insets(log: Log, job: FilmJob, fps: float) -> tuple[Inset | None, ...]:
 def _touches(log: Log, scene: Scene, robot: RobotModel) -> NDArray[np.bool_]:
     """Which of a log's contacts (c,) are of the hand, or of what it holds, with anything else."""
     items = np.array([*(item.name for item in scene.items), ""])  # the last: none is held
-    pairs, held = log.names[log.contact_pair], items[log.held[log.contact_step]]
-    mine = np.isin(pairs, [*robot.fingers, robot.palm]) | (pairs == held[:, None])
+    pairs, held = log.names[log.contact_pair], items[log.holds[log.contact_step]]  # (c, 2), (c, h)
+    hands = [name for hand in robot.hands for name in (*hand.fingers, hand.palm)]
+    mine = np.isin(pairs, hands) | (pairs[:, :, None] == held[:, None]).any(axis=2)
     others = ~mine & ~np.isin(pairs, robot.links)
     return np.asarray(mine.any(axis=1) & others.any(axis=1))
 
@@ -404,7 +406,9 @@ def _best_direction(
     """
     directions = unit_vector(_AZIMUTH, _ELEVATION)
     merit = len(chosen) * (directions @ before - 0.5 * np.abs(_ELEVATION - np.radians(20.0)))
+    robots = acting(robot, frames.q)
     for k, q in zip(chosen, frames.q[chosen], strict=True):
+        robot = replace(robots[k], views={})
         hand, X_WH = grasp_centres(robot, q[None])[0], hand_poses(robot, q[None])[0]
         origins = link_origins(robot, q)
         eyes, room = hand + DISTANCE * directions, furniture_boxes(scene, frames.scene_q[k])
