@@ -28,6 +28,7 @@ from galley.robots.urdf_arm import (
 from galley.robots.urdf_checks import check_moved, check_shapes, read_urdf
 from galley.robots.urdf_prepare import fixed_joint, foot_of, origin_element, prepare, rename
 from galley.robots.urdf_reader import (
+    MOVABLE,
     JointTree,
     LinkShape,
     joined_link,
@@ -200,7 +201,15 @@ def _arms_and_gripper(file: RobotFile) -> tuple[ET.Element, str]:
     check_moved(root, path, moved, speeds=any("velocity" not in dict(e.limits) for e in file.arms))
     fingers = [name for each in file.arms for name in each.gripper.fingers]
     hulls = file.convex_parts, _moved(root, fingers, {*moving, *others}), file.convex_slack
-    prepare(root, path, moved, *hulls)
+    movable = {str(e.get("name")) for e in root.iter("joint") if e.get("type") in MOVABLE} - moved
+    for name, value in file.held:
+        if name not in movable:
+            raise ValueError(f"held: no joint to be held '{name}'{did_you_mean(name, movable)}")
+        joint = _joint(root, name)
+        limits = limit_of(joint, "lower", -np.inf), limit_of(joint, "upper", np.inf)
+        if joint.get("type") != "continuous" and not limits[0] <= value <= limits[1]:
+            raise ValueError(f"held: '{name}' goes from {limits[0]:g} to {limits[1]:g}")
+    prepare(root, path, moved, *hulls, dict(file.held))
     if spec.mount is None:
         return root, ""
     own_path = find_package_file(spec.urdf, Path(file.source))

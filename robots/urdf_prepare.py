@@ -6,6 +6,7 @@ import copy
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -31,6 +32,7 @@ def prepare(
     convex_parts: int = CONVEX_PARTS,
     whole: Collection[str] = (),
     slack: float = 0.0,
+    stand: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
     """Change a URDF from ``read_urdf`` in place.
 
@@ -43,6 +45,7 @@ def prepare(
         convex_parts: most hulls for a mesh; see ``meshes``.
         whole: links of which one hull stands for each mesh.
         slack: m by which a hull may be larger; see ``meshes.simplified``.
+        stand: where joints that are not in q are held, if not nearest to zero.
 
     Raises:
         FileNotFoundError: a line for each mesh that does not exist.
@@ -51,7 +54,7 @@ def prepare(
     for element in [e for e in root if e.tag in _SKIPPED]:
         root.remove(element)
     table = {e.get("name", ""): e for e in root.findall("joint")}
-    held = {name: held_at(table, name) for name in table if name not in joints}
+    held = {name: held_at(table, name, stand) for name in table if name not in joints}
     for name, element in table.items():
         for tag in ("safety_controller", "mimic", "calibration"):
             drop(element, tag)
@@ -71,16 +74,20 @@ def prepare(
                 mesh.set("filename", f"file://{as_obj(mesh.get('filename', ''))}")
 
 
-def held_at(table: dict[str, ET.Element], joint: str) -> float:
+def held_at(
+    table: dict[str, ET.Element], joint: str, stand: Mapping[str, float] = MappingProxyType({})
+) -> float:
     """Where a joint stands that is not in q, m or rad, by the <joint> elements of all joints.
 
-    In the place of its range that is nearest to zero; one that mimics another, where that puts it.
+    Where it is to ``stand``, or in the place of its range that is nearest to zero; one that mimics
+    another, where that puts it.
     """
     led = leaders(table, joint)
     first = table[led[-1][0] if led else joint]
     value = 0.0
     if first.get("type") in ("revolute", "prismatic"):
         value = float(np.clip(0.0, limit_of(first, "lower"), limit_of(first, "upper")))
+    value = stand.get(str(first.get("name")), value)
     for _, mimic in reversed(led):
         value = float(mimic.get("multiplier", 1.0)) * value + float(mimic.get("offset", 0.0))
     return value

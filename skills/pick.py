@@ -10,12 +10,17 @@ import numpy as np
 from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.infeasibility.refusals import cannot_take, no_such_region, wrong_in_hand
+from galley.skills.infeasibility.refusals import (
+    cannot_take,
+    no_such_region,
+    region_out_of_reach,
+    wrong_in_hand,
+)
 from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.step import SkillStep, can_be_placed_later, carry_out
-from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of
+from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
 
 
 class Pick(LookaheadSkill):
@@ -61,9 +66,15 @@ class Pick(LookaheadSkill):
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """The item must fit between the fingers and not be too heavy."""
-        index = context.scene.item_index[action.bindings[0].target]
-        return cannot_take(context.scene, state, index, context.robot.gripper)
+        """The item must fit between the fingers and not be too heavy; and for one hand of several
+        the place must be in reach: where none is, drives and other items tell."""
+        index, place = context.scene.item_index[action.bindings[0].target], action.bindings[1]
+        failed = cannot_take(context.scene, state, index, context.robot.gripper)
+        region = region_of(context, place)
+        if failed is not None or region is None or not context.robot.views:
+            return failed
+        item, stance = context.scene.items[index], stance_of(context, place)
+        return region_out_of_reach(context, item, region, stance, spot=place.spot, wholly=False)
 
 
 class TakeOut(Pick):

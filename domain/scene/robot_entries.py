@@ -219,6 +219,9 @@ class RobotFileEntry(ArmEntry):
     )
     spacing: SpacingEntry | None = about("lengths of its motions")
     without: tuple[Word, ...] = about("links that it lacks, with all that they carry", ())
+    held: dict[Word, Number] = about(
+        "joint: rad or m at which it is held (default: nearest to zero), if no arm has it", {}
+    )
     may_touch: tuple[_Links, ...] = about("pairs of links that are not checked", ())
 
     @model_validator(mode="after")
@@ -241,6 +244,7 @@ class RobotFileEntry(ArmEntry):
             source=source,
             **self.given("name", "urdf", "without", "convex_parts", "convex_slack"),
             **self.own,
+            held=tuple(self.held.items()),
             hand=self.hand if self.other_arms and self.hand else "",
             drives=base.driving is not None,
             chassis=tuple(chassis.items()),

@@ -80,6 +80,8 @@ class RobotFile:
         limits: ``velocity``, ``acceleration`` and ``jerk`` of the arm that the file gives.
         allowed: pairs of links that may touch.
         without: links of the arm's URDF that this robot lacks, with all that they carry.
+        held: name and position, rad or m, of joints that are held there; others that are in no arm,
+            gripper or base are held nearest to zero.
         convex_parts: most convex hulls that stand for a mesh. convex_slack: m, by which they may be
             larger than the mesh's, for fewer corners.
         spacing: lengths of its motions.
@@ -99,6 +101,7 @@ class RobotFile:
     limits: tuple[tuple[str, tuple[float, ...]], ...] = ()
     allowed: tuple[tuple[str, str], ...] = ()
     without: tuple[str, ...] = ()
+    held: tuple[tuple[str, float], ...] = ()
     convex_parts: int = CONVEX_PARTS
     convex_slack: float = 0.0
     spacing: Spacing = Spacing()

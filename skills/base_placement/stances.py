@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array, wrap
 from galley.domain.scene.model import Stance
+from galley.domain.state import base_pose
 from galley.robots.model import RobotModel
 
 
@@ -68,8 +69,7 @@ def shortfall(p_W: Array, stance: Stance, robot: RobotModel) -> float:
 
     0 means "may be in reach".
     """
-    reach, (low, high) = robot.kinematics.reach, places(stance, robot)
-    return float(beyond(p_W[None], low, high, reach.p_BS, reach.to_hand)[0])
+    return float(beyond(p_W[None], *shoulders(stance, robot), robot.kinematics.reach.to_hand)[0])
 
 
 def _square_distance(p_W: Array, bases: Array, p_BS: Array) -> Array:
@@ -92,13 +92,26 @@ def places(stance: Stance, robot: RobotModel) -> tuple[Array, Array]:
     return np.maximum(stance.lower[:2], low), np.minimum(stance.upper[:2], high)
 
 
-def beyond(p_W: Array, low: Array, high: Array, p_BS: Array, length: float) -> Array:
+def shoulders(stance: Stance, robot: RobotModel) -> tuple[Array, Array, float, float]:
+    """Where the shoulder may be: at most a distance from a box.
+
+    Returns:
+        The box's corners (2,), that distance, horizontally, and the shoulder's height, m.
+    """
+    (low, high), p_BS = places(stance, robot), robot.kinematics.reach.p_BS
+    if robot.standing_links:  # it stands where it is, and is not turned
+        at = (base_pose(robot.group("base").lower) @ [*p_BS, 1.0])[:2]
+        return at, at, 0.0, float(p_BS[2])
+    return low, high, float(np.linalg.norm(p_BS[:2])), float(p_BS[2])
+
+
+def beyond(
+    p_W: Array, low: Array, high: Array, aside: float, height: float, length: float
+) -> Array:
     """How far points (n, 3) are beyond ``length`` (m) from wherever the shoulder can be: (n,).
 
-    The shoulder is at most |p_BS| horizontally from the base's centre, which lies between ``low``
-    and ``high`` (2,).
+    For the other arguments see ``shoulders``.
     """
     away = np.linalg.norm(p_W[:, :2] - np.clip(p_W[:, :2], low, high), axis=1)
-    horizontal = np.maximum(0.0, away - np.linalg.norm(p_BS[:2]))
-    height = p_W[:, 2] - p_BS[2]
-    return np.asarray(np.maximum(0.0, np.hypot(horizontal, height) - length))
+    horizontal = np.maximum(0.0, away - aside)
+    return np.asarray(np.maximum(0.0, np.hypot(horizontal, p_W[:, 2] - height) - length))

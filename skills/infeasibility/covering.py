@@ -23,7 +23,7 @@ from galley.domain.failure import Failure, FailureKind, metres
 from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
-from galley.skills.base_placement.stances import beyond, places
+from galley.skills.base_placement.stances import beyond, shoulders
 from galley.skills.manipulation.contacts import supports_of
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.fans import TOUCHING, Fan
@@ -242,12 +242,12 @@ class _Proof:
             return moved[:, 0] + moved[:, 1] + np.hypot(moved[:, 2], moved[:, 3])
 
         robot, reach = self.context.robot, self.context.robot.kinematics.reach
-        bounds, p_TC = [places(each, robot) for each in self.stances], reach.p_HC - robot.p_HT
+        bounds, p_TC = [shoulders(each, robot) for each in self.stances], reach.p_HC - robot.p_HT
         length = float(np.linalg.norm(p_TC))
         for move in family.moves:
             X = move @ X_WT
             p_WC = X[:, :3, :3] @ p_TC + X[:, :3, 3]  # C of ``ReachBounds``, ``length`` from T
-            short = np.min([beyond(p_WC, *b, reach.p_BS, reach.to_C) for b in bounds], axis=0)
+            short = np.min([beyond(p_WC, *each, reach.to_C) for each in bounds], axis=0)
             spare = short - total(travel(length, length))
             gone = open_ & (spare > 0.0)
             if gone.any():

@@ -18,7 +18,7 @@ from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scen
 from galley.domain.scene.stable_poses import allowed_poses
 from galley.domain.state import State, item_pose
 from galley.robots.model import Gripper
-from galley.skills.base_placement.stances import places, shortfall
+from galley.skills.base_placement.stances import shortfall, shoulders
 from galley.skills.infeasibility.covering import item_grasps, prove_no_grasp
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.fans import all_found
@@ -256,14 +256,16 @@ def region_out_of_reach(
     stance: Stance,
     state: State | None = None,
     spot: Spot | None = None,
+    wholly: bool = True,
 ) -> Failure | None:
     """A Failure with a distance bound if no place in the region is in reach, else None.
 
     It holds for all values of the joints that move the region, and for all ways to hold the item:
-    any grasp, or the one in ``state``. With a ``spot``, only what counts as there does.
+    any grasp, or the one in ``state``. With a ``spot``, only what counts as there does. An item
+    that is not ``wholly`` in the region has its centre over it.
     """
-    turned = [pose.item for pose in allowed_poses(item)]
-    points = np.concatenate([_standing(each, box) for each in turned for box in region.boxes])
+    turned = [(each, box) for each in allowed_poses(item) for box in region.boxes]
+    points = np.concatenate([_standing(each.item, box, wholly) for each, box in turned])
     what = f"all of {region.name}"
     if spot is not None:
         points[:, :2], what = spot.xy, f"the place for {item.name} on {region.name}"
@@ -331,15 +333,21 @@ def out_of_reach_as_found(
     )
 
 
-def _standing(item: Item, box: Array) -> Array:
-    """Corners (4, 3) of the places of an upright item's centre, its footprint in a box (2, 3)."""
+def _standing(item: Item, box: Array, wholly: bool) -> Array:
+    """Corners (n, 3) of the places of an item's centre whose footprint is in a box (2, 3).
+
+    Not ``wholly``: of any item whose centre is over the box, and which rests on it somehow.
+    """
     rim = Upright.of(item).rim
-    short = float((rim * _normals(rim)).sum(axis=1).min())  # from the edges, whatever its yaw
+    # From the edges, whatever its yaw.
+    short = float((rim * _normals(rim)).sum(axis=1).min()) if wholly else 0.0
     lower, upper = box[0, :2] + short, box[1, :2] - short
     middle = 0.5 * (lower + upper)
     lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)
-    z = float(box[0, 2]) + float(item.size[2]) / 2.0
-    return np.array([[x, y, z] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
+    # However it lies, if it is not said to stand.
+    up = (item.size[2] / 2.0,) if wholly else (0.0, np.linalg.norm(item.size))
+    xs, ys, zs = (lower[0], upper[0]), (lower[1], upper[1]), float(box[0, 2]) + np.array(up)
+    return np.array(list(product(xs, ys, zs)))
 
 
 def _hand_reach(context: PlanningContext, item: Item, state: State | None = None) -> float:
@@ -388,12 +396,12 @@ def _distance_bound(
     """The distance bound for a world box (2, 3), or None if it may be in reach, or anywhere."""
     if box is None:
         return None
-    low, high = places(stance, context.robot)
+    low, high, _, height = shoulders(stance, context.robot)
     nearest = np.empty(3)
-    # The point of the box nearest to where the base can stand; in z, to the shoulder.
+    # The point of the box nearest to where the shoulder can be, or the base below it.
     between = 0.5 * (np.maximum(box[0, :2], low) + np.minimum(box[1, :2], high))
     nearest[:2] = np.clip(between, box[0, :2], box[1, :2])
-    nearest[2] = np.clip(context.robot.kinematics.reach.p_BS[2], box[0, 2], box[1, 2])
+    nearest[2] = np.clip(height, box[0, 2], box[1, 2])
     gap = shortfall(nearest, stance, context.robot) - hand
     if gap <= 0.0:
         return None
