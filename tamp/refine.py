@@ -154,8 +154,10 @@ class Refinement:
         self._tries[k] += 1
         self._streams[k] += 1
         self.context.effort.spend("refinements")
-        context = self.context.acting(acting_hand(self.context.robot, self.plan, k))
-        rested, state = at_rest(context, state, k, rng)
+        hand = acting_hand(self.context.robot, self.plan, k)
+        context, rested = self.context.acting(hand), tuple[Motion, ...]()
+        if hand:
+            rested, state = at_rest(context, state, k, rng)
         found = self.skills[action.name].refine(context, action, self.plan[k + 1 :], state, rng)
         if isinstance(found, Failure):
             failed = found.within(str(action))
@@ -164,7 +166,7 @@ class Refinement:
             self.failures[k] = _unproven(failed)
             return failed
         self._report(action, "done")
-        if hand := context.robot.hand:
+        if hand:
             own = (motion if motion.hand else replace(motion, hand=hand) for motion in found)
             found, state = (*rested, *own), self.states[-1]
         self.context.listener.refined(k, state, found)

@@ -133,7 +133,7 @@ def _robot(file: YamlFile, entry: RobotEntry, stances: tuple[Stance, ...]) -> Ro
         lower, upper = (*low[:2].tolist(), base.lower[2]), (*high[:2].tolist(), base.upper[2])
         base = replace(base, lower=lower, upper=upper)
     if entry.file is None:
-        made, hand, sizes, folded = None, SHIPPED_HAND, [_SHIPPED_JOINTS], ()
+        made, hand, sizes, folded = None, SHIPPED_HAND, [_SHIPPED_JOINTS], tuple[float, ...]()
         fingers = [[_SHIPPED_OPENING if start.fingers is None else start.fingers] * 2]
     else:
         source = file.places().get("robot.file.name")

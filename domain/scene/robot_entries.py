@@ -226,7 +226,7 @@ class RobotFileEntry(ArmEntry):
 
     @model_validator(mode="after")
     def _hands(self) -> Self:
-        every = (self, *self.other_arms.values())
+        every: tuple[ArmEntry, ...] = (self, *self.other_arms.values())
         _none_twice(tuple(joint for each in every for joint in (*each.arm, *each.gripper.joints)))
         if self.other_arms and self.hand is None:
             raise ValueError("hand is needed beside other_arms: the name of the first arm's hand")

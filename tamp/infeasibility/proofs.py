@@ -223,6 +223,7 @@ class Prover:
         left_out = self._openable(subject)
         context = self.context.without(left_out) if left_out else self.context
         state = without(self.start, [scene.item_index[name] for name in away])
+        found: Failure | None = None
         for hand in (question.hand,) if question.hand else self.context.robot.views or ("",):
             own = context.acting(hand)
             if subject.kind == "item":
@@ -234,7 +235,9 @@ class Prover:
                 what, item = f"open {subject.object}", None
             found = prove_no_grasp(own, seen_by(own.robot, state), families, stances, what, item)
             if found is None:
-                return None
+                break
+        if found is None:
+            return None
         removed = {"moved_away": list(away), "left_out": sorted(left_out)}
         return replace(found, certificate={**(found.certificate or {}), **removed})
 

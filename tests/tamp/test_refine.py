@@ -1,6 +1,7 @@
 """Refinement goes back where a later action gets stuck: scripted skills, exact orders."""
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -36,7 +37,10 @@ class Bench:
     effort: Effort = field(default_factory=Effort)
     listener: Listener = field(default_factory=Listener)
     scene: None = None
-    robot: None = None
+    robot: object = field(default_factory=lambda: SimpleNamespace(hand="", views={}))
+
+    def acting(self, hand):
+        return self
 
     def rng(self, *key):
         self.streams.append(key)
