@@ -62,14 +62,15 @@ def command(options: Options) -> int:
 
     printer = Printer()
     printer.console.print(_joints(robot))
-    gripper, moves = robot.gripper, robot.kinematics
-    least = f"{1e3 * gripper.narrowest:.1f} to" if gripper.narrowest > 1e-3 else "at most"
-    printer.console.print(
-        f"gripper: {' and '.join(robot.fingers)} open to {1e3 * gripper.opening:.1f} mm, for items "
-        f"of {least} {1e3 * gripper.widest:.1f} mm"
-    )
-    how = getattr(moves, "solver", "a closed form")
-    printer.console.print(f"kinematics: by {how}; reach {moves.reach.to_hand:.3f} m")
+    for hand in robot.hands:
+        gripper, moves, name = hand.gripper, hand.kinematics, f"{hand.hand} " if hand.hand else ""
+        least = f"{1e3 * gripper.narrowest:.1f} to" if gripper.narrowest > 1e-3 else "at most"
+        printer.console.print(
+            f"{name}gripper: {' and '.join(hand.fingers)} open to {1e3 * gripper.opening:.1f} mm, "
+            f"for items of {least} {1e3 * gripper.widest:.1f} mm"
+        )
+        how = getattr(moves, "solver", "a closed form")
+        printer.console.print(f"{name}kinematics: by {how}; reach {moves.reach.to_hand:.3f} m")
     display = sys.platform in ("darwin", "win32") or "DISPLAY" in os.environ
     shown = options.view and display
     out = options.out or Path(f"{scene.robot.name}.{'html' if shown else 'png'}")

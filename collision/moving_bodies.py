@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.collision.kernel.arrays import ATTACHED, HULL, Floats, Ints, Moving
+from galley.collision.kernel.arrays import BODY, HULL, OWNER, Floats, Ints, Moving
 from galley.collision.solids import Solid, check_finite, extent, of_link_shape, row12, table
 from galley.domain.frames import Array, as_numbers, as_pose
 from galley.robots.collision_model import CollisionModel
@@ -65,6 +65,7 @@ class MovingBodies:
         span: how far each sliding joint can slide, metres (n,).
         carries: (n + 1, n) whether a joint moves a frame.
         checked: (P, P) whether two parts may not touch.
+        owner: of each part (P,): see ``Moving``.
         solids: the kernel's rows; what stands still in a view is not known yet.
     """
 
@@ -77,6 +78,7 @@ class MovingBodies:
     span: Array
     carries: NDArray[np.uint8]
     checked: NDArray[np.uint8]
+    owner: Ints
     solids: Moving
 
     def __post_init__(self) -> None:
@@ -113,6 +115,7 @@ def moving_bodies(
         carries[n + 1, n] = 1
         n += 1
     names = (*model.names, *(body.name for body in attached_bodies))
+    owner = _owners(model, attached_bodies)
     return MovingBodies(
         names,
         len(model.names),
@@ -123,12 +126,23 @@ def moving_bodies(
         np.array(span, dtype=np.float64),
         carries,
         _checked(model, names, attached_bodies),
-        _rows(model, attached_bodies, n),
+        owner,
+        _rows(model, attached_bodies, n, owner),
     )
 
 
+def _owners(model: CollisionModel, attached_bodies: tuple[AttachedBody, ...]) -> Ints:
+    """The owner of each part (P,): see ``Moving``."""
+    frame = dict(enumerate(model.part_frame.tolist())) | {s.part: s.frame for s in model.solids}
+    found = [
+        next((k for k, (a, b) in enumerate(model.arm_frames, 1) if a <= frame[part] < b), 0)
+        for part in range(len(model.names))
+    ]
+    return np.array([*found, *(BODY + k for k in range(len(attached_bodies)))], dtype=np.int64)
+
+
 def _rows(
-    model: CollisionModel, attached_bodies: tuple[AttachedBody, ...], scene_joint: int
+    model: CollisionModel, attached_bodies: tuple[AttachedBody, ...], scene_joint: int, owner: Ints
 ) -> Moving:
     """The hulls of links with spheres, the robot's other shapes, the attached bodies' solids."""
     found = [
@@ -145,7 +159,7 @@ def _rows(
         balls.append(np.array([*(solid.X[:3, :3] @ centre + solid.X[:3, 3]), radius]))
     part = np.array([p for p, _, _ in found], dtype=np.int64)
     still = np.zeros((len(found), 20), dtype=np.float32)
-    still[:, ATTACHED] = part >= len(model.names)
+    still[:, OWNER] = owner[part]
     return Moving(
         table([solid for _, _, solid in found]),
         part,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from galley.collision.checker import Contact, Pair, pair
-from galley.collision.kernel.arrays import ROUNDING, KernelArrays
+from galley.collision.kernel.arrays import ROUNDING, KernelArrays, keeps_margin
 from galley.collision.moving_bodies import MovingBodies
 from galley.domain.frames import Array, as_input
 
@@ -236,10 +236,10 @@ class View:
         row = configuration(q, len(self.moving))[None]
         near = self._nearby(row, min(max(limit - margin, 0.0), _FAR), False)
         found: dict[Pair, float] = {}
-        names, own = self.moving_bodies.names, self.moving_bodies.own
+        names, owner = self.moving_bodies.names, self.moving_bodies.owner
         for a, b, d in zip(near.part.tolist(), near.other.tolist(), near.distance, strict=True):
-            among_own = a < own and 0 <= b < own  # attached bodies keep the full margin
-            if d < (own_margin if among_own else limit):
+            full = b < 0 or keeps_margin(owner[a], owner[b])
+            if d < (limit if full else own_margin):
                 key = pair(names[a], names[b] if b >= 0 else self.bodies[~b])
                 found[key] = min(float(d), found.get(key, inf))
         contacts = [Contact(a, b, d) for (a, b), d in found.items()]

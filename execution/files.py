@@ -49,6 +49,7 @@ Of each motion motions.json says:
   guard        stop early when the force against "direction" (in the world) exceeds "force"; "speed"
                is the most at which the hand may move meanwhile; null: none
   holds        the item, or the joint of the furniture, that the hand has hold of
+  hand         of a robot with several: which one; group and hand_at_end are its
   may_touch    pairs that may touch; any other contact is a fault: stop
   hand_at_end, scene_joints_at_end
                where the hand (hand_link), drawers and doors are to be: compare before going on
@@ -98,10 +99,11 @@ class FileExecutor:
         """See ``Executor.execute``. The file is complete before the motion runs."""
         before = self.inner.observe()
         file = f"{len(self._motions):03d}-{_slug(name)}.csv"
+        robot = self.robot.acting(motion.hand)
         if motion.group == "fingers":
             how = self._gripper(self.folder / file, motion)
         else:
-            group = self.robot.group(motion.group)
+            group = robot.group(motion.group)
             rows = write_csv(self.folder / file, motion.trajectory, group)
             how = {"kind": "trajectory", "rows": rows, "joints": list(group.joints)}
         self._motions.append(self._entry(motion, name, file, how, before))
@@ -129,8 +131,9 @@ class FileExecutor:
         ``grasp`` where the fingers close on something and are to press on it, else ``move``.
         """
         ends = motion.trajectory.start, motion.trajectory.end
-        start, width = (2.0 * float(self.robot.half_width(each)) for each in ends)
-        rates = np.abs(self.robot.finger_rates(width / 2.0))
+        robot = self.robot.acting(motion.hand)
+        start, width = (2.0 * float(robot.half_width(each)) for each in ends)
+        rates = np.abs(robot.finger_rates(width / 2.0))
         speed = float((2.0 * motion.trajectory.peaks(1) / rates).min())
         closes = width < start
         grasps = closes and bool(motion.allowed)
@@ -146,7 +149,8 @@ class FileExecutor:
         """The index's entry of one motion."""
         model = effects(self.scene, self.robot, motion, before)
         state = model.at(motion.path.end)
-        X_WH, X_WA = self.robot.kinematics.hand_pose(state.q), self.robot.foot_pose(state.q)
+        robot = model.robot
+        X_WH, X_WA = robot.kinematics.hand_pose(state.q), robot.foot_pose(state.q)
         guard, joints = motion.guard, zip(self.scene.joints, state.scene_q, strict=True)
         return {
             "file": file,
@@ -154,6 +158,7 @@ class FileExecutor:
             "phase": motion.phase,
             "action_index": motion.action_index,
             "group": motion.group,
+            **({"hand": motion.hand, "hand_link": robot.palm} if motion.hand else {}),
             **how,
             "duration_s": motion.trajectory.duration,
             "start": motion.trajectory.start.tolist(),

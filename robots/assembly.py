@@ -43,6 +43,7 @@ from galley.robots.urdf_reader import (
 _FINGER_RISE, _FINGER_JERK = 0.1, 0.05  # s to full speed of the fingers, to full acceleration
 _ON_FLOOR = 0.005  # m
 _APART = 1e-3  # m between the first joints of two arms, at least
+_LARGE, _ROUGH = 0.52, 0.03  # m, of a link longer than that the spheres may reach farther
 _EFFORT = {"rad": 200.0, "m": 1000.0}
 """N m and N, of joints whose URDF states no effort."""
 
@@ -82,6 +83,11 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
         _below(whole, link, "may_touch")
     hands = [_hand(whole, arm, joints, mounted) for arm in file.arms]
     _state_efforts(elements[name] for name in joints)
+    for arm in file.arms:
+        for name, effort in zip(arm.arm, arm.effort, strict=bool(arm.effort)):
+            limit = elements[name].find("limit")
+                assert limit is not None  # ``_state_efforts`` has seen to that
+            limit.set("effort", repr(effort))
     ET.indent(whole)  # PyBullet misreads some long lines
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(whole, encoding="unicode") + "\n"
     tree = read_tree(urdf, joints)
@@ -100,6 +106,8 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
         rigid = sorted(link for link in links if tree.link(link)[0] in frames)
         allowed |= {*itertools.combinations(rigid, 2)}
     base_links = tuple(link for link in links if tree.link(link)[0] <= len(base.joints))
+    hulls = [(s.link, s.hull.vertices) for s in shapes if s.hull is not None]
+    large = dict.fromkeys(link for link, points in hulls if np.ptp(points, axis=0).max() > _LARGE)
     models = {}
     for k, (arm, (_, found)) in enumerate(zip(file.arms, hands, strict=True)):
         models[arm.hand] = RobotModel(
@@ -116,6 +124,7 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
                 opens_fully=arm.gripper.opens_fully,
                 **cast(dict[str, Any], dict(arm.gripper.measures)),
             ),
+            sphere_excess=(*RobotModel.sphere_excess, *((link, _ROUGH) for link in large)),
             base_links=base_links,
             wheels=_wheels(tree, shapes, base_links) if base.in_urdf else (),
             spacing=file.spacing,

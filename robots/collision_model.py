@@ -69,6 +69,8 @@ class CollisionModel:
         solids: of the other parts.
         checked: whether two parts must not touch (P, P).
         carries: whether a joint moves a frame (n + 1, n).
+        arm_frames: of a robot with several arms the first frame of each and its hand, and the one
+            after the last; else empty.
     """
 
     tree: JointTree
@@ -84,11 +86,15 @@ class CollisionModel:
     solids: tuple[SolidOnFrame, ...]
     checked: NDArray[np.bool_]
     carries: NDArray[np.bool_]
+    arm_frames: tuple[tuple[int, int], ...] = ()
 
 
 def collision_model(robot: RobotModel) -> CollisionModel:
     """The collision model of a robot, cached."""
-    return _model(robot.urdf, robot.joints, robot.allowed_self_collisions, robot.sphere_excess)
+    views = robot.views.values()
+    arms = tuple((v.slice("arm").start + 1, v.slice("fingers").stop + 1) for v in views)
+    allowed = robot.allowed_self_collisions
+    return _model(robot.urdf, robot.joints, allowed, robot.sphere_excess, arms)
 
 
 @lru_cache(maxsize=8)
@@ -97,6 +103,7 @@ def _model(
     joints: tuple[str, ...],
     allowed: frozenset[tuple[str, str]],
     excess: tuple[tuple[str, float], ...],
+    arms: tuple[tuple[int, int], ...],
 ) -> CollisionModel:
     tree = read_tree(urdf, joints)
     # The whole is kept, too, so that a later start reads no mesh.
@@ -128,6 +135,7 @@ def _model(
         solids=tuple(solids),
         checked=_checked(names, tree, allowed),
         carries=_carries(tree),
+        arm_frames=arms,
         **made,
     )
 

@@ -30,7 +30,16 @@ Q, FRAMES, BALLS, LIMIT, WORST, SHARE, SPARE, RATES, TWISTS, LIMITS = range(10)
 # Rows of Scratch.travel.
 TRAVEL, SLACK, BEND = range(3)
 # Columns of Moving.still.
-STILL, LOW, HIGH, ATTACHED = 12, 13, 16, 19
+STILL, LOW, HIGH, OWNER = 12, 13, 16, 19
+BODY = 16  # the first owner that is an attached body
+
+
+def keeps_margin(a: float, b: float) -> bool:
+    """Whether moving parts of these owners (see ``Moving``) keep the full margin to each other.
+
+    Other pairs of the robot's links keep less: within an arm links are near each other by design.
+    """
+    return a != b and (max(a, b) >= BODY or min(a, b) > 0)
 
 
 class Solids(NamedTuple):
@@ -60,7 +69,8 @@ class Moving(NamedTuple):
     pose: Floats  # (m, 12) in its frame
     ball: Floats  # (m, 4)
     # Pose (12) in the world of what stands still, then from STILL: 1 if it does; from LOW and HIGH:
-    # the box around it; from ATTACHED: 1 if it keeps the full margin to the robot's links.
+    # the box around it; from OWNER: 0 for the robot's links, of one with several arms 1 and more for
+    # each arm's, and from BODY on for each attached body: see ``keeps_margin``.
     still: Floats  # (m, 20)
     cluster: Ints  # (S + 1,) where each row's clusters begin
     cluster_ball: Floats  # (C, 4)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from galley.collision.kernel.arrays import ATTACHED, BALLS, FRAMES, Q
-from galley.collision.kernel.examine import overlapping, place_ball
+from galley.collision.kernel.arrays import BALLS, FRAMES, OWNER, Q
+from galley.collision.kernel.examine import full_margin, overlapping, place_ball
 from galley.collision.kernel.kinematics import FRAME, frames, pose_of
 from galley.collision.kernel.packed import unpack
 from galley.collision.kernel.prepare import place_everything
@@ -125,8 +125,8 @@ def _near_parts(
     X, Y = scratch.work[0], scratch.work[1]
     for k in range(len(checks.pairs)):
         row, other = checks.pairs[k, 0], checks.pairs[k, 1]
-        attached = moving.still[row, ATTACHED] != 0.0 or moving.still[other, ATTACHED] != 0.0
-        required = float(checks.margins[0] if attached else checks.margins[1])
+        full = full_margin(moving.still[row, OWNER], moving.still[other, OWNER])
+        required = float(checks.margins[0] if full else checks.margins[1])
         near = required + within
         if _balls_apart(table, row, other, lane) < near:
             pose_of(table, row, lane, X)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from galley.collision.kernel.arrays import (
-    ATTACHED,
     BALLS,
     FRAMES,
     HIGH,
@@ -22,11 +21,13 @@ from galley.collision.kernel.arrays import (
     LIMIT,
     LIMITS,
     LOW,
+    OWNER,
     SHARE,
     SPARE,
     STILL,
     TRAVEL,
     WORST,
+    keeps_margin,
 )
 from galley.collision.kernel.confirm import certain_below, confirm, decide
 from galley.collision.kernel.kinematics import (
@@ -254,6 +255,9 @@ def spheres_hit(table: Any, row: int, found: int, lanes: int, early: bool) -> bo
     return decide(table, worst, sure, lanes, early, row, found)
 
 
+full_margin = inlined(keeps_margin)
+
+
 @bare_kernel
 def pairs_hit(table: Any, lanes: int, early: bool) -> bool:
     """Whether two of what moves are too near each other."""
@@ -265,7 +269,7 @@ def pairs_hit(table: Any, lanes: int, early: bool) -> bool:
     for k in range(len(checks.pairs)):
         a, b = checks.pairs[k, 0], checks.pairs[k, 1]
         margin = scratch.required[1]
-        if b >= spheres and moving.still[a, ATTACHED] + moving.still[b, ATTACHED] != 0.0:
+        if full_margin(moving.still[a, OWNER], moving.still[b, OWNER]):
             margin = scratch.required[0]
         limit = splat(margin) + splat(scratch.travel[TRAVEL, first + k]) * share
         i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b

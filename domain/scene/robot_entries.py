@@ -181,9 +181,11 @@ class ArmEntry(FileModel):
     acceleration: _Limits | None = about("of the arm, per s^2 (default: full speed in 0.25 s)")
     jerk: _Limits | None = about("of the arm, per s^3 (default: full acceleration in 0.05 s)")
 
+    effort: _Limits | None = about("of its motors and springs, N m or N (default: the URDF's)")
+
     @model_validator(mode="after")
     def _one_value_a_joint(self) -> Self:
-        for key in ("folded", "velocity", "acceleration", "jerk"):
+        for key in ("folded", "velocity", "acceleration", "jerk", "effort"):
             values = getattr(self, key)
             if values is not None and len(values) != len(self.arm):
                 raise ValueError(f"{key} needs {len(self.arm)} values, one a joint of the arm")
@@ -194,7 +196,8 @@ class ArmEntry(FileModel):
     def own(self) -> dict[str, Any]:
         """What belongs to this arm alone, as ``RobotFile`` has it."""
         limits = tuple(self.given("velocity", "acceleration", "jerk").items())
-        return self.given("arm", "folded") | {"gripper": self.gripper.spec, "limits": limits}
+        own = {"gripper": self.gripper.spec, "limits": limits}
+        return self.given("arm", "folded") | own | {"effort": self.effort or ()}
 
 
 def _none_twice(joints: tuple[str, ...]) -> None:

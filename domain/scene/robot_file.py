@@ -78,6 +78,7 @@ class RobotFile:
         chassis: what differs of that base from the kitchen's.
         foot: of a fixed one, the URDF's root in the base's frame: xyz (m) and rpy (rad).
         limits: ``velocity``, ``acceleration`` and ``jerk`` of the arm that the file gives.
+        effort: N m or N, of the arm's motors with what springs carry; empty: the URDF's.
         allowed: pairs of links that may touch.
         without: links of the arm's URDF that this robot lacks, with all that they carry.
         held: name and position, rad or m, of joints that are held there; others that are in no arm,
@@ -99,6 +100,7 @@ class RobotFile:
     chassis: tuple[tuple[str, Any], ...] = ()
     foot: tuple[Numbers, Numbers] = STANDING
     limits: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    effort: tuple[float, ...] = ()
     allowed: tuple[tuple[str, str], ...] = ()
     without: tuple[str, ...] = ()
     held: tuple[tuple[str, float], ...] = ()

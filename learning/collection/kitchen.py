@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley import engine
+from galley.domain.errors import BadInput
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, continuous, transform
 from galley.domain.log import Log
@@ -68,6 +69,9 @@ class Demonstrator:
     def collection(self) -> Collection:
         """What its episodes have in common."""
         task, recording = self.task, self.recording
+        if hands := task.scene.robot.hands:
+            what = f"demonstrations are of robots with one hand, this one has {len(hands)}"
+            raise BadInput.one(task.scene.source, what)
         settings: dict[str, Any] = {
             "scene": task.scene.name,
             "robot": robot_of(task.scene.robot).name,

@@ -22,7 +22,8 @@ _CONTROLS = Path(__file__).with_name("robot.html")
 def robot_html(scene: Scene, robot: RobotModel) -> str:
     """The page of a robot where a scene starts it. It opens from a file, without network.
 
-    In the page, ``galley.set(q)`` moves the joints, ``galley.open(half)`` the fingers, and
+    In the page, ``galley.set(q)`` moves the joints, ``galley.open(half, k)`` the fingers of hand k,
+    the first one if left out, and
     ``galley.pose(link)`` is a link's pose: 16 numbers, column by column.
     """
     tree, meshcat = read_tree(robot.urdf, robot.joints), open_meshcat()
@@ -33,14 +34,12 @@ def robot_html(scene: Scene, robot: RobotModel) -> str:
     look_from(meshcat, robot_camera(robot, scene.robot.q[None], scene.robot.q[2]))
     drawn = dict(zip((*looks.paths, *shapes.paths), (*looks.names, *shapes.names), strict=True))
     low, high = join_groups("", [*robot.groups]).turn
-    opened = robot.group("fingers").upper
     links = zip(tree.frame.tolist(), _columns(tree.X_FL), strict=True)
     data = {
         "title": robot.name,
         "joints": robot.joints,
         "units": [unit for group in robot.groups for unit in group.units],
-        "fingers": robot.slice("fingers").start,
-        "table": robot.gripper.table or [[0.0, *0.0 * opened], [robot.gripper.open, *opened]],
+        "hands": [_hand(each) for each in robot.hands],
         "start": scene.robot.q.tolist(),
         "limits": np.stack([low, high], axis=1).tolist(),
         "parent": tree.parent.tolist(),
@@ -50,6 +49,13 @@ def robot_html(scene: Scene, robot: RobotModel) -> str:
         "drawn": {f"/drake/{path}": name for path, name in drawn.items() if name in tree.links},
     }
     return page(meshcat.StaticHtml(), data, _CONTROLS)
+
+
+def _hand(robot: RobotModel) -> dict[str, object]:
+    """A hand's name, its first finger joint in q, and its table: see ``Gripper``."""
+    opened, gripper = robot.group("fingers").upper, robot.gripper
+    table = gripper.table or [[0.0, *0.0 * opened], [gripper.open, *opened]]
+    return {"name": robot.hand, "fingers": robot.slice("fingers").start, "table": table}
 
 
 def _columns(X: Array) -> list[list[float]]:
