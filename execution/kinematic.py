@@ -102,9 +102,7 @@ class KinematicExecutor:
         torque = np.full_like(rows.q, math.nan)
         held, *others = model.state.holds(tuple(self.world.robot.views))
         recorder.sample_many(
-            Sample(
-                rows.q, velocity, rows.q, torque, rows.scene_q, rows.items, held, tuple(others)
-            )
+            Sample(rows.q, velocity, rows.q, torque, rows.scene_q, rows.items, held, tuple(others))
         )
         for k in range(-first % CONTACT_EVERY, len(positions), CONTACT_EVERY):
             self._contacts(first + k, model.at(positions[k]))

@@ -86,7 +86,7 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     for arm in file.arms:
         for name, effort in zip(arm.arm, arm.effort, strict=bool(arm.effort)):
             limit = elements[name].find("limit")
-                assert limit is not None  # ``_state_efforts`` has seen to that
+            assert limit is not None  # ``_state_efforts`` has seen to that
             limit.set("effort", repr(effort))
     ET.indent(whole)  # PyBullet misreads some long lines
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(whole, encoding="unicode") + "\n"

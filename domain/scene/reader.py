@@ -165,8 +165,10 @@ def _binding(
         if entry.hand in hands:
             return Binding(name, entry.which, entry.hand)
         if robot.file is None or (robot.hands and not robot.replaces):
-            called = f"hands are called {' and '.join(hands)}" if robot.hands else (
-                f"hand is called {robot.hand}"
+            called = (
+                f"hands are called {' and '.join(hands)}"
+                if robot.hands
+                else (f"hand is called {robot.hand}")
             )
             file.fault(("objects", name, "hand"), f"the robot's {called}, got {entry.hand}")
         return Binding(name, entry.which, robot.hand)

@@ -178,9 +178,7 @@ class Stepper:
         """Measure contacts and add a sample to the log."""
         world = self.world
         self._measure()
-        found = {
-            hand: held_item(world, self.contacts, self.limits, hand) for hand in self.gripping
-        }
+        found = {hand: held_item(world, self.contacts, self.limits, hand) for hand in self.gripping}
         self.holds = {hand: index for hand, index in found.items() if index is not None}
         q, velocity, torque = world.joint_states()
         command = np.array(self.setpoint)

@@ -120,7 +120,11 @@ def test_the_hands_of_a_model_are_those_that_hold_rigidly(robot):
         ("  right:\n", "  left:\n", "'left' is the first arm's hand already"),
         ("[right_fr3_joint1,", "[left_fr3_joint1,", "joints that stand twice: left_fr3_joint1"),
         ("right_fr3_joint7]", "right_fr3_joint9]", "no joint 'right_fr3_joint9'"),
-        ("right_fr3_joint1, right_fr3_joint2", "right_fr3_joint2, right_fr3_joint1", "stands before"),
+        (
+            "right_fr3_joint1, right_fr3_joint2",
+            "right_fr3_joint2, right_fr3_joint1",
+            "stands before",
+        ),
         ("[10, 10, 10, 10, 10, 10, 10]\n    jerk", "[10]\n    jerk", "acceleration needs 7 values"),
         ("hand: left\n", "hand: left\nheld: {left_fr3_joint1: 0}\n", "no joint to be held"),
         ("    gripper:\n", "    gripper:\n      force: -1\n", "must be greater than 0"),
@@ -156,8 +160,12 @@ def test_arms_that_stand_in_one_place_are_refused(tmp_path):
     [("rihgt", "hands are called left and right, got rihgt"), ("left", "is bound already")],
 )
 def test_an_object_is_one_of_the_hands(tmp_path, name, said):
-    text = (ROBOTS / "two_arms.yaml").read_text().replace("h2: {hand: right}", f"h2: {{hand: {name}}}")
-    (tmp_path / "scene.yaml").write_text(text.replace("dual_fr3.yaml", str(ROBOTS / "dual_fr3.yaml")))
+    text = (
+        (ROBOTS / "two_arms.yaml").read_text().replace("h2: {hand: right}", f"h2: {{hand: {name}}}")
+    )
+    (tmp_path / "scene.yaml").write_text(
+        text.replace("dual_fr3.yaml", str(ROBOTS / "dual_fr3.yaml"))
+    )
     with pytest.raises(BadInput, match=said):
         load_scene(tmp_path / "scene.yaml")
 
@@ -167,14 +175,18 @@ def test_xacro_that_is_wrong_is_told_by_name(tmp_path):
     path.write_text(
         '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="x"><xacro:none/></robot>'
     )
-    (tmp_path / "own.yaml").write_text(OWN.replace(OWN.partition("urdf: ")[2].partition("\n")[0], "own.urdf"))
+    (tmp_path / "own.yaml").write_text(
+        OWN.replace(OWN.partition("urdf: ")[2].partition("\n")[0], "own.urdf")
+    )
     with pytest.raises(BadInput, match=r"own.urdf: xacro: .*none"):
         robot_of(load_scene(ROBOTS / "two_arms.yaml", tmp_path / "own.yaml").robot)
 
 
 def test_the_poses_of_both_arms_are_apart_by_what_the_urdf_says(robot):
     """Mirrored arms, 0.6 m from each other."""
-    q = robot.with_groups(np.zeros(robot.size), arm=np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8]))[0]
+    q = robot.with_groups(
+        np.zeros(robot.size), arm=np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8])
+    )[0]
     q[robot.acting("right").slice("arm")] = q[robot.acting("left").slice("arm")]
     left, right = (view.kinematics.hand_pose(q) for view in robot.hands)
     np.testing.assert_allclose(inverse(left)[:3, :3] @ right[:3, :3], np.eye(3), atol=1e-9)
