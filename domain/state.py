@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from galley.domain.frames import Array, as_pose, frozen, rotation_z, transform
 from galley.domain.scene.model import HAND, WORLD, Scene
 
-
 _RESTING = f"{HAND} "
 
 

@@ -45,10 +45,9 @@ def in_words(action: str, scene: Scene | None = None) -> str:
     kinds = [bindings[each].kind if each in bindings else "" for each in objects]
     nouns = [_noun(each, bindings.get(each)) for each in objects]
     if scene is not None and scene.robot.hands:
-        hands = (
-            bindings[o].target if k == "hand" else "" for o, k in zip(objects, kinds, strict=True)
-        )
-        nouns = [f"the {hand} hand" if hand else n for hand, n in zip(hands, nouns, strict=True)]
+        called = {each.object: f"the {each.target} hand" for each in scene.bindings}
+        every = zip(objects, kinds, nouns, strict=True)
+        nouns = [called[each] if kind == "hand" else noun for each, kind, noun in every]
     known = _ACTIONS.get((name, *kinds))
     if known is not None:
         clause = known.format(*nouns)

@@ -69,8 +69,8 @@ class Moving(NamedTuple):
     pose: Floats  # (m, 12) in its frame
     ball: Floats  # (m, 4)
     # Pose (12) in the world of what stands still, then from STILL: 1 if it does; from LOW and HIGH:
-    # the box around it; from OWNER: 0 for the robot's links, of one with several arms 1 and more for
-    # each arm's, and from BODY on for each attached body: see ``keeps_margin``.
+    # the box around it; from OWNER: 0 for the robot's links, or 1 and more for those of each of its
+    # arms if there are several, from BODY on for each attached body: see ``keeps_margin``.
     still: Floats  # (m, 20)
     cluster: Ints  # (S + 1,) where each row's clusters begin
     cluster_ball: Floats  # (C, 4)

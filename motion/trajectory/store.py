@@ -20,10 +20,10 @@ def save_trajectories(path: Path | str, motions: tuple[Motion, ...]) -> None:
     For motion k, beside its trajectory (``write_trajectories``): ``k_waypoints`` (n, joints).
     ``phase`` (m,) and ``action_index`` (m,) tell its purpose. ``attachment`` (a, 3) has a row
     (motion, kind, name) for everything that moves with the hand, the kind with the name of the hand
-    to which it goes over, if it does; ``hand`` (m,) which one acts, of several; ``allowed`` (b, 3) a row (motion,
-    name, name) for every pair that may touch. A motion that pushes an item has a row (motion, item)
-    in ``slide`` (c, 2), and ``k_slide`` (n + 2, 4) with its direction and its goal, then a row of
-    way, x, y and yaw for each pose. Guards and figures are not kept.
+    to which it goes over, if it does; ``hand`` (m,) which one acts, of several; ``allowed`` (b, 3)
+    a row (motion, name, name) for every pair that may touch. A motion that pushes an item has a row
+    (motion, item) in ``slide`` (c, 2), and ``k_slide`` (n + 2, 4) with its direction and its goal,
+    then a row of way, x, y and yaw for each pose. Guards and figures are not kept.
     """
     attachments = [
         (str(k), f"{a.kind} {a.hand}".strip(), a.name)

@@ -82,8 +82,8 @@ class ConstrainedTask(TampTask):
         By the hand that acts, of a robot with several.
         """
         role = self.skills[action.name].role
-        assert role.takes is not None and role.place is not None
-        names = [action.bindings[k].object for k in (role.takes, role.place)]
+        both = (k for k in (role.takes, role.place) if k is not None)
+        names = [action.bindings[k].object for k in both]
         hands = [each.object for each in action.bindings if each.kind == "hand"]
         if robot.views and hands:
             return self.fact("no-stance-of", *names, hands[0])
@@ -147,10 +147,9 @@ class ConstrainedTask(TampTask):
         elif predicate == "no-stance" and takes is not None and place is not None:
             item, where = args
             yield [(of[takes], item), (of[place], where)], no_longer(item)
-        elif predicate == "no-stance-of" and None not in (takes, place, hand):
-            assert takes is not None and place is not None and hand is not None
-            item, where, by = args
-            yield [(of[takes], item), (of[place], where), (of[hand], by)], no_longer(item)
+        elif predicate == "no-stance-of" and takes is not None:
+            at = zip((takes, place, hand), args, strict=True)
+            yield [(of[k], name) for k, name in at if k is not None], no_longer(args[0])
         elif predicate == "no-room" and puts is not None and place is not None:
             item, where, other = args
             yield [(of[puts], item), (of[place], where)], no_longer(other)

@@ -22,7 +22,7 @@ from galley.domain.pddl.formula import Fact
 from galley.domain.predicates import CLOSED
 from galley.domain.scene.model import WORLD, Binding
 from galley.domain.state import State
-from galley.motion.effects import after, effects
+from galley.motion.effects import after, effects, seen_by
 from galley.motion.motion import Motion
 from galley.planning import GroundAction
 from galley.skills.drawer import intended_opening
@@ -435,7 +435,7 @@ class _Counterfactual:
         for k, action in enumerate(self.actions[: self.length]):
             upcoming = tuple(self.actions[k + 1 :])
             context = self.context.acting(acting_hand(self.context.robot, self.actions, k))
-            rested, at = at_rest(context, at, action.index, rng)
+            _, at = at_rest(context, at, action.index, rng)
             found = self.skills[action.name].refine(context, action, upcoming, at, rng)
             if isinstance(found, Failure):
                 return None
@@ -452,8 +452,9 @@ class _Counterfactual:
 
         ``changed``: scene joints that are at other values in ``at``.
         """
-        scene = self.context.scene
-        started = effects(scene, self.context.robot, motion, at)
+        context, scene = self.context.acting(motion.hand), self.context.scene
+        at = seen_by(context.robot, at)
+        started = effects(scene, context.robot, motion, at)
         along = [started.at(q) for q in motion.path.resampled(_STEP).waypoints]
         back = started.state
         names: dict[str, _Hit] = {}
@@ -465,8 +466,8 @@ class _Counterfactual:
         moved[:, changed] = self.state.scene_q[changed]
         for joint in changed:
             names |= dict.fromkeys(scene.moved_by(scene.joints[joint].name), ("joint", int(joint)))
-        margin = motion.record.margin_m or self.context.robot.spacing.margin
-        checker = self.context.checker(back.with_scene(moved[0]), motion.allowed, margin)
+        margin = motion.record.margin_m or context.robot.spacing.margin
+        checker = context.checker(back.with_scene(moved[0]), motion.allowed, margin)
         hit: set[_Hit] = set()
         if motion.slide is not None:  # the pushed item runs into things, too
             pushed, world = scene.item_index[motion.slide.item], self.context.world

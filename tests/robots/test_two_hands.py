@@ -15,7 +15,8 @@ from galley.motion.effects import seen_by
 from galley.robots.catalog import robot_of
 
 OWN = (ROBOTS / "dual_fr3.yaml").read_text()
-SECOND = OWN[OWN.index("other_arms:") : OWN.index("convex_parts:")]
+URDF = OWN.partition("urdf: ")[2].partition("\n")[0]
+J1, J2 = "right_fr3_joint1", "right_fr3_joint2"
 
 
 @pytest.fixture(scope="module")
@@ -145,12 +146,12 @@ def test_arms_that_stand_in_one_place_are_refused(tmp_path):
     """Both at the same pose in the URDF's world."""
     from galley.robots.files import find_package_file
 
-    made = find_package_file(OWN.partition("urdf: ")[2].partition("\n")[0], tmp_path / "x")
+    made = find_package_file(URDF, tmp_path / "x")
     text = made.read_text().replace('xyz="0 -0.3 0"', 'xyz="0 0.3 0"')
     (tmp_path / "two.urdf").write_text(text)
     (tmp_path / "fr3.xacro").write_text((made.parent / "fr3.xacro").read_text())
     path = tmp_path / "own.yaml"
-    path.write_text(OWN.replace(OWN.partition("urdf: ")[2].partition("\n")[0], "two.urdf"))
+    path.write_text(OWN.replace(URDF, "two.urdf"))
     with pytest.raises(BadInput, match="the arms of 'left' and 'right' stand in one place"):
         robot_of(load_scene(ROBOTS / "two_arms.yaml", path).robot)
 
@@ -175,9 +176,7 @@ def test_xacro_that_is_wrong_is_told_by_name(tmp_path):
     path.write_text(
         '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="x"><xacro:none/></robot>'
     )
-    (tmp_path / "own.yaml").write_text(
-        OWN.replace(OWN.partition("urdf: ")[2].partition("\n")[0], "own.urdf")
-    )
+    (tmp_path / "own.yaml").write_text(OWN.replace(URDF, "own.urdf"))
     with pytest.raises(BadInput, match=r"own.urdf: xacro: .*none"):
         robot_of(load_scene(ROBOTS / "two_arms.yaml", tmp_path / "own.yaml").robot)
 
