@@ -85,7 +85,10 @@ def observed_task(
     judged = state_facts(scene, state, names, bindings, X_WH)
     observed = {fact for fact, v in judged.items() if v.holds and _typed(domain, problem, fact)}
     items = {name: scene.item_index[b.target] for name, b in bindings.items() if b.kind == "item"}
-    held = next((name for name, index in items.items() if index == state.held), None)
+    robot_hands = scene.robot.hands
+    hands = {b.target: name for name, b in bindings.items() if b.kind == "hand"}
+    holds = dict(zip(state.holds(robot_hands), robot_hands or ("",), strict=True))
+    held = {n: hands.get(holds[index], "") for n, index in items.items() if index in holds}
     facts = {
         f for f in hand_facts(task, symbolic, held) if f not in judged and _has_objects(problem, f)
     }
@@ -94,7 +97,7 @@ def observed_task(
     places: list[AdHocPlace] = []
     placed = {fact.args[0] for fact in observed if fact.predicate in PLACING}
     for name, binding in bindings.items():
-        if binding.kind == "item" and name not in placed and name != held:
+        if binding.kind == "item" and name not in placed and name not in held:
             place = finder.of_item(binding)
             if place is not None:
                 places.append(place)
@@ -153,37 +156,53 @@ def _has_objects(problem: Problem, fact: Fact) -> bool:
     return all(problem.object(name) is not None for name in fact.args)
 
 
-def hand_facts(task: TampTask, facts: Collection[Fact], held: str | None) -> frozenset[Fact]:
-    """The facts with exactly the item ``held`` (a PDDL name) in a hand, or none.
+def hand_facts(task: TampTask, facts: Collection[Fact], held: Mapping[str, str]) -> frozenset[Fact]:
+    """The facts with exactly the items ``held`` in hands.
 
-    What the symbols say of the hand is corrected by the effects of the action that would take or
+    What the symbols say of a hand is corrected by the effects of the action that would take or
     place the item and that is most nearly applicable.
+
+    Args:
+        held: items with the hand of each, by their PDDL names; an empty one is any hand.
     """
     state = frozenset(facts)
     items = [name for name, binding in task.bindings.items() if binding.kind == "item"]
-    for item in sorted(items, key=lambda name: name == held):  # first what is to leave the hand
-        if (item == held) != _is_taken(task, state, item):
-            changes = _hand_changes(task, state, "takes" if item == held else "puts", item)
-            if changes:
-                _, added, deleted = min(changes, key=lambda change: change[0])
-                state = (state - deleted) | added
+    # First what is to leave a hand, if only for another.
+    for item in items:
+        takers = _takers(task, state, item)
+        if takers and not (item in held and held[item] in ("", *takers)):
+            state = _changed(task, state, "puts", item, "")
+    for item, hand in held.items():
+        if not _takers(task, state, item):
+            state = _changed(task, state, "takes", item, hand)
     return state
 
 
-def _is_taken(task: TampTask, state: frozenset[Fact], item: str) -> bool:
-    """Whether the symbols have an item in a hand: all effects of taking it hold."""
+def _changed(
+    task: TampTask, state: frozenset[Fact], what: str, item: str, hand: str
+) -> frozenset[Fact]:
+    """The facts after a hand, or any, has taken or put down an item, as far as hands go."""
+    changes = [c for c in _hand_changes(task, state, what, item) if hand in ("", c[3])]
+    if not changes:
+        return state
+    _, added, deleted, _ = min(changes, key=lambda change: change[0])
+    return (state - deleted) | added
+
+
+def _takers(task: TampTask, state: frozenset[Fact], item: str) -> set[str]:
+    """The hands in which the symbols have an item: all effects of taking it hold."""
     changes = _hand_changes(task, state, "takes", item)
-    return any(added and added <= state for _, added, _ in changes)
+    return {hand for _, added, _, hand in changes if added and added <= state}
 
 
 def _hand_changes(
     task: TampTask, state: frozenset[Fact], what: str, item: str
-) -> list[tuple[int, frozenset[Fact], frozenset[Fact]]]:
+) -> list[tuple[int, frozenset[Fact], frozenset[Fact], str]]:
     """What each action that takes (or puts) an item does to the facts about hands and items.
 
     Returns:
-        The number of preconditions about these that do not hold, and the facts that it adds and
-        deletes; for each hand, and one piece of furniture.
+        The number of preconditions about these that do not hold, the facts that it adds and
+        deletes, and the hand; for each hand, and one piece of furniture.
     """
     semantics, found = Semantics(task.domain, task.problem), []
     kinds = {name: binding.kind for name, binding in task.bindings.items()}
@@ -215,7 +234,8 @@ def _hand_changes(
             missing = sum(of_hand(f) and (f in state) != positive for f, positive in conditions)
             changes = semantics.changes(schema.effect, bound, state)
             added, deleted = (frozenset(filter(of_hand, each)) for each in changes)
-            found.append((missing, added, deleted))
+            hand = next((name for name in args if kinds.get(name) == "hand"), "")
+            found.append((missing, added, deleted, hand))
     return found
 
 
@@ -262,7 +282,7 @@ class AdHocPlaces:
             bound = self._bound(schema, {role.removes: thing, at: place})
             if bound is None:
                 continue
-            refused = skill.impossible(self.context, bound, self.state)
+            refused = skill.impossible(self.context.acting(self.state.hand), bound, self.state)
             if refused is not None and (refused.certificate or {}).get("kind") == "scene":
                 continue  # it takes things from other places
             item, where = (schema.parameters[k].name for k in (role.removes, at))

@@ -23,7 +23,7 @@ from galley.execution.recovery.plans import (
     InterruptedPlan,
     RecoveryPlan,
 )
-from galley.motion.effects import after
+from galley.motion.effects import after, seen_by
 from galley.motion.motion import Motion
 from galley.planning import GroundAction, Semantics, validate_actions
 from galley.planning.checks.validation import bound_action
@@ -34,7 +34,7 @@ from galley.skills.manipulation.escape import escape
 from galley.skills.manipulation.grasps import is_upright
 from galley.skills.manipulation.overhang import is_flat
 from galley.skills.manipulation.step import any_reachable
-from galley.skills.skill import Role
+from galley.skills.skill import Role, acting_hand
 from galley.tamp.binding import bind_plan
 from galley.tamp.checks import AuditedMotions, optimize_and_audit
 from galley.tamp.refine import RefinedMotions, Refinement
@@ -100,13 +100,13 @@ class TampReplanner:
             on_base=_on_base(self.context, task, state),
             fell=self.fell,
         )
-        out = escape(context, state, interrupted.motion)
+        out = _way_out(context, state, interrupted.motion)
         if isinstance(out, Failure):
             return out
         clear = state
         for motion in out:
             clear = after(context.scene, context.robot, motion, clear)
-        if _lies_flat(context, task, clear):
+        if _lies_flat(context.acting(clear.hand), task, clear):
             self.task = task = task.with_pushes() or task
         left = interrupted.plan[interrupted.index :]
         prefer = tuple(dict.fromkeys(arg for action in left for arg in action.args))
@@ -114,12 +114,16 @@ class TampReplanner:
         context = context.for_replanning(number, scene=observed.scene)
         if validate_actions(task.domain, observed.problem, ()).valid:
             return RecoveryPlan((), out, state, (observed.facts,), observed, NOTHING_LEFT)
-        stuck = _stuck_on_base(context, observed, clear)
+        stuck = _stuck_on_base(context.acting(clear.hand), observed, clear)
         if stuck is not None:
             return stuck
         for plan, facts in _resumable(context, observed, left, clear):
             bound, skills = bind_plan(plan, observed.bindings), observed.skills
-            if any(skills[each.name].impossible(context, each, clear) for each in bound):
+            views = [context.acting(acting_hand(context.robot, (each,))) for each in bound]
+            if any(
+                skills[each.name].impossible(own, each, seen_by(own.robot, clear))
+                for own, each in zip(views, bound, strict=True)
+            ):
                 continue
             context.listener.skeleton(tuple(map(str, plan)))
             refined = Refinement(context, bound, skills, clear).advance(TRIES)
@@ -149,6 +153,22 @@ class TampReplanner:
         motion = self.replan_s + sum(each.checks_s for each in self.replanned)
         rest = total - motion - optimization
         return {"motion": motion, "optimization": optimization, "execution": rest}
+
+
+def _way_out(
+    context: PlanningContext, state: State, motion: Motion | None
+) -> tuple[Motion, ...] | Failure:
+    """``escape`` with the hand that acted last, or else with another."""
+    first: Failure | None = None
+    others = (name for name in context.robot.views if name != state.hand)
+    for hand in (state.hand, *others):
+        own = context.acting(hand)
+        out = escape(own, seen_by(own.robot, state), motion)
+        if not isinstance(out, Failure):
+            return tuple(replace(each, hand=hand) for each in out)
+        first, motion = first or out, None
+    assert first is not None
+    return first
 
 
 def within_limits(context: PlanningContext, state: State) -> State:

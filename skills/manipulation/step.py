@@ -74,17 +74,15 @@ class MotionBuilder:
             return aside.within(f"{step}give way")
         for motion in aside:
             self.add(replace(motion, action_index=self.action_index, phase=step + motion.phase))
-        arm = self.state.q[self.context.robot.slice("arm")]
-        folded = folded_configurations(self.context, self.state)
-        if not len(folded) or np.abs(folded - arm).max(axis=1).min() > 1e-6:
-            failed = self.fold(f"{step}fold the arm")
-            if failed is not None:
-                return failed
-        return self.free("base", goal[None], f"{step}drive", reason)
+        failed = self.fold(f"{step}fold the arm")
+        return failed or self.free("base", goal[None], f"{step}drive", reason)
 
     def fold(self, phase: str) -> Failure | None:
-        """Move the arm into a folded configuration."""
+        """Move the arm into a folded configuration, unless it is in one."""
+        arm = self.state.q[self.context.robot.slice("arm")]
         goals = folded_configurations(self.context, self.state)
+        if len(goals) and np.abs(goals - arm).max(axis=1).min() <= 1e-6:
+            return None
         return self.free("arm", goals, phase) if len(goals) else _no_room(phase)
 
     def free(self, group: str, goals: Array, phase: str, reason: str = "") -> Failure | None:
@@ -160,8 +158,7 @@ def at_rest(
     if other is context:
         return (), state
     builder = MotionBuilder(other, state, action_index, rng)
-    if np.abs(state.q[other.robot.slice("arm")] - other.folded_arm).max() > _AT_REST:
-        builder.fold(f"rest the {state.hand} arm")
+    builder.fold(f"rest the {state.hand} arm")
     return tuple(builder.motions), seen_by(robot, builder.state)
 
 
@@ -184,7 +181,6 @@ HERE = 16  # manipulations tried from the current stance before others are sampl
 PATHS = 4  # solved manipulations for which free motions are planned
 RETRIES = 3  # of a step of a compound action
 _AHEAD = 60  # tries of a look ahead
-_AT_REST = 1e-3  # rad or m from its folded configuration at which an arm rests
 _REJECTIONS = 12  # solutions rejected by ``accepts``; after that any is accepted, and the next step
 # fails and says why
 

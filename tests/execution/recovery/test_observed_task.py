@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import galley
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.state import initial_state
@@ -104,15 +105,28 @@ def test_a_domains_own_words_for_the_hand_are_put_right(tmp_path, kitchen, task)
     domain, problem = read(tmp_path, OWN, OWN_PROBLEM)
     own = tamp_task(kitchen, domain, problem)
     start = frozenset(problem.init)
-    taken = hand_facts(own, start, "sugar")
+    taken = hand_facts(own, start, {"sugar": ""})
     assert Fact("carries", ("h1", "sugar")) in taken
     assert Fact("idle", ("h1",)) not in taken
     assert Fact("dusty", ("burner",)) in taken  # of furniture: not for the hand to say
-    back = hand_facts(own, taken, None)
+    back = hand_facts(own, taken, {})
     assert back - start == {Fact("touched", ("sugar",))}
     assert start <= back
-    assert hand_facts(own, start, None) == start
-    assert hand_facts(own, taken, "sugar") == taken
+    assert hand_facts(own, start, {}) == start
+    assert hand_facts(own, taken, {"sugar": ""}) == taken
+
+
+def test_each_of_two_hands_has_what_it_is_seen_to_hold():
+    """One item changes hands, the other is lost, whatever the symbols say."""
+    task = galley.load(problem="two_arms.pddl")
+    start = frozenset(task.problem.init)
+    left = hand_facts(task, start, {"carton": "h1", "bottle": "h2"})
+    assert {Fact("holds", ("h1", "carton")), Fact("holds", ("h2", "bottle"))} <= left
+    assert not {Fact("empty", ("h1",)), Fact("empty", ("h2",))} & left
+    right = hand_facts(task, left, {"carton": "h2"})
+    assert {Fact("holds", ("h2", "carton")), Fact("empty", ("h1",))} <= right
+    assert not any(fact.predicate == "holds" and fact.args != ("h2", "carton") for fact in right)
+    assert hand_facts(task, right, {"carton": "h2"}) == right
 
 
 def test_facts_without_geometry_stay_as_the_actions_left_them(kitchen, drawer_task):
