@@ -124,8 +124,9 @@ def _row(stored: Stored, k: int, inertials: str | None) -> Row:
 
     from galley.motion.trajectory.trajectory import limit_ratios
 
-    robot, state = stored.robot, stored.states[k]
-    trajectory = stored.planned[k].trajectory
+    motion = stored.planned[k]
+    robot, state = stored.robot.acting(motion.hand), stored.states[k]
+    trajectory = motion.trajectory
     group = robot.group(trajectory.group)
     faults = []
     low, high = trajectory.extremes()
@@ -161,7 +162,7 @@ def _table(stored: Stored, rows: dict[int, Row]) -> PlainTable:
             str(k),
             action if action != last else "",
             phase,
-            stored.planned[k].group,
+            f"{stored.planned[k].hand} {stored.planned[k].group}".strip(),
             f"{row.duration:.2f}",
             f"{row.length:.3f}",
             *(f"{100 * ratio:.0f}" for ratio in row.ratios),
@@ -190,7 +191,7 @@ def _export(options: Options, stored: Stored, k: int, printer: Printer) -> None:
     from galley.motion.trajectory.export import CSV_RATE, ROS_RATE, write_csv, write_ros
 
     trajectory = stored.planned[k].trajectory
-    group = stored.robot.group(trajectory.group)
+    group = stored.robot.acting(stored.planned[k].hand).group(trajectory.group)
     if options.csv:
         count = write_csv(options.csv, trajectory, group, options.rate or CSV_RATE)
         printer.console.print(f"{options.csv}: {count} rows")

@@ -164,7 +164,7 @@ class FileExecutor:
             "start": motion.trajectory.start.tolist(),
             "end": motion.trajectory.end.tolist(),
             "guard": None if guard is None else _plain(asdict(guard)),
-            "holds": [{"kind": a.kind, "name": a.name} for a in motion.attachments],
+            "holds": [{"kind": a.kind, "name": a.name} for a in motion.attachments if not a.hand],
             "pushes": None if motion.slide is None else _plain(asdict(motion.slide)),
             "may_touch": [list(names) for names in sorted(motion.allowed)],
             "hand_at_end": {

@@ -36,7 +36,8 @@ def states_along(
     for k, motion in enumerate(motions):
         path, trajectory = motion.path, motion.trajectory
         try:
-            size, where = robot.group(motion.group).size, robot.slice(motion.group)
+            own = robot.acting(motion.hand)
+            size, where = own.group(motion.group).size, own.slice(motion.group)
         except KeyError as error:
             raise ValueError(f"motion {k}: {error.args[0]}") from None
         for what, joints in (

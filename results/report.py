@@ -264,7 +264,7 @@ def _motion(motion: Motion, start: float | None) -> dict[str, Any]:
         **vars(record),
         "action_index": motion.action_index,
         "phase": motion.phase,
-        "group": motion.group,
+        "group": f"{motion.hand} {motion.group}".strip(),
         "waypoints": len(motion.path),
         "length": {
             "rrt": record.length_rrt,

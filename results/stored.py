@@ -122,7 +122,7 @@ class Stored:
         motions = tuple(map(_alone, trajectories)) if alone else load_motions(file)
         for k, motion in enumerate(motions):
             try:
-                size = self.robot.group(motion.group).size
+                size = self.robot.acting(motion.hand).group(motion.group).size
             except KeyError as error:
                 raise BadInput.one(file, f"motion {k}: {error.args[0]}") from None
             found = motion.trajectory.coefficients.shape[2]

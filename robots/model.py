@@ -258,7 +258,13 @@ class RobotModel:
         return together and not self.standing_links and not self.group("base").differential
 
     def acting(self, hand: str) -> RobotModel:
-        """The same robot with another hand acting; itself for an empty name."""
+        """The same robot with another hand acting; itself for an empty name.
+
+        Raises:
+            KeyError: it has no such hand; the message lists those it has.
+        """
+        if hand and hand not in self.views:
+            raise KeyError(f"no hand '{hand}', there are {[*self.views]}")
         return self.views[hand] if hand else self
 
     @property

@@ -31,7 +31,7 @@ def motion_curves(motion: Motion, robot: RobotModel) -> dict[str, Any]:
         ``group``, ``joints``, ``units``, ``limits`` (for each order, for each joint: lower and
         upper), ``t`` in seconds, and for each order a list (joints) of lists (instants).
     """
-    trajectory, group = motion.trajectory, robot.group(motion.group)
+    trajectory, group = motion.trajectory, robot.acting(motion.hand).group(motion.group)
     # A derivative may jump where pieces meet: both sides are looked at.
     breaks = trajectory.breaks
     sides = np.concatenate([breaks, np.nextafter(breaks[1:], 0.0)])
@@ -53,7 +53,7 @@ def motion_curves(motion: Motion, robot: RobotModel) -> dict[str, Any]:
 
 def peaks(motion: Motion, robot: RobotModel) -> list[dict[str, Any]]:
     """For each joint the range that it moves in and its exact peaks, beside the limits."""
-    group, trajectory = robot.group(motion.group), motion.trajectory
+    group, trajectory = robot.acting(motion.hand).group(motion.group), motion.trajectory
     low, high = trajectory.extremes()
     largest = [trajectory.peaks(order) for order in (1, 2, 3)]
     limits = (group.velocity, group.acceleration, group.jerk)

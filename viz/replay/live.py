@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ class LiveView(Relay):
         super().__init__(listener)
         self._tries: dict[bool, deque[Any]] = {b: deque(maxlen=_KEPT) for b in (True, False)}
         self._executed: list[Array] = []
+        self._before = np.empty(0)  # the configuration shown last
         self._began, self._shown = time.monotonic(), 0.0
         self._said = ["", "", ""]
         page = _PAGE.read_text(encoding="utf-8").replace("MESHCAT", self._meshcat.web_url())
@@ -105,8 +107,9 @@ class LiveView(Relay):
         Q, points = state.q[None], list[Array]()
         for motion in motions:
             times = np.linspace(0.0, motion.trajectory.duration, _POINTS)
-            Q = self._robot.with_groups(Q[-1], **{motion.group: motion.trajectory(times)})
-            points += [*grasp_centres(self._robot, Q)]
+            robot = self._robot.acting(motion.hand)
+            Q = robot.with_groups(Q[-1], **{motion.group: motion.trajectory(times)})
+            points += [*grasp_centres(replace(robot, views={}), Q)]
         if len(points) > 1:
             line = columns(np.array(points))
             self._meshcat.SetLine(f"{ROOT}/planned/{index}", line, 2.0, _PLANNED)
@@ -116,7 +119,9 @@ class LiveView(Relay):
         """Show a state, at most some times a second."""
         if self._due():
             self._bodies.show(q, scene_q, items)
-            self._executed += [*grasp_centres(self._robot, q[None])]
+            before = self._before if self._executed else q
+            self._executed += [*grasp_centres(self._robot, np.stack([before, q]))[1:]]
+            self._before = q
             if len(self._executed) > 1:
                 line = columns(np.array(self._executed))
                 self._meshcat.SetLine(f"{ROOT}/executed", line, 3.0, _EXECUTED)
