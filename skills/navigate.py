@@ -76,7 +76,9 @@ class Navigate(LookaheadSkill):
                 one = [replace(stance, name=at, lower=goal, upper=goal)]
                 closed = no_passage(context, state, one)
                 closed = closed and replace(closed, kind=FailureKind.BUDGET, certificate=None)
-            return failed if closed is None else closed.within("drive")
+            if closed is None:  # nor does what is in the way of these goals
+                return replace(failed, kind=FailureKind.BUDGET, certificate=None)
+            return closed.within("drive")
         skill = self.skills.get(upcoming[0].name) if upcoming else None
         if skill is not None:
             failed = out_of_reach_as_found(context, state, upcoming[0], skill)

@@ -74,13 +74,20 @@ class MotionBuilder:
             return aside.within(f"{step}give way")
         for motion in aside:
             self.add(replace(motion, action_index=self.action_index, phase=step + motion.phase))
-        failed = self.fold(f"{step}fold the arm")
+        failed = self.fold(f"{step}fold the arm", goal)
         return failed or self.free("base", goal[None], f"{step}drive", reason)
 
-    def fold(self, phase: str) -> Failure | None:
-        """Move the arm into a folded configuration, unless it is in one."""
-        arm = self.state.q[self.context.robot.slice("arm")]
-        goals = folded_configurations(self.context, self.state)
+    def fold(self, phase: str, base: Array | None = None) -> Failure | None:
+        """Move the arm into a folded configuration, unless it is in one.
+
+        Into one that is free at another ``base`` (3,), too, if there is any.
+        """
+        context, robot = self.context, self.context.robot
+        arm, goals = self.state.q[robot.slice("arm")], folded_configurations(context, self.state)
+        if base is not None and len(goals):
+            checker = context.checker(self.state, holding_contact_pairs(context, self.state))
+            there = checker.free_many(robot.with_groups(self.state.q, base=base, arm=goals))
+            goals = goals[there] if there.any() else goals
         if len(goals) and np.abs(goals - arm).max(axis=1).min() <= 1e-6:
             return None
         return self.free("arm", goals, phase) if len(goals) else _no_room(phase)
