@@ -15,9 +15,9 @@ import numpy as np
 
 from galley.collision.checker import pairs
 from galley.domain.failure import Failure
-from galley.domain.frames import Array, frozen, inverse, rotation_about, rotation_z, transform
-from galley.domain.state import Placement, State, base_pose, resting_hand
-from galley.motion.effects import after, seen_by
+from galley.domain.frames import Array, inverse, rotation_about, rotation_z, transform
+from galley.domain.state import State, base_pose
+from galley.motion.effects import after, attached, seen_by
 from galley.motion.motion import Attachment, Motion
 from galley.skills.infeasibility.refusals import wrong_in_hand
 from galley.skills.manipulation.contacts import pick_manipulations
@@ -44,6 +44,7 @@ _MEETINGS = 400  # poses of the item tried
 _REACHED = 40  # of them, those that the giving hand reaches
 _GRASPS = 12  # of the taking hand, at one of them
 _PATHS = 4  # meetings for which free motions are planned
+_REJECTIONS = 12  # from which the item can't be put down next; then any will do
 _FORWARD = (0.25, 0.75)  # of the arms' reach, how far before the shoulders they meet
 _ASIDE, _HEIGHT = 0.25, (-0.40, 0.20)  # of it: from the middle, and above the shoulders
 _TILTED = 0.4  # share of the meetings in which the item is laid on a side
@@ -72,10 +73,11 @@ class Handover(LookaheadSkill):
             return failed
         takes = context.acting(taker.target)
         accepts = can_be_placed_later(takes, upcoming, self.skills, index)
-        tally, paths = Tally(), 0
+        tally, paths, rejected = Tally(), 0, 0
         for meeting in _meetings(context, takes, state, index, rng, tally):
-            left = replace(meeting.taken.state_after(takes.robot), hand=takes.robot.hand)
-            if accepts is not None and not accepts(left, rng):
+            left = meeting.taken.state_after(takes.robot)
+            if accepts is not None and rejected < _REJECTIONS and not accepts(left, rng):
+                rejected += 1
                 tally.reasons["the next step can't follow"] += 1
                 continue
             found = _motions(context, takes, meeting, action, state, rng)
@@ -202,13 +204,10 @@ def _release(
     gripped = takes.robot.with_groups(
         there.q, arm=taken.segments[-1].path.start, fingers=taker.fingers_at(close.opening)
     )[0]
-    X_WI = gives.hand(there)(there.q[giver.slice("arm")]) @ there.items[index].X_PI
-    X_BI = frozen(inverse(base_pose(there.q)) @ X_WI)
-    state = there.with_robot(gripped).with_item(index, Placement(resting_hand(taker.hand), X_BI))
+    goes_over = (Attachment("item", name, taker.hand),)
+    state = attached(gives.scene, there.with_robot(gripped), goes_over, back[0])
     touch = pairs(giver.fingers, (name,))
-    stroke = Stroke(
-        "open fingers", giver.gripper.open, touch, (Attachment("item", name, taker.hand),)
-    )
+    stroke = Stroke("open fingers", giver.gripper.open, touch, goes_over)
     opens = stroke_states(gives, gripped, stroke.opening)
     if not gives.checker(state, touch, CONTACT_CLEARANCE).free_many(opens).all():
         tally.reasons["no room to open the giving hand"] += 1
@@ -236,10 +235,8 @@ def _motions(
     """Everything in order; at the end the giving arm goes to rest, if it has room."""
     brings = MotionBuilder(gives, state, action.index, rng)
     failed = brings.free("arm", meeting.arm[None], "bring")
-    if failed is not None:
-        return failed
     grasps = MotionBuilder(takes, seen_by(takes.robot, brings.state), action.index, rng)
-    failed = grasps.run(meeting.taken)
+    failed = failed or grasps.run(meeting.taken)
     if failed is not None:
         return failed
     lift = meeting.taken.manipulation.steps[-1]
