@@ -205,7 +205,7 @@ def _well_typed(motion: Motion) -> bool:
     """Whether the parts of a Motion that are looked at late are of their types."""
     names = (name for pair in motion.allowed for name in pair)
     guard = motion.guard is None or isinstance(motion.guard, Guard)
-    texts = all(isinstance(each, str) for each in (motion.phase, *names))
+    texts = all(isinstance(each, str) for each in (motion.phase, motion.hand, *names))
     return guard and texts and isinstance(motion.record, Record)
 
 

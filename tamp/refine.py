@@ -167,7 +167,11 @@ class Refinement:
             return failed
         self._report(action, "done")
         if hand:
-            own = (motion if motion.hand else replace(motion, hand=hand) for motion in found)
+            touch = context.always_touching(state)  # of own skills' motions, which name no hand
+            own = (
+                each if each.hand else replace(each, hand=hand, allowed=each.allowed | touch)
+                for each in found
+            )
             found, state = (*rested, *own), self.states[-1]
         self.context.listener.refined(k, state, found)
         for motion in found:

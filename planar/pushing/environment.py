@@ -369,7 +369,9 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
     """``num_envs`` tables; see the module.
 
     The arguments are those of ``PushEnv``, and ``max_episode_steps``, after which a table's episode
-    is truncated (None or -1: never).
+    is truncated (None or -1: never); and ``autoreset_mode``, when a table that is done begins anew:
+    ``NextStep`` or ``SameStep``, as Gymnasium has them. With the latter ``info["final_obs"]`` has
+    what the last state of each such table was, None of others.
 
     Raises:
         ValueError: as ``PushEnv``, or arguments that only a single environment has.
@@ -391,7 +393,12 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
         *,
         action: str = "pusher",
         compat: str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     ) -> None:
+        modes = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
+        given = getattr(autoreset_mode, "value", autoreset_mode)
+        known("autoreset_mode", given, [mode.value for mode in modes])
+        self.metadata = {**self.metadata, "autoreset_mode": AutoresetMode(given)}
         for name, value, only in (("action", action, "pusher"), ("compat", compat, None)):
             if value != only:
                 what = 'the compiled vector has it not; vectorization_mode="sync" has'
@@ -434,20 +441,31 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
         Raises:
             ValueError: actions of the wrong shape or not finite, or an unstable config.
         """
-        values, again = self.state.values, np.nonzero(self._done)[0]
+        again = np.nonzero(self._done)[0]
         self._table.sim.advance(self.state, actions)
         self._steps += 1
-        if len(again):
-            rngs = [self._rngs[k] for k in again]
-            values[:, again] = self._table.sim.random_states(rngs, len(again)).values
-            self._steps[again] = 0
+        self._begin_anew(again)
         info = self._info()
         reward = np.minimum(info["coverage"] / SUCCESS, 1.0)
         reward[again] = 0.0
         terminated = info["is_success"] & (self._steps > 0)
         truncated = self._steps >= self._longest
         self._done = terminated | truncated
-        return self._table.observed(self.state), reward, terminated, truncated, info
+        seen = self._table.observed(self.state)
+        if self.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP and self._done.any():
+            again, last = np.nonzero(self._done)[0], np.full(self.num_envs, None, dtype=object)
+            for k in again.tolist():
+                last[k] = _of_table(seen, k)
+            info |= {"final_obs": last, "_final_obs": self._done}
+            self._begin_anew(again)
+            seen, self._done = self._table.observed(self.state), np.zeros_like(self._done)
+        return seen, reward, terminated, truncated, info
+
+    def _begin_anew(self, tables: NDArray[np.int64]) -> None:
+        if len(tables):
+            rngs = [self._rngs[k] for k in tables]
+            self.state.values[:, tables] = self._table.sim.random_states(rngs, len(tables)).values
+            self._steps[tables] = 0
 
     def render(self) -> tuple[Picture, ...] | None:
         """A picture (512, 512, 3) of each table."""
@@ -458,3 +476,10 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
     def _info(self) -> Info:
         coverage = self.state.coverage.copy()
         return {"coverage": coverage, "is_success": coverage > SUCCESS}
+
+
+def _of_table(seen: Seen, k: int) -> Seen:
+    """Table k's part of an observation of all."""
+    if isinstance(seen, dict):
+        return {name: each[k].copy() for name, each in seen.items()}
+    return seen[k].copy()

@@ -183,6 +183,13 @@ def test_under_physics_the_carton_is_gripped_at_every_moment_of_the_handover(sol
 
 
 @pytest.mark.slow
+def test_what_slips_out_of_a_hand_is_taken_again_and_handed_over(solution):
+    found = galley.execute(solution, executor="physics", fault="slippery:carton")
+    assert found.success, found.failure
+    assert any("carton" in str(each.noticed) for each in found.recoveries)
+
+
+@pytest.mark.slow
 def test_a_pr2_carries_two_things_at_once():
     pytest.importorskip("xacro")
     found = galley.execute(galley.solve(galley.load(problem="two_hands.pddl"), seed=1))

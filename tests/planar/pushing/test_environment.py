@@ -6,6 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
 from numpy.testing import assert_allclose, assert_array_equal
 
 from galley.planar.pushing.config import PushConfig
@@ -195,9 +196,40 @@ def test_a_table_that_is_done_is_reset_in_the_next_step():
     assert many.step(stay)[3].tolist() == [False, True]  # the other began two steps later
 
 
+@pytest.mark.parametrize("observation", ["state", "pixels_state"])
+def test_a_table_that_is_done_can_begin_anew_in_that_step(observation):
+    """What it saw last is in the info; the rest is as with resets in the next step."""
+    start = {"state": [GOAL, (0.03, 0.03, 0.3, 0.3, 0.0)]}
+    stay = np.full((2, 2), 0.03, dtype=np.float32)
+    later, same = (
+        PushVectorEnv(2, observation, max_episode_steps=3, autoreset_mode=mode)
+        for mode in ("NextStep", AutoresetMode.SAME_STEP)
+    )
+    for each in (later, same):
+        each.reset(seed=1, options=start)
+    last, *verdict, _ = later.step(stay)
+    anew, *told, info = same.step(stay)
+    assert_array_equal(told, verdict)
+    assert info["_final_obs"].tolist() == [True, False]
+    assert info["final_obs"][1] is None
+    first = {k: v[0] for k, v in last.items()} if isinstance(last, dict) else last[0]
+    assert_array_equal(flat(info["final_obs"][0]), flat(first))
+    begun = later.step(stay)[0]  # it begins now
+    pick = (lambda seen: seen["agent_pos"]) if isinstance(anew, dict) else (lambda seen: seen)
+    assert_array_equal(pick(anew)[0], pick(begun)[0])
+    assert not np.allclose(pick(anew)[0], pick(last)[0])
+    _, _, ended, late, info = same.step(stay)
+    assert not (ended | late).any()
+    assert "final_obs" not in info
+    assert same.step(stay)[3].tolist() == [False, True]
+    assert same.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    assert later.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
+
+
 @pytest.mark.parametrize(
     ("make", "named"),
     [
+        (lambda: PushVectorEnv(autoreset_mode="Disabled"), "autoreset_mode = 'Disabled'"),
         (lambda: PushEnv("touch"), "observation = 'touch'"),
         (lambda: PushVectorEnv(render_mode="human"), "render_mode = 'human'"),
         (lambda: PushEnv("pixels", resolution=0), "0 x 0 pixels"),
