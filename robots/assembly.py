@@ -81,7 +81,7 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     _check_apart(whole, file.arms)
     for link in itertools.chain(*file.allowed):
         _below(whole, link, "may_touch")
-    hands = [_hand(whole, arm, joints, mounted) for arm in file.arms]
+    hands = [_hand(whole, arm, joints, "" if k else mounted) for k, arm in enumerate(file.arms)]
     _state_efforts(elements[name] for name in joints)
     for arm in file.arms:
         for name, effort in zip(arm.arm, arm.effort, strict=bool(arm.effort)):
