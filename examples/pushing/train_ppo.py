@@ -11,17 +11,41 @@ import sys
 import time
 
 import numpy as np
+from gymnasium.spaces import Box
 from stable_baselines3 import PPO
-from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
+from stable_baselines3.common.vec_env import VecEnvWrapper, VecMonitor, VecNormalize
 
+from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.environment import PushVectorEnv
 from galley.planar.pushing.stable_baselines import stable_baselines
 
+REACH = 0.08  # m that the target of a step may be from the pusher, along x and y
 STEPS = int(float(sys.argv[1])) if sys.argv[1:] else 10_000_000
 
-tables = stable_baselines(PushVectorEnv(256, "keypoints", autoreset_mode="SameStep"))
+
+class Moves(VecEnvWrapper):
+    """Actions from -1 to 1 that say how far the pusher is driven, in place of where to."""
+
+    def __init__(self, tables):
+        super().__init__(tables, action_space=Box(-1.0, 1.0, (2,)))
+
+    def reset(self):  # noqa: D102
+        self.seen = self.venv.reset()
+        return self.seen
+
+    def step_async(self, actions):  # noqa: D102
+        target = self.seen[:, -2:] + REACH * np.clip(actions, -1.0, 1.0)
+        self.venv.step_async(target.clip(0.0, self.venv.action_space.high))
+
+    def step_wait(self):  # noqa: D102
+        self.seen, *rest = self.venv.step_wait()
+        return self.seen, *rest
+
+
+easy = PushConfig(start_away=0.06, start_turned=0.5)  # m and rad from the goal, at most
+tables = stable_baselines(PushVectorEnv(256, "keypoints", easy, autoreset_mode="SameStep"))
 tables.seed(0)
-learned = VecNormalize(VecMonitor(tables), clip_obs=5.0)
+learned = VecNormalize(VecMonitor(Moves(tables)), clip_obs=5.0)
 ppo = PPO(
     "MlpPolicy",
     learned,

@@ -25,6 +25,7 @@ from galley.planar.pushing.shapes import shape
 
 POSITION = Quantity("m")
 ANGLE = Quantity("rad")
+TURN = Quantity("rad", 0.0)
 STIFFNESS = Quantity("N/m", 0.0)
 COUNT = Quantity("1", 1.0)
 ANY_FRICTION = Quantity("1", 0.0, infinite=True)
@@ -100,6 +101,10 @@ class PushConfig:
     goal_x: float = parameter(0.256, POSITION, "where the centroid shall be")
     goal_y: float = parameter(0.256, POSITION, "where the centroid shall be")
     goal_theta: float = parameter(pi / 4.0, ANGLE, "how the body shall be turned")
+    start_away: float = parameter(
+        1.0, LENGTH, "of a random start from the goal, at most in x and y"
+    )
+    start_turned: float = parameter(pi, TURN, "of a random start from the goal, at most")
     arm: ArmConfig = field(default_factory=ArmConfig)
 
     def __post_init__(self) -> None:

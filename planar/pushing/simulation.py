@@ -163,6 +163,13 @@ class Simulation:
         radius = config.pusher_radius
         low = np.array([*_MARGIN * size, -np.pi, radius, radius])
         high = np.array([*(1.0 - _MARGIN) * size, np.pi, *(size - radius)])
+        goal, near = np.array(config.goal), config.start_away
+        low[:2], high[:2] = (
+            np.maximum(low[:2], goal[:2] - near),
+            np.minimum(high[:2], goal[:2] + near),
+        )
+        if config.start_turned < np.pi:  # else as evenly as ever, from -pi on
+            low[2], high[2] = goal[2] - config.start_turned, goal[2] + config.start_turned
         drawn = np.empty((n, 5))
         bodies, pushers = drawn[:, :3], drawn[:, 3:]
         left = np.arange(n)

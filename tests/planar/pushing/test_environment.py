@@ -196,6 +196,20 @@ def test_a_table_that_is_done_is_reset_in_the_next_step():
     assert many.step(stay)[3].tolist() == [False, True]  # the other began two steps later
 
 
+def test_an_easy_level_starts_near_the_goal():
+    config = PushConfig(start_away=0.05, start_turned=0.3)
+    easy, usual = PushVectorEnv(200, config=config), PushVectorEnv(200)
+    off = np.abs(easy.reset(seed=0)[0][:, 2:] - [*config.goal])
+    turned = np.minimum(off[:, 2], 2.0 * np.pi - off[:, 2])
+    assert off[:, :2].max() <= 0.05
+    assert turned.max() <= 0.3
+    assert off[:, :2].max() > 0.045  # as far as that, too
+    assert turned.max() > 0.28
+    assert np.abs(usual.reset(seed=0)[0][:, 2:4] - config.goal[:2]).max() > 0.1
+    alone = gymnasium.make(ID, config=config).reset(seed=7)[0]
+    assert np.abs(alone[2:4] - config.goal[:2]).max() <= 0.05
+
+
 @pytest.mark.parametrize("observation", ["state", "pixels_state"])
 def test_a_table_that_is_done_can_begin_anew_in_that_step(observation):
     """What it saw last is in the info; the rest is as with resets in the next step."""
