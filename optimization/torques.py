@@ -17,6 +17,7 @@ from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import MultibodyPlant
 from pydrake.multibody.tree import BodyIndex, PrismaticJoint
 
+from galley.collision.backends import quiet_drake
 from galley.collision.backends.urdf import inertial
 from galley.compiled.build import TIMING, ensure
 from galley.domain.failure import Failure, FailureKind
@@ -267,7 +268,8 @@ def _read(robot: RobotModel, inertials: str) -> _Robot:
     known = robot.inertials if source == "identified" else {}
     urdf = with_inertials(ET.tostring(root, encoding="unicode"), known)
     plant = MultibodyPlant(0.0)
-    Parser(plant).AddModelsFromString(urdf, "urdf")
+    with quiet_drake():
+        Parser(plant).AddModelsFromString(urdf, "urdf")
     plant.Finalize()
     context = plant.CreateDefaultContext()
     joints: list[Any] = [plant.GetJointByName(name) for name in robot.joints]

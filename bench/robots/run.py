@@ -41,11 +41,11 @@ TASKS = {
     "gen3": {**TABLE, "robot": "gen3.yaml"},
     "iiwa": {"scene": "kuka.yaml", "domain": "drawers.pddl", "problem": "kuka.pddl"},
     "so101": {"scene": "desk.yaml", "domain": "drawers.pddl", "problem": "desk.pddl"},
-    "dual_fr3": {"problem": "two_arms.pddl"},
+    "dual_fr3": {"scene": "two_arms.yaml", "problem": "two_arms.pddl"},
 }
 if any(each.name == "example-robot-data" for each in distributions()):
     TASKS["tiago"] = {"robot": "tiago.yaml"}
-    TASKS["pr2"] = {"problem": "two_hands.pddl"}
+    TASKS["pr2"] = {"scene": "two_hands.yaml", "problem": "two_hands.pddl"}
 PLAIN, NOISY = 0.95, 0.9  # shares of success that are wanted
 SLOWER = 3.0  # times the mobile Panda's plan that the UR5's may take in the same kitchen
 JOBS = 2  # processes under physics
