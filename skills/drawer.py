@@ -17,7 +17,7 @@ import numpy as np
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, transform
 from galley.domain.predicates import CLOSED
-from galley.domain.scene.model import HAND, Binding, Handle, Joint, Scene, Shape
+from galley.domain.scene.model import Binding, Handle, Joint, Scene, Shape
 from galley.domain.state import State, item_pose
 from galley.motion.motion import Motion
 from galley.skills.infeasibility.refusals import (
@@ -301,7 +301,7 @@ def parts(
     if include_items:
         for k, item in enumerate(scene.items):
             placed = state.items[k]
-            if placed.parent != HAND:
+            if k not in state.in_hands:
                 X = item_pose(scene, state, k, np.eye(4))
                 side = moving if placed.parent in moved else still
                 side.extend(_solid(item.name, item.shapes, X, item.name))

@@ -241,7 +241,8 @@ def _motions(
         return failed
     lift = meeting.taken.manipulation.steps[-1]
     assert isinstance(lift, Line)
-    lifts = replace(grasps.motions.pop(), allowed=lift.allowed)
+    touching = takes.always_touching(lift.state)  # when the giving hand has let go
+    lifts = replace(grasps.motions.pop(), allowed=lift.allowed | touching)
     release = (replace(each, action_index=action.index) for each in meeting.release)
     motions = (*brings.motions, *grasps.motions, *release, lifts)
     for motion in motions:

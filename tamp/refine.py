@@ -154,7 +154,7 @@ class Refinement:
         self._tries[k] += 1
         self._streams[k] += 1
         self.context.effort.spend("refinements")
-        hand = acting_hand(self.context.robot, self.plan, k)
+        hand = acting_hand(self.context.robot, self.plan, k) or self.context.robot.hand
         context, rested = self.context.acting(hand), tuple[Motion, ...]()
         if hand:
             rested, state = at_rest(context, state, k, rng)

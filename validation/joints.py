@@ -185,7 +185,8 @@ class RequiredTorques:
         torques = world.inverse_dynamics(q, v, a)
         for hand, held in enumerate(log.holds[k].tolist()):
             if held >= 0:
-                force = self._masses[held] * self._pull[k, held]
+                share = 1.0 / np.count_nonzero(log.holds[k] == held)  # of two hands in a handover
+                force = share * self._masses[held] * self._pull[k, held]
                 torques = torques + force @ world.jacobian(q, log.items[k, held, :3], hand)
         self.torques[k] = torques
 

@@ -170,7 +170,7 @@ def hand_facts(task: TampTask, facts: Collection[Fact], held: Mapping[str, str])
     # First what is to leave a hand, if only for another.
     for item in items:
         takers = _takers(task, state, item)
-        if takers and not (item in held and held[item] in ("", *takers)):
+        if takers and not (item in held and (not held[item] or takers & {"", held[item]})):
             state = _changed(task, state, "puts", item, "")
     for item, hand in held.items():
         if not _takers(task, state, item):
@@ -182,7 +182,8 @@ def _changed(
     task: TampTask, state: frozenset[Fact], what: str, item: str, hand: str
 ) -> frozenset[Fact]:
     """The facts after a hand, or any, has taken or put down an item, as far as hands go."""
-    changes = [c for c in _hand_changes(task, state, what, item) if hand in ("", c[3])]
+    changes = _hand_changes(task, state, what, item)
+    changes = [each for each in changes if not hand or each[3] in ("", hand)]
     if not changes:
         return state
     _, added, deleted, _ = min(changes, key=lambda change: change[0])

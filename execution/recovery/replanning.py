@@ -92,7 +92,9 @@ class TampReplanner:
         slide = None if interrupted.motion is None else interrupted.motion.slide
         state = within_limits(self.context, state)
         lying = _lying(self.context, task, state)  # or taken as it lay, and not stood up yet
-        self.fell = frozenset(k for k in self.fell.union(lying) if k in (*lying, state.held))
+        self.fell = frozenset(
+            k for k in self.fell.union(lying) if k in lying or k in state.in_hands
+        )
         context = self.context.for_replanning(
             number,
             failed=interrupted.failed,
@@ -114,7 +116,7 @@ class TampReplanner:
         context = context.for_replanning(number, scene=observed.scene)
         if validate_actions(task.domain, observed.problem, ()).valid:
             return RecoveryPlan((), out, state, (observed.facts,), observed, NOTHING_LEFT)
-        stuck = _stuck_on_base(context.acting(clear.hand), observed, clear)
+        stuck = _stuck_on_base(context, observed, clear)
         if stuck is not None:
             return stuck
         for plan, facts in _resumable(context, observed, left, clear):
@@ -215,14 +217,17 @@ def _on_base(context: PlanningContext, task: TampTask, state: State) -> tuple[On
 
 
 def _stuck_on_base(context: PlanningContext, task: ObservedTask, state: State) -> Failure | None:
-    """A Failure if the empty hand finds no way to take an item off the base, which must stay."""
-    for each in context.on_base if state.held is None else ():
+    """A Failure if no empty hand finds a way to take an item off the base, which must stay."""
+    hands = [context.acting(hand) for hand in context.robot.views or ("",)]
+    states = [(own, seen_by(own.robot, state)) for own in hands]
+    empty = [(own, seen) for own, seen in states if seen.held is None]
+    for each in context.on_base if empty else ():
         item = context.scene.items[each.index].name
         names = {name for name, binding in task.bindings.items() if binding.target == item}
         here = next((p.binding for p in task.places if names & set(p.fact.args)), None)
         rng = context.rng(_ON_BASE, each.index)
-        ways = pick_manipulations(context, state, each.index, rng)
-        if here is None or not any_reachable(context, ways, here, state, rng):
+        ways = ((own, seen, pick_manipulations(own, seen, each.index, rng)) for own, seen in empty)
+        if here is None or not any(any_reachable(o, way, here, s, rng) for o, s, way in ways):
             below = " and ".join(sorted(set().union(*each.touching) - {item}))
             what = f"{item} lies on the robot itself, on its {below}, and would drive along"
             what += "; the hand finds no way to take it from there"
@@ -243,7 +248,8 @@ def _resumable(
     domain, skills = task.domain, task.skills
     if left and all(name in task.bindings for action in left for name in action.args):
         first = bind_plan(left, task.bindings)[0]
-        if skills[first.name].resumes(context, first, state):
+        own = context.acting(acting_hand(context.robot, (first,)))
+        if skills[first.name].resumes(own, first, seen_by(own.robot, state)):
             done = _done(task, left[0], skills[first.name].role)
             problem = replace(task.problem, init=tuple(sorted(done)))
             verdict = validate_actions(domain, problem, left[1:])

@@ -62,7 +62,9 @@ def explain(
         items=items,
         things=lambda ks: [items[k] if k < len(items) else f"thing {k + 1}" for k in ks],
         across=_across(certificate) if "widest_m" in certificate else (),
-        reach=robot.kinematics.reach if kind == "distance-bound" else None,
+        reach=robot.acting(certificate.get("hand", "")).kinematics.reach
+        if kind == "distance-bound"
+        else None,
     )
     return Explanation(
         [line for line in text.splitlines() if line],

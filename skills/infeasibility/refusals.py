@@ -345,7 +345,8 @@ def _standing(item: Item, box: Array, wholly: bool) -> Array:
     middle = 0.5 * (lower + upper)
     lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)
     # However it lies, if it is not said to stand.
-    up = (item.size[2] / 2.0,) if wholly else (0.0, np.linalg.norm(item.size))
+    high = max(float(np.linalg.norm(item.size)), float(box[1, 2] - box[0, 2]))
+    up = (item.size[2] / 2.0,) if wholly else (0.0, high)
     xs, ys, zs = (lower[0], upper[0]), (lower[1], upper[1]), float(box[0, 2]) + np.array(up)
     return np.array(list(product(xs, ys, zs)))
 
@@ -416,5 +417,6 @@ def _distance_bound(
             "point_m": nearest.tolist(),
             "hand_m": hand,
             "stance": stance.name,
+            **({"hand": context.robot.hand} if context.robot.hand else {}),
         },
     )

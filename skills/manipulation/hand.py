@@ -18,7 +18,6 @@ from galley.collision.solids import of_link_shape
 from galley.compiled.build import REACH, ensure
 from galley.domain.frames import Array, inverse, transform
 from galley.domain.meshes import hull
-from galley.domain.scene.model import HAND
 from galley.domain.state import State, item_pose
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import link_shapes, read_tree
@@ -81,7 +80,7 @@ def hand_parts(robot: RobotModel, opening: float) -> tuple[ConvexPart, ...]:
 def obstacles(
     context: PlanningContext, state: State, but: Collection[str] = (), about: Array | None = None
 ) -> list[ConvexPart]:
-    """Furniture and items in the world, without the held item.
+    """Furniture and items in the world, without those in hands, which go where their arms go.
 
     Args:
         but: names of bodies and items to leave out.
@@ -90,7 +89,7 @@ def obstacles(
     scene, found = context.scene, []
     things = [(b.name, b.shapes, scene.body_pose(b.name, state.scene_q)) for b in scene.bodies]
     for k, item in enumerate(scene.items):
-        if state.items[k].parent != HAND:
+        if k not in state.in_hands:
             things.append((item.name, item.shapes, item_pose(scene, state, k, np.eye(4))))
     for name, shapes, X_WB in things:
         for shape in shapes:

@@ -159,14 +159,16 @@ def at_rest(
 ) -> tuple[tuple[Motion, ...], State]:
     """Motions that fold the arms of the hands which do not act in ``context``, and what they leave.
 
-    The arm of the hand that acted last: the others are at rest. Where it finds no way it stays.
+    First that of the hand that acted last. Where one finds no way it stays.
     """
-    robot, other = context.robot, context.acting(state.hand)
-    if other is context:
-        return (), state
-    builder = MotionBuilder(other, state, action_index, rng)
-    builder.fold(f"rest the {state.hand} arm")
-    return tuple(builder.motions), seen_by(robot, builder.state)
+    robot, motions = context.robot, list[Motion]()
+    for hand in dict.fromkeys((state.hand, *robot.views)):
+        if hand != robot.hand:
+            other = context.acting(hand)
+            builder = MotionBuilder(other, seen_by(other.robot, state), action_index, rng)
+            builder.fold(f"rest the {hand} arm")
+            motions, state = motions + builder.motions, builder.state
+    return tuple(motions), seen_by(robot, state)
 
 
 def folded_configurations(context: PlanningContext, state: State) -> Array:

@@ -138,6 +138,7 @@ class FailureAnalyzer:
             self._waits(subject, index, None)
             for index in self._objects
             if refinement.states[-1].items[index] is refinement.start.items[index]
+            and index not in refinement.start.in_hands
             and self.context.scene.items[index].name not in named
         )
         found = tuple(each for each in map(self.prove, suspects) if each.proven)
@@ -199,7 +200,8 @@ class FailureAnalyzer:
                     return put
                 # A certificate would hold for this state only, or have been used before.
                 return (self.out_of_reach(subject, replace(failure, certificate=None)),)
-        held = refinement.states[-1].held
+        hand = acting_hand(self.context.robot, refinement.plan, k)
+        held = seen_by(self.context.robot.acting(hand), refinement.states[-1]).held
         if held is not None and times % 2 == 1:
             return self._last_action_on(refinement, k, held, "takes")
         return None

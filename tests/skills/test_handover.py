@@ -8,6 +8,7 @@ import pytest
 
 import galley
 from galley.collision.backends.drake_world import DrakeWorld
+from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import FailureKind
 from galley.domain.frames import inverse
 from galley.domain.shipped import ROBOTS
@@ -15,6 +16,8 @@ from galley.domain.state import item_poses
 from galley.motion.effects import after, seen_by
 from galley.motion.trajectory.store import load_motions, save_trajectories
 from galley.robots.catalog import robot_of
+from galley.skills.manipulation.context import PlanningContext
+from galley.skills.manipulation.step import at_rest
 from galley.validation import validate_run
 
 HANDS = ("left", "right")
@@ -115,6 +118,22 @@ def test_the_carton_does_not_jump_as_it_changes_hands(task, robot, solution):
         ):
             first = X_WI if first is None else first
             np.testing.assert_allclose(inverse(first) @ X_WI, np.eye(4), atol=1e-9)
+
+
+@pytest.mark.parametrize("last", HANDS)
+def test_before_a_hand_acts_the_other_arm_rests_whichever_acted_last(task, robot, last):
+    left, right = (robot.acting(hand) for hand in HANDS)
+    q = task.start.q.copy()
+    q[[left.slice("arm").start, right.slice("arm").start]] += 0.4, -0.4
+    state = seen_by(robot.acting(last), task.start.with_robot(q))
+    with PyBulletWorld(task.scene, robot) as world:
+        context = PlanningContext(task.scene, robot, world).acting("right")
+        motions, rested = at_rest(context, state, 0, np.random.default_rng(0))
+        assert {motion.hand for motion in motions} == {"left"}
+        assert rested.hand == "right"
+        np.testing.assert_array_equal(rested.q[right.slice("arm")], q[right.slice("arm")])
+        assert np.abs(rested.q - q)[left.slice("arm")].max() > 0.3
+        assert not at_rest(context, rested, 0, np.random.default_rng(0))[0]
 
 
 def test_motions_are_read_back_with_their_hands(tmp_path, solution):

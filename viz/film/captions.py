@@ -181,7 +181,7 @@ def finger_force(log: Log, robot: RobotModel) -> Array:
     names = [str(name) for name in log.names]
     totals = [np.zeros(len(log.time))]
     force = np.nan_to_num(log.contact_force)
-    for finger in robot.fingers:
+    for finger in (finger for hand in robot.hands for finger in hand.fingers):
         if finger in names:
             mine = (log.contact_pair == names.index(finger)).any(axis=1)
             total = np.zeros(len(log.time))
