@@ -144,7 +144,7 @@ class SceneKernel:
         self, state: State, driven: str | None
     ) -> tuple[tuple[AttachedBody, ...], frozenset[str]]:
         scene, fingers = self.scene, frozenset(self.robot.fingers)
-        found = []
+        resting, found = state.resting, []
         moved = scene.moved_by(driven) if driven is not None else ()
         # Poses with the joint at zero, and the other joints as they are.
         scene_q = np.array(state.scene_q)
@@ -158,8 +158,8 @@ class SceneKernel:
                 found.append(
                     AttachedBody(item.name, self._palm, self._placed(item.name, X), fingers)
                 )
-            elif k in state.resting:  # it stands still in the base, whose frame is its last joint's
-                ignored = self.robot.acting(state.resting[k]).hand_links
+            elif k in resting:  # it stands still in the base, whose frame is its last joint's
+                ignored = self.robot.acting(resting[k]).hand_links
                 base = self.robot.slice("base").stop
                 found.append(
                     AttachedBody(item.name, base, self._placed(item.name, placed.X_PI), ignored)

@@ -219,3 +219,15 @@ def nearest_turn(angle: ArrayLike, to: ArrayLike, lower: ArrayLike, upper: Array
     off = np.where((found >= lower) & (found <= upper), np.abs(found - to), np.inf)
     best = np.take_along_axis(found, off.argmin(axis=0)[None], axis=0)[0]
     return np.where(np.isfinite(off).any(axis=0), best, angle)
+
+
+def plane_poses(poses: ArrayLike) -> Array:
+    """X (..., 4, 4) of x, y, yaw (..., 3) in the plane z = 0."""
+    at = np.asarray(poses, dtype=np.float64)
+    X = np.zeros((*at.shape[:-1], 4, 4))
+    X[..., 2, 2] = X[..., 3, 3] = 1.0
+    X[..., 0, 0] = X[..., 1, 1] = np.cos(at[..., 2])
+    X[..., 1, 0] = np.sin(at[..., 2])
+    X[..., 0, 1] = -X[..., 1, 0]
+    X[..., :2, 3] = at[..., :2]
+    return X

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from galley.domain.frames import Array, as_pose, frozen, rotation_z, transform
+from galley.domain.frames import Array, as_pose, frozen, plane_poses
 from galley.domain.scene.model import HAND, WORLD, Scene
 
 _RESTING = f"{HAND} "
@@ -103,13 +103,8 @@ def item_pose(scene: Scene, state: State, index: int, X_WH: Array) -> Array:
 def parent_pose(scene: Scene, state: State, parent: str) -> Array:
     """X_WP (4, 4) of any parent but the hand that acts."""
     if parent.startswith(_RESTING):
-        return base_pose(state.q)
+        return plane_poses(state.q[:3])
     return scene.body_pose(parent, state.scene_q)
-
-
-def base_pose(q: Array) -> Array:
-    """X_WB (4, 4) of the robot's base for q (n,), which begins with its x, y and heading."""
-    return transform(rotation_z(float(q[2])), [q[0], q[1], 0.0])
 
 
 def item_poses(scene: Scene, state: State, X_WH: Array) -> list[Array]:

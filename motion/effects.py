@@ -12,17 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from galley.domain.frames import Array, frozen, inverse, to_pose7
+from galley.domain.frames import Array, frozen, inverse, plane_poses, to_pose7
 from galley.domain.scene.model import HAND, Joint, Scene
 from galley.domain.state import (
     Placement,
     State,
-    base_pose,
     item_pose,
     placement_at,
     resting_hand,
 )
-from galley.motion.motion import Attachment, Motion, Slide, plane_poses
+from galley.motion.motion import Attachment, Motion, Slide
 from galley.robots.model import RobotModel
 
 
@@ -160,7 +159,7 @@ def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_
             continue
         X_WI = item_pose(scene, state, index, X_WH)
         if held and item.name in taken:
-            X_BI = inverse(base_pose(state.q)) @ X_WI
+            X_BI = inverse(plane_poses(state.q[:3])) @ X_WI
             placement = Placement(taken[item.name], frozen(X_BI))
         elif held:
             placement = placement_at(scene, X_WI, state.scene_q)
@@ -177,7 +176,7 @@ def seen_by(robot: RobotModel, state: State) -> State:
     """
     if state.hand == robot.hand:
         return state
-    X_WB, found = base_pose(state.q), replace(state, hand=robot.hand)
+    X_WB, found = plane_poses(state.q[:3]), replace(state, hand=robot.hand)
     for index, placed in enumerate(state.items):
         if placed.parent == HAND:
             X_WH = robot.acting(state.hand).kinematics.hand_pose(state.q)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from galley.collision.checker import Pair
-from galley.domain.frames import Array, as_numbers, inverse, wrap
+from galley.domain.frames import Array, as_numbers, inverse, plane_poses, wrap
 from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import Trajectory
 
@@ -70,17 +70,6 @@ def yaw_of(X: Array) -> float:
     """
     axis = 2 if abs(X[2, 0]) > np.cos(np.pi / 4.0) else 0
     return float(np.arctan2(X[1, axis], X[0, axis]))
-
-
-def plane_poses(poses: Array) -> Array:
-    """X (..., 4, 4) of x, y, yaw (..., 3) in the plane z = 0."""
-    X = np.zeros((*poses.shape[:-1], 4, 4))
-    X[..., 2, 2] = X[..., 3, 3] = 1.0
-    X[..., 0, 0] = X[..., 1, 1] = np.cos(poses[..., 2])
-    X[..., 1, 0] = np.sin(poses[..., 2])
-    X[..., 0, 1] = -X[..., 1, 0]
-    X[..., :2, 3] = poses[..., :2]
-    return X
 
 
 @dataclass(frozen=True)

@@ -299,9 +299,10 @@ def parts(
             X = scene.body_pose(body.name, state.scene_q)
             (moving if own else still).extend(_solid(body.name, body.shapes, X))
     if include_items:
+        in_hands = state.in_hands
         for k, item in enumerate(scene.items):
             placed = state.items[k]
-            if k not in state.in_hands:
+            if k not in in_hands:
                 X = item_pose(scene, state, k, np.eye(4))
                 side = moving if placed.parent in moved else still
                 side.extend(_solid(item.name, item.shapes, X, item.name))

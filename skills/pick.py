@@ -66,8 +66,8 @@ class Pick(LookaheadSkill):
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """The item must fit between the fingers and not be too heavy; and for one hand of several
-        the place must be in reach: where none is, drives and other items tell."""
+        """The item must fit between the fingers and not be too heavy; a hand that is one of
+        several must also reach the place."""
         index, place = context.scene.item_index[action.bindings[0].target], action.bindings[1]
         failed = cannot_take(context.scene, state, index, context.robot.gripper)
         region = region_of(context, place)

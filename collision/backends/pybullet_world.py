@@ -336,11 +336,10 @@ class PyBulletChecker:
         self.state = state
         self.margin = margin
         self._held = state.held
+        in_hands = state.in_hands
         # Items in a drawer move with it, and rest on it.
         self._riders = tuple(
-            k
-            for k, item in enumerate(state.items)
-            if item.parent != WORLD and k not in state.in_hands
+            k for k, item in enumerate(state.items) if item.parent != WORLD and k not in in_hands
         )
         rests = {pair(world.scene.items[k].name, state.items[k].parent) for k in self._riders}
         self.allowed = allowed | rests

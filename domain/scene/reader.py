@@ -165,12 +165,9 @@ def _binding(
         if entry.hand in hands:
             return Binding(name, entry.which, entry.hand)
         if robot.file is None or (robot.hands and not robot.replaces):
-            called = (
-                f"hands are called {' and '.join(hands)}"
-                if robot.hands
-                else (f"hand is called {robot.hand}")
-            )
-            file.fault(("objects", name, "hand"), f"the robot's {called}, got {entry.hand}")
+            called = "hands are" if robot.hands else "hand is"
+            what = f"the robot's {called} called {' and '.join(hands)}, got {entry.hand}"
+            file.fault(("objects", name, "hand"), what)
         return Binding(name, entry.which, robot.hand)
     if entry.item is not None:
         return Binding(name, entry.which, entry.item)

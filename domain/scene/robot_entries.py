@@ -180,7 +180,6 @@ class ArmEntry(FileModel):
     velocity: _Limits | None = about("of the arm, rad/s or m/s (default: the URDF's)")
     acceleration: _Limits | None = about("of the arm, per s^2 (default: full speed in 0.25 s)")
     jerk: _Limits | None = about("of the arm, per s^3 (default: full acceleration in 0.05 s)")
-
     effort: _Limits | None = about("of its motors and springs, N m or N (default: the URDF's)")
 
     @model_validator(mode="after")
@@ -189,7 +188,6 @@ class ArmEntry(FileModel):
             values = getattr(self, key)
             if values is not None and len(values) != len(self.arm):
                 raise ValueError(f"{key} needs {len(self.arm)} values, one a joint of the arm")
-        _none_twice(self.arm + tuple(self.gripper.joints))
         return self
 
     @property
@@ -198,11 +196,6 @@ class ArmEntry(FileModel):
         limits = tuple(self.given("velocity", "acceleration", "jerk").items())
         own = {"gripper": self.gripper.spec, "limits": limits}
         return self.given("arm", "folded") | own | {"effort": self.effort or ()}
-
-
-def _none_twice(joints: tuple[str, ...]) -> None:
-    if twice := {n for n in joints if joints.count(n) > 1}:
-        raise ValueError(f"joints that stand twice: {', '.join(sorted(twice))}")
 
 
 class RobotFileEntry(ArmEntry):
@@ -230,7 +223,9 @@ class RobotFileEntry(ArmEntry):
     @model_validator(mode="after")
     def _hands(self) -> Self:
         every: tuple[ArmEntry, ...] = (self, *self.other_arms.values())
-        _none_twice(tuple(joint for each in every for joint in (*each.arm, *each.gripper.joints)))
+        joints = [joint for each in every for joint in (*each.arm, *each.gripper.joints)]
+        if twice := {name for name in joints if joints.count(name) > 1}:
+            raise ValueError(f"joints that stand twice: {', '.join(sorted(twice))}")
         if self.other_arms and self.hand is None:
             raise ValueError("hand is needed beside other_arms: the name of the first arm's hand")
         if self.hand in self.other_arms:

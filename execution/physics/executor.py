@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.collision.checker import Pair
 from galley.domain.frames import Array, to_pose7
@@ -77,6 +76,8 @@ class Stepper:
         self.world, self.recorder, self.limits, self.fault = world, recorder, limits, fault
         self.setpoint = world.q()
         self.gripping = frozenset[str]()
+        self._fingers = np.empty(0, dtype=np.int64)  # joints in q commanded a force, not a position
+        self._driven = np.arange(world.robot.size)  # the others
         self.watching = False
         self.contacts: dict[Pair, ContactForce] = {}
         self.recent: list[dict[Pair, ContactForce]] = []
@@ -116,6 +117,10 @@ class Stepper:
         """
         hand = {self.world.robot.hand}
         self.gripping = self.gripping | hand if gripping else self.gripping - hand
+        joints, robot = np.arange(self.world.robot.size), self.world.robot
+        fingers = [joints[robot.acting(each).slice("fingers")] for each in self.gripping]
+        self._fingers = np.concatenate([joints[:0], *fingers])
+        self._driven = np.setdiff1d(joints, self._fingers)
         self.world.set_step(self._base_dt / (GRIP_SUBSTEPS if self.gripping else 1))
         self._stride = max(1, round(LOG_PERIOD / self.world.dt))
 
@@ -129,8 +134,7 @@ class Stepper:
         if self.fault is not None and self.motion is not None:
             self.fault.before_step(world, self.motion, self.name, self.t)
         rates = np.zeros(world.robot.size) if velocities is None else velocities
-        driven = np.setdiff1d(np.arange(world.robot.size), self._force_controlled())
-        world.drive(self.setpoint[driven], rates[driven], driven)
+        world.drive(self.setpoint[self._driven], rates[self._driven], self._driven)
         for hand in sorted(self.gripping):
             world.press(hand, -self.closing_speed[hand], world.scene.physics.finger_force)
         world.step()
@@ -143,12 +147,6 @@ class Stepper:
         self._count = 0
         self.sample()
         return True
-
-    def _force_controlled(self) -> NDArray[np.int64]:
-        """The finger joints in q that are commanded a force, not a position."""
-        robot, none = self.world.robot, np.empty(0, dtype=np.int64)
-        slices = (robot.acting(hand).slice("fingers") for hand in self.gripping)
-        return np.concatenate([none, *(np.arange(each.start, each.stop) for each in slices)])
 
     def step_to_sample(self) -> None:
         """Simulate until the next sample has been taken."""
@@ -183,8 +181,7 @@ class Stepper:
         q, velocity, torque = world.joint_states()
         command = np.array(self.setpoint)
         command[:3] += world.base_shift  # the motors' true target, whatever the odometry
-        fingers = self._force_controlled()
-        command[fingers] = q[fingers]
+        command[self._fingers] = q[self._fingers]
         held, *others = (self.holds.get(hand.hand) for hand in world.robot.hands)
         items = [to_pose7(world.item_pose(k)) for k in range(len(world.item_ids))]
         self.recorder.sample(

@@ -111,7 +111,8 @@ class PhysicsWorld:
         self.robot_joints = list(self.loaded.robot_joints)
         self.scene_joints = list(self.loaded.scene_joints)
         self.names = self.loaded.names
-        self.rank = np.argsort(np.argsort(self.robot_joints))
+        self._order = np.argsort(self.robot_joints)  # joints of q as PyBullet's dynamics take them
+        self.rank = np.argsort(self._order)
         self._pressing: dict[str, tuple[object, list[float], list[float]]] = {}  # last commanded
         self.act(state.hand)
         self.feed = np.zeros(robot.size)
@@ -370,7 +371,8 @@ class PhysicsWorld:
 
     def in_order(self, values: Array) -> list[float]:
         """Values of the joints (n,) in the order in which PyBullet's dynamics take them."""
-        return np.asarray(values)[np.argsort(self.rank)].tolist()  # type: ignore[no-any-return]
+        ordered: list[float] = np.asarray(values)[self._order].tolist()
+        return ordered
 
     def half_width(self, robot: RobotModel | None = None) -> float:
         """Half the width between the pads of a hand, m; None: of the one that acts."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from galley.domain.frames import Array, transform
+from galley.domain.frames import Array, plane_poses, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.panda.ik import A4, A7, D3, D5, DF
 from galley.robots.panda.kinematics import X_FH, forward
@@ -23,21 +23,9 @@ _HAND_SIDE = 0.105
 _LINK_GIRTH = 0.10  # no link's mesh reaches further than this beyond its joints' axes
 
 
-def base_pose(q_base: ArrayLike) -> Array:
-    """X_WB (..., 4, 4): pose of the base for x, y (m) and heading (rad), (..., 3)."""
-    q = np.asarray(q_base, dtype=np.float64)
-    X = np.zeros((*q.shape[:-1], 4, 4))
-    X[..., 0, 0] = X[..., 1, 1] = np.cos(q[..., 2])
-    X[..., 1, 0] = np.sin(q[..., 2])
-    X[..., 0, 1] = -X[..., 1, 0]
-    X[..., 2, 2] = X[..., 3, 3] = 1.0
-    X[..., :2, 3] = q[..., :2]
-    return X
-
-
 def link0_pose(q_base: ArrayLike, spec: MobileBaseSpec = DEFAULT_BASE) -> Array:
     """X_WA (..., 4, 4): pose of ``panda_link0`` for the base at (x, y, heading), (..., 3)."""
-    return base_pose(q_base) @ transform(translation=spec.p_BA)
+    return plane_poses(q_base) @ transform(translation=spec.p_BA)
 
 
 def hand_pose(q: ArrayLike, spec: MobileBaseSpec = DEFAULT_BASE) -> Array:

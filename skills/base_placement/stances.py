@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array, wrap
+from galley.domain.frames import Array, plane_poses, wrap
 from galley.domain.scene.model import Stance
-from galley.domain.state import base_pose
 from galley.robots.model import RobotModel
 
 
@@ -100,7 +99,7 @@ def shoulders(stance: Stance, robot: RobotModel) -> tuple[Array, Array, float, f
     """
     (low, high), p_BS = places(stance, robot), robot.kinematics.reach.p_BS
     if robot.standing_links:  # it stands where it is, and is not turned
-        at = (base_pose(robot.group("base").lower) @ [*p_BS, 1.0])[:2]
+        at = (plane_poses(robot.group("base").lower) @ [*p_BS, 1.0])[:2]
         return at, at, 0.0, float(p_BS[2])
     return low, high, float(np.linalg.norm(p_BS[:2])), float(p_BS[2])
 

@@ -86,10 +86,10 @@ def obstacles(
         but: names of bodies and items to leave out.
         about: lowest and highest corner (2, 3) of a box; what lies outside is left out.
     """
-    scene, found = context.scene, []
+    scene, in_hands, found = context.scene, state.in_hands, []
     things = [(b.name, b.shapes, scene.body_pose(b.name, state.scene_q)) for b in scene.bodies]
     for k, item in enumerate(scene.items):
-        if k not in state.in_hands:
+        if k not in in_hands:
             things.append((item.name, item.shapes, item_pose(scene, state, k, np.eye(4))))
     for name, shapes, X_WB in things:
         for shape in shapes:

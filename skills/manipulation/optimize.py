@@ -22,7 +22,6 @@ from galley.motion.guarded_approach import driven_mass, fastest
 from galley.motion.motion import Motion
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.trajectory import limit_ratios, slowed
-from galley.robots.model import RobotModel
 from galley.skills.base_placement.placement import SIDESTEP
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import shifted
@@ -95,7 +94,7 @@ def _optimized(
         k
         for k, motion in enumerate(motions)
         if motion.record.planner not in IN_CONTACT
-        and not _robot(context, motion).group(motion.group).differential  # it would slip
+        and not context.acting(motion.hand).robot.group(motion.group).differential  # it would slip
     ]
     if method not in ("smooth", "time-optimal"):
         return found
@@ -117,7 +116,7 @@ def _optimized(
         view, rows = entry
         for k in rows:
             motion, began = motions[k], perf_counter()
-            group = _robot(context, motion).group(motion.group)
+            group = context.acting(motion.hand).robot.group(motion.group)
             scale = context.speed(states[k], motion.group)
             if method == "time-optimal":
                 result = time_optimal(view, motion.path, group, scale)
@@ -129,10 +128,6 @@ def _optimized(
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(of_view, views.items()))
     return found
-
-
-def _robot(context: PlanningContext, motion: Motion) -> RobotModel:
-    return context.robot.acting(motion.hand)
 
 
 def _goes_far(motion: Motion) -> bool:

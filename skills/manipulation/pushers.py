@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array, rotation_about, rotation_z, transform
-from galley.motion.motion import plane_poses
+from galley.domain.frames import Array, plane_poses, rotation_about, rotation_z, transform
 from galley.robots.model import RobotModel
 from galley.skills.manipulation import hand
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from galley.collision.backends.urdf import inertial
 from galley.collision.checker import Pair, pairs
-from galley.domain.frames import Array, frozen, rotation_z, transform
+from galley.domain.frames import Array, frozen, plane_poses, rotation_z, transform
 from galley.domain.predicates import GAP, corners
 from galley.domain.scene.model import Item, Region, Scene, Stance
 from galley.domain.state import State, item_pose, placement_at
 from galley.motion.guarded_approach import fastest
-from galley.motion.motion import Guard, Slide, plane_poses, yaw_of
+from galley.motion.motion import Guard, Slide, yaw_of
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.model import RobotModel
 from galley.skills.base_placement.stances import places, sample_headings

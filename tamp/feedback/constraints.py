@@ -111,8 +111,8 @@ class ConstrainedTask(TampTask):
         role, of = skill.role, [variable.name for variable in schema.parameters]
         known = {new: old for old, new in self.names.items()}
         conditions: list[Formula] = []
+        hand = skill.parameters.index("hand") if "hand" in skill.parameters else None
         for fact in constraints:
-            hand = skill.parameters.index("hand") if "hand" in skill.parameters else None
             for things, gone in self._waits(known[fact.predicate], fact.args, role, of, hand):
                 others = (Literal("=", pair, False) for pair in things)
                 conditions.append(Or((*others, *gone)))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from galley.domain.frames import Array, transform
+from galley.domain.frames import Array, plane_poses, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.panda.kinematics import FINGER_HEIGHT, X_FH, link_frames
-from galley.robots.panda.mobile import DEFAULT_BASE, base_pose, link0_pose
+from galley.robots.panda.mobile import DEFAULT_BASE, link0_pose
 
 
 def link_poses(q: ArrayLike, spec: MobileBaseSpec = DEFAULT_BASE) -> dict[str, Array]:
     """X_WL (4, 4) of every link with collision geometry, by name, for q (12,)."""
     q = np.asarray(q, dtype=np.float64)
     x, y, _ = spec.p_BA
-    X_WB, X_WA = base_pose(q[:3]), link0_pose(q[:3], spec)
+    X_WB, X_WA = plane_poses(q[:3]), link0_pose(q[:3], spec)
     poses = {
         "chassis": X_WB,
         "column": X_WB @ transform(translation=(x, y, spec.size[2])),

@@ -22,9 +22,9 @@ _CONTROLS = Path(__file__).with_name("robot.html")
 def robot_html(scene: Scene, robot: RobotModel) -> str:
     """The page of a robot where a scene starts it. It opens from a file, without network.
 
-    In the page, ``galley.set(q)`` moves the joints, ``galley.open(half, k)`` the fingers of hand k,
-    the first one if left out, and
-    ``galley.pose(link)`` is a link's pose: 16 numbers, column by column.
+    In the page, ``galley.set(q)`` moves the joints, ``galley.open(half, k)`` the fingers of hand k
+    (of the first one without k), and ``galley.pose(link)`` is a link's pose: 16 numbers, column by
+    column.
     """
     tree, meshcat = read_tree(robot.urdf, robot.joints), open_meshcat()
     looks = Bodies(meshcat, scene, for_display(robot), f"{ROOT}/looks")
