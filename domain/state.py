@@ -103,8 +103,13 @@ def item_pose(scene: Scene, state: State, index: int, X_WH: Array) -> Array:
 def parent_pose(scene: Scene, state: State, parent: str) -> Array:
     """X_WP (4, 4) of any parent but the hand that acts."""
     if parent.startswith(_RESTING):
-        return plane_poses(state.q[:3])
+        return base_pose(state.q)
     return scene.body_pose(parent, state.scene_q)
+
+
+def base_pose(q: Array) -> Array:
+    """X_WB (4, 4) of the robot's base for q (n,), which begins with its x, y and heading."""
+    return plane_poses(q[:3])
 
 
 def item_poses(scene: Scene, state: State, X_WH: Array) -> list[Array]:

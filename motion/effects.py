@@ -17,6 +17,7 @@ from galley.domain.scene.model import HAND, Joint, Scene
 from galley.domain.state import (
     Placement,
     State,
+    base_pose,
     item_pose,
     placement_at,
     resting_hand,
@@ -159,7 +160,7 @@ def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_
             continue
         X_WI = item_pose(scene, state, index, X_WH)
         if held and item.name in taken:
-            X_BI = inverse(plane_poses(state.q[:3])) @ X_WI
+            X_BI = inverse(base_pose(state.q)) @ X_WI
             placement = Placement(taken[item.name], frozen(X_BI))
         elif held:
             placement = placement_at(scene, X_WI, state.scene_q)
@@ -176,7 +177,7 @@ def seen_by(robot: RobotModel, state: State) -> State:
     """
     if state.hand == robot.hand:
         return state
-    X_WB, found = plane_poses(state.q[:3]), replace(state, hand=robot.hand)
+    X_WB, found = base_pose(state.q), replace(state, hand=robot.hand)
     for index, placed in enumerate(state.items):
         if placed.parent == HAND:
             X_WH = robot.acting(state.hand).kinematics.hand_pose(state.q)

@@ -15,8 +15,8 @@ import numpy as np
 
 from galley.collision.checker import pairs
 from galley.domain.failure import Failure
-from galley.domain.frames import Array, inverse, plane_poses, rotation_about, rotation_z, transform
-from galley.domain.state import State
+from galley.domain.frames import Array, inverse, rotation_about, rotation_z, transform
+from galley.domain.state import State, base_pose
 from galley.motion.effects import after, attached, seen_by
 from galley.motion.motion import Attachment, Motion
 from galley.skills.infeasibility.refusals import wrong_in_hand
@@ -141,7 +141,7 @@ def _item_poses(
     gives: PlanningContext, takes: PlanningContext, state: State, rng: np.random.Generator
 ) -> Iterator[Array]:
     """Poses X_WI (4, 4) of an item between two arms, upright or on a side, at any yaw."""
-    X_WB = plane_poses(state.q[:3])
+    X_WB = base_pose(state.q)
     reaches = [each.robot.kinematics.reach for each in (gives, takes)]
     shoulders = np.array([each.p_BS for each in reaches])
     far = min(each.to_hand for each in reaches)

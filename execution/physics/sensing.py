@@ -9,9 +9,9 @@ import numpy as np
 
 from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.checker import Pair, pair
-from galley.domain.frames import Array, frozen, inverse, plane_poses
+from galley.domain.frames import Array, frozen, inverse
 from galley.domain.scene.model import HAND
-from galley.domain.state import Placement, State, placement_at, resting_hand
+from galley.domain.state import Placement, State, base_pose, placement_at, resting_hand
 from galley.execution.physics.world import PhysicsWorld
 from galley.motion.thresholds import Thresholds
 
@@ -113,7 +113,7 @@ def observed_state(
             placements.append(Placement(HAND, frozen(inverse(X_WH) @ X_WI)))
             continue
         if index in others:
-            X_BI = inverse(plane_poses(world.q()[:3])) @ X_WI
+            X_BI = inverse(base_pose(world.q())) @ X_WI
             placements.append(Placement(resting_hand(others[index]), frozen(X_BI)))
             continue
         placements.append(placement_at(scene, X_WI, scene_q))
