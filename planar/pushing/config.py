@@ -33,6 +33,8 @@ GAIN = Quantity("1/s^2", 0.0)
 RATE = Quantity("1/s", 0.0)
 ACCELERATION = Quantity("m/s^2", 0.0)
 _ROUNDING = 1e-9  # m
+_ADDED = ("start_away", "start_turned")
+"""Parameters that records of earlier versions lack."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,9 @@ def config_of_record(record: Mapping[str, Any]) -> PushConfig:
     Raises:
         KeyError, TypeError, ValueError: it is no such record.
     """
-    values = {each.name: float(record[each.name]) for each in parameters(PushConfig)}
+    made = {each.name: each.default for each in parameters(PushConfig) if each.name in _ADDED}
+    made |= record  # one older than a parameter means what the parameter's default does
+    values = {each.name: float(made[each.name]) for each in parameters(PushConfig)}
     arm = {each.name: float(record["arm"][each.name]) for each in parameters(ArmConfig)}
     links = tuple(float(each) for each in record["arm"]["links"])
     outline = Polygon(np.array(record["vertices"], dtype=np.float64))

@@ -54,8 +54,10 @@ def acting(robot: RobotModel, q: Array) -> list[RobotModel]:
     While none moves, that which moved last.
     """
     hands, moved, found = robot.hands, np.abs(np.diff(q, axis=0)), [0] * len(q)
+    if len(hands) == 1:  # an arm without a gripper, too
+        return [robot] * len(q)
     own = [np.r_[each.slice("arm"), each.slice("fingers")] for each in hands]
-    for k, row in enumerate(moved if len(hands) > 1 else ()):
+    for k, row in enumerate(moved):
         far = [float(row[joints].sum()) for joints in own]
         found[k + 1] = int(np.argmax(far)) if max(far) > _STILL else found[k]
     return [hands[k] for k in found]
