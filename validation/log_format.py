@@ -32,7 +32,7 @@ def _shapes(scene: Scene, robot: RobotModel, log: Log) -> Iterator[Violation]:
     n, nj, ni = robot.size, len(scene.joints), len(scene.items)
     expected = {
         **dict.fromkeys(("time", "held", "motion"), (count,)),
-        **({"others": (count, len(robot.views) - 1)} if robot.views else {}),
+        **({"others": (count, len(robot.hands) - 1)} if robot.views or log.others.size else {}),
         **dict.fromkeys(("q", "velocity", "command", "torque"), (count, n)),
         "scene_q": (count, nj),
         "items": (count, ni, 7),

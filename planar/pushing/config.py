@@ -149,8 +149,8 @@ def config_of_record(record: Mapping[str, Any]) -> PushConfig:
     Raises:
         KeyError, TypeError, ValueError: it is no such record.
     """
-    made = {each.name: each.default for each in parameters(PushConfig) if each.name in _ADDED}
-    made |= record  # one older than a parameter means what the parameter's default does
+    default = PushConfig()  # what a record older than a parameter means
+    made = {**{name: getattr(default, name) for name in _ADDED}, **record}
     values = {each.name: float(made[each.name]) for each in parameters(PushConfig)}
     arm = {each.name: float(record["arm"][each.name]) for each in parameters(ArmConfig)}
     links = tuple(float(each) for each in record["arm"]["links"])
