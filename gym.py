@@ -5,6 +5,7 @@
 
     gymnasium.make("galley/Push-v0")  # galley.planar.pushing.environment
     gymnasium.make("galley/Finger-v0", task="push")  # galley.planar.finger.environment
+    gymnasium.make("galley/Kitchen-v0")  # galley.learning.environment
 
 or in one step, ``gymnasium.make("galley.gym:galley/Push-v0")``. An environment is imported when it
 is made. ``as_gym_pusht`` registers ``gym_pusht/PushT-v0`` too, for scripts that are to run
@@ -19,7 +20,7 @@ from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
 
-PUSH, FINGER = "galley/Push-v0", "galley/Finger-v0"
+PUSH, FINGER, KITCHEN = "galley/Push-v0", "galley/Finger-v0", "galley/Kitchen-v0"
 _PEER = ModuleType("gym_pusht", "Stands for gym-pusht: see ``galley.gym.as_gym_pusht``.")
 
 
@@ -49,6 +50,8 @@ def _register() -> None:
     finger = "galley.planar.finger.environment:FingerEnv"
     gymnasium.register(PUSH, one, max_episode_steps=300, vector_entry_point=many)
     gymnasium.register(FINGER, finger, max_episode_steps=600)  # 30 s
+    kitchen = "galley.learning.environment:KitchenEnv"
+    gymnasium.register(KITCHEN, kitchen, max_episode_steps=2000)  # 100 s
 
 
 def _load_openai_gym() -> None:

@@ -80,7 +80,7 @@ class Sample:
     others: tuple[int | None, ...] = ()
 
 
-_COLUMNS = ("q", "velocity", "command", "torque", "scene_q", "items")
+COLUMNS = ("q", "velocity", "command", "torque", "scene_q", "items")  # of a Sample and of a log
 
 
 @dataclass
@@ -136,7 +136,7 @@ class Recorder:
 
     def sample(self, sample: Sample) -> None:
         """The world one period after the sample before."""
-        columns = {name: getattr(sample, name)[None] for name in _COLUMNS}
+        columns = {name: getattr(sample, name)[None] for name in COLUMNS}
         self.sample_many(Sample(**columns, held=sample.held, others=sample.others))
 
     def sample_many(self, samples: Sample) -> None:
@@ -145,8 +145,8 @@ class Recorder:
         self.motion.append(len(self.motions) - 1)
         self.count += len(samples.q)
         if self.on_sample is not None:
-            for row in zip(*(getattr(samples, name) for name in _COLUMNS), strict=True):
-                columns = dict(zip(_COLUMNS, row, strict=True))
+            for row in zip(*(getattr(samples, name) for name in COLUMNS), strict=True):
+                columns = dict(zip(COLUMNS, row, strict=True))
                 self.on_sample(Sample(**columns, held=samples.held, others=samples.others))
 
     def contact(
@@ -174,7 +174,7 @@ class Recorder:
             time=frozen(np.arange(self.count) * self.period),
             **{
                 name: frozen(np.concatenate([getattr(block, name) for block in self.blocks]))
-                for name in _COLUMNS
+                for name in COLUMNS
             },
             held=held[:, 0],
             others=held[:, 1:],

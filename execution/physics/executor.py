@@ -44,7 +44,7 @@ _SLOW_FROM = 0.9  # of a trajectory, after which it brakes, so that a drawer's i
 _RAMP_TIME = 0.05  # s, in which a hand that holds no item comes to the speed at which it creeps
 _BRAKE_SHARE, _BRAKE_TIMEOUT = 0.8, 2.0  # of the acceleration limits, and s that braking takes
 _BRAKE_TIME = 0.05  # s to come to a stop after a guard triggered
-_PARTED = 0.001  # m of each finger, beyond which nothing touches it any more
+PARTED = 0.001  # m of each finger, beyond which nothing touches it any more
 _CLOSED = 0.0015  # m of each finger, below which nothing is between them
 _RELEASE_TIME = 0.05  # s after opening, before anything can count as being at rest
 
@@ -506,7 +506,7 @@ class PhysicsExecutor:
         where = world.robot.slice("fingers")
         points = self._points(motion)
         halves = world.robot.half_width(points)
-        parted = int((halves < halves[0] + _PARTED).sum())
+        parted = int((halves < halves[0] + PARTED).sum())
         rates = np.diff(points, axis=0) / world.dt
         velocities = np.zeros(world.robot.size)
         for k, (point, rate) in enumerate(zip(points[:-1], rates, strict=True)):

@@ -7,7 +7,6 @@ demonstrations.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,23 +15,22 @@ from numpy.typing import NDArray
 from galley import engine
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure
-from galley.domain.frames import Array, continuous, transform
+from galley.domain.frames import Array
 from galley.domain.log import Log
-from galley.domain.scene.model import Scene
 from galley.execution.disturbance.noise import Noise
+from galley.execution.executor import COLUMNS, Sample
+from galley.learning.collection.arrays import by_group, hand_poses, meanings, observed
 from galley.learning.collection.recording import SYMBOLIC_ACTION, Recording
 from galley.learning.demonstrations import Collection, Episode, NoEpisode
 from galley.robots.catalog import robot_of
-from galley.robots.model import RobotModel
 from galley.stages import Execution
 from galley.sweeps import digest
 from galley.tamp.task import TampTask
 from galley.viz.film.captions import split_recovery
 from galley.viz.film.frames import split_line
-from galley.viz.film.pictures import pictures
+from galley.viz.film.pictures import drawer
 
-_ITEM = "item_"
-_GROUPS = {"base": "base", "joints": "arm", "gripper": "fingers"}  # observation: robot's group
+CLOSE, OPEN = "close fingers", "open fingers"  # phases of motions, as the skills name them
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Demonstrator:
             f"{task.problem.name} in {task.scene.name}",
             settings,
             description="Runs of a task-and-motion planner: the plan, as it was executed.",
-            arrays=_meanings(task.scene, robot_of(task.scene.robot), recording),
+            arrays=meanings(task.scene, robot_of(task.scene.robot), recording),
         )
 
 
@@ -105,25 +103,14 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
     steps = np.arange(0, len(log.time), round(1.0 / (recording.rate * log.period)))
     later = np.minimum(steps + steps[1:2].sum(), len(log.time) - 1)
     actions, which = _symbolic_actions(log)
-    at = partial(_by_group, robot)
-    items = np.concatenate([log.items[..., :3], continuous(log.items[..., 3:])], axis=-1)[steps]
-    own = at(log.q[steps])
-    observations = {
-        "state": np.concatenate(list(own.values()), axis=1),
-        **own,
-        "hand_pose": _hand(robot, log.q[steps]),
-        **{f"{name}_velocity": each for name, each in _rates(robot, log, steps).items()},
-        **{_ITEM + item.name: items[:, k] for k, item in enumerate(task.scene.items)},
-        "held": log.held[steps, None],
-        SYMBOLIC_ACTION: which[steps, None],
-    }
-    if task.scene.joints:
-        observations["scene_joints"] = log.scene_q[steps]
-    states = (log.q[steps], log.scene_q[steps], log.items[steps])
+    samples = Sample(**{name: getattr(log, name)[steps] for name in COLUMNS}, held=None)
+    observations = observed(task.scene, robot, samples, log.held[steps])
+    observations[SYMBOLIC_ACTION] = which[steps, None]
     for camera in recording.cameras:
+        draw = drawer(camera, recording.size, task.scene, robot)
         film = np.empty((len(steps), recording.size, recording.size, 3), dtype=np.uint8)
-        for k, each in enumerate(pictures(camera, recording.size, task.scene, robot, states)):
-            film[k] = each
+        for k, row in enumerate(zip(samples.q, samples.scene_q, samples.items, strict=True)):
+            film[k] = draw(*row)
         film.setflags(write=False)
         observations[camera] = film
     metadata: dict[str, Any] = {
@@ -135,41 +122,13 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
     if run.failure is not None:
         # Why a search ended may name the seconds that it took, which differ from run to run.
         metadata["failure"] = run.aborted.kind.value if run.aborted else str(run.failure)
-    commanded = at(log.command[later])
+    commanded = by_group(robot, log.command[later])
+    commanded["gripper"][_grips(log)[later]] = 0.0
     if recording.actions == "hand":
-        commanded["joints"] = _hand(robot, log.command[later])
+        commanded["joints"] = hand_poses(robot, log.command[later])
     command = np.concatenate(list(commanded.values()), axis=1)
     seed = run.options.seed
     return Episode(observations, command, log.time[steps], run.success, seed, metadata)
-
-
-def _groups(robot: RobotModel) -> dict[str, str]:
-    """The robot's groups by observation: a base that stands is none."""
-    return dict(list(_GROUPS.items())[bool(robot.standing_links) :])
-
-
-def _by_group(robot: RobotModel, values: Array) -> dict[str, Array]:
-    """Columns of (T, n) by group; of the fingers the width between them."""
-    found = {name: values[:, robot.slice(group)] for name, group in _groups(robot).items()}
-    return found | {"gripper": 2.0 * robot.half_width(found["gripper"])[:, None]}
-
-
-def _hand(robot: RobotModel, Q: Array) -> Array:
-    """Poses of the grasp frame in the base (T, 7): position (m), quaternion without jumps."""
-    from scipy.spatial.transform import Rotation
-
-    standing = robot.with_groups(Q[0], base=np.zeros(3), arm=Q[:, robot.slice("arm")])
-    X = robot.kinematics.hand_poses(standing) @ transform(None, robot.p_HT)
-    turned = Rotation.from_matrix(X[:, :3, :3]).as_quat()
-    return np.concatenate([X[:, :3, 3], continuous(turned)], axis=1)
-
-
-def _rates(robot: RobotModel, log: Log, steps: NDArray[np.int64]) -> dict[str, Array]:
-    """The same of velocities."""
-    groups = _groups(robot).items()
-    found = {name: log.velocity[steps][:, robot.slice(group)] for name, group in groups}
-    rates = robot.finger_rates(robot.half_width(log.q[steps][:, robot.slice("fingers")]))
-    return found | {"gripper": 2.0 * (found["gripper"] / rates).mean(axis=1, keepdims=True)}
 
 
 def _symbolic_actions(log: Log) -> tuple[list[str], Array]:
@@ -180,32 +139,11 @@ def _symbolic_actions(log: Log) -> tuple[list[str], Array]:
     return texts, of_motion[log.motion]
 
 
-def _meanings(scene: Scene, robot: RobotModel, recording: Recording) -> dict[str, str]:
-    """What each array is; first the names of its components, if it has several."""
-    base, joints = (", ".join(robot.group(name).joints) for name in ("base", "arm"))
-    parts = [base, joints, "gripper"][bool(robot.standing_links) :]
-    whole, ahead, pose = ", ".join(parts), parts.copy(), "x, y, z, qx, qy, qz, qw"
-    if recording.actions == "hand":
-        ahead[-2] = pose
-    return {
-        "action": f"{', '.join(ahead)} (m, rad, quaternion): commanded one step later; of the "
-        "gripper its opening, while it grips by force as measured",
-        "state": f"{whole} (m, rad): as measured",
-        "hand_pose": f"{pose} (m, quaternion): of the grasp frame in the base, qw >= 0 first, then "
-        "without jumps",
-        "base": f"{base} (m, rad): in the world",
-        "base_velocity": f"{base} (m/s, rad/s)",
-        "joints": f"{joints} (rad)",
-        "joints_velocity": f"{joints} (rad/s)",
-        "gripper": "opening between the fingers (m)",
-        "gripper_velocity": "of gripper (m/s)",
-        **{
-            _ITEM + item.name: "x, y, z, qx, qy, qz, qw (m, quaternion): true pose in the world, "
-            "qw >= 0 first, then without jumps"
-            for item in scene.items
-        },
-        "held": "index into metadata 'items' of what the hand holds, -1: nothing",
-        SYMBOLIC_ACTION: f"index into metadata '{SYMBOLIC_ACTION}' of the action under way",
-        "scene_joints": f"{', '.join(joint.name for joint in scene.joints) or 'none'} (m or rad)",
-        **{name: f"camera '{name}'" for name in recording.cameras},
-    }
+def _grips(log: Log) -> NDArray[np.bool_]:
+    """At which samples (T,) the fingers close by force, or hold."""
+    found, now = [], False
+    for line in log.motions:
+        phase = split_line(str(line))[1].rpartition(": ")[2]
+        now = phase == CLOSE or (now and phase != OPEN)
+        found.append(now)
+    return np.array(found, dtype=bool)[log.motion]

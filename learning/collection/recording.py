@@ -39,6 +39,8 @@ class Recording:
     )
 
     def __post_init__(self) -> None:
+        if self.actions not in ("joints", "hand"):
+            raise BadInput.one("actions", f"'{self.actions}' is neither joints nor hand")
         if self.rate < 1 or LOG_RATE % self.rate:
             rates = ", ".join(str(r) for r in range(1, LOG_RATE + 1) if LOG_RATE % r == 0)
             what = f"{self.rate} does not divide the {LOG_RATE} samples a second: {rates} do"

@@ -1,4 +1,4 @@
-"""What commands share that collect, summarise and export demonstrations, of whatever kind.
+"""What commands share that collect, export and summarise demonstrations, or evaluate a policy.
 
 A command brings a function from a seed to its ``Episode``, and the ``Collection``.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from galley.domain.options import argument, group, more, option
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
     from galley.learning.demonstrations import Collection, Demonstrations, Episode
+    from galley.learning.evaluation import Evaluation
 
 Format = Literal["zarr", "lerobot"]
 FILES_EPILOG = """The files depend on options and seeds alone, not on --jobs. The same command
@@ -216,3 +217,35 @@ def array_table(episodes: Demonstrations, collection: Collection | None) -> Plai
         row = (name, dtype, " x ".join(map(str, shape)), *(f"{x:.4g}" for x in numbers))
         table.add_row(*row, meaning)
     return table
+
+
+def evaluation_table(
+    found: Mapping[str, Evaluation], printer: Printer, what: str = "coverage"
+) -> int:
+    """Print a row for each policy, and why episodes were lost; returns the exit status, 1 if any.
+
+    Args:
+        what: of the goal an outcome's coverage is.
+    """
+    names = ("success", "95 %", "steps", what, "largest", "latency ms", "95th")
+    table = PlainTable("", *(f">{name}" for name in names))
+    for name, each in found.items():
+        record = each.record()
+        low, high = record["interval"]
+        steps, latency = record["steps"], record["latency_ms"]
+        table.add_row(
+            name,
+            f"{each.successes}/{record['episodes']}",
+            f"{100 * low:.0f} to {100 * high:.0f} %",
+            "-" if steps is None else f"{steps:.0f}",
+            f"{100 * record['coverage']:.1f} %",
+            f"{100 * record['largest_coverage']:.1f} %",
+            f"{latency:.1f}" if latency else "-",
+            f"{record['latency_95_ms']:.1f}" if latency else "-",
+        )
+    printer.console.print(table)
+    printer.console.print(f"steps: of successes; {what}: at the end, and the largest, in the mean")
+    lost = {seed: job.why for result in found.values() for seed, job in result.lost.items()}
+    for seed, why in lost.items():
+        printer.console.print(f"no episode of seed {seed}: {why}")
+    return 1 if lost else 0

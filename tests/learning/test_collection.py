@@ -15,7 +15,7 @@ from galley.learning.demonstrations import NoEpisode, collect, read_folder
 from galley.robots.catalog import robot_of
 from galley.robots.urdf_reader import read_tree
 from galley.tests.digests import digests
-from galley.viz.film.pictures import pictures
+from galley.viz.film.pictures import drawer
 
 RATE = 10  # Hz
 
@@ -180,7 +180,7 @@ def test_a_bad_recording_is_refused(fields, message):
     with pytest.raises(BadInput, match=message):
         Recording(**fields)
     with pytest.raises(ValueError, match="no camera 'nose'"):
-        next(pictures("nose", 96, None, None, (None,) * 3))
+        drawer("nose", 96, None, None)
 
 
 def test_without_a_plan_there_is_no_episode():

@@ -1,4 +1,4 @@
-"""Square pictures of a run's states, from cameras such as a robot's observations have.
+"""Square pictures of states, from cameras such as a robot's observations have.
 
 - ``front``: the room, from behind the robot's start
 - ``top``: the same from above, without overhead furniture
@@ -7,8 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import repeat
+from collections.abc import Callable
 
 import numpy as np
 
@@ -27,40 +26,31 @@ _BEYOND_H = np.array([0.0, 0.0, 0.05])  # m from the grasp centre to the picture
 _HAND_FOV = float(np.radians(70.0))
 
 
-def pictures(
-    camera: str,
-    size: int,
-    scene: Scene,
-    robot: RobotModel,
-    states: tuple[Array, Array, Array],
-) -> Iterator[Image]:
-    """Yield the pictures (size, size, 3) of T states.
+def drawer(
+    camera: str, size: int, scene: Scene, robot: RobotModel
+) -> Callable[[Array, Array, Array], Image]:
+    """What draws the picture (size, size, 3) of q (n,), scene joints (nj,) and items (ni, 7).
 
     Args:
         camera: one of ``CAMERAS``. size: pixels a side.
         scene, robot: what to draw.
-        states: robot configurations (T, n), scene joint values (T, nj), item poses (T, ni, 7).
 
     Raises:
         ValueError: no such camera.
     """
     if camera not in CAMERAS:
         raise ValueError(f"no camera '{camera}', there are {', '.join(CAMERAS)}")
-    q, scene_q, items = states
-    cameras: Iterator[Camera]
-    if camera == "hand":
-        cameras = (_hand_camera(robot, X_WH) for X_WH in hand_poses(robot, q))
-    elif camera == "front":
-        cameras = repeat(front_camera(scene, size, size))
-    else:
-        every, scene = scene.joints, without_overhead(scene)
-        kept = {joint.name for joint in scene.joints}
-        scene_q = scene_q[:, [joint.name in kept for joint in every]]
-        cameras = repeat(top_camera(scene, size, size))
-    drawer = Renderer(scene, robot, size, size)
-    # A fixed camera is repeated without end.
-    for row, drawers, poses, at in zip(q, scene_q, items, cameras, strict=False):
-        yield drawer.render(row, drawers, poses, at)
+    shown = without_overhead(scene) if camera == "top" else scene
+    kept = {joint.name for joint in shown.joints}
+    drawers = np.array([joint.name in kept for joint in scene.joints], dtype=bool)
+    fixed = (top_camera if camera == "top" else front_camera)(shown, size, size)
+    renderer = Renderer(shown, robot, size, size)
+
+    def draw(q: Array, scene_q: Array, items: Array) -> Image:
+        at = _hand_camera(robot, hand_poses(robot, q[None])[0]) if camera == "hand" else fixed
+        return renderer.render(q, scene_q[drawers], items, at)
+
+    return draw
 
 
 def _hand_camera(robot: RobotModel, X_WH: Array) -> Camera:

@@ -7,6 +7,7 @@ COMMANDS = {
     "collect": "Run a kitchen task with many seeds, and keep each run as an episode.",
     "show": "Show one episode: a film, curves, and what is known of it.",
     "stats": "Say how episodes ended, how long they are, and the range of each array.",
+    "eval": "Measure how often a policy succeeds in the kitchen.",
     "export": "Write collected episodes as learners read them: zarr, LeRobot.",
 }
 

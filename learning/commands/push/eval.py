@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from galley.cli.common.arguments import check_output, need, write_json
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Seeds, Sweep, json_option
-from galley.cli.common.tables import PlainTable
 from galley.domain.options import argument, group, option
+from galley.learning.commands.collecting import evaluation_table
 from galley.learning.commands.push.options import LEARNED, policy_file
 from galley.planar.pushing.demonstrators import DEMONSTRATORS
 
 if TYPE_CHECKING:
-    from galley.learning.policy.evaluation import Evaluation
+    from galley.learning.evaluation import Evaluation
 
 EPILOG = """Each episode is that of galley push film with the same seed.
 
@@ -41,7 +41,8 @@ def command(options: Options) -> int:
     """Evaluate; exit status 0, or 1 if an episode was lost."""
     need("learn", *LEARNED)
     check_output(options.json, ".json", option="--json")
-    from galley.learning.policy.evaluation import PolicyRunner, evaluate
+    from galley.learning.evaluation import evaluate
+    from galley.learning.policy.evaluation import PolicyRunner
     from galley.learning.policy.policy import load_policy
 
     path = policy_file(options.checkpoint)
@@ -61,29 +62,4 @@ def command(options: Options) -> int:
         with printer:
             found[name] = evaluate(run, seeds, sweep.jobs, sweep.engine, progress)
     write_json(options.json, {name: each.record() for name, each in found.items()})
-    _table(found, printer)
-    lost = {seed: each for result in found.values() for seed, each in result.lost.items()}
-    for seed, each in lost.items():
-        printer.console.print(f"no episode of seed {seed}: {each.why}")
-    return 1 if lost else 0
-
-
-def _table(found: dict[str, Evaluation], printer: Printer) -> None:
-    names = ("success", "95 %", "steps", "coverage", "largest", "latency ms", "95th")
-    table = PlainTable("", *(f">{name}" for name in names))
-    for name, each in found.items():
-        record = each.record()
-        low, high = record["interval"]
-        steps, latency = record["steps"], record["latency_ms"]
-        table.add_row(
-            name,
-            f"{each.successes}/{record['episodes']}",
-            f"{100 * low:.0f} to {100 * high:.0f} %",
-            "-" if steps is None else f"{steps:.0f}",
-            f"{100 * record['coverage']:.1f} %",
-            f"{100 * record['largest_coverage']:.1f} %",
-            f"{latency:.1f}" if latency else "-",
-            f"{record['latency_95_ms']:.1f}" if latency else "-",
-        )
-    printer.console.print(table)
-    printer.console.print("steps: of successes; coverage: at the end, and the largest, in the mean")
+    return evaluation_table(found, printer)

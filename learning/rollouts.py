@@ -1,0 +1,166 @@
+"""Rolls out a policy in the kitchen: an episode of each seed, in processes.
+
+A policy is one of
+
+- a Python file with ``policy(observation, task)``, from an observation of ``galley/Kitchen-v0`` and
+  the goal as text to the action; its ``reset(seed)``, if it has one, begins an episode;
+- a folder of ``galley demos collect``: what was done there from the same seed is done again;
+- a checkpoint of LeRobot, where LeRobot is installed: a folder ``pretrained_model``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.errors import BadInput
+from galley.domain.frames import Array
+from galley.learning.collection.recording import Recording
+from galley.learning.environment import KitchenEnv
+from galley.learning.evaluation import Outcome
+from galley.skills.own import load_module, user_code
+
+Act = Callable[[Mapping[str, NDArray[Any]], str], Array]
+IMAGE = "observation.images."
+
+
+@dataclass(frozen=True)
+class KitchenRunner:
+    """Runs the episode of a seed; can be pickled.
+
+    Attributes:
+        policy: its file or folder, see the module.
+        task: files, as ``KitchenEnv`` takes them. noise: as there.
+        recording: rate, actions and cameras. steps: of an episode, at most.
+        film: of the episode of seed ``filmed``, MP4 or GIF; None: none.
+    """
+
+    policy: Path
+    task: Mapping[str, Any] = field(default_factory=dict)
+    noise: str | None = None
+    recording: Recording = field(default_factory=Recording)
+    steps: int = 2000
+    film: Path | None = None
+    filmed: int = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without what is cached: a simulation isn't pickled."""
+        return KitchenRunner, tuple(getattr(self, name) for name in self.__dataclass_fields__)
+
+    def __call__(self, seed: int) -> Outcome:
+        """The outcome of a seed.
+
+        Raises:
+            BadInput: the policy fails, or what it returns is no action.
+        """
+        begin, act = self._policy
+        observation, info = self.env.reset(seed=seed)
+        task, seconds, most = info["task"], [0.0], info["goal"]
+        done, steps = info["is_success"], 0
+        with user_code(str(self.policy), None, "fails"):
+            begin(seed)
+            while not done and steps < self.steps:
+                began = perf_counter()
+                action = act(observation, task)
+                seconds.append(perf_counter() - began)
+                observation, _, done, _, info = self.env.step(action)
+                steps, most = steps + 1, max(most, info["goal"])
+        if self.film is not None and seed == self.filmed:
+            self._write_film(self.film)
+        middle = float(np.median(seconds)), float(np.percentile(seconds, 95))
+        return Outcome(seed, done, steps, info["goal"], most, middle)
+
+    def check(self) -> None:
+        """Make the environment and load the policy.
+
+        Raises:
+            BadInput: a file of theirs is bad.
+        """
+        _ = self.env, self._policy
+
+    @cached_property
+    def env(self) -> KitchenEnv:
+        """The environment."""
+        how = self.recording
+        return KitchenEnv(
+            **self.task, actions=how.actions, rate=how.rate, cameras=how.cameras, size=how.size,
+            noise=self.noise,
+        )  # fmt: skip
+
+    @cached_property
+    def _policy(self) -> tuple[Callable[[int], object], Act]:
+        """What begins an episode, and what acts."""
+        if (self.policy / "config.json").is_file():
+            return _lerobot(self.policy)
+        if self.policy.is_dir():
+            return _replayed(self.policy)
+        module = load_module(self.policy)
+        act = getattr(module, "policy", None)
+        if not callable(act):
+            raise BadInput.one(self.policy, "defines no function policy(observation, task)")
+        return getattr(module, "reset", lambda seed: None), act
+
+    def _write_film(self, path: Path) -> None:
+        from galley.viz.film.video import film
+
+        film(self.env.log(), self.env.task.scene, self.env.robot, path)
+
+
+def _replayed(folder: Path) -> tuple[Callable[[int], object], Act]:
+    """The actions of a folder's episodes, each from its seed; after the last it stays there."""
+    from galley.learning.demonstrations import read_folder
+
+    episodes = read_folder(folder)
+    index = {info.seed: k for k, info in enumerate(episodes.infos)}
+    left: list[Array] = []
+
+    def begin(seed: int) -> None:
+        if seed not in index:
+            raise BadInput.one(folder, f"has no episode of seed {seed}")
+        left[:] = episodes[index[seed]].actions
+
+    return begin, lambda observation, task: left.pop(0) if len(left) > 1 else left[0]
+
+
+def _lerobot(folder: Path) -> tuple[Callable[[int], object], Act]:
+    """A policy that ``lerobot-train`` has made of what ``galley demos export`` wrote.
+
+    Raises:
+        BadInput: LeRobot is not installed, or the folder is no policy.
+    """
+    try:
+        import torch
+        from lerobot.configs.policies import PreTrainedConfig
+        from lerobot.policies.factory import get_policy_class, make_pre_post_processors
+    except ModuleNotFoundError as error:
+        raise BadInput.one(folder, f"is a policy of LeRobot, which needs {error.name}") from None
+    with user_code(str(folder), None, "is no policy of LeRobot"):
+        config = PreTrainedConfig.from_pretrained(folder)
+        policy = get_policy_class(config.type).from_pretrained(folder)
+        before, after = make_pre_post_processors(config, pretrained_path=str(folder))
+
+    def value(name: str, observation: Mapping[str, NDArray[Any]]) -> Any:
+        if name.startswith(IMAGE):
+            picture = torch.from_numpy(observation[name.removeprefix(IMAGE)])
+            return picture.permute(2, 0, 1).float() / 255.0
+        seen = observation[name.removeprefix("observation.")]
+        return torch.from_numpy(np.asarray(seen, dtype=np.float32))
+
+    def begin(seed: int) -> None:
+        torch.manual_seed(seed)
+        policy.reset()
+
+    def act(observation: Mapping[str, NDArray[Any]], task: str) -> Array:
+        batch = {name: value(name, observation)[None] for name in config.input_features}
+        with torch.inference_mode():
+            action = after(policy.select_action(before({**batch, "task": [task]})))
+        return np.asarray(action[0].cpu().numpy(), dtype=np.float64)
+
+    return begin, act
