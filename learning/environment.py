@@ -44,12 +44,14 @@ from galley.robots.catalog import robot_of
 from galley.tamp.task import TampTask
 from galley.validation.goal import FinalState, Goal, evaluate_goal
 from galley.validation.poses import furniture_poses
+from galley.validation.verdict import GoalFact
 from galley.viz.film.pictures import drawer
 
 STEPS = 2000  # of an episode, by default
 RENDERED = 480  # pixels a side, of what is rendered
 SHUT = 0.005  # m: with less of an opening commanded the hand grips
-_ITERATIONS, _DAMPING, _NUDGE = 8, 0.03, 1e-5  # of inverse kinematics; the last in rad
+# Of inverse kinematics; the last two in m or rad.
+_ITERATIONS, _DAMPING, _NUDGE, _FARTHEST = 8, 0.03, 1e-5, 0.2
 _Info = dict[str, Any]
 
 
@@ -93,14 +95,13 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode = {render_mode!r}: must be rgb_array or None")
-        self.recording = Recording(
-            rate, tuple(cameras), size, "hand" if actions == "hand" else "joints"
-        )
+        self.recording = Recording(rate, tuple(cameras), size, actions)
         self.render_mode, self.metadata = render_mode, {**self.metadata, "render_fps": rate}
         self._noise = None if noise is None else parse_noise(noise)
         given = {"problem": problem, "scene": scene, "domain": domain, "skills": skills}
         self._files = {**given, "robot": robot}
         self._servo: Servo | None = None
+        self._options: _Info = {}
         self._load(self._files)
         self.observation_space, self.action_space = self._spaces()
 
@@ -159,8 +160,9 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         options = options or {}
         if unknown := set(options) - {"problem", "scene", "robot"}:
             raise ValueError(f"options {sorted(unknown)}: must be problem, scene or robot")
-        if options:
+        if options != self._options:
             self._load(self._files | options)
+            self._options = options
             if self._spaces() != (self.observation_space, self.action_space):
                 raise ValueError(
                     f"options {options}: observations or actions would have another shape; "
@@ -175,11 +177,14 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         Raises:
             ValueError: an action of another shape, or not finite.
         """
-        given = np.asarray(action, dtype=np.float64)
-        if given.shape != self.action_space.shape or not np.isfinite(given).all():
-            raise ValueError(
-                f"action = {given.tolist()}: must be {self.action_space.shape} finite numbers"
-            )
+        shape = self.action_space.shape
+        try:
+            given = np.asarray(action, dtype=np.float64)
+            good = given.shape == shape and np.isfinite(given).all()
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            raise ValueError(f"action = {action}: must be {shape} finite numbers")
         servo = self._running
         given = np.clip(given, *self._bounds)
         servo.command(self._target(given), given[-1] < SHUT, LOG_RATE // self.recording.rate)
@@ -221,7 +226,9 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
             tried = robot.with_groups(target, arm=target[arm] + nudges)
             now, *near = robot.kinematics.hand_poses(tried)
             J = np.stack([twist(now, each) for each in near], axis=1) / _NUDGE
-            step = J.T @ np.linalg.solve(J @ J.T + _DAMPING**2 * np.eye(6), twist(now, wanted))
+            left = twist(now, wanted)
+            left *= _FARTHEST / max(float(np.linalg.norm(left)), _FARTHEST)
+            step = J.T @ np.linalg.solve(J @ J.T + _DAMPING**2 * np.eye(6), left)
             target[arm] = np.clip(target[arm] + step, low, high)
 
     def _look(self) -> Arrays:
@@ -241,27 +248,35 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
 
     def _info(self) -> _Info:
         """What holds of the goal."""
-        servo, task, robot = self._running, self.task, self.robot
-        now, scene = servo.sample, task.scene
-        gripped = tuple(k == now.held for k in range(len(scene.items)))
-        furniture = furniture_poses(scene, now.scene_q).items()
+        facts = self._facts()
+        held = [fact.holds for fact in facts]
+        why = {fact.fact: fact.why for fact in facts}
+        return {"is_success": all(held), "goal": sum(held) / max(len(held), 1), "facts": why}
+
+    def _facts(self) -> tuple[GoalFact, ...]:
+        """The parts of the goal, as validation judges them in the present state."""
+        servo, task, scene = self._running, self.task, self.task.scene
+        now = servo.sample
         final = FinalState(
-            scene, now.q[0][robot.slice("base")], now.scene_q[0],
-            {name: poses[-1] for name, poses in furniture}, now.items[0], gripped, servo.at_rest,
-        )  # fmt: skip
-        names = {b.target: name for name, b in task.bindings.items() if b.kind == "item"}
-        held = {} if now.held is None else {names.get(scene.items[now.held].name, ""): ""}
-        held.pop("", None)
-        symbols = hand_facts(task, task.problem.init, held)
-        judges = [
+            scene,
+            now.q[0][self.robot.slice("base")],
+            now.scene_q[0],
+            {name: poses[-1] for name, poses in furniture_poses(scene, now.scene_q).items()},
+            now.items[0],
+            tuple(k == now.held for k in range(len(scene.items))),
+            servo.at_rest,
+        )
+        held = {
+            name: ""
+            for name, each in task.bindings.items()
+            if each.kind == "item" and scene.item_index[each.target] == now.held
+        }
+        judges = tuple(
             lambda predicate, things, of=skill: of.judge(scene, self.log(), predicate, things)
             for skill in task.skills.values()
-        ]
-        facts = evaluate_goal(Goal(task.domain, task.problem, symbols, tuple(judges)), final)
-        share = sum(fact.holds for fact in facts) / max(len(facts), 1)
-        why = {fact.fact: fact.why for fact in facts}
-        done = all(fact.holds for fact in facts)
-        return {"is_success": done, "goal": share, "facts": why}
+        )
+        symbols = hand_facts(task, task.problem.init, held)
+        return evaluate_goal(Goal(task.domain, task.problem, symbols, judges), final)
 
     def log(self) -> Log:
         """The episode so far, as ``galley run`` logs it: to film or judge it."""
