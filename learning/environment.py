@@ -47,7 +47,6 @@ from galley.validation.poses import furniture_poses
 from galley.validation.verdict import GoalFact
 from galley.viz.film.pictures import drawer
 
-STEPS = 2000  # of an episode, by default
 RENDERED = 480  # pixels a side, of what is rendered
 SHUT = 0.005  # m: with less of an opening commanded the hand grips
 # Of inverse kinematics; the last two in m or rad.
@@ -184,7 +183,8 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         except (TypeError, ValueError):
             good = False
         if not good:
-            raise ValueError(f"action = {action}: must be {shape} finite numbers")
+            words = " ".join(repr(action).split())
+            raise ValueError(f"action = {words:.60}: must be {shape} finite numbers")
         servo = self._running
         given = np.clip(given, *self._bounds)
         servo.command(self._target(given), given[-1] < SHUT, LOG_RATE // self.recording.rate)
@@ -225,9 +225,11 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         for _ in range(_ITERATIONS):
             tried = robot.with_groups(target, arm=target[arm] + nudges)
             now, *near = robot.kinematics.hand_poses(tried)
-            J = np.stack([twist(now, each) for each in near], axis=1) / _NUDGE
-            left = twist(now, wanted)
-            left *= _FARTHEST / max(float(np.linalg.norm(left)), _FARTHEST)
+            *rows, left = twists(now, np.array([*near, wanted]))
+            if np.linalg.norm(left) < _NUDGE:
+                return
+            J = np.array(rows).T / _NUDGE
+            left = left * (_FARTHEST / max(float(np.linalg.norm(left)), _FARTHEST))
             step = J.T @ np.linalg.solve(J @ J.T + _DAMPING**2 * np.eye(6), left)
             target[arm] = np.clip(target[arm] + step, low, high)
 
@@ -296,9 +298,9 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
             self._servo = None
 
 
-def twist(X_WA: Array, X_WB: Array) -> Array:
-    """What takes A to B (6,) in a second: velocity (m/s) and rotation (rad/s), in the world."""
+def twists(X_WA: Array, X_WB: Array) -> Array:
+    """What takes A to each B (k, 4, 4) in a second (k, 6): m/s, then rad/s, in the world."""
     from scipy.spatial.transform import Rotation
 
-    turn = Rotation.from_matrix(X_WB[:3, :3] @ X_WA[:3, :3].T).as_rotvec()
-    return np.concatenate([X_WB[:3, 3] - X_WA[:3, 3], turn])
+    turns = Rotation.from_matrix(X_WB[:, :3, :3] @ X_WA[:3, :3].T).as_rotvec()
+    return np.concatenate([X_WB[:, :3, 3] - X_WA[:3, 3], turns], axis=1)

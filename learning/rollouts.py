@@ -26,9 +26,9 @@ from galley.learning.collection.recording import Recording
 from galley.learning.environment import KitchenEnv
 from galley.learning.evaluation import Outcome
 from galley.skills.own import load_module, user_code
+from galley.viz.film.video import film as write_film
 
 Act = Callable[[Mapping[str, NDArray[Any]], str], Array]
-IMAGE = "observation.images."
 
 
 @dataclass(frozen=True)
@@ -60,30 +60,25 @@ class KitchenRunner:
         Raises:
             BadInput: the policy fails, or what it returns is no action.
         """
-        begin, act = self._policy
-        observation, info = self.env.reset(seed=seed)
-        task, seconds, most = info["task"], [0.0], info["goal"]
-        done, steps = info["is_success"], 0
+        return self.outcome(seed, self.steps, self.film if seed == self.filmed else None)
+
+    def outcome(self, seed: int, steps: int, film: Path | None = None) -> Outcome:
+        """Of at most so many steps; raises as a call."""
+        env, (begin, act) = self.env, self._policy
+        observation, info = env.reset(seed=seed)
+        task, seconds, most, done = info["task"], [0.0], info["goal"], 0
         with user_code(str(self.policy), None, "fails"):
             begin(seed)
-            while not done and steps < self.steps:
+            while done < steps and not info["is_success"]:
                 began = perf_counter()
                 action = act(observation, task)
                 seconds.append(perf_counter() - began)
-                observation, _, done, _, info = self.env.step(action)
-                steps, most = steps + 1, max(most, info["goal"])
-        if self.film is not None and seed == self.filmed:
-            self._write_film(self.film)
+                observation, _, _, _, info = env.step(action)
+                done, most = done + 1, max(most, info["goal"])
+        if film is not None:
+            write_film(env.log(), env.task.scene, env.robot, film)
         middle = float(np.median(seconds)), float(np.percentile(seconds, 95))
-        return Outcome(seed, done, steps, info["goal"], most, middle)
-
-    def check(self) -> None:
-        """Make the environment and load the policy.
-
-        Raises:
-            BadInput: a file of theirs is bad.
-        """
-        _ = self.env, self._policy
+        return Outcome(seed, info["is_success"], done, info["goal"], most, middle)
 
     @cached_property
     def env(self) -> KitchenEnv:
@@ -100,24 +95,26 @@ class KitchenRunner:
         if (self.policy / "config.json").is_file():
             return _lerobot(self.policy)
         if self.policy.is_dir():
-            return _replayed(self.policy)
+            return _replayed(self.policy, self.recording)
         module = load_module(self.policy)
         act = getattr(module, "policy", None)
         if not callable(act):
             raise BadInput.one(self.policy, "defines no function policy(observation, task)")
         return getattr(module, "reset", lambda seed: None), act
 
-    def _write_film(self, path: Path) -> None:
-        from galley.viz.film.video import film
 
-        film(self.env.log(), self.env.task.scene, self.env.robot, path)
+def _replayed(folder: Path, recording: Recording) -> tuple[Callable[[int], object], Act]:
+    """The actions of a folder's episodes, each from its seed; after the last it stays there.
 
+    Raises:
+        BadInput: there are none, or their rate or kind of actions is another.
+    """
+    from galley.learning.demonstrations import read_collection, read_folder
 
-def _replayed(folder: Path) -> tuple[Callable[[int], object], Act]:
-    """The actions of a folder's episodes, each from its seed; after the last it stays there."""
-    from galley.learning.demonstrations import read_folder
-
-    episodes = read_folder(folder)
+    episodes, settings = read_folder(folder), read_collection(folder).settings
+    for name in ("rate", "actions"):
+        if (theirs := settings.get(name)) != (ours := getattr(recording, name)):
+            raise BadInput.one(folder, f"was collected with --{name} {theirs}, not {ours}")
     index = {info.seed: k for k, info in enumerate(episodes.infos)}
     left: list[Array] = []
 
@@ -147,11 +144,12 @@ def _lerobot(folder: Path) -> tuple[Callable[[int], object], Act]:
         before, after = make_pre_post_processors(config, pretrained_path=str(folder))
 
     def value(name: str, observation: Mapping[str, NDArray[Any]]) -> Any:
-        if name.startswith(IMAGE):
-            picture = torch.from_numpy(observation[name.removeprefix(IMAGE)])
-            return picture.permute(2, 0, 1).float() / 255.0
-        seen = observation[name.removeprefix("observation.")]
-        return torch.from_numpy(np.asarray(seen, dtype=np.float32))
+        """What LeRobot calls so, as a tensor."""
+        key = name.removeprefix("observation.").removeprefix("images.")
+        if key not in observation:
+            raise BadInput.one(folder, f"needs '{key}', and there is none: --cameras, or the task")
+        seen = torch.from_numpy(observation[key]).float()
+        return seen.permute(2, 0, 1) / 255.0 if seen.ndim == 3 else seen
 
     def begin(seed: int) -> None:
         torch.manual_seed(seed)

@@ -96,6 +96,8 @@ def user_code(file: str, line: int | None, what: str) -> Iterator[None]:
     """
     try:
         yield
+    except BadInput:  # it says what is wrong, and where
+        raise
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == file]

@@ -16,17 +16,25 @@ from galley.domain.scene.model import WORLD, Joint, Scene
 IDENTITY: Array = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
+_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """As ``np.cross`` to the last bit, which takes ten times as long for single vectors."""
+    return np.asarray(a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT])
+
+
 def rotated(quaternion: Array, vector: Array) -> Array:
     """Vectors (..., 3) rotated by unit quaternions (..., 4): v + 2 u x (u x v + w v)."""
     u, w = quaternion[..., :3], quaternion[..., 3:]
-    return np.asarray(vector + 2.0 * np.cross(u, np.cross(u, vector) + w * vector))
+    return np.asarray(vector + 2.0 * _cross(u, _cross(u, vector) + w * vector))
 
 
 def product(a: Array, b: Array) -> Array:
     """Hamilton product (..., 4) of quaternions: first b, then a."""
     u, s = a[..., :3], a[..., 3:]
     v, t = b[..., :3], b[..., 3:]
-    vector = s * v + t * u + np.cross(u, v)
+    vector = s * v + t * u + _cross(u, v)
     scalar = s * t - (u * v).sum(axis=-1, keepdims=True)
     return np.concatenate([vector, scalar], axis=-1)
 

@@ -54,7 +54,7 @@ def command(options: Options) -> int:
         options.policy.resolve(), options.task.paths(), options.noise, options.kept, options.steps,
         None if options.film is None else options.film.resolve(), seeds[0],
     )  # fmt: skip
-    run.check()  # what is bad is said once, not by each worker
+    run.outcome(seeds[0], 1)  # what is bad is said once, not by each worker
     printer.stage(f"{options.policy.name}, {plural(len(seeds), 'episode')}")
 
     def progress(done: int, good: int) -> None:
