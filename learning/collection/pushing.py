@@ -43,10 +43,10 @@ _MEANINGS = {
 
 @dataclass(frozen=True)
 class PushDemonstrator:
-    """Pushes on one table; can be pickled.
+    """Pushes on one table, or one for each seed; can be pickled.
 
     Attributes:
-        config: of the simulation.
+        config: of the simulation; with ranges the table is that of the seed.
         name: of ``planar.pushing.demonstrators.DEMONSTRATORS``, or ``mouse``.
         pixels: a side of the pictures, or None for none.
         after: the checkpoint of a policy that acts first in each episode, for a number of steps
@@ -65,9 +65,9 @@ class PushDemonstrator:
         if self.pixels is not None:
             check_size("--size", self.pixels)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> dict[str, Any]:
         """Without what is cached: compiled code isn't pickled."""
-        return PushDemonstrator, (self.config, self.name, self.pixels, self.after)
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __call__(self, seed: int) -> Episode:
         """The episode of a seed.
@@ -76,32 +76,35 @@ class PushDemonstrator:
             NoEpisode: the goal is covered at the start.
             ValueError: the arm can't hold the pusher without crossing itself.
         """
-        return self.episode(roll_out(self._sim, self._who, seed))
+        config = self.config.drawn(seed)
+        who = demonstrator(self.name, config)
+        if self.after is not None:
+            self._first.policy.on(config)
+            who = _Relay(self._first, who)
+        return self.episode(roll_out(Simulation(config), who, seed))
 
     @cached_property
-    def _sim(self) -> Simulation:
-        return Simulation(self.config)
+    def _first(self) -> Any:
+        from galley.learning.policy.policy import Driver, load_policy
 
-    @cached_property
-    def _who(self) -> Demonstrator:
-        who = demonstrator(self.name, self.config)
-        return who if self.after is None else _Relay(Path(self.after), who)
+        return Driver(load_policy(str(self.after)))
 
     def episode(self, rollout: Rollout) -> Episode:
         """A rollout as an episode: T states and what was done in each; the last isn't in it."""
         steps = len(rollout.targets)
         if not steps:
             raise NoEpisode("the goal is covered at the start")
-        config, rows, sim = self.config, rollout.states[:-1], self._sim
+        config, rows, sim = rollout.config, rollout.states[:-1], Simulation(rollout.config)
         state = State(np.ascontiguousarray(rows.T))
         observations: dict[str, Any] = {
             "state": _observed(rows),
-            "keypoint": sim.outlines(state.body.T),
             "angles": rollout.angles[:-1],
             "coverage": rows[:, 10:11],
         }
-        if self.after is not None and isinstance(self._who, _Relay):
-            observations["learner"] = (np.arange(steps) < self._who.last)[:, None]
+        if "shape" not in self.config.ranges:  # else there are sometimes more, sometimes fewer
+            observations["keypoint"] = sim.outlines(state.body.T)
+        if self.after is not None:
+            observations["learner"] = (np.arange(steps) < _acted(rollout.seed))[:, None]
         if self.pixels is not None:
             observations["img"] = Painter(sim, table_view(config, self.pixels)).observe(state)
         return Episode(
@@ -110,22 +113,17 @@ class PushDemonstrator:
             np.arange(steps, dtype=np.float64) * (config.dt * config.substeps),
             rollout.success,
             rollout.seed,
-            {"task": _TASK, "demonstrator": self.name, "coverage": float(rollout.coverage[-1])},
+            {"task": _TASK, "demonstrator": self.name, "coverage": float(rollout.coverage[-1])}
+            | drawn_record(self.config, config),
         )
 
     @property
     def collection(self) -> Collection:
         """What its episodes have in common."""
-        wanted = {"img": self.pixels, "learner": self.after}
+        points = None if "shape" in self.config.ranges else self.config
+        wanted = {"img": self.pixels, "learner": self.after, "keypoint": points}
         names = {name for name, value in wanted.items() if value is None}
-        settings: dict[str, Any] = {
-            "demonstrator": self.name,
-            "robot": "planar arm",
-            _TABLE: config_record(self.config),
-            "digest of code": digest(()),
-        }
-        if self.pixels is not None:
-            settings["pixels"] = self.pixels
+        settings = push_settings(self.config, self.name, self.pixels)
         if self.after is not None:
             settings["after"] = digest((self.after,))
         return Collection(
@@ -137,29 +135,27 @@ class PushDemonstrator:
 
 
 class _Relay:
-    """A policy acts first, then a demonstrator.
+    """A policy acts first, then a demonstrator."""
 
-    Attributes:
-        last: the number of steps in which the policy acts, of this episode.
-    """
-
-    def __init__(self, checkpoint: Path, then: Demonstrator) -> None:
-        from galley.learning.policy.policy import Driver, load_policy
-
-        self._first, self._then = Driver(load_policy(checkpoint)), then
-        self.reset(0)
+    def __init__(self, first: Demonstrator, then: Demonstrator) -> None:
+        self._first, self._then = first, then
 
     def reset(self, seed: int) -> None:
         """Begin an episode."""
         self._first.reset(seed)
         self._then.reset(seed)
-        self._steps, self.last = 0, int(np.random.default_rng([seed, 3]).integers(0, _LATEST + 1))
+        self._steps, self._last = 0, _acted(seed)
 
     def act(self, state: State) -> Array:
         """The next target."""
         self._steps += 1
-        who = self._first if self._steps <= self.last else self._then
+        who = self._first if self._steps <= self._last else self._then
         return who.act(state)
+
+
+def _acted(seed: int) -> int:
+    """The number of steps in which a policy acts first, of the episode of a seed."""
+    return int(np.random.default_rng([seed, 3]).integers(0, _LATEST + 1))
 
 
 def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
@@ -172,7 +168,7 @@ def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
         BadInput: the episode is not of pushing.
         ValueError: the arm can't hold the pusher.
     """
-    config = table_of(collection)
+    config = table_of(collection, episode)
     seen = episode.observations.get("state")
     if config is None or seen is None or episode.seed is None:
         raise BadInput.one("demonstrations", "are not of galley push collect: nothing to replay")
@@ -191,9 +187,26 @@ def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
     return rollout, float(np.abs(apart).max())
 
 
-def table_of(collection: Collection) -> PushConfig | None:
-    """The config of a collection's episodes; None: it is not of pushing."""
-    given = collection.settings.get(_TABLE)
+def push_settings(config: PushConfig, name: str, pixels: int | None) -> dict[str, Any]:
+    """Settings of a collection by a demonstrator."""
+    settings: dict[str, Any] = {
+        "demonstrator": name,
+        "robot": "planar arm",
+        _TABLE: config_record(config),
+        "digest of code": digest(()),
+    }
+    return settings if pixels is None else settings | {"pixels": pixels}
+
+
+def drawn_record(ranges: PushConfig, config: PushConfig) -> dict[str, Any]:
+    """Metadata of an episode: its table, if there are ranges from which it is drawn."""
+    return {_TABLE: config_record(config)} if ranges.ranges else {}
+
+
+def table_of(collection: Collection, episode: Episode | None = None) -> PushConfig | None:
+    """The config of a collection's episodes, or of one; None: it is not of pushing."""
+    metadata = {} if episode is None else episode.metadata
+    given = metadata.get(_TABLE, collection.settings.get(_TABLE))
     if not isinstance(given, Mapping):
         return None
     return config_of_record(given)

@@ -51,6 +51,8 @@ def tracks_of(
             config = config_of_record(collection.settings[TABLE])
         except (KeyError, TypeError, ValueError):
             raise BadInput.one(folder, "is not of galley push collect: it has no table") from None
+    if "shape" in config.ranges:
+        raise BadInput.one(folder, "has several outlines: a policy learns to push one")
     good = episodes.select(k for k, info in enumerate(episodes.infos) if info.success is not False)
     if not len(good):
         raise BadInput.one(folder, f"has no episode that succeeded, of {len(episodes)}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import isfinite, pi
+from dataclasses import dataclass, field, replace
+from math import inf, isfinite, pi
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ ACCELERATION = Quantity("m/s^2", 0.0)
 _ROUNDING = 1e-9  # m
 _ADDED = ("start_away", "start_turned")
 """Parameters that records of earlier versions lack."""
+RANGED = ("mass", "friction", "pusher_mass", "contact_friction")
+"""Parameters that ``PushConfig.ranges`` may have; others depend on each other."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,13 @@ class PushConfig:
         shape: the outline, in any frame: a body's pose is that of its centroid. The name of a
             shipped one stands for it.
         arm: the arm that holds the pusher.
+        ranges: of tables that differ by seed, see ``drawn``: of each of ``RANGED`` the lowest and
+            the highest value; of ``shape`` some outlines. What is a range is itself the middle of
+            it, or the first outline.
 
     Raises:
-        ValueError: a number out of its bounds, no such shape, or a goal beyond the table; the
-            message names it.
+        ValueError: a number out of its bounds, no such shape or range, or a goal beyond the table;
+            the message names it.
     """
 
     shape: Polygon = field(default_factory=lambda: shape("T"))
@@ -108,8 +113,19 @@ class PushConfig:
     )
     start_turned: float = parameter(pi, TURN, "of a random start from the goal, at most")
     arm: ArmConfig = field(default_factory=ArmConfig)
+    ranges: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        for name, values in self.ranges.items():
+            if name == "shape":
+                for each in values:
+                    replace(self, shape=each, ranges={})  # its goal is on the table
+                object.__setattr__(self, "shape", values[0])
+                continue
+            if name not in RANGED or len(values) != 2 or not 0.0 <= values[0] <= values[1] < inf:
+                what = "a range has the lowest and the highest value, finite, of"
+                raise ValueError(f"{name} = {list(values)}: {what} {', '.join(RANGED)}")
+            object.__setattr__(self, name, sum(values) / 2.0)
         check(self)
         if self.substeps != round(self.substeps):
             raise ValueError(f"substeps = {self.substeps:g}: must be a whole number")
@@ -131,6 +147,18 @@ class PushConfig:
         """Pose of the centroid: x, y (m), theta (rad)."""
         return self.goal_x, self.goal_y, self.goal_theta
 
+    def drawn(self, seed: int) -> PushConfig:
+        """The table of a seed: of each range a value, all as likely, from the seed alone."""
+        if not self.ranges:
+            return self
+        rng = np.random.default_rng([seed, 4])
+        shares = dict(zip(RANGED, rng.random(len(RANGED)), strict=True))
+        ranges = dict(self.ranges)
+        shapes = ranges.pop("shape", (self.shape,))
+        values = {name: low + shares[name] * (high - low) for name, (low, high) in ranges.items()}
+        shape = shapes[int(rng.integers(len(shapes)))]
+        return replace(self, shape=shape, ranges={}, **values)
+
 
 def config_record(config: PushConfig) -> dict[str, Any]:
     """A config as data of JSON, which has no infinity: that is text."""
@@ -140,7 +168,20 @@ def config_record(config: PushConfig) -> dict[str, Any]:
         return {name: v if isfinite(v) else str(v) for name, v in values.items()}
 
     arm = {**numbers(config.arm), "links": list(config.arm.links)}
-    return {**numbers(config), "vertices": config.shape.vertices.tolist(), "arm": arm}
+    record = {**numbers(config), "vertices": config.shape.vertices.tolist(), "arm": arm}
+    if config.ranges:
+        record["ranges"] = {
+            name: [np.asarray(getattr(value, "vertices", value)).tolist() for value in values]
+            for name, values in config.ranges.items()
+        }
+    return record
+
+
+def same_table(a: PushConfig, b: PushConfig) -> bool:
+    """Whether they differ at most in starts and in what one of them draws."""
+    aside = {"ranges", "start_away", "start_turned", *a.ranges, *b.ranges}
+    x, y = config_record(a), config_record(b)
+    return all(x[name] == y[name] for name in x.keys() - aside)
 
 
 def config_of_record(record: Mapping[str, Any]) -> PushConfig:
@@ -149,10 +190,20 @@ def config_of_record(record: Mapping[str, Any]) -> PushConfig:
     Raises:
         KeyError, TypeError, ValueError: it is no such record.
     """
-    made = {each.name: each.default for each in parameters(PushConfig) if each.name in _ADDED}
+    made: dict[str, Any] = {
+        each.name: each.default for each in parameters(PushConfig) if each.name in _ADDED
+    }
     made |= record  # one older than a parameter means what the parameter's default does
     values = {each.name: float(made[each.name]) for each in parameters(PushConfig)}
     arm = {each.name: float(record["arm"][each.name]) for each in parameters(ArmConfig)}
     links = tuple(float(each) for each in record["arm"]["links"])
-    outline = Polygon(np.array(record["vertices"], dtype=np.float64))
-    return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), **values)
+    outline = _polygon(record["vertices"])
+    ranges = {
+        name: tuple(map(_polygon if name == "shape" else float, each))
+        for name, each in record.get("ranges", {}).items()
+    }
+    return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), ranges=ranges, **values)
+
+
+def _polygon(vertices: Any) -> Polygon:
+    return Polygon(np.array(vertices, dtype=np.float64))

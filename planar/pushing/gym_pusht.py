@@ -35,6 +35,7 @@ from galley.planar.pushing.picture import SIZE as SIZE_OBSERVED
 from galley.planar.pushing.picture import Painter, Picture, View, view_of
 from galley.planar.pushing.rollout import SUCCESS
 from galley.planar.pushing.shapes import shape
+from galley.planar.pushing.simulation import Simulation, State
 
 OBSERVATIONS = ("state", "environment_state_agent_pos", "pixels", "pixels_agent_pos")
 SIZE = 512.0  # px, of what is observed and commanded
@@ -70,6 +71,19 @@ def body_pose(block: Array) -> Array:
     return np.array([*(metres(block[:2]) + _turn(theta) @ _CENTROID), theta])
 
 
+def keypoints(block: Array) -> Array:
+    """``KEYPOINTS`` of a block's pose, one after the other: (16,) px."""
+    x, y, theta = block.tolist()
+    return np.asarray(KEYPOINTS @ _turn(theta).T + (x, y)).ravel()
+
+
+def table_state(sim: Simulation, info: Info) -> State:
+    """Our table as an ``info`` tells it, in px, but for the block's velocity."""
+    state = sim.states(body_pose(info["block_pose"]), metres(info["pos_agent"]))
+    state.values[2:4, 0] = np.asarray(info["vel_agent"]) / _SCALE
+    return state
+
+
 def table_config(config: PushConfig | None = None) -> PushConfig:
     """gym-pusht's table, pusher and goal; the rest is that of a config.
 
@@ -77,7 +91,7 @@ def table_config(config: PushConfig | None = None) -> PushConfig:
         ValueError: the config's body isn't the T.
     """
     config = PushConfig() if config is None else config
-    if not np.array_equal(config.shape.vertices, _T.vertices):
+    if "shape" in config.ranges or not np.array_equal(config.shape.vertices, _T.vertices):
         raise ValueError('shape: compat="gym-pusht" has the T only')
     inside = (_FAR - _WALL) / _SCALE
     x, y, theta = body_pose(GOAL)
@@ -186,8 +200,7 @@ class GymPushTEnv(PushEnv):
             return np.array([*pusher, x, y, theta % (2.0 * pi)])
         if self.obs_type == "pixels_agent_pos":
             return {"pixels": self._painter.observe(self.state)[0], "agent_pos": pusher.copy()}
-        points = KEYPOINTS @ _turn(theta).T + (x, y)
-        return {"environment_state": points.ravel(), "agent_pos": pusher.copy()}
+        return {"environment_state": keypoints(block), "agent_pos": pusher.copy()}
 
     def _set_state(self, state: ArrayLike) -> None:
         """Move pusher and block (5,) as gym-pusht's does; scripts call it.

@@ -96,6 +96,10 @@ class Simulation:
     ) -> None:  # fmt: skip
         from galley.planar.pushing import simulation_kernel
 
+        if config.ranges:
+            name = next(iter(config.ranges))
+            what = "a range, or several outlines, is for galley push collect, eval and film"
+            raise ValueError(f"{name}: {what}")
         ensure(PUSHING)
         self._kernel = simulation_kernel
         self.config, self._support = config, support

@@ -6,9 +6,9 @@ import argparse
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from galley.cli.common.arguments import Count, need, plural
+from galley.cli.common.arguments import Count, need, plural, usage
 from galley.cli.common.progress import Printer
 from galley.domain.options import group, more, option
 from galley.learning.commands.collecting import (
@@ -24,6 +24,7 @@ from galley.learning.commands.push.options import (
     checked_policy,
     demonstrator_option,
     in_window,
+    need_physics,
     policy_file,
     seeds_option,
 )
@@ -31,6 +32,7 @@ from galley.learning.commands.push.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from galley.learning.collection.gym_pusht import GymPushTDemonstrator
     from galley.learning.collection.pushing import PushDemonstrator
     from galley.learning.demonstrations import Collection
     from galley.planar.pushing.rollout import Rollout
@@ -62,7 +64,25 @@ class Options(Table):
         "Let the policy of this checkpoint act first, for 0 to 120 steps; then the demonstrator "
         "corrects what it has done.",
     )
+    compat: Literal["gym-pusht"] | None = option(
+        None, "Start as gym-pusht does, in its pixels; LeRobot gets the names of its PushT data."
+    )
+    physics: Literal["galley", "upstream"] = option(
+        "galley", "With --compat: push in Galley's physics, or in those of gym-pusht itself."
+    )
     collecting: Collecting = group(Collecting())
+
+    def __post_init__(self) -> None:
+        upstream, by_hand = self.physics == "upstream", self.demonstrator == MOUSE
+        for wrong, what in (
+            (upstream and not self.compat, "--physics upstream goes with --compat gym-pusht"),
+            (upstream and self.config, "--config does not go with --physics upstream"),
+            (self.compat and self.after, "--after does not go with --compat"),
+            (self.compat and by_hand, "--compat does not go with the mouse"),
+            (self.after and by_hand, "--after does not go with the mouse"),
+        ):
+            if wrong:
+                raise argparse.ArgumentTypeError(what)
 
 
 def command(options: Options) -> int:
@@ -74,15 +94,24 @@ def command(options: Options) -> int:
     by_hand = options.demonstrator == MOUSE
     if not by_hand:
         # A bad config is said once, not by each worker.
-        checked_demonstrator(options.demonstrator, config)
+        checked_demonstrator(options.demonstrator, config.drawn(options.seed))
+    elif config.ranges:
+        raise argparse.ArgumentTypeError("a range in --config does not go with the mouse")
     if options.after is not None:
-        if by_hand:
-            raise argparse.ArgumentTypeError("--after does not go with the mouse")
         checked_policy(options.after, config)
     after = None if options.after is None else policy_file(options.after)
-    run = PushDemonstrator(config, options.demonstrator, options.size, after)
+    run: PushDemonstrator | GymPushTDemonstrator
+    if options.compat is None:
+        run = PushDemonstrator(config, options.demonstrator, options.size, after)
+    else:
+        need_physics(options.physics)
+        from galley.learning.collection.gym_pusht import GymPushTDemonstrator
+
+        with usage():
+            who = options.demonstrator
+            run = GymPushTDemonstrator(config, who, options.physics, options.size)
     collection = options.collecting.licensed(run.collection)
-    if by_hand:
+    if isinstance(run, PushDemonstrator) and by_hand:
         return _by_hand(run, collection, options)
     printer = Printer()
     printer.stage(f"{options.demonstrator}, {plural(options.seeds, 'episode')}")

@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import check_output, need, write_json
+from galley.cli.common.arguments import Count, check_output, need, write_json
 from galley.cli.common.progress import Printer
-from galley.cli.common.shared import Seeds, Sweep, json_option
+from galley.cli.common.shared import Sweep, json_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.options import argument, group, option
-from galley.learning.commands.push.options import LEARNED, policy_file
+from galley.learning.commands.push.options import (
+    LEARNED,
+    Table,
+    checked_demonstrator,
+    checked_policy,
+    policy_file,
+    seeds_option,
+)
 from galley.planar.pushing.demonstrators import DEMONSTRATORS
 
 if TYPE_CHECKING:
@@ -21,15 +28,16 @@ EPILOG = """Each episode is that of galley push film with the same seed.
 
 examples:
   galley push eval policy.safetensors --seeds 50
-  galley push eval ready --demonstrator planned     the demonstrator beside it, on the same seeds"""
+  galley push eval ready --demonstrator planned     the demonstrator beside it, on the same seeds
+  galley push eval ready --config slippery.yaml     another friction, mass, outline or start"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(Table):
     """Of ``galley push eval``."""
 
     checkpoint: Path = argument("Read this checkpoint of galley push train, or ready.")
-    seeds: Seeds = group(Seeds(seeds=50))
+    seeds: Count = seeds_option(50)
     demonstrator: str | None = option(
         None, "Also measure this one, on the same table and seeds.", choices=tuple(DEMONSTRATORS)
     )
@@ -45,11 +53,13 @@ def command(options: Options) -> int:
     from galley.learning.policy.policy import load_policy
 
     path = policy_file(options.checkpoint)
-    load_policy(path)  # a bad one is said once, not by each worker
+    config = options.push_config(load_policy(path).config)
+    checked_policy(path, config)  # a bad one is said once, not by each worker
     printer, sweep = Printer(), options.sweep
-    seeds = options.seeds.all
+    seeds = range(options.seed, options.seed + options.seeds)
     names: dict[str, str | None] = {options.checkpoint.name: None}
     if options.demonstrator is not None:
+        checked_demonstrator(options.demonstrator, config.drawn(options.seed))
         names[options.demonstrator] = options.demonstrator
     found: dict[str, Evaluation] = {}
     for name, who in names.items():
@@ -57,7 +67,7 @@ def command(options: Options) -> int:
         def progress(done: int, good: int, name: str = name) -> None:
             printer.fraction(name, done / len(seeds), f"{done}/{len(seeds)}, {good} succeeded")
 
-        run = PolicyRunner(path, who)
+        run = PolicyRunner(path, who, config)
         with printer:
             found[name] = evaluate(run, seeds, sweep.jobs, sweep.engine, progress)
     write_json(options.json, {name: each.record() for name, each in found.items()})

@@ -34,8 +34,11 @@ class Table:
     config: Path | None = option(None, "Read parameters from this file, YAML.")
     seed: Seed = seed_option()
 
-    def push_config(self) -> PushConfig:
+    def push_config(self, usual: PushConfig | None = None) -> PushConfig:
         """What the options say.
+
+        Args:
+            usual: the table without --config; None: the defaults.
 
         Raises:
             BadInput: a bad file. argparse.ArgumentTypeError: no such shape.
@@ -43,11 +46,12 @@ class Table:
         from galley.planar.pushing.config import PushConfig
         from galley.planar.pushing.config_file import load_config, outline
 
-        config = PushConfig() if self.config is None else load_config(self.config)
+        config = usual or PushConfig() if self.config is None else load_config(self.config)
         if self.shape is None:
             return config
+        ranges = {name: each for name, each in config.ranges.items() if name != "shape"}
         with usage("--shape"):
-            return replace(config, shape=outline(self.shape))
+            return replace(config, shape=outline(self.shape), ranges=ranges)
 
 
 def demonstrator_option(**others: str) -> Any:
@@ -81,14 +85,14 @@ class Pusher(Table):
         """Of a demonstrator, or of a policy's file."""
         return self.policy.stem if self.policy is not None else str(self.demonstrator)
 
-    def push_config(self) -> PushConfig:
-        """What the options say, or that of the policy's training."""
-        if self.policy is None or self.config is not None or self.shape is not None:
-            return super().push_config()
+    def push_config(self, usual: PushConfig | None = None) -> PushConfig:
+        """What the options say; else as in the policy's training."""
+        if self.policy is None:
+            return super().push_config(usual)
         need("learn", *LEARNED)
         from galley.learning.policy.policy import load_policy
 
-        return load_policy(policy_file(self.policy)).config
+        return super().push_config(load_policy(policy_file(self.policy)).config)
 
     def driver(self, config: PushConfig) -> Demonstrator:
         """The demonstrator, or what a policy does.
@@ -126,6 +130,17 @@ def checked_demonstrator(name: str, config: PushConfig) -> Demonstrator:
 LEARNED = ("jax", "equinox", "optax", "safetensors")  # libraries that policies need
 
 
+def need_physics(physics: str) -> None:
+    """Refuse to go on without the library of a physics of ``collection.gym_pusht``.
+
+    Raises:
+        argparse.ArgumentTypeError: with how to install it.
+    """
+    need("planar", "gymnasium")
+    if physics == "upstream":
+        need("pusht", "gym_pusht")
+
+
 def policy_file(given: Path) -> Path:
     """The path of a policy; a bare name that does not exist here means one that is shipped."""
     bare = given.name == str(given)
@@ -136,16 +151,20 @@ def checked_policy(given: Path, config: PushConfig) -> Policy:
     """A policy on a table.
 
     Raises:
-        BadInput: it is none, or was trained on another outline.
+        BadInput: it is none, or it sees the vertices of an outline that has more or fewer.
     """
     need("learn", *LEARNED)
     from galley.domain.errors import BadInput
     from galley.learning.policy.policy import load_policy
 
     policy = load_policy(policy_file(given))
-    if policy.config.shape.vertices.tolist() != config.shape.vertices.tolist():
-        raise BadInput.one(given, "was trained on another outline than this table's")
-    return replace(policy, config=config)
+    seen = len(policy.config.shape.vertices)
+    for shape in config.ranges.get("shape", (config.shape,)):
+        if policy.design.observation == "keypoints" and len(shape.vertices) != seen:
+            what = f"sees an outline of {seen} vertices, not of {len(shape.vertices)}"
+            raise BadInput.one(given, what)
+    policy.on(config)
+    return policy
 
 
 def in_window(watched: Callable[[], Iterator[Rollout]]) -> None:
