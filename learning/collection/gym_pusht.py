@@ -44,7 +44,7 @@ _MEANINGS = {
     "next_reward": "the action's: share of the goal covered, by 0.95, at most 1",
     "next_done": "whether the action ends the episode",
     "next_success": "whether more than 0.95 of the goal is covered after the action",
-    "action": "where the agent is driven to, x and y (px)",
+    "action": "target x, target y (px): where the agent is driven to",
 }
 
 
@@ -94,7 +94,8 @@ class GymPushTDemonstrator:
     @property
     def collection(self) -> Collection:
         """What its episodes have in common."""
-        settings = push_settings(self.config, self.name, self.pixels) | {"physics": self.physics}
+        settings = push_settings(self.config, self.name, self.pixels)
+        settings |= {"robot": "pusher", "physics": self.physics}
         if self.physics == "upstream":
             settings |= {name: version(name) for name in ("gym-pusht", "pymunk")}
         return Collection(

@@ -123,7 +123,7 @@ class PushConfig:
                 object.__setattr__(self, "shape", values[0])
                 continue
             if name not in RANGED or len(values) != 2 or not 0.0 <= values[0] <= values[1] < inf:
-                what = "a range has the lowest and the highest value, finite, of"
+                what = "must be the lowest and the highest value, finite; ranges are of"
                 raise ValueError(f"{name} = {list(values)}: {what} {', '.join(RANGED)}")
             object.__setattr__(self, name, sum(values) / 2.0)
         check(self)
