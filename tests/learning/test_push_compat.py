@@ -14,9 +14,9 @@ from galley.learning.collection.gym_pusht import PHYSICS, GymPushTDemonstrator, 
 from galley.learning.demonstrations import read_collection, read_folder, write_episode
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.config_file import load_config
-from galley.tests.digests import digest
 
 COMPAT = ("collect", "--demonstrator", "planned", "--compat", "gym-pusht")
+SEED = 21  # a short one
 
 
 def push(*words):
@@ -30,11 +30,23 @@ def environment(physics, **more):
 
 @pytest.fixture(scope="module", params=["galley", "upstream"])
 def collected(request, tmp_path_factory):
-    """A folder with two episodes, and its physics."""
+    """A folder with an episode, and its physics."""
     if request.param == "upstream":
         pytest.importorskip("gym_pusht")
     out = tmp_path_factory.mktemp("compat") / request.param
-    words = (*COMPAT, "--physics", request.param, "--seeds", 2, "--jobs", 1, "--size", 96)
+    words = (
+        *COMPAT,
+        "--physics",
+        request.param,
+        "--seed",
+        SEED,
+        "--seeds",
+        1,
+        "--jobs",
+        1,
+        "--size",
+        96,
+    )
     assert push(*words, "--format", "lerobot", "--out", out) == 0
     return out, request.param
 
@@ -81,7 +93,7 @@ def test_lerobot_has_the_names_of_its_own_push_t_data(collected):
     )
     assert info["fps"] == 10
     table = pq.read_table(folder / "lerobot/data/chunk-000/file-000.parquet")
-    assert sum(table["next.success"].to_pylist()) == 2
+    assert sum(table["next.success"].to_pylist()) == 1
     assert table["timestamp"].to_pylist()[:2] == [0.0, pytest.approx(0.1)]
     stats = json.loads((folder / "lerobot/meta/stats.json").read_text())
     assert 0.9 < stats["observation.image"]["mean"][0][0][0] < 1.0
@@ -93,19 +105,19 @@ def test_lerobot_has_the_names_of_its_own_push_t_data(collected):
 def test_verify_replays_and_finds_a_changed_action(collected, capsys):
     folder, _ = collected
     assert push("verify", folder) == 0
-    assert "2 episodes done again: the same" in capsys.readouterr().out
-    collection, episode = read_collection(folder), read_folder(folder)[1]
+    assert "1 episode done again: the same" in capsys.readouterr().out
+    collection, episode = read_collection(folder), read_folder(folder)[0]
     actions = np.array(episode.actions)
     actions[3] += 1.0
     assert replay(replace(episode, actions=actions), collection)[1] > 1e-6
-    assert replay(replace(episode, actions=actions[:0:-1]), collection)[1] > 1e-6
+    assert replay(replace(episode, actions=actions[::-1]), collection)[1] > 1e-6
 
 
 def test_an_episode_does_not_depend_on_those_before_it(collected):
     folder, physics = collected
     run = pickle.loads(pickle.dumps(GymPushTDemonstrator(PushConfig(), "planned", physics, 96)))
-    again = run(1)
-    for name, array in read_folder(folder)[1].arrays.items():
+    again = run(SEED)
+    for name, array in read_folder(folder)[0].arrays.items():
         np.testing.assert_array_equal(array, again.arrays[name])
 
 
@@ -121,7 +133,6 @@ def test_our_physics_draw_tables_by_seed(tmp_path):
     other = replace(first, metadata={**first.metadata, "table": episodes[1].metadata["table"]})
     write_episode(tmp_path / "o", collection, other)
     assert push("verify", tmp_path / "o") == 1  # another table moves otherwise
-    assert digest(tmp_path / "o" / "episode-000001.parquet")
 
 
 @pytest.mark.parametrize(
