@@ -96,9 +96,7 @@ def write_lerobot(
             "video_path": None,
             "features": features,
         }
-        stats = {
-            name: _record(features[name], Moments.merged(each)) for name, each in moments.items()
-        }
+        stats = {n: _record(features[n], Moments.merged(each)) for n, each in moments.items()}
         _write_episodes(partial, rows)
         _write_tasks(partial, tasks)
         (partial / "meta" / "info.json").write_text(json.dumps(info, indent=4) + "\n")

@@ -92,10 +92,9 @@ class PolicyRunner:
     def __call__(self, seed: int) -> Outcome:
         """The outcome of a seed."""
         config = (self.config or self._trained).drawn(seed)
-        if self.demonstrator is None:
-            self._driver.policy.on(config)
-            who: Demonstrator = self._driver
-        else:
+        who: Demonstrator = self._driver
+        self._driver.policy.on(config)
+        if self.demonstrator is not None:
             who = demonstrator(self.demonstrator, config)
         run = roll_out(Simulation(config), who, seed)
         seconds = getattr(who, "seconds", None) or [0.0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite, pi
 from typing import Any
@@ -76,9 +76,9 @@ class PushConfig:
         shape: the outline, in any frame: a body's pose is that of its centroid. The name of a
             shipped one stands for it.
         arm: the arm that holds the pusher.
-        ranges: of tables that differ by seed, see ``drawn``: of each of ``RANGED`` the lowest and
-            the highest value; of ``shape`` some outlines. What is a range is itself the middle of
-            it, or the first outline.
+        ranges: of tables that differ by seed, see ``drawn``: the lowest and the highest value of
+            each of ``RANGED``, and of ``shape`` some outlines' vertices. The parameter itself is
+            the first of them; one alone is no range.
 
     Raises:
         ValueError: a number out of its bounds, no such shape or range, or a goal beyond the table;
@@ -113,19 +113,18 @@ class PushConfig:
     )
     start_turned: float = parameter(pi, TURN, "of a random start from the goal, at most")
     arm: ArmConfig = field(default_factory=ArmConfig)
-    ranges: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, hash=False)
+    ranges: Mapping[str, Sequence[Any]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         for name, values in self.ranges.items():
-            if name == "shape":
-                for each in values:
-                    replace(self, shape=each, ranges={})  # its goal is on the table
-                object.__setattr__(self, "shape", values[0])
-                continue
-            if name not in RANGED or len(values) != 2 or not 0.0 <= values[0] <= values[1] < inf:
-                what = "must be the lowest and the highest value, finite; ranges are of"
-                raise ValueError(f"{name} = {list(values)}: {what} {', '.join(RANGED)}")
-            object.__setattr__(self, name, sum(values) / 2.0)
+            for each in values[:0:-1] if name == "shape" else ():
+                replace(self, shape=Polygon(np.array(each)), ranges={})  # its goal is on the table
+            if name != "shape" and len(values) > 1 and not values[0] <= values[1] < inf:
+                raise ValueError(f"{name} = {list(values)}: must be the least and the most, finite")
+            first = Polygon(np.array(values[0])) if name == "shape" else values[0]
+            object.__setattr__(self, name, first)
+        ranges = {name: list(values) for name, values in self.ranges.items() if len(values) > 1}
+        object.__setattr__(self, "ranges", ranges)
         check(self)
         if self.substeps != round(self.substeps):
             raise ValueError(f"substeps = {self.substeps:g}: must be a whole number")
@@ -149,15 +148,12 @@ class PushConfig:
 
     def drawn(self, seed: int) -> PushConfig:
         """The table of a seed: of each range a value, all as likely, from the seed alone."""
-        if not self.ranges:
-            return self
-        rng = np.random.default_rng([seed, 4])
-        shares = dict(zip(RANGED, rng.random(len(RANGED)), strict=True))
-        ranges = dict(self.ranges)
-        shapes = ranges.pop("shape", (self.shape,))
-        values = {name: low + shares[name] * (high - low) for name, (low, high) in ranges.items()}
-        shape = shapes[int(rng.integers(len(shapes)))]
-        return replace(self, shape=shape, ranges={}, **values)
+        found = {}
+        for name, values in self.ranges.items():
+            rng = np.random.default_rng([seed, *name.encode()])  # one range does not move another
+            one = values[rng.integers(len(values))] if name == "shape" else rng.uniform(*values)
+            found[name] = [one]
+        return replace(self, ranges=found)
 
 
 def config_record(config: PushConfig) -> dict[str, Any]:
@@ -169,12 +165,7 @@ def config_record(config: PushConfig) -> dict[str, Any]:
 
     arm = {**numbers(config.arm), "links": list(config.arm.links)}
     record = {**numbers(config), "vertices": config.shape.vertices.tolist(), "arm": arm}
-    if config.ranges:
-        record["ranges"] = {
-            name: [np.asarray(getattr(value, "vertices", value)).tolist() for value in values]
-            for name, values in config.ranges.items()
-        }
-    return record
+    return record | ({"ranges": config.ranges} if config.ranges else {})
 
 
 def same_table(a: PushConfig, b: PushConfig) -> bool:
@@ -190,20 +181,11 @@ def config_of_record(record: Mapping[str, Any]) -> PushConfig:
     Raises:
         KeyError, TypeError, ValueError: it is no such record.
     """
-    made: dict[str, Any] = {
-        each.name: each.default for each in parameters(PushConfig) if each.name in _ADDED
-    }
+    made = {each.name: each.default for each in parameters(PushConfig) if each.name in _ADDED}
     made |= record  # one older than a parameter means what the parameter's default does
-    values = {each.name: float(made[each.name]) for each in parameters(PushConfig)}
+    values: dict[str, Any] = {each.name: float(made[each.name]) for each in parameters(PushConfig)}
     arm = {each.name: float(record["arm"][each.name]) for each in parameters(ArmConfig)}
     links = tuple(float(each) for each in record["arm"]["links"])
-    outline = _polygon(record["vertices"])
-    ranges = {
-        name: tuple(map(_polygon if name == "shape" else float, each))
-        for name, each in record.get("ranges", {}).items()
-    }
-    return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), ranges=ranges, **values)
-
-
-def _polygon(vertices: Any) -> Polygon:
-    return Polygon(np.array(vertices, dtype=np.float64))
+    outline = Polygon(np.array(record["vertices"], dtype=np.float64))
+    values["ranges"] = record.get("ranges", {})
+    return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), **values)

@@ -83,11 +83,10 @@ def load_config(path: str | Path) -> PushConfig:
     values = file.read(_Config).given()
     if "arm" in values:
         values["arm"] = ArmConfig(**values["arm"].given())
-    if "shape" in values:
-        values["shape"] = tuple(outline(each, file.path.parent) for each in values["shape"])
-    lists = {name: values.pop(name) for name in ("shape", *RANGED) if name in values}
-    ranges = {name: each for name, each in lists.items() if len(each) > 1}
-    values |= {name: each[0] for name, each in lists.items() if len(each) == 1}
+    ranges = {name: values.pop(name) for name in ("shape", *RANGED) if name in values}
+    if "shape" in ranges:
+        outlines = [outline(each, file.path.parent) for each in ranges["shape"]]
+        ranges["shape"] = [each.vertices.tolist() for each in outlines]
     try:
         return PushConfig(ranges=ranges, **values)
     except ValueError as error:  # what concerns the whole: substeps, a goal beyond the table

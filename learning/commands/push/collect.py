@@ -24,7 +24,6 @@ from galley.learning.commands.push.options import (
     checked_policy,
     demonstrator_option,
     in_window,
-    need_physics,
     policy_file,
     seeds_option,
 )
@@ -32,7 +31,6 @@ from galley.learning.commands.push.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from galley.learning.collection.gym_pusht import GymPushTDemonstrator
     from galley.learning.collection.pushing import PushDemonstrator
     from galley.learning.demonstrations import Collection
     from galley.planar.pushing.rollout import Rollout
@@ -72,18 +70,6 @@ class Options(Table):
     )
     collecting: Collecting = group(Collecting())
 
-    def __post_init__(self) -> None:
-        upstream, by_hand = self.physics == "upstream", self.demonstrator == MOUSE
-        for wrong, what in (
-            (upstream and not self.compat, "--physics upstream goes with --compat gym-pusht"),
-            (upstream and self.config, "--config does not go with --physics upstream"),
-            (self.compat and self.after, "--after does not go with --compat"),
-            (self.compat and by_hand, "--compat does not go with the mouse"),
-            (self.after and by_hand, "--after does not go with the mouse"),
-        ):
-            if wrong:
-                raise argparse.ArgumentTypeError(what)
-
 
 def command(options: Options) -> int:
     """Collect; exit status 0 if there is an episode of every seed, 1 if some have none."""
@@ -91,27 +77,27 @@ def command(options: Options) -> int:
     from galley.learning.collection.pushing import PushDemonstrator
 
     config = options.push_config()
-    by_hand = options.demonstrator == MOUSE
+    by_hand, upstream = options.demonstrator == MOUSE, options.physics == "upstream"
+    if by_hand and (options.after or config.ranges):
+        raise argparse.ArgumentTypeError("the mouse goes without --after and without ranges")
+    if options.compat and (by_hand or options.after):
+        raise argparse.ArgumentTypeError("--compat goes without the mouse and without --after")
+    if upstream and (options.config or not options.compat):
+        what = "--physics upstream goes with --compat gym-pusht, and without --config"
+        raise argparse.ArgumentTypeError(what)
+    if upstream:
+        need("pusht", "gym_pusht")
     if not by_hand:
         # A bad config is said once, not by each worker.
         checked_demonstrator(options.demonstrator, config.drawn(options.seed))
-    elif config.ranges:
-        raise argparse.ArgumentTypeError("a range in --config does not go with the mouse")
     if options.after is not None:
         checked_policy(options.after, config)
     after = None if options.after is None else policy_file(options.after)
-    run: PushDemonstrator | GymPushTDemonstrator
-    if options.compat is None:
-        run = PushDemonstrator(config, options.demonstrator, options.size, after)
-    else:
-        need_physics(options.physics)
-        from galley.learning.collection.gym_pusht import GymPushTDemonstrator
-
-        with usage():
-            who = options.demonstrator
-            run = GymPushTDemonstrator(config, who, options.physics, options.size)
+    physics = options.physics if options.compat else None
+    with usage():
+        run = PushDemonstrator(config, options.demonstrator, options.size, after, physics)
     collection = options.collecting.licensed(run.collection)
-    if isinstance(run, PushDemonstrator) and by_hand:
+    if by_hand:
         return _by_hand(run, collection, options)
     printer = Printer()
     printer.stage(f"{options.demonstrator}, {plural(options.seeds, 'episode')}")

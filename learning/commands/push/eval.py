@@ -6,19 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import Count, check_output, need, write_json
+from galley.cli.common.arguments import Count, check_output, write_json
 from galley.cli.common.progress import Printer
 from galley.cli.common.shared import Sweep, json_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.options import argument, group, option
-from galley.learning.commands.push.options import (
-    LEARNED,
-    Table,
-    checked_demonstrator,
-    checked_policy,
-    policy_file,
-    seeds_option,
-)
+from galley.learning.commands.push.options import Table, checked_policy, policy_file, seeds_option
 from galley.planar.pushing.demonstrators import DEMONSTRATORS
 
 if TYPE_CHECKING:
@@ -47,19 +40,15 @@ class Options(Table):
 
 def command(options: Options) -> int:
     """Evaluate; exit status 0, or 1 if an episode was lost."""
-    need("learn", *LEARNED)
     check_output(options.json, ".json", option="--json")
+    config = options.push_config(options.checkpoint)
+    checked_policy(options.checkpoint, config)  # a bad one is said once, not by each worker
     from galley.learning.policy.evaluation import PolicyRunner, evaluate
-    from galley.learning.policy.policy import load_policy
 
-    path = policy_file(options.checkpoint)
-    config = options.push_config(load_policy(path).config)
-    checked_policy(path, config)  # a bad one is said once, not by each worker
     printer, sweep = Printer(), options.sweep
     seeds = range(options.seed, options.seed + options.seeds)
     names: dict[str, str | None] = {options.checkpoint.name: None}
     if options.demonstrator is not None:
-        checked_demonstrator(options.demonstrator, config.drawn(options.seed))
         names[options.demonstrator] = options.demonstrator
     found: dict[str, Evaluation] = {}
     for name, who in names.items():
@@ -67,7 +56,7 @@ def command(options: Options) -> int:
         def progress(done: int, good: int, name: str = name) -> None:
             printer.fraction(name, done / len(seeds), f"{done}/{len(seeds)}, {good} succeeded")
 
-        run = PolicyRunner(path, who, config)
+        run = PolicyRunner(policy_file(options.checkpoint), who, config)
         with printer:
             found[name] = evaluate(run, seeds, sweep.jobs, sweep.engine, progress)
     write_json(options.json, {name: each.record() for name, each in found.items()})

@@ -34,11 +34,11 @@ class Table:
     config: Path | None = option(None, "Read parameters from this file, YAML.")
     seed: Seed = seed_option()
 
-    def push_config(self, usual: PushConfig | None = None) -> PushConfig:
+    def push_config(self, policy: Path | None = None) -> PushConfig:
         """What the options say.
 
         Args:
-            usual: the table without --config; None: the defaults.
+            policy: without --config the table is that of this one's training.
 
         Raises:
             BadInput: a bad file. argparse.ArgumentTypeError: no such shape.
@@ -46,12 +46,17 @@ class Table:
         from galley.planar.pushing.config import PushConfig
         from galley.planar.pushing.config_file import load_config, outline
 
-        config = usual or PushConfig() if self.config is None else load_config(self.config)
+        config = PushConfig() if self.config is None else load_config(self.config)
+        if self.config is None and policy is not None:
+            need("learn", *LEARNED)
+            from galley.learning.policy.policy import load_policy
+
+            config = load_policy(policy_file(policy)).config
         if self.shape is None:
             return config
-        ranges = {name: each for name, each in config.ranges.items() if name != "shape"}
         with usage("--shape"):
-            return replace(config, shape=outline(self.shape), ranges=ranges)
+            vertices = outline(self.shape).vertices.tolist()
+            return replace(config, ranges={**config.ranges, "shape": [vertices]})
 
 
 def demonstrator_option(**others: str) -> Any:
@@ -85,14 +90,9 @@ class Pusher(Table):
         """Of a demonstrator, or of a policy's file."""
         return self.policy.stem if self.policy is not None else str(self.demonstrator)
 
-    def push_config(self, usual: PushConfig | None = None) -> PushConfig:
+    def push_config(self, policy: Path | None = None) -> PushConfig:
         """What the options say; else as in the policy's training."""
-        if self.policy is None:
-            return super().push_config(usual)
-        need("learn", *LEARNED)
-        from galley.learning.policy.policy import load_policy
-
-        return super().push_config(load_policy(policy_file(self.policy)).config)
+        return super().push_config(policy or self.policy)
 
     def driver(self, config: PushConfig) -> Demonstrator:
         """The demonstrator, or what a policy does.
@@ -130,17 +130,6 @@ def checked_demonstrator(name: str, config: PushConfig) -> Demonstrator:
 LEARNED = ("jax", "equinox", "optax", "safetensors")  # libraries that policies need
 
 
-def need_physics(physics: str) -> None:
-    """Refuse to go on without the library of a physics of ``collection.gym_pusht``.
-
-    Raises:
-        argparse.ArgumentTypeError: with how to install it.
-    """
-    need("planar", "gymnasium")
-    if physics == "upstream":
-        need("pusht", "gym_pusht")
-
-
 def policy_file(given: Path) -> Path:
     """The path of a policy; a bare name that does not exist here means one that is shipped."""
     bare = given.name == str(given)
@@ -159,10 +148,9 @@ def checked_policy(given: Path, config: PushConfig) -> Policy:
 
     policy = load_policy(policy_file(given))
     seen = len(policy.config.shape.vertices)
-    for shape in config.ranges.get("shape", (config.shape,)):
-        if policy.design.observation == "keypoints" and len(shape.vertices) != seen:
-            what = f"sees an outline of {seen} vertices, not of {len(shape.vertices)}"
-            raise BadInput.one(given, what)
+    for vertices in config.ranges.get("shape", [config.shape.vertices]):
+        if policy.design.observation == "keypoints" and len(vertices) != seen:
+            raise BadInput.one(given, f"sees an outline of {seen} vertices, not of {len(vertices)}")
     policy.on(config)
     return policy
 

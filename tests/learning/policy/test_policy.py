@@ -253,7 +253,7 @@ def test_actions_are_on_the_table_and_follow_from_the_seed(method):
 
 
 def test_a_policy_is_evaluated_on_the_table_of_its_training_or_another(tmp_path):
-    path, ranges = tmp_path / "p.safetensors", {"mass": (1.0, 2.0), "friction": (0.2, 0.8)}
+    path, ranges = tmp_path / "p.safetensors", {"mass": [1.0, 2.0], "friction": [0.2, 0.8]}
     policy = load_policy(READY["ready"])
     policy.on(PushConfig(ranges=ranges))
     save_policy(path, policy)

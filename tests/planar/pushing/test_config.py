@@ -44,7 +44,7 @@ def test_a_seed_draws_evenly_and_one_range_does_not_move_another(tmp_path):
     more = load_config(written(tmp_path, text + "friction: [0.3, 0.7]\n"))
     assert [more.drawn(seed).mass for seed in range(5)] == [each.mass for each in drawn[:5]]
     assert config_record(config_of_record(config_record(more))) == config_record(more)
-    with pytest.raises(ValueError, match="shape: a range, or several outlines, is for galley push"):
+    with pytest.raises(ValueError, match="shape: a range or list is for galley push"):
         Simulation(replace(config, ranges={"shape": config.ranges["shape"]}))
 
 
@@ -82,8 +82,8 @@ def test_every_parameter_may_stand_in_the_file(tmp_path):
         ("arm:\n  links: [0.1, -1]\n", 2, "arm.links[1]: must be greater than 0"),
         ("shape: Z\n", 1, "'Z': must be one of T, L, rectangle"),
         ("mass: 1\ngoal_x: 9\n", 2, "beyond the table of 0.512 x 0.512 m"),
-        ("mass: 1\nfriction: [0.7, 0.3]\n", 2, "must be the lowest and the highest value"),
-        ("contact_friction: [0.3, inf]\n", 1, "must be the lowest and the highest value, finite"),
+        ("mass: 1\nfriction: [0.7, 0.3]\n", 2, "must be the least and the most"),
+        ("contact_friction: [0.3, inf]\n", 1, "must be the least and the most, finite"),
         ("mass: [-1, 1]\n", 1, "mass[0]: must be greater than 0, got -1"),
         ("mass: [1, 2, 3]\n", 1, "mass: expected at most 2 entries, got 3"),
         ("mass:\n- 1\n- heavy\n", 3, "mass[1]: expected a number, got 'heavy'"),
