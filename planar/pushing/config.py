@@ -151,8 +151,8 @@ class PushConfig:
         found = {}
         for name, values in self.ranges.items():
             rng = np.random.default_rng([seed, *name.encode()])  # one range does not move another
-            one = values[rng.integers(len(values))] if name == "shape" else rng.uniform(*values)
-            found[name] = [one]
+            pick = int(rng.integers(len(values)))
+            found[name] = [values[pick] if name == "shape" else rng.uniform(*values)]
         return replace(self, ranges=found)
 
 
@@ -181,7 +181,7 @@ def config_of_record(record: Mapping[str, Any]) -> PushConfig:
     Raises:
         KeyError, TypeError, ValueError: it is no such record.
     """
-    made = {each.name: each.default for each in parameters(PushConfig) if each.name in _ADDED}
+    made = {name: getattr(PushConfig, name) for name in _ADDED}
     made |= record  # one older than a parameter means what the parameter's default does
     values: dict[str, Any] = {each.name: float(made[each.name]) for each in parameters(PushConfig)}
     arm = {each.name: float(record["arm"][each.name]) for each in parameters(ArmConfig)}
