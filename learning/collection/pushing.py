@@ -155,9 +155,12 @@ class PushDemonstrator:
         if self.after is not None:
             settings["after"] = digest((self.after,))
         if self.physics is not None:
-            settings |= {"robot": "pusher", "physics": self.physics}
-        if self.physics == "upstream":
-            settings |= {name: version(name) for name in ("gym-pusht", "pymunk")}
+            names = ("gym-pusht", "pymunk") if self.physics == "upstream" else ()
+            settings |= {
+                "robot": "pusher",
+                "physics": self.physics,
+                **{n: version(n) for n in names},
+            }
         return Collection(
             f"Pushing on a table, {self.name} demonstrator",
             settings,

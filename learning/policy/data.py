@@ -42,7 +42,7 @@ def tracks_of(
         collection: None: they are in pixels, as the public buffer. folder: for messages.
 
     Raises:
-        BadInput: there are none, or they are not of pushing.
+        BadInput: there are none, or they are not of pushing, or of several outlines.
     """
     if collection is None:
         config = table_config()

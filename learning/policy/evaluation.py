@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from galley.learning.policy.policy import Driver, load_policy
+from galley.learning.policy.policy import Driver, Policy, load_policy
 from galley.planar.pushing.config import PushConfig
-from galley.planar.pushing.demonstrators import Demonstrator, demonstrator
+from galley.planar.pushing.demonstrators import demonstrator
 from galley.planar.pushing.rollout import roll_out
 from galley.planar.pushing.simulation import Simulation
 from galley.sweeps import LostJob, sweep
@@ -91,11 +91,8 @@ class PolicyRunner:
 
     def __call__(self, seed: int) -> Outcome:
         """The outcome of a seed."""
-        config = (self.config or self._trained).drawn(seed)
-        who: Demonstrator = self._driver
-        self._driver.policy.on(config)
-        if self.demonstrator is not None:
-            who = demonstrator(self.demonstrator, config)
+        config, other = (self.config or self._trained).drawn(seed), self.demonstrator
+        who = demonstrator(other, config) if other else Driver(self._policy.on(config))
         run = roll_out(Simulation(config), who, seed)
         seconds = getattr(who, "seconds", None) or [0.0]
         middle = float(np.median(seconds)), float(np.percentile(seconds, 95))
@@ -107,11 +104,11 @@ class PolicyRunner:
         return load_policy(self.checkpoint).config
 
     @cached_property
-    def _driver(self) -> Driver:
-        driver = Driver(load_policy(self.checkpoint))
-        sim = Simulation(driver.policy.config.drawn(0))
-        driver.act(sim.random_states(np.random.default_rng(0), 1))  # compiles
-        return driver
+    def _policy(self) -> Policy:
+        policy = load_policy(self.checkpoint)
+        sim = Simulation(policy.config.drawn(0))
+        Driver(policy).act(sim.random_states(np.random.default_rng(0), 1))  # compiles
+        return policy
 
 
 def evaluate(

@@ -64,10 +64,11 @@ class Policy:
         self._sample = reproducible(partial(denoised, design=self.design))
         self.on(self.config)
 
-    def on(self, config: PushConfig) -> None:
-        """Begin an episode on another table; of an outline it sees at most the vertices."""
+    def on(self, config: PushConfig) -> Policy:
+        """Itself, at the beginning of an episode on another table."""
         self.config, self._views = config, Views(config, self.design)
         self.reset(0)
+        return self
 
     def reset(self, seed: int = 0) -> None:
         """Begin an episode; all that is random in it comes from the seed."""

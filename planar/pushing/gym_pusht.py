@@ -110,8 +110,8 @@ def play(
             None: none.
 
     Returns:
-        What happened on our table, and arrays (T, ...) of what ``ARRAYS`` says; without a size
-        ``image`` is none.
+        What happened on our table, and arrays (T, ...) of what ``ARRAYS`` says; ``image`` is a
+        picture only with a size.
     """
     more: Info = {"compat": "gym-pusht", "config": config} if physics == "galley" else {}
     more |= {f"observation_{side}": size for side in ("width", "height") if size}

@@ -131,11 +131,11 @@ def test_our_physics_draw_tables_by_seed(tmp_path):
             ("--demonstrator", "mouse", "--compat", "gym-pusht"),
             "--compat goes without",
         ),
-        (("--demonstrator", "planned", "--physics", "upstream"), "goes with --compat gym-pusht"),
+        (("--demonstrator", "planned", "--physics", "upstream"), "needs --compat"),
         ((*COMPAT[1:], "--shape", "L"), "has the T only"),
         ((*COMPAT[1:], "--after", "ready"), "without --after"),
         ((*COMPAT[1:], "--size", "20"), "96 to 480 pixels"),
-        ((*COMPAT[1:], "--physics", "upstream", "--config", "pushing.yaml"), "without --config"),
+        ((*COMPAT[1:], "--physics", "upstream", "--config", "pushing.yaml"), "and no --config"),
     ],
 )
 def test_what_does_not_go_together_is_said_in_one_line(words, what, tmp_path, monkeypatch, capsys):

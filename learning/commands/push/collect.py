@@ -83,8 +83,7 @@ def command(options: Options) -> int:
     if options.compat and (by_hand or options.after):
         raise argparse.ArgumentTypeError("--compat goes without the mouse and without --after")
     if upstream and (options.config or not options.compat):
-        what = "--physics upstream goes with --compat gym-pusht, and without --config"
-        raise argparse.ArgumentTypeError(what)
+        raise argparse.ArgumentTypeError("--physics upstream needs --compat and no --config")
     if upstream:
         need("pusht", "gym_pusht")
     if not by_hand:

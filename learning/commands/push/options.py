@@ -151,8 +151,7 @@ def checked_policy(given: Path, config: PushConfig) -> Policy:
     for vertices in config.ranges.get("shape", [config.shape.vertices]):
         if policy.design.observation == "keypoints" and len(vertices) != seen:
             raise BadInput.one(given, f"sees an outline of {seen} vertices, not of {len(vertices)}")
-    policy.on(config)
-    return policy
+    return policy.on(config)
 
 
 def in_window(watched: Callable[[], Iterator[Rollout]]) -> None:
