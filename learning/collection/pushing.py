@@ -146,7 +146,8 @@ class PushDemonstrator:
         """What its episodes have in common."""
         settings: dict[str, Any] = {
             "demonstrator": self.name,
-            "robot": "planar arm",
+            "robot": "planar arm" if self.physics is None else "pusher",
+            "physics": self.physics,
             _TABLE: config_record(self.config),
             "digest of code": digest(()),
         }
@@ -154,13 +155,8 @@ class PushDemonstrator:
             settings["pixels"] = self.pixels
         if self.after is not None:
             settings["after"] = digest((self.after,))
-        if self.physics is not None:
-            names = ("gym-pusht", "pymunk") if self.physics == "upstream" else ()
-            settings |= {
-                "robot": "pusher",
-                "physics": self.physics,
-                **{n: version(n) for n in names},
-            }
+        if self.physics == "upstream":
+            settings |= {name: version(name) for name in ("gym-pusht", "pymunk")}
         return Collection(
             f"Pushing on a table, {self.name} demonstrator",
             settings,
