@@ -15,6 +15,7 @@ from typing import Any
 KEYS = ("seed",)
 VERSIONS = "gym-pusht 0.1.8, pymunk 6.11.1"
 EPISODES, QUICK = 500, 12
+SEEN = ("pos_agent", "vel_agent", "block_pose")
 # Success in 500 episodes, from pixels, as LeRobot reports it (pull request 41).
 PUBLISHED = {"diffusion policy, LeRobot": 42.4, "diffusion policy, the original": 60.2}
 
@@ -36,7 +37,7 @@ def _planner() -> tuple[Any, Any]:
 
 
 def answer(request: Row) -> list[float] | float:
-    """The next target (px) for a ``pusher``, its ``velocity`` and a ``block``.
+    """The next target (px) for what an ``info`` of gym-pusht has, see ``SEEN``.
 
     With a ``seed``: begins an episode. With nothing: CPU seconds of this process so far.
     """
@@ -44,7 +45,7 @@ def answer(request: Row) -> list[float] | float:
 
     import numpy as np
 
-    from galley.planar.pushing.gym_pusht import body_pose, metres, pixels
+    from galley.planar.pushing.gym_pusht import pixels, table_state
 
     planner, simulation = _planner()
     if not request:
@@ -52,9 +53,7 @@ def answer(request: Row) -> list[float] | float:
     if "seed" in request:
         planner.reset(request["seed"])
         return 0.0
-    pusher, velocity, block = (np.array(request[key]) for key in ("pusher", "velocity", "block"))
-    state = simulation.states(body_pose(block), metres(pusher))
-    state.values[2:4, 0] = velocity * (metres(np.array(1.0)) - metres(np.array(0.0)))
+    state = table_state(simulation, {key: np.array(value) for key, value in request.items()})
     target: list[float] = pixels(planner.act(state)).tolist()
     return target
 
@@ -94,8 +93,7 @@ def row(ask: Ask, seed: int) -> Row:
     ask(seed=seed)
     done, steps, coverage = False, 0, 0.0
     while not done:
-        seen = {"pusher": "pos_agent", "velocity": "vel_agent", "block": "block_pose"}
-        target = ask(**{key: np.asarray(info[name]).tolist() for key, name in seen.items()})
+        target = ask(**{key: np.asarray(info[key]).tolist() for key in SEEN})
         _, _, reached, late, info = environment.step(np.array(target, dtype=np.float32))
         done, steps, coverage = reached or late, steps + 1, max(coverage, info["coverage"])
     environment.close()

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from galley.learning.demonstrations import Collection, Episode, NoEpisode
 from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig, config_of_record, config_record
 from galley.planar.pushing.demonstrators import Demonstrator, demonstrator
+from galley.planar.pushing.gym_pusht import ARRAYS, metres, pixels, play, table_config
 from galley.planar.pushing.picture import Painter, table_view
 from galley.planar.pushing.rollout import Rollout, held, roll_out
 from galley.planar.pushing.simulation import Simulation, State
@@ -29,6 +31,7 @@ from galley.sweeps import digest
 
 _LATEST = 120  # control steps at most that a policy acts before the demonstrator
 _TASK = "push the body onto the goal"
+_T_TASK = "Push the T-shaped block onto the T-shaped target."  # LeRobot's
 _TABLE = "table"  # key of the settings: the config
 _MEANINGS = {
     "state": "pusher x, pusher y, body x, body y, angle (m, rad): of its centroid, 0 to 2 pi",
@@ -43,31 +46,37 @@ _MEANINGS = {
 
 @dataclass(frozen=True)
 class PushDemonstrator:
-    """Pushes on one table; can be pickled.
+    """Pushes on one table, or one for each seed; can be pickled.
 
     Attributes:
-        config: of the simulation.
+        config: of the simulation; with ranges the table is that of the seed.
         name: of ``planar.pushing.demonstrators.DEMONSTRATORS``, or ``mouse``.
         pixels: a side of the pictures, or None for none.
         after: the checkpoint of a policy that acts first in each episode, for a number of steps
             that is drawn from 0 to 120; then the demonstrator corrects what it has done.
+        physics: of ``gym_pusht.PHYSICS``: from gym-pusht's starts, in its pixels; None: on our
+            table, in metres.
 
     Raises:
         BadInput: pictures of that size aren't made.
+        ValueError: with a ``physics``: the config's body isn't the T.
     """
 
     config: PushConfig
     name: str
     pixels: int | None = None
     after: Path | str | None = None
+    physics: str | None = None
 
     def __post_init__(self) -> None:
         if self.pixels is not None:
             check_size("--size", self.pixels)
+        if self.physics is not None:
+            object.__setattr__(self, "config", table_config(self.config))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> dict[str, Any]:
         """Without what is cached: compiled code isn't pickled."""
-        return PushDemonstrator, (self.config, self.name, self.pixels, self.after)
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __call__(self, seed: int) -> Episode:
         """The episode of a seed.
@@ -76,51 +85,69 @@ class PushDemonstrator:
             NoEpisode: the goal is covered at the start.
             ValueError: the arm can't hold the pusher without crossing itself.
         """
-        return self.episode(roll_out(self._sim, self._who, seed))
+        config = self.config.drawn(seed)
+        who = demonstrator(self.name, config)
+        if self.physics is not None:
+            who.reset(seed)
+            run = play(config, self.physics, lambda s: pixels(who.act(s)), seed, self.pixels)
+            return self.episode(*run)
+        if self.after is not None:
+            self._first.policy.on(config)
+            who = _Relay(self._first, who)
+        return self.episode(roll_out(Simulation(config), who, seed))
 
     @cached_property
-    def _sim(self) -> Simulation:
-        return Simulation(self.config)
+    def _first(self) -> Any:
+        from galley.learning.policy.policy import Driver, load_policy
 
-    @cached_property
-    def _who(self) -> Demonstrator:
-        who = demonstrator(self.name, self.config)
-        return who if self.after is None else _Relay(Path(self.after), who)
+        return Driver(load_policy(str(self.after)))
 
-    def episode(self, rollout: Rollout) -> Episode:
-        """A rollout as an episode: T states and what was done in each; the last isn't in it."""
+    def episode(self, rollout: Rollout, arrays: dict[str, Any] | None = None) -> Episode:
+        """A rollout as an episode: T states and what was done in each; the last isn't in it.
+
+        Args:
+            arrays: of what is seen and ``action``; None: those of our table.
+        """
         steps = len(rollout.targets)
         if not steps:
             raise NoEpisode("the goal is covered at the start")
-        config, rows, sim = self.config, rollout.states[:-1], self._sim
+        config, rows, sim = rollout.config, rollout.states[:-1], Simulation(rollout.config)
         state = State(np.ascontiguousarray(rows.T))
-        observations: dict[str, Any] = {
+        observations = arrays or {
             "state": _observed(rows),
             "keypoint": sim.outlines(state.body.T),
             "angles": rollout.angles[:-1],
             "coverage": rows[:, 10:11],
+            "img": self.pixels and Painter(sim, table_view(config, self.pixels)).observe(state),
+            "learner": (np.arange(steps) < _acted(rollout.seed))[:, None],
         }
-        if self.after is not None and isinstance(self._who, _Relay):
-            observations["learner"] = (np.arange(steps) < self._who.last)[:, None]
-        if self.pixels is not None:
-            observations["img"] = Painter(sim, table_view(config, self.pixels)).observe(state)
+        metadata = {"demonstrator": self.name, "coverage": float(rollout.coverage[-1])}
+        if self.config.ranges:
+            metadata[_TABLE] = config_record(config)
         return Episode(
-            observations,
-            rollout.targets,
+            {name: observations[name] for name in self._meanings if name != "action"},
+            observations.get("action", rollout.targets),
             np.arange(steps, dtype=np.float64) * (config.dt * config.substeps),
             rollout.success,
             rollout.seed,
-            {"task": _TASK, "demonstrator": self.name, "coverage": float(rollout.coverage[-1])},
+            {"task": _TASK if self.physics is None else _T_TASK, **metadata},
         )
+
+    @property
+    def _meanings(self) -> dict[str, str]:
+        """What its arrays mean."""
+        one = None if "shape" in self.config.ranges else self.config
+        wanted = {"img": self.pixels, "image": self.pixels, "learner": self.after, "keypoint": one}
+        meanings = _MEANINGS if self.physics is None else ARRAYS
+        return {name: text for name, text in meanings.items() if wanted.get(name, 1) is not None}
 
     @property
     def collection(self) -> Collection:
         """What its episodes have in common."""
-        wanted = {"img": self.pixels, "learner": self.after}
-        names = {name for name, value in wanted.items() if value is None}
         settings: dict[str, Any] = {
             "demonstrator": self.name,
-            "robot": "planar arm",
+            "robot": "planar arm" if self.physics is None else "pusher",
+            "physics": self.physics,
             _TABLE: config_record(self.config),
             "digest of code": digest(()),
         }
@@ -128,38 +155,38 @@ class PushDemonstrator:
             settings["pixels"] = self.pixels
         if self.after is not None:
             settings["after"] = digest((self.after,))
+        if self.physics == "upstream":
+            settings |= {name: version(name) for name in ("gym-pusht", "pymunk")}
         return Collection(
             f"Pushing on a table, {self.name} demonstrator",
             settings,
             description="A body is pushed onto its goal by a round pusher that an arm holds.",
-            arrays={name: text for name, text in _MEANINGS.items() if name not in names},
+            arrays=self._meanings,
         )
 
 
 class _Relay:
-    """A policy acts first, then a demonstrator.
+    """A policy acts first, then a demonstrator."""
 
-    Attributes:
-        last: the number of steps in which the policy acts, of this episode.
-    """
-
-    def __init__(self, checkpoint: Path, then: Demonstrator) -> None:
-        from galley.learning.policy.policy import Driver, load_policy
-
-        self._first, self._then = Driver(load_policy(checkpoint)), then
-        self.reset(0)
+    def __init__(self, first: Demonstrator, then: Demonstrator) -> None:
+        self._first, self._then = first, then
 
     def reset(self, seed: int) -> None:
         """Begin an episode."""
         self._first.reset(seed)
         self._then.reset(seed)
-        self._steps, self.last = 0, int(np.random.default_rng([seed, 3]).integers(0, _LATEST + 1))
+        self._steps, self._last = 0, _acted(seed)
 
     def act(self, state: State) -> Array:
         """The next target."""
         self._steps += 1
-        who = self._first if self._steps <= self.last else self._then
+        who = self._first if self._steps <= self._last else self._then
         return who.act(state)
+
+
+def _acted(seed: int) -> int:
+    """The number of steps in which a policy acts first, of the episode of a seed."""
+    return int(np.random.default_rng([seed, 3]).integers(0, _LATEST + 1))
 
 
 def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
@@ -172,10 +199,15 @@ def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
         BadInput: the episode is not of pushing.
         ValueError: the arm can't hold the pusher.
     """
-    config = table_of(collection)
+    config = table_of(collection, episode)
     seen = episode.observations.get("state")
     if config is None or seen is None or episode.seed is None:
         raise BadInput.one("demonstrations", "are not of galley push collect: nothing to replay")
+    if (physics := collection.settings.get("physics")) is not None:
+        left = iter(episode.actions)
+        rollout, again = play(config, physics, lambda _: next(left, None), episode.seed, None)
+        both = [(again[n], episode.observations[n]) for n in ("state", "environment_state")]
+        return rollout, max(np.abs(metres(a) - metres(b[: len(a)])).max() for a, b in both)
     sim = Simulation(config)
     state = sim.random_states(np.random.default_rng(episode.seed), 1)
     targets = np.array(episode.actions, dtype=np.float64)
@@ -191,9 +223,10 @@ def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
     return rollout, float(np.abs(apart).max())
 
 
-def table_of(collection: Collection) -> PushConfig | None:
-    """The config of a collection's episodes; None: it is not of pushing."""
-    given = collection.settings.get(_TABLE)
+def table_of(collection: Collection, episode: Episode | None = None) -> PushConfig | None:
+    """The config of a collection's episodes, or of one; None: it is not of pushing."""
+    metadata = {} if episode is None else episode.metadata
+    given = {**collection.settings, **metadata}.get(_TABLE)
     if not isinstance(given, Mapping):
         return None
     return config_of_record(given)

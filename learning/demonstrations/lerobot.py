@@ -24,7 +24,7 @@ from galley.learning.demonstrations.selection import Demonstrations, alike
 from galley.learning.demonstrations.statistics import Moments
 
 VERSION = "v3.0"
-IMAGES = OBSERVATION + "images."
+IMAGE, IMAGES = OBSERVATION + "image", OBSERVATION + "images."
 TOLERANCE = 1e-4  # s, LeRobot's own
 _FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 _FIRST = {"chunk_index": 0, "file_index": 0}  # the only one of each kind
@@ -76,7 +76,7 @@ def write_lerobot(
             stats = {
                 f"stats/{name}/{key}": value
                 for name, each in own.items()
-                for key, value in _record(name, each).items()
+                for key, value in _record(features[name], each).items()
             }
             rows.append(_row(episode, k, start, task) | stats)
             start += len(episode)
@@ -96,7 +96,7 @@ def write_lerobot(
             "video_path": None,
             "features": features,
         }
-        stats = {name: _record(name, Moments.merged(each)) for name, each in moments.items()}
+        stats = {n: _record(features[n], Moments.merged(each)) for n, each in moments.items()}
         _write_episodes(partial, rows)
         _write_tasks(partial, tasks)
         (partial / "meta" / "info.json").write_text(json.dumps(info, indent=4) + "\n")
@@ -124,9 +124,12 @@ def _columns(episode: Episode, rate: int, k: int, start: int, task: int) -> Colu
     for name, array in episode.arrays.items():
         if is_image(str(array.dtype), array.shape[1:]):
             # LeRobot's images have three channels.
-            columns[IMAGES + name] = np.broadcast_to(array, (*array.shape[:3], 3))
+            key = IMAGE if name == "image" else IMAGES + name
+            columns[key] = np.broadcast_to(array, (*array.shape[:3], 3))
         else:
             key = ACTION if name == ACTION else OBSERVATION + name
+            if name.startswith("next_"):  # what follows the action
+                key = name.replace("_", ".", 1)
             columns[key] = array.astype(np.float32) if array.dtype == np.float64 else array
     added: Columns = {
         "timestamp": (frames / rate).astype(np.float32),
@@ -189,10 +192,10 @@ def _row(episode: Episode, k: int, start: int, task: str) -> dict[str, Any]:
     }
 
 
-def _record(name: str, moments: Moments) -> dict[str, Any]:
+def _record(feature: Mapping[str, Any], moments: Moments) -> dict[str, Any]:
     """As ``stats.json`` has them: of images (channels, 1, 1), from 0 to 1."""
     parts = {"min": moments.low, "max": moments.high, "mean": moments.mean, "std": moments.std}
-    if name.startswith(IMAGES):
+    if feature["dtype"] == "image":
         parts = {key: value.reshape(-1, 1, 1) / 255 for key, value in parts.items()}
     return {key: value.tolist() for key, value in parts.items()} | {"count": [moments.count]}
 

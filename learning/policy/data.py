@@ -42,7 +42,7 @@ def tracks_of(
         collection: None: they are in pixels, as the public buffer. folder: for messages.
 
     Raises:
-        BadInput: there are none, or they are not of pushing.
+        BadInput: there are none, or they are not of pushing, or of several outlines.
     """
     if collection is None:
         config = table_config()
@@ -51,6 +51,8 @@ def tracks_of(
             config = config_of_record(collection.settings[TABLE])
         except (KeyError, TypeError, ValueError):
             raise BadInput.one(folder, "is not of galley push collect: it has no table") from None
+    if "shape" in config.ranges:
+        raise BadInput.one(folder, "has several outlines: a policy learns to push one")
     good = episodes.select(k for k, info in enumerate(episodes.infos) if info.success is not False)
     if not len(good):
         raise BadInput.one(folder, f"has no episode that succeeded, of {len(episodes)}")

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from galley.learning.evaluation import Outcome
-from galley.learning.policy.policy import Driver, load_policy
-from galley.planar.pushing.demonstrators import Demonstrator, demonstrator
+from galley.learning.policy.policy import Driver, Policy, load_policy
+from galley.planar.pushing.config import PushConfig
+from galley.planar.pushing.demonstrators import demonstrator
 from galley.planar.pushing.rollout import roll_out
 from galley.planar.pushing.simulation import Simulation
 
@@ -22,35 +23,34 @@ class PolicyRunner:
 
     Attributes:
         checkpoint: of the policy. demonstrator: by name, that pushes instead of it.
+        config: of the table, with ranges that of the seed; None: as in the policy's training.
     """
 
     checkpoint: Path | str
     demonstrator: str | None = None
+    config: PushConfig | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> dict[str, Any]:
         """Without what is cached: compiled code isn't pickled."""
-        return PolicyRunner, (self.checkpoint, self.demonstrator)
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __call__(self, seed: int) -> Outcome:
         """The outcome of a seed."""
-        run = roll_out(self._sim, self._who, seed)
-        seconds = getattr(self._who, "seconds", None) or [0.0]
+        config, other = (self.config or self._trained).drawn(seed), self.demonstrator
+        who = demonstrator(other, config) if other else Driver(self._policy.on(config))
+        run = roll_out(Simulation(config), who, seed)
+        seconds = getattr(who, "seconds", None) or [0.0]
         middle = float(np.median(seconds)), float(np.percentile(seconds, 95))
         end, most = float(run.coverage[-1]), float(run.coverage.max())
         return Outcome(seed, run.success, len(run.targets), end, most, middle)
 
     @cached_property
-    def _policy(self) -> Any:
-        return load_policy(self.checkpoint)
+    def _trained(self) -> PushConfig:
+        return load_policy(self.checkpoint).config
 
     @cached_property
-    def _sim(self) -> Simulation:
-        return Simulation(self._policy.config)
-
-    @cached_property
-    def _who(self) -> Demonstrator:
-        if self.demonstrator is not None:
-            return demonstrator(self.demonstrator, self._policy.config)
-        driver = Driver(self._policy)
-        driver.act(self._sim.random_states(np.random.default_rng(0), 1))  # compiles
-        return driver
+    def _policy(self) -> Policy:
+        policy = load_policy(self.checkpoint)
+        sim = Simulation(policy.config.drawn(0))
+        Driver(policy).act(sim.random_states(np.random.default_rng(0), 1))  # compiles
+        return policy

@@ -43,7 +43,7 @@ class Policy:
     """Says where the pusher is driven to: ``reset`` begins an episode, ``act`` is a step of it.
 
     Attributes:
-        config: the table that it was trained on.
+        config: the table, of its training unless ``on`` another.
         design: what it sees, and how far it looks ahead.
         scale: of the network's numbers.
         network: the moving average of the weights.
@@ -61,9 +61,14 @@ class Policy:
     stages: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        self._views = Views(self.config, self.design)
         self._sample = reproducible(partial(denoised, design=self.design))
+        self.on(self.config)
+
+    def on(self, config: PushConfig) -> Policy:
+        """Itself, at the beginning of an episode on another table."""
+        self.config, self._views = config, Views(config, self.design)
         self.reset(0)
+        return self
 
     def reset(self, seed: int = 0) -> None:
         """Begin an episode; all that is random in it comes from the seed."""

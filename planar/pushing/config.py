@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import isfinite, pi
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf, isfinite, pi
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ ACCELERATION = Quantity("m/s^2", 0.0)
 _ROUNDING = 1e-9  # m
 _ADDED = ("start_away", "start_turned")
 """Parameters that records of earlier versions lack."""
+RANGED = ("mass", "friction", "pusher_mass", "contact_friction")
+"""Parameters that ``PushConfig.ranges`` may have; others depend on each other."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,13 @@ class PushConfig:
         shape: the outline, in any frame: a body's pose is that of its centroid. The name of a
             shipped one stands for it.
         arm: the arm that holds the pusher.
+        ranges: of tables that differ by seed, see ``drawn``: the lowest and the highest value of
+            each of ``RANGED``, and of ``shape`` some outlines' vertices. The parameter itself is
+            the first of them; one alone is no range.
 
     Raises:
-        ValueError: a number out of its bounds, no such shape, or a goal beyond the table; the
-            message names it.
+        ValueError: a number out of its bounds, no such shape or range, or a goal beyond the table;
+            the message names it.
     """
 
     shape: Polygon = field(default_factory=lambda: shape("T"))
@@ -108,8 +113,18 @@ class PushConfig:
     )
     start_turned: float = parameter(pi, TURN, "of a random start from the goal, at most")
     arm: ArmConfig = field(default_factory=ArmConfig)
+    ranges: Mapping[str, Sequence[Any]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        for name, values in self.ranges.items():
+            for each in values[:0:-1] if name == "shape" else ():
+                replace(self, shape=Polygon(np.array(each)), ranges={})  # its goal is on the table
+            if name != "shape" and len(values) > 1 and not values[0] <= values[1] < inf:
+                raise ValueError(f"{name} = {list(values)}: must be the least and the most, finite")
+            first = Polygon(np.array(values[0])) if name == "shape" else values[0]
+            object.__setattr__(self, name, first)
+        ranges = {name: list(values) for name, values in self.ranges.items() if len(values) > 1}
+        object.__setattr__(self, "ranges", ranges)
         check(self)
         if self.substeps != round(self.substeps):
             raise ValueError(f"substeps = {self.substeps:g}: must be a whole number")
@@ -131,6 +146,15 @@ class PushConfig:
         """Pose of the centroid: x, y (m), theta (rad)."""
         return self.goal_x, self.goal_y, self.goal_theta
 
+    def drawn(self, seed: int) -> PushConfig:
+        """The table of a seed: of each range a value, all as likely, from the seed alone."""
+        found = {}
+        for name, values in self.ranges.items():
+            rng = np.random.default_rng([seed, *name.encode()])  # one range does not move another
+            pick = int(rng.integers(len(values)))
+            found[name] = [values[pick] if name == "shape" else rng.uniform(*values)]
+        return replace(self, ranges=found)
+
 
 def config_record(config: PushConfig) -> dict[str, Any]:
     """A config as data of JSON, which has no infinity: that is text."""
@@ -140,7 +164,15 @@ def config_record(config: PushConfig) -> dict[str, Any]:
         return {name: v if isfinite(v) else str(v) for name, v in values.items()}
 
     arm = {**numbers(config.arm), "links": list(config.arm.links)}
-    return {**numbers(config), "vertices": config.shape.vertices.tolist(), "arm": arm}
+    record = {**numbers(config), "vertices": config.shape.vertices.tolist(), "arm": arm}
+    return record | ({"ranges": config.ranges} if config.ranges else {})
+
+
+def same_table(a: PushConfig, b: PushConfig) -> bool:
+    """Whether they differ at most in starts and in what one of them draws."""
+    aside = {"ranges", "start_away", "start_turned", *a.ranges, *b.ranges}
+    x, y = config_record(a), config_record(b)
+    return all(x[name] == y[name] for name in x.keys() - aside)
 
 
 def config_of_record(record: Mapping[str, Any]) -> PushConfig:
@@ -149,10 +181,11 @@ def config_of_record(record: Mapping[str, Any]) -> PushConfig:
     Raises:
         KeyError, TypeError, ValueError: it is no such record.
     """
-    default = PushConfig()  # what a record older than a parameter means
-    made = {**{name: getattr(default, name) for name in _ADDED}, **record}
-    values = {each.name: float(made[each.name]) for each in parameters(PushConfig)}
+    made = {name: getattr(PushConfig, name) for name in _ADDED}
+    made |= record  # one older than a parameter means what the parameter's default does
+    values: dict[str, Any] = {each.name: float(made[each.name]) for each in parameters(PushConfig)}
     arm = {each.name: float(record["arm"][each.name]) for each in parameters(ArmConfig)}
     links = tuple(float(each) for each in record["arm"]["links"])
     outline = Polygon(np.array(record["vertices"], dtype=np.float64))
+    values["ranges"] = record.get("ranges", {})
     return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), **values)

@@ -4,6 +4,7 @@ A config::
 
     shape: T          # or L, rectangle, a file of vertices beside this one
     mass: 0.5         # kg; every parameter of PushConfig may stand here
+    friction: [0.3, 0.7]  # for collect, eval and film: a value for each seed
     goal_theta: 0.0
     arm:              # optional: every parameter of ArmConfig
       links: [0.2, 0.2, 0.2]
@@ -22,12 +23,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import AfterValidator, Field, create_model
+from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
 from galley.domain.shipped import shipped_file
 from galley.domain.yaml_models import FileModel, Pair, Positive, Word, YamlFile, parameter_fields
 from galley.planar.geometry.polygon import Polygon
-from galley.planar.pushing.config import ArmConfig, PushConfig
+from galley.planar.pushing.config import RANGED, ArmConfig, PushConfig
 from galley.planar.pushing.shapes import SHAPES, shape
 
 _ENDINGS = (".yaml", ".yml")
@@ -45,6 +46,13 @@ def _shape(name: str) -> str:
     return name
 
 
+def _some(kind: Any, most: int) -> Any:
+    """The field of a value, or of a list of such."""
+    listed = BeforeValidator(lambda value: value if isinstance(value, list) else [value])
+    return Annotated[tuple[kind, ...], listed, Field(min_length=1, max_length=most)], None
+
+
+_fields = parameter_fields(PushConfig)
 _Vertices = Annotated[tuple[Pair, ...], AfterValidator(_outline)]
 _Arm: Any = create_model(
     "_Arm",
@@ -55,9 +63,9 @@ _Arm: Any = create_model(
 _Config: Any = create_model(
     "_Config",
     __base__=FileModel,
-    shape=(Annotated[Word, AfterValidator(_shape)], None),
+    shape=_some(Annotated[Word, AfterValidator(_shape)], 99),
     arm=(_Arm, None),
-    **parameter_fields(PushConfig),
+    **_fields | {name: _some(_fields[name][0], 2) for name in RANGED},
 )
 
 
@@ -75,10 +83,12 @@ def load_config(path: str | Path) -> PushConfig:
     values = file.read(_Config).given()
     if "arm" in values:
         values["arm"] = ArmConfig(**values["arm"].given())
-    if "shape" in values:
-        values["shape"] = outline(values["shape"], file.path.parent)
+    ranges = {name: values.pop(name) for name in ("shape", *RANGED) if name in values}
+    if "shape" in ranges:
+        outlines = [outline(each, file.path.parent) for each in ranges["shape"]]
+        ranges["shape"] = [each.vertices.tolist() for each in outlines]
     try:
-        return PushConfig(**values)
+        return PushConfig(ranges=ranges, **values)
     except ValueError as error:  # what concerns the whole: substeps, a goal beyond the table
         file.fault((str(error).split(" = ")[0],), str(error))
         raise file.bad_input() from None

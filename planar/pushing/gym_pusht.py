@@ -16,6 +16,7 @@ outline 1931.6 px^2 about (0, 40.71) px, for a mass of 1. So there a push turns 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from math import cos, pi, sin
@@ -23,18 +24,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from galley.domain.frames import Array
+from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.environment import Actions, Info, PushEnv, Seen, known, point
 from galley.planar.pushing.picture import SIZE as SIZE_OBSERVED
 from galley.planar.pushing.picture import Painter, Picture, View, view_of
-from galley.planar.pushing.rollout import SUCCESS
+from galley.planar.pushing.rollout import SUCCESS, Rollout, held
 from galley.planar.pushing.shapes import shape
+from galley.planar.pushing.simulation import Simulation, State
 
 OBSERVATIONS = ("state", "environment_state_agent_pos", "pixels", "pixels_agent_pos")
 SIZE = 512.0  # px, of what is observed and commanded
@@ -44,6 +48,18 @@ KEYPOINTS = np.array(
     dtype=float,
 )
 """(8, 2) px in the block's frame: corners of bar and stem."""
+PHYSICS = {"galley": "galley.gym:galley/Push-v0", "upstream": "gym_pusht:gym_pusht/PushT-v0"}
+"""Environments with this interface, by whose physics they have."""
+ARRAYS = {
+    "image": "what the environment paints",
+    "state": "agent x, agent y (px)",
+    "environment_state": "x and y of the block's eight keypoints, px",
+    "action": "target x, target y (px): where the agent is driven to",
+    "next_reward": "share of the goal that is covered after the action, by 0.95, at most 1",
+    "next_done": "whether the action ends the episode",
+    "next_success": "whether more than 0.95 of the goal is covered after the action",
+}
+"""Of an episode, see ``play``."""
 _GRAVITY_CENTER = np.array([0.0, 45.0])  # px in the block's frame: where gym-pusht has it
 _WALL, _FAR = 7.0, 504.0  # px: the walls' inner sides
 _SCALE = 1000.0  # px/m
@@ -70,6 +86,54 @@ def body_pose(block: Array) -> Array:
     return np.array([*(metres(block[:2]) + _turn(theta) @ _CENTROID), theta])
 
 
+def keypoints(block: Array) -> Array:
+    """``KEYPOINTS`` of a block's pose, one after the other: (16,) px."""
+    x, y, theta = block.tolist()
+    return np.asarray(KEYPOINTS @ _turn(theta).T + (x, y)).ravel()
+
+
+def table_state(sim: Simulation, info: Info) -> State:
+    """Our table as an ``info`` tells it, in px, but for the block's velocity."""
+    state = sim.states(body_pose(info["block_pose"]), metres(info["pos_agent"]))
+    state.values[2:4, 0] = np.asarray(info["vel_agent"]) / _SCALE
+    return state
+
+
+def play(
+    config: PushConfig, physics: str, act: Callable[[State], Any], seed: int, size: int | None
+) -> tuple[Rollout, dict[str, Any]]:
+    """An episode in an environment of ``PHYSICS``, until it is over or ``act`` has no target.
+
+    Args:
+        config: of a table as ``table_config`` makes it. act: the next target (2,) px, for our
+            table as the environment's ``info`` tells it. size: a side of the pictures, pixels;
+            None: none.
+
+    Returns:
+        What happened on our table, and arrays (T, ...) of what ``ARRAYS`` says; ``image`` is a
+        picture only with a size.
+    """
+    more: Info = {"compat": "gym-pusht", "config": config} if physics == "galley" else {}
+    more |= {f"observation_{side}": size for side in ("width", "height") if size}
+    environment = gymnasium.make(PHYSICS[physics], obs_type="pixels" if size else "state", **more)
+    seen, info = environment.reset(seed=seed)
+    sim, over, steps = Simulation(config), False, []
+    states = [table_state(sim, info)]
+    while not over and (target := act(states[-1])) is not None:
+        action = np.clip(target, 0.0, SIZE).astype(np.float32)
+        step = [seen, info["pos_agent"], keypoints(info["block_pose"]), action]
+        seen, _, done, late, info = environment.step(action)
+        over = done or late
+        states.append(table_state(sim, info))
+        # The coverage is our own: gym-pusht's last bit differs from run to run.
+        reward = min(states[-1].coverage[0] / SUCCESS, 1.0)
+        steps.append([*step, [reward], [over], [info["is_success"]]])
+    arrays = dict(zip(ARRAYS, map(np.array, zip(*steps, strict=True)), strict=True))
+    rows = np.hstack([state.values for state in states]).T
+    targets, angles = metres(arrays["action"].astype(float)), held(PushArm(config.arm), rows[:, :2])
+    return Rollout(config, rows, targets, angles, seed), arrays
+
+
 def table_config(config: PushConfig | None = None) -> PushConfig:
     """gym-pusht's table, pusher and goal; the rest is that of a config.
 
@@ -77,7 +141,7 @@ def table_config(config: PushConfig | None = None) -> PushConfig:
         ValueError: the config's body isn't the T.
     """
     config = PushConfig() if config is None else config
-    if not np.array_equal(config.shape.vertices, _T.vertices):
+    if "shape" in config.ranges or not np.array_equal(config.shape.vertices, _T.vertices):
         raise ValueError('shape: compat="gym-pusht" has the T only')
     inside = (_FAR - _WALL) / _SCALE
     x, y, theta = body_pose(GOAL)
@@ -186,8 +250,7 @@ class GymPushTEnv(PushEnv):
             return np.array([*pusher, x, y, theta % (2.0 * pi)])
         if self.obs_type == "pixels_agent_pos":
             return {"pixels": self._painter.observe(self.state)[0], "agent_pos": pusher.copy()}
-        points = KEYPOINTS @ _turn(theta).T + (x, y)
-        return {"environment_state": points.ravel(), "agent_pos": pusher.copy()}
+        return {"environment_state": keypoints(block), "agent_pos": pusher.copy()}
 
     def _set_state(self, state: ArrayLike) -> None:
         """Move pusher and block (5,) as gym-pusht's does; scripts call it.

@@ -83,6 +83,9 @@ class Simulation:
         support: friction with the table; None: as for a plate that lies on all of its area.
         centre: (2,) m, of mass and friction, in the outline's frame; None: its centroid.
 
+    Raises:
+        ValueError: the config has ranges, see ``PushConfig.drawn``.
+
     Attributes:
         config: the parameters.
         body: the outline about its centroid.
@@ -96,6 +99,8 @@ class Simulation:
     ) -> None:  # fmt: skip
         from galley.planar.pushing import simulation_kernel
 
+        for name in config.ranges:
+            raise ValueError(f"{name}: a range or list is for galley push collect, eval and film")
         ensure(PUSHING)
         self._kernel = simulation_kernel
         self.config, self._support = config, support

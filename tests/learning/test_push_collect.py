@@ -17,9 +17,12 @@ from galley.learning.demonstrations import (
     write_episode,
 )
 from galley.learning.policy import READY
-from galley.planar.pushing.config import ArmConfig, PushConfig
+from galley.planar.pushing.config import ArmConfig, PushConfig, config_record
+from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.shapes import shape
 from galley.tests.digests import digest
+
+RANGE, GOOD = "reversed.yaml", "range.yaml"
 
 
 def push(*words):
@@ -112,6 +115,32 @@ def test_a_stored_episode_is_filmed(folder, tmp_path):
     assert {each.name for each in out.iterdir()} == {"push.mp4", "episodes.csv"}
 
 
+def test_tables_are_drawn_by_seed_whoever_does_it(tmp_path, capsys):
+    file = tmp_path / "c.yaml"
+    easy = "start_away: 0.05\nstart_turned: 0.2\n"
+    file.write_text(f"mass: [0.8, 2]\nshape: [T, L, rectangle]\n{easy}")
+    words = ("collect", "--demonstrator", "planned", "--seeds", 3, "--config", file)
+    for jobs in (1, 2):
+        assert push(*words, "--jobs", jobs, "--out", tmp_path / str(jobs)) == 0
+    one, config = read_folder(tmp_path / "1"), load_config(file)
+    for seed, episode in enumerate(one):
+        name = f"episode-{seed:06d}.parquet"
+        assert digest(tmp_path / "1" / name) == digest(tmp_path / "2" / name)
+        assert "keypoint" not in episode.observations
+        drawn = table_of(read_collection(tmp_path / "1"), episode)
+        assert config_record(drawn) == config_record(config.drawn(seed))
+        assert not drawn.ranges
+    assert len({info.metadata["table"]["mass"] for info in one.infos}) == 3
+    assert len({len(info.metadata["table"]["vertices"]) for info in one.infos}) > 1
+    kept = table_of(read_collection(tmp_path / "1"))
+    assert config_record(kept) == config_record(config)
+    assert kept.ranges["mass"] == [0.8, 2.0]
+    assert push("verify", tmp_path / "1") == 0
+    assert push("film", tmp_path / "1", "--height", 120, "--out", tmp_path / "film") == 0
+    assert push("train", tmp_path / "1", "--out", tmp_path / "p") == 2
+    assert "has several outlines" in capsys.readouterr().err
+
+
 def test_the_mouse_keeps_what_has_ended(tmp_path, monkeypatch):
     """The window is tested for itself; here another hand pushes in it."""
     from galley.planar.pushing.rollout import roll_out
@@ -141,9 +170,19 @@ def test_the_mouse_keeps_what_has_ended(tmp_path, monkeypatch):
         (("verify", "nowhere"), "nowhere: has no demonstrations"),
         (("collect", "--demonstrator", "planned", "--size", 20), "96 to 480 pixels"),
         (("collect", "--demonstrator", "planned", "--shape", "Q"), "'Q': must be one of"),
+        (("collect", "--demonstrator", "planned", "--config", RANGE), ":2:1: mass: mass = [2.0, 1"),
+        (("collect", "--demonstrator", "mouse", "--config", GOOD), "the mouse goes without"),
+        (
+            ("demo", "--demonstrator", "scripted", "--config", GOOD),
+            "mass: a range or list is",
+        ),
     ],
 )
-def test_bad_input_is_named(words, what, tmp_path, monkeypatch, capsys):
+def test_bad_input_is_named(words, what, tmp_path, monkeypatch, capsys, tmp_path_factory):
+    files = tmp_path_factory.mktemp("configs")
+    for name, text in ((RANGE, "friction: 0.5\nmass: [2, 1]\n"), (GOOD, "mass: [1, 2]\n")):
+        (files / name).write_text(text)
+    words = [files / word if word in (RANGE, GOOD) else word for word in words]
     monkeypatch.chdir(tmp_path)
     assert push(*words) == 2
     assert what in capsys.readouterr().err

@@ -6,9 +6,9 @@ import argparse
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from galley.cli.common.arguments import Count, need, plural
+from galley.cli.common.arguments import Count, need, plural, usage
 from galley.cli.common.progress import Printer
 from galley.domain.options import group, more, option
 from galley.learning.commands.collecting import (
@@ -62,6 +62,12 @@ class Options(Table):
         "Let the policy of this checkpoint act first, for 0 to 120 steps; then the demonstrator "
         "corrects what it has done.",
     )
+    compat: Literal["gym-pusht"] | None = option(
+        None, "Start as gym-pusht does, in its pixels; LeRobot gets the names of its PushT data."
+    )
+    physics: Literal["galley", "upstream"] = option(
+        "galley", "With --compat: push in Galley's physics, or in those of gym-pusht itself."
+    )
     collecting: Collecting = group(Collecting())
 
 
@@ -71,16 +77,24 @@ def command(options: Options) -> int:
     from galley.learning.collection.pushing import PushDemonstrator
 
     config = options.push_config()
-    by_hand = options.demonstrator == MOUSE
+    by_hand, upstream = options.demonstrator == MOUSE, options.physics == "upstream"
+    if by_hand and (options.after or config.ranges):
+        raise argparse.ArgumentTypeError("the mouse goes without --after and without ranges")
+    if options.compat and (by_hand or options.after):
+        raise argparse.ArgumentTypeError("--compat goes without the mouse and without --after")
+    if upstream and (options.config or not options.compat):
+        raise argparse.ArgumentTypeError("--physics upstream needs --compat and no --config")
+    if upstream:
+        need("pusht", "gym_pusht")
     if not by_hand:
         # A bad config is said once, not by each worker.
-        checked_demonstrator(options.demonstrator, config)
+        checked_demonstrator(options.demonstrator, config.drawn(options.seed))
     if options.after is not None:
-        if by_hand:
-            raise argparse.ArgumentTypeError("--after does not go with the mouse")
         checked_policy(options.after, config)
     after = None if options.after is None else policy_file(options.after)
-    run = PushDemonstrator(config, options.demonstrator, options.size, after)
+    physics = options.physics if options.compat else None
+    with usage():
+        run = PushDemonstrator(config, options.demonstrator, options.size, after, physics)
     collection = options.collecting.licensed(run.collection)
     if by_hand:
         return _by_hand(run, collection, options)

@@ -85,7 +85,6 @@ def _episodes(options: Options, printer: Printer) -> tuple[list[Rollout], list[l
     from galley.planar.pushing.simulation import Simulation
 
     config = options.push_config()
-    sim, who = Simulation(config), options.driver(config)
     printer.stage("pushing")
     found: list[Rollout] = []
     stages: list[list[Array]] = []
@@ -95,6 +94,9 @@ def _episodes(options: Options, printer: Printer) -> tuple[list[Rollout], list[l
             printer.fraction("pushing", (before + done / total) / options.seeds)
 
         try:
+            if k == 0 or config.ranges:
+                table = config.drawn(options.seed + k)
+                sim, who = Simulation(table), options.driver(table)
             found.append(roll_out(sim, who, options.seed + k, progress=progress))
             stages.append(getattr(who, "stages", []))
         except ValueError as error:  # the arm can't hold the pusher

@@ -34,8 +34,11 @@ class Table:
     config: Path | None = option(None, "Read parameters from this file, YAML.")
     seed: Seed = seed_option()
 
-    def push_config(self) -> PushConfig:
+    def push_config(self, policy: Path | None = None) -> PushConfig:
         """What the options say.
+
+        Args:
+            policy: without --config the table is that of this one's training.
 
         Raises:
             BadInput: a bad file. argparse.ArgumentTypeError: no such shape.
@@ -44,10 +47,16 @@ class Table:
         from galley.planar.pushing.config_file import load_config, outline
 
         config = PushConfig() if self.config is None else load_config(self.config)
+        if self.config is None and policy is not None:
+            need("learn", *LEARNED)
+            from galley.learning.policy.policy import load_policy
+
+            config = load_policy(policy_file(policy)).config
         if self.shape is None:
             return config
         with usage("--shape"):
-            return replace(config, shape=outline(self.shape))
+            vertices = outline(self.shape).vertices.tolist()
+            return replace(config, ranges={**config.ranges, "shape": [vertices]})
 
 
 def demonstrator_option(**others: str) -> Any:
@@ -81,14 +90,9 @@ class Pusher(Table):
         """Of a demonstrator, or of a policy's file."""
         return self.policy.stem if self.policy is not None else str(self.demonstrator)
 
-    def push_config(self) -> PushConfig:
-        """What the options say, or that of the policy's training."""
-        if self.policy is None or self.config is not None or self.shape is not None:
-            return super().push_config()
-        need("learn", *LEARNED)
-        from galley.learning.policy.policy import load_policy
-
-        return load_policy(policy_file(self.policy)).config
+    def push_config(self, policy: Path | None = None) -> PushConfig:
+        """What the options say; else as in the policy's training."""
+        return super().push_config(policy or self.policy)
 
     def driver(self, config: PushConfig) -> Demonstrator:
         """The demonstrator, or what a policy does.
@@ -136,16 +140,18 @@ def checked_policy(given: Path, config: PushConfig) -> Policy:
     """A policy on a table.
 
     Raises:
-        BadInput: it is none, or was trained on another outline.
+        BadInput: it is none, or it sees the vertices of an outline that has more or fewer.
     """
     need("learn", *LEARNED)
     from galley.domain.errors import BadInput
     from galley.learning.policy.policy import load_policy
 
     policy = load_policy(policy_file(given))
-    if policy.config.shape.vertices.tolist() != config.shape.vertices.tolist():
-        raise BadInput.one(given, "was trained on another outline than this table's")
-    return replace(policy, config=config)
+    seen = len(policy.config.shape.vertices)
+    for vertices in config.ranges.get("shape", [config.shape.vertices]):
+        if policy.design.observation == "keypoints" and len(vertices) != seen:
+            raise BadInput.one(given, f"sees an outline of {seen} vertices, not of {len(vertices)}")
+    return policy.on(config)
 
 
 def in_window(watched: Callable[[], Iterator[Rollout]]) -> None:

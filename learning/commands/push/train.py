@@ -83,7 +83,7 @@ def _tracks(options: Options) -> tuple[list[Track], PushConfig]:
     from galley.learning.demonstrations import read_replay_buffer
     from galley.learning.demonstrations.replay_buffer import buffer_collection
     from galley.learning.policy.data import STATE, tracks_of
-    from galley.planar.pushing.config import config_record
+    from galley.planar.pushing.config import same_table
 
     tracks: list[Track] = []
     tables: list[PushConfig] = []
@@ -98,7 +98,7 @@ def _tracks(options: Options) -> tuple[list[Track], PushConfig]:
                 raise BadInput.one(folder, what)
             episodes = episodes.select(range(options.first))
         found, config = tracks_of(episodes, collection, folder)
-        if tables and config_record(config) != config_record(tables[0]):
+        if tables and not same_table(config, tables[0]):
             raise BadInput.one(folder, f"is of another table than {options.folders[0]}")
         tracks += found
         tables.append(config)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import plural
+from galley.cli.common.arguments import need, plural
 from galley.cli.common.progress import Printer
 from galley.domain.errors import BadInput
 from galley.learning.commands.collecting import Stored, open_demonstrations
@@ -45,6 +45,8 @@ def replayed(options: Stored, printer: Printer) -> list[tuple[Rollout, float]]:
         raise BadInput.one(options.folder, "is not of galley push collect: nothing to do again")
     from galley.learning.collection.pushing import replay
 
+    if collection.settings.get("physics") == "upstream":
+        need("pusht", "gym_pusht")
     chosen, found = options.chosen(episodes), []
     with printer:
         for done, k in enumerate(chosen):

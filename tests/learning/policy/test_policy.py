@@ -1,5 +1,8 @@
 """The diffusion policy: its formulas, its data, its training and its file."""
 
+import pickle
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,12 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from galley.cli import main
 from galley.domain.errors import BadInput
 from galley.learning.checkpoints import named_arrays
 from galley.learning.demonstrations import Demonstrations, Episode, read_replay_buffer
+from galley.learning.policy import READY
 from galley.learning.policy.data import symmetries, tracks_of, with_symmetric
 from galley.learning.policy.design import Design, Training
 from galley.learning.policy.diffusion import cosine_schedule, ddim, noised, sampling_levels
+from galley.learning.policy.evaluation import PolicyRunner
 from galley.learning.policy.policy import Driver, Policy, empty_network, load_policy, save_policy
 from galley.learning.policy.training import Trainer, average_of
 from galley.learning.policy.views import Views
@@ -244,6 +250,32 @@ def test_actions_are_on_the_table_and_follow_from_the_seed(method):
     assert (first <= 0.512).all()
     assert_array_equal(first, played(1))
     assert np.array_equal(first, played(2)) == (method == "cloning")
+
+
+def test_a_policy_is_evaluated_on_the_table_of_its_training_or_another(tmp_path):
+    path, ranges = tmp_path / "p.safetensors", {"mass": [1.0, 2.0], "friction": [0.2, 0.8]}
+    policy = load_policy(READY["ready"])
+    policy.on(PushConfig(ranges=ranges))
+    save_policy(path, policy)
+    assert load_policy(path).config.ranges == ranges
+    tables = [PushConfig(friction=0.2), PushConfig(friction=1.0), PushConfig(ranges=ranges)]
+    for who in (None, "scripted"):
+        run = PolicyRunner(path, who)
+        sent = pickle.loads(pickle.dumps(replace(run, config=tables[2].drawn(1))))
+        assert run(1).coverage == sent(1).coverage
+        assert len({replace(run, config=each)(1).coverage for each in tables}) == 3
+
+
+@pytest.mark.parametrize(("observation", "status"), [("keypoints", 2), ("state", 0)])
+def test_an_outline_that_a_policy_can_not_see_is_refused(observation, status, tmp_path, capsys):
+    path = tmp_path / "p.safetensors"
+    save_policy(path, untrained(Design(observation=observation, method="cloning", **SMALL)))
+    (tmp_path / "c.yaml").write_text("shape: [T, L]\n")
+    elsewhere = (("--shape", "L"), ("--config", str(tmp_path / "c.yaml")))
+    for words in elsewhere if status else elsewhere[:1]:
+        assert main(["push", "eval", str(path), "--seeds", "1", "--jobs", "1", *words]) == status
+        err = capsys.readouterr().err
+        assert ("sees an outline of 8 vertices, not of 6" in err) == (status == 2)
 
 
 def test_a_plan_is_followed_for_the_action_horizon():

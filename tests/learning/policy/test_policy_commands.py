@@ -96,7 +96,8 @@ def test_a_policy_is_evaluated_alike_by_any_number_of_workers(tmp_path):
         (["train", "pushes", "--out", "no/p"], "its folder does not exist"),
         (["eval", "nothing"], "no such file"),
         (["eval", "notes.txt"], "is not a checkpoint of galley push train"),
-        (["film", "--policy", "ready", "--shape", "L"], "was trained on another outline"),
+        (["eval", "ready", "--config", "notes.txt"], "notes.txt:1:1: expected a mapping"),
+        (["eval", "ready", "--shape", "Q"], "'Q': must be one of"),
     ],
 )
 def test_bad_input_is_said_in_one_line(arguments, word, folder, tmp_path, monkeypatch, capsys):
