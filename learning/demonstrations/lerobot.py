@@ -130,6 +130,8 @@ def _columns(episode: Episode, rate: int, k: int, start: int, task: int) -> Colu
             key = ACTION if name == ACTION else OBSERVATION + name
             if name.startswith("next_"):  # what follows the action
                 key = name.replace("_", ".", 1)
+            elif name in episode.metadata:  # the index of a text, which no policy is to see
+                key = name
             columns[key] = array.astype(np.float32) if array.dtype == np.float64 else array
     added: Columns = {
         "timestamp": (frames / rate).astype(np.float32),

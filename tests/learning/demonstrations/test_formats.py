@@ -255,6 +255,18 @@ def test_lerobot_gets_the_names_of_joints_where_the_meaning_has_as_many(tmp_path
     assert features["action"]["names"] is None
 
 
+def test_no_policy_of_lerobot_sees_the_index_of_a_text(tmp_path):
+    """LeRobot's policies take every column whose name begins with ``observation``."""
+    one = episode(0)
+    index = np.zeros((len(one), 1), dtype=np.int64)
+    texts = {**one.metadata, "phase": ["reach"]}
+    told = replace(one, observations={**one.observations, "phase": index}, metadata=texts)
+    write_lerobot(Demonstrations.of([told]), tmp_path / "out", COLLECTION)
+    features = json.loads((tmp_path / "out/meta/info.json").read_text())["features"]
+    assert features["phase"]["dtype"] == "int64"
+    assert "observation.phase" not in features
+
+
 def test_lerobots_statistics_are_those_of_all_steps(written):
     stats = json.loads((written / "lerobot" / "meta" / "stats.json").read_text())
     state = together("state").astype(np.float32).astype(float)
