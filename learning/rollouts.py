@@ -148,7 +148,7 @@ def _lerobot(folder: Path) -> tuple[Callable[[int], object], Act]:
         key = name.removeprefix("observation.").removeprefix("images.")
         if key not in observation:
             raise BadInput.one(folder, f"needs '{key}', and there is none: --cameras, or the task")
-        seen = torch.from_numpy(observation[key]).float()
+        seen = torch.tensor(observation[key], dtype=torch.float32)
         return seen.permute(2, 0, 1) / 255.0 if seen.ndim == 3 else seen
 
     def begin(seed: int) -> None:
