@@ -37,11 +37,11 @@ class Design:
     frame: str = more("body", "Set the frame of what it sees and predicts.", choices=FRAMES)
     observation_horizon: int = more(2, "Let it see this many observations.", "N")
     prediction_horizon: int = more(16, "Let it predict this many actions.", "N")
-    action_horizon: int = more(8, "Let it do this many of them before it observes again.", "N")
+    action_horizon: int = more(2, "Let it do this many of them before it observes again.", "N")
     channels: int = more(32, "Give the U-Net this many channels.", "N")
     width: int = 256
     noise_steps: int = 100
-    sampling_steps: int = more(10, "Sample by this many steps of DDIM.", "N")
+    sampling_steps: int = more(5, "Sample by this many steps of DDIM.", "N")
 
     def __post_init__(self) -> None:
         for name, known in (("method", METHODS), ("observation", OBSERVATIONS), ("frame", FRAMES)):
@@ -82,11 +82,11 @@ class Training:
         ValueError: a value out of its bounds; the message names it.
     """
 
-    steps: int = option(10_000, "Train for this many steps.", "N")
+    steps: int = option(12_000, "Train for this many steps.", "N")
     batch: int = more(256, "Take this many windows in a step.", "N")
     learning_rate: float = more(1e-3, "Set the highest learning rate.", "X")
     decay: float = 1e-4
-    average: float = 0.999
+    average: float = 0.9995
     symmetric: bool = more(True, "Learn from the episodes that the body's symmetries make too.")
     validation: float = 0.05
     seed: int = option(0, "Set the random seed.", "N")
