@@ -2,8 +2,8 @@
 # # 9. Learn to push
 #
 # PPO of Stable-Baselines3 learns to push the T to its goal, from any start, in five minutes on one
-# core of a CPU: it succeeds from 98 % of starts that it has not seen, with a return of 9.5 (before:
-# none, -2). That needs `pip install 'galley-tamp[planar]' stable-baselines3`, with PyTorch.
+# core. Of 200 new starts 98 % succeed, with a return of 9.5; other seeds came to 93 and 100 %. It
+# needs `pip install 'galley-tamp[planar]' stable-baselines3`, with PyTorch.
 
 # %%
 import sys
