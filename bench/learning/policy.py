@@ -1,4 +1,4 @@
-"""The study of policies: what success depends on, all on the same 50 seeds as the demonstrator.
+"""The study of policies: what success depends on, all on the same 100 seeds as the demonstrator.
 
     python bench/learning/policy.py --out runs/policies [--only NAME ...] [--steps N]
 
@@ -12,24 +12,27 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from galley.bench.report import note, table
 from galley.domain.files import write_atomically
 from galley.learning.collection.pushing import PushDemonstrator
 from galley.learning.demonstrations import collect, read_collection, read_folder
+from galley.learning.evaluation import evaluate
 from galley.learning.policy.data import tracks_of
 from galley.learning.policy.design import Design, Training
-from galley.learning.policy.evaluation import PolicyRunner, evaluate
+from galley.learning.policy.evaluation import PolicyRunner
 from galley.learning.policy.pictures import draw_losses
 from galley.learning.policy.policy import save_policy
 from galley.learning.policy.training import Trainer, train
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.shapes import shape
 
-SEEDS = range(50)  # of the evaluation
-FIRST = 1000  # seed of the demonstrations
+SEEDS = range(100, 200)  # of the evaluation
+FIRST = 10_000  # seed of the demonstrations
+NEAR = {"start_away": 0.05, "start_turned": 0.5}  # as examples/pushing/near.yaml
 
 
 @dataclass(frozen=True)
@@ -38,27 +41,28 @@ class Row:
 
     Attributes:
         body: of ``SHAPES``. who: demonstrates. episodes: of it, before failures are left out.
-        method: of the design. corrected: whether corrections of an earlier row's policy, as many
-            as ``CORRECTIONS`` says, are learned as well.
+        near: episodes that start near the goal, besides.
+        design, training: what differs from the defaults, by name.
     """
 
     body: str = "T"
     who: str = "planned"
-    episodes: int = 200
-    method: str = "diffusion"
-    corrected: str = ""
+    episodes: int = 1000
+    near: int = 0
+    design: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
 
 
-CORRECTIONS = 500
 ROWS = {
-    "T-200": Row(),
     "T-500": Row(episodes=500),
-    "T-50": Row(episodes=50),
-    "T-200-scripted": Row(who="scripted"),
-    "T-200-cloning": Row(method="cloning"),
-    "L-200": Row("L"),
-    "rectangle-200": Row("rectangle"),
-    "T-500-corrected": Row(episodes=500, corrected="T-500"),
+    "T-2000": Row(episodes=2000),
+    "T-1000-near-1000": Row(near=1000),
+    "T-near-horizon-32": Row(near=1000, design={"prediction_horizon": 32}),
+    "T-near-world": Row(near=1000, design={"frame": "world"}),
+    "T-near-no-average": Row(near=1000, training={"average": 0.0}),
+    "T-near-cloning": Row(near=1000, design={"method": "cloning"}),
+    "L-1000-near-1000": Row("L", near=1000),
+    "rectangle-1000-near-1000": Row("rectangle", near=1000),
 }
 
 
@@ -81,18 +85,17 @@ def main() -> None:
 def _run(name: str, row: Row, arguments: argparse.Namespace, result: Path) -> None:
     out: Path = arguments.out
     config = PushConfig(shape=shape(row.body))
-    folders = [_collected(out / f"{row.body}-{row.who}", row.episodes, row.who, config, arguments)]
-    if row.corrected:
-        earlier = out / f"{row.corrected}-act2.safetensors"
-        folder = out / f"{row.corrected}-corrections"
-        _collected(folder, CORRECTIONS, row.who, config, arguments, earlier)
-        folders.append(folder)
+    kinds = {"": (row.episodes, config), "-near": (row.near, replace(config, **NEAR))}
     tracks = []
-    for folder in folders:
-        episodes = read_folder(folder)
-        episodes = episodes.select(range(min(row.episodes, len(episodes))))
-        tracks += tracks_of(episodes, read_collection(folder), folder)[0]
-    design, how = Design(method=row.method), Training(steps=arguments.steps)
+    for kind, (count, starts) in kinds.items():
+        if count:
+            run = PushDemonstrator(starts, row.who)
+            folder = out / f"{row.body}-{row.who}{kind}"
+            collect(run, range(FIRST, FIRST + count), run.collection, folder, arguments.jobs)
+            episodes = read_folder(folder).select(range(count))
+            tracks += tracks_of(episodes, read_collection(folder), folder)[0]
+    design = Design(**row.design)
+    how = Training(**{"steps": arguments.steps, **row.training})
     trainer = Trainer(tracks, config, design, how)
     checkpoint, spent = out / f"{name}.safetensors", out / f"{name}.seconds"
     began = time.process_time()
@@ -103,7 +106,7 @@ def _run(name: str, row: Row, arguments: argparse.Namespace, result: Path) -> No
 
     policy = train(trainer, each, out / f"{name}.training")
     save_policy(checkpoint, policy)
-    draw_losses(checkpoint.with_suffix(".png"), policy.history["losses"], row.method)
+    draw_losses(checkpoint.with_suffix(".png"), policy.history["losses"], design.method)
     found = {}
     for horizon, sampling in ((8, 10), (2, 5)):
         other = out / f"{name}-act{horizon}.safetensors"
@@ -119,24 +122,6 @@ def _run(name: str, row: Row, arguments: argparse.Namespace, result: Path) -> No
     write_atomically(result, json.dumps(record, indent=1))
 
 
-def _collected(
-    folder: Path,
-    episodes: int,
-    who: str,
-    config: PushConfig,
-    arguments: argparse.Namespace,
-    after: Path | None = None,
-) -> Path:
-    """A folder with at least so many episodes."""
-    there = len(list(folder.glob("episode-*.parquet")))
-    if there < episodes:
-        run = PushDemonstrator(config, who, None, after)
-        first = FIRST if after is None else FIRST + 1000
-        seeds = range(first, first + episodes)
-        collect(run, seeds, run.collection, folder, arguments.jobs)
-    return folder
-
-
 def _print(out: Path, names: list[str]) -> None:
     lines = []
     for name in names:
@@ -145,12 +130,20 @@ def _print(out: Path, names: list[str]) -> None:
         for key in ("act 8", "act 2", "demonstrator"):
             each = record[key]
             low, high = each["interval"]
-            line.append(f"{each['successes']} ({50 * low:.0f}-{50 * high:.0f})")
+            line.append(f"{each['successes']} ({100 * low:.0f}-{100 * high:.0f})")
         best = record["act 2"]
         line += [f"{100 * best['coverage']:.0f}", f"{100 * best['largest_coverage']:.0f}"]
         line += [f"{best['latency_ms']:.1f}", f"{record['seconds'] / 60:.1f}"]
         lines.append(line)
-    head = ["act 8, of 50", "act 2, of 50", "demonstrator", "coverage %", "largest %", "ms", "min"]
+    head = [
+        "act 8, of 100",
+        "act 2, of 100",
+        "demonstrator",
+        "coverage %",
+        "largest %",
+        "ms",
+        "min",
+    ]
     table(["training", *head], lines)
 
 
