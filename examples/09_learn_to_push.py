@@ -29,6 +29,7 @@ except ModuleNotFoundError as missing:
     sys.exit()
 
 OUT = Path("runs/examples/learn")
+OUT.mkdir(parents=True, exist_ok=True)
 SEED, STEPS, LENGTH = 0, 10_000_000, 100
 config = PushConfig(substeps=30)  # a step is 0.3 s: random moves that long do get somewhere
 XY = np.array([1, 1j])  # points as complex numbers: a product turns them
@@ -98,13 +99,13 @@ def score(when):
 
 # %%
 torch.set_num_threads(1)
-settings = {"n_steps": 32, "batch_size": 1024, "n_epochs": 4, "gamma": 0.98}
 rate, spread = lambda left: 1e-3 * (0.1 + 0.9 * left), {"log_std_init": -1.0}
-ppo = PPO("MlpPolicy", Task(512), rate, policy_kwargs=spread, seed=SEED, device="cpu", **settings)
+ppo = PPO("MlpPolicy", Task(512), rate, n_steps=32, batch_size=1024, n_epochs=4, gamma=0.98,
+          policy_kwargs=spread, seed=SEED, device="cpu")  # fmt: skip
 score("before")
 ppo.learn(STEPS)
 score(f"after {time.process_time():.0f} s of CPU")
-ppo.save(OUT / "policy.zip")  # makes the folder
+ppo.save(OUT / "policy.zip")
 
 # %% [markdown]
 # **Look** at it, three times as fast as it is: a new start after each success.
