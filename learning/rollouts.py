@@ -60,9 +60,12 @@ class KitchenRunner:
         Raises:
             BadInput: the policy fails, or what it returns is no action.
         """
-        return self.outcome(seed, self.steps, self.film if seed == self.filmed else None)
+        outcome = self.outcome(seed, self.steps)
+        if self.film is not None and seed == self.filmed:
+            write_film(self.env.log(), self.env.task.scene, self.env.robot, self.film)
+        return outcome
 
-    def outcome(self, seed: int, steps: int, film: Path | None = None) -> Outcome:
+    def outcome(self, seed: int, steps: int) -> Outcome:
         """Of at most so many steps; raises as a call."""
         env, (begin, act) = self.env, self._policy
         observation, info = env.reset(seed=seed)
@@ -75,8 +78,6 @@ class KitchenRunner:
                 seconds.append(perf_counter() - began)
                 observation, _, _, _, info = env.step(action)
                 done, most = done + 1, max(most, info["goal"])
-        if film is not None:
-            write_film(env.log(), env.task.scene, env.robot, film)
         middle = float(np.median(seconds)), float(np.percentile(seconds, 95))
         return Outcome(seed, info["is_success"], done, info["goal"], most, middle)
 

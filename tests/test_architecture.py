@@ -68,8 +68,8 @@ IMPORTS = {
     "planar.reach": "domain skills viz sweeps planar learning.checkpoints learning.shards",
     "planar.commands": "domain robots collision skills results planar planar.reach cli.common"
     " learning.shards",
-    "learning": "domain robots tamp execution validation compiled viz sweeps stages engine planar"
-    " learning.checkpoints learning.shards",
+    "learning": "domain robots tamp skills execution validation compiled viz sweeps stages engine"
+    " planar learning.checkpoints learning.shards",
     "learning.commands": "domain execution compiled results engine cli.common planar"
     " learning learning.shards",
     # Above it.
