@@ -9,9 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,14 +20,13 @@ from galley.learning.collection.recording import check_size
 from galley.learning.demonstrations import Collection, Episode, NoEpisode
 from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig, config_of_record, config_record
-from galley.planar.pushing.demonstrators import Demonstrator, demonstrator
+from galley.planar.pushing.demonstrators import demonstrator
 from galley.planar.pushing.gym_pusht import ARRAYS, metres, pixels, play, table_config
 from galley.planar.pushing.picture import Painter, table_view
 from galley.planar.pushing.rollout import Rollout, held, roll_out
 from galley.planar.pushing.simulation import Simulation, State
 from galley.sweeps import digest
 
-_LATEST = 120  # control steps at most that a policy acts before the demonstrator
 _TASK = "push the body onto the goal"
 _T_TASK = "Push the T-shaped block onto the T-shaped target."  # LeRobot's
 _TABLE = "table"  # key of the settings: the config
@@ -38,7 +35,6 @@ _MEANINGS = {
     "keypoint": "the outline's vertices in order, x and y, m",
     "angles": "of the joints of the arm that holds the pusher, rad",
     "coverage": "share of the goal that the body covers",
-    "learner": "whether the action is a policy's, whose errors the demonstrator then corrects",
     "img": "the table from above: goal, body, pusher",
     "action": "where the pusher is driven to, x and y, m",
 }
@@ -52,8 +48,6 @@ class PushDemonstrator:
         config: of the simulation; with ranges the table is that of the seed.
         name: of ``planar.pushing.demonstrators.DEMONSTRATORS``, or ``mouse``.
         pixels: a side of the pictures, or None for none.
-        after: the checkpoint of a policy that acts first in each episode, for a number of steps
-            that is drawn from 0 to 120; then the demonstrator corrects what it has done.
         physics: of ``gym_pusht.PHYSICS``: from gym-pusht's starts, in its pixels; None: on our
             table, in metres.
 
@@ -65,7 +59,6 @@ class PushDemonstrator:
     config: PushConfig
     name: str
     pixels: int | None = None
-    after: Path | str | None = None
     physics: str | None = None
 
     def __post_init__(self) -> None:
@@ -91,16 +84,7 @@ class PushDemonstrator:
             who.reset(seed)
             run = play(config, self.physics, lambda s: pixels(who.act(s)), seed, self.pixels)
             return self.episode(*run)
-        if self.after is not None:
-            self._first.policy.on(config)
-            who = _Relay(self._first, who)
         return self.episode(roll_out(Simulation(config), who, seed))
-
-    @cached_property
-    def _first(self) -> Any:
-        from galley.learning.policy.policy import Driver, load_policy
-
-        return Driver(load_policy(str(self.after)))
 
     def episode(self, rollout: Rollout, arrays: dict[str, Any] | None = None) -> Episode:
         """A rollout as an episode: T states and what was done in each; the last isn't in it.
@@ -119,7 +103,6 @@ class PushDemonstrator:
             "angles": rollout.angles[:-1],
             "coverage": rows[:, 10:11],
             "img": self.pixels and Painter(sim, table_view(config, self.pixels)).observe(state),
-            "learner": (np.arange(steps) < _acted(rollout.seed))[:, None],
         }
         metadata = {"demonstrator": self.name, "coverage": float(rollout.coverage[-1])}
         if self.config.ranges:
@@ -137,7 +120,7 @@ class PushDemonstrator:
     def _meanings(self) -> dict[str, str]:
         """What its arrays mean."""
         one = None if "shape" in self.config.ranges else self.config
-        wanted = {"img": self.pixels, "image": self.pixels, "learner": self.after, "keypoint": one}
+        wanted = {"img": self.pixels, "image": self.pixels, "keypoint": one}
         meanings = _MEANINGS if self.physics is None else ARRAYS
         return {name: text for name, text in meanings.items() if wanted.get(name, 1) is not None}
 
@@ -153,8 +136,6 @@ class PushDemonstrator:
         }
         if self.pixels is not None:
             settings["pixels"] = self.pixels
-        if self.after is not None:
-            settings["after"] = digest((self.after,))
         if self.physics == "upstream":
             settings |= {name: version(name) for name in ("gym-pusht", "pymunk")}
         return Collection(
@@ -163,30 +144,6 @@ class PushDemonstrator:
             description="A body is pushed onto its goal by a round pusher that an arm holds.",
             arrays=self._meanings,
         )
-
-
-class _Relay:
-    """A policy acts first, then a demonstrator."""
-
-    def __init__(self, first: Demonstrator, then: Demonstrator) -> None:
-        self._first, self._then = first, then
-
-    def reset(self, seed: int) -> None:
-        """Begin an episode."""
-        self._first.reset(seed)
-        self._then.reset(seed)
-        self._steps, self._last = 0, _acted(seed)
-
-    def act(self, state: State) -> Array:
-        """The next target."""
-        self._steps += 1
-        who = self._first if self._steps <= self._last else self._then
-        return who.act(state)
-
-
-def _acted(seed: int) -> int:
-    """The number of steps in which a policy acts first, of the episode of a seed."""
-    return int(np.random.default_rng([seed, 3]).integers(0, _LATEST + 1))
 
 
 def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:

@@ -26,7 +26,7 @@ from galley.planar.pushing.config import PushConfig, config_of_record
 from galley.planar.pushing.gym_pusht import SIZE, body_pose, metres, table_config
 
 TABLE = "table"  # key of a collection's settings
-STATE, LEARNER = "state", "learner"  # observations: what is seen, and whether a policy acted
+STATE = "state"  # the observation
 _SAME = 1e-9  # m
 _BEYOND = 100.0  # px from the table at which a place is none of it
 
@@ -36,7 +36,7 @@ def tracks_of(
 ) -> tuple[list[Track], PushConfig]:
     """What a policy learns from episodes, and their table.
 
-    Failed episodes are left out, and of others the steps in which a policy acted.
+    Failed episodes are left out.
 
     Args:
         collection: None: they are in pixels, as the public buffer. folder: for messages.
@@ -62,16 +62,8 @@ def tracks_of(
         if states is None or states.shape[1:] != (5,) or episode.actions.shape[1:] != (2,):
             what = "an episode of pushing has 'state', 5 numbers a step, and actions of 2"
             raise BadInput.one(folder, what)
-        learner = episode.observations.get(LEARNER)
-        first = 0 if learner is None else int(np.asarray(learner, dtype=bool).sum())
-        track = (np.asarray(a[first:], dtype=np.float64) for a in (states, episode.actions))
-        states, actions = track
-        if collection is None:
-            states, actions = _metres(states, actions, folder)
-        if len(states):
-            tracks.append((states, actions))
-    if not tracks:
-        raise BadInput.one(folder, "has no step of a demonstrator")
+        states, actions = (np.asarray(a, dtype=np.float64) for a in (states, episode.actions))
+        tracks.append((states, actions) if collection else _metres(states, actions, folder))
     return tracks, config
 
 

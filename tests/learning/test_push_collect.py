@@ -16,7 +16,6 @@ from galley.learning.demonstrations import (
     read_replay_buffer,
     write_episode,
 )
-from galley.learning.policy import READY
 from galley.planar.pushing.config import ArmConfig, PushConfig, config_record
 from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.shapes import shape
@@ -69,18 +68,6 @@ def test_a_demonstrator_that_has_run_can_be_sent_to_a_worker():
     run = PushDemonstrator(PushConfig(), "scripted")
     again = pickle.loads(pickle.dumps(run)) if run(0) else None
     np.testing.assert_array_equal(again(0).actions, run(0).actions)
-
-
-def test_a_policys_errors_are_corrected_and_can_be_replayed():
-    run = PushDemonstrator(PushConfig(), "planned", after=READY["ready"])
-    episode = next(each for each in map(run, range(20)) if each.observations["learner"].any())
-    acted = episode.observations["learner"][:, 0]
-    assert acted.dtype == bool
-    assert not np.diff(acted.astype(int)).max(initial=-1) > 0  # first the policy, then not again
-    assert replay(episode, run.collection)[1] == 0.0
-    other = PushDemonstrator(PushConfig(), "planned")
-    assert "learner" not in other(0).observations
-    assert run.collection.settings != other.collection.settings
 
 
 def test_a_second_call_goes_on_and_replay_finds_a_changed_action(folder, tmp_path, capsys):

@@ -129,11 +129,10 @@ def test_our_physics_draw_tables_by_seed(tmp_path):
     [
         (
             ("--demonstrator", "mouse", "--compat", "gym-pusht"),
-            "--compat goes without",
+            "goes without --compat",
         ),
         (("--demonstrator", "planned", "--physics", "upstream"), "needs --compat"),
         ((*COMPAT[1:], "--shape", "L"), "has the T only"),
-        ((*COMPAT[1:], "--after", "ready"), "without --after"),
         ((*COMPAT[1:], "--size", "20"), "96 to 480 pixels"),
         ((*COMPAT[1:], "--physics", "upstream", "--config", "pushing.yaml"), "and no --config"),
     ],

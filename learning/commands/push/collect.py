@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from galley.cli.common.arguments import Count, need, plural, usage
 from galley.cli.common.progress import Printer
-from galley.domain.options import group, more, option
+from galley.domain.options import group, option
 from galley.learning.commands.collecting import (
     FILES_EPILOG,
     Collecting,
@@ -21,10 +20,8 @@ from galley.learning.commands.collecting import (
 from galley.learning.commands.push.options import (
     Table,
     checked_demonstrator,
-    checked_policy,
     demonstrator_option,
     in_window,
-    policy_file,
     seeds_option,
 )
 
@@ -57,11 +54,6 @@ class Options(Table):
         "Add pictures of this width and height, 96 to 480. Default: none.",
         "PIXELS",
     )
-    after: Path | None = more(
-        None,
-        "Let the policy of this checkpoint act first, for 0 to 120 steps; then the demonstrator "
-        "corrects what it has done.",
-    )
     compat: Literal["gym-pusht"] | None = option(
         None, "Start as gym-pusht does, in its pixels; LeRobot gets the names of its PushT data."
     )
@@ -78,10 +70,8 @@ def command(options: Options) -> int:
 
     config = options.push_config()
     by_hand, upstream = options.demonstrator == MOUSE, options.physics == "upstream"
-    if by_hand and (options.after or config.ranges):
-        raise argparse.ArgumentTypeError("the mouse goes without --after and without ranges")
-    if options.compat and (by_hand or options.after):
-        raise argparse.ArgumentTypeError("--compat goes without the mouse and without --after")
+    if by_hand and (options.compat or config.ranges):
+        raise argparse.ArgumentTypeError("the mouse goes without --compat and without ranges")
     if upstream and (options.config or not options.compat):
         raise argparse.ArgumentTypeError("--physics upstream needs --compat and no --config")
     if upstream:
@@ -89,12 +79,9 @@ def command(options: Options) -> int:
     if not by_hand:
         # A bad config is said once, not by each worker.
         checked_demonstrator(options.demonstrator, config.drawn(options.seed))
-    if options.after is not None:
-        checked_policy(options.after, config)
-    after = None if options.after is None else policy_file(options.after)
     physics = options.physics if options.compat else None
     with usage():
-        run = PushDemonstrator(config, options.demonstrator, options.size, after, physics)
+        run = PushDemonstrator(config, options.demonstrator, options.size, physics)
     collection = options.collecting.licensed(run.collection)
     if by_hand:
         return _by_hand(run, collection, options)

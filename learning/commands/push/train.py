@@ -22,7 +22,7 @@ EPILOG = """Failed episodes are left out. A stopped training goes on when called
 
 examples:
   galley push train pushes --out policy.safetensors
-  galley push train pushes corrections --steps 20000 --action-horizon 4 --out better.safetensors
+  galley push train pushes near --steps 24000 --out better.safetensors
   galley push train pusht_cchi_v7_replay.zarr --out pusht.safetensors"""
 
 
