@@ -25,6 +25,8 @@ OUTSIDE = "outside"
 RECOVERY = re.compile(r"(recovery|correction) (\d{1,9}): ")
 """How the label of a motion begins that belongs to a recovery, or the correction of a push
 (``ExecutionMonitor``); they are numbered together."""
+CLOSE, OPEN = "close fingers", "open fingers"
+"""Phases with which the label of a motion ends that begins to grip by force, or ends it."""
 _NUMBERS: dict[str, tuple[int | None, ...]] = {
     **dict.fromkeys(("q", "velocity", "command", "torque", "scene_q"), (None, None)),
     **dict.fromkeys(("time", "contact_distance", "contact_force"), (None,)),

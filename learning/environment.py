@@ -100,7 +100,7 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         given = {"problem": problem, "scene": scene, "domain": domain, "skills": skills}
         self._files = {**given, "robot": robot}
         self._servo: Servo | None = None
-        self._options: _Info = {}
+        self._options: _Info | None = {}
         self._load(self._files)
         self.observation_space, self.action_space = self._spaces()
 
@@ -160,13 +160,15 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         if unknown := set(options) - {"problem", "scene", "robot"}:
             raise ValueError(f"options {sorted(unknown)}: must be problem, scene or robot")
         if options != self._options:
+            self._options = None  # what fails below is read again by the next call
             self._load(self._files | options)
-            self._options = options
             if self._spaces() != (self.observation_space, self.action_space):
+                self.close()
                 raise ValueError(
                     f"options {options}: observations or actions would have another shape; "
                     "make another environment"
                 )
+            self._options = options
         self._begin(int(self.np_random.integers(2**31)) if seed is None else seed)
         return self._look(), self._info() | {"task": " ".join(map(str, self.task.problem.goal))}
 

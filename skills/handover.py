@@ -16,6 +16,7 @@ import numpy as np
 from galley.collision.checker import pairs
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, inverse, rotation_about, rotation_z, transform
+from galley.domain.log import OPEN
 from galley.domain.state import State, base_pose
 from galley.motion.effects import after, attached, seen_by
 from galley.motion.motion import Attachment, Motion
@@ -207,7 +208,7 @@ def _release(
     goes_over = (Attachment("item", name, taker.hand),)
     state = attached(gives.scene, there.with_robot(gripped), goes_over, back[0])
     touch = pairs(giver.fingers, (name,))
-    stroke = Stroke("open fingers", giver.gripper.open, touch, goes_over)
+    stroke = Stroke(OPEN, giver.gripper.open, touch, goes_over)
     opens = stroke_states(gives, gripped, stroke.opening)
     if not gives.checker(state, touch, CONTACT_CLEARANCE).free_many(opens).all():
         tally.reasons["no room to open the giving hand"] += 1

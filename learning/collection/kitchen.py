@@ -16,7 +16,7 @@ from galley import engine
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
-from galley.domain.log import Log
+from galley.domain.log import CLOSE, OPEN, Log
 from galley.execution.disturbance.noise import Noise
 from galley.execution.executor import COLUMNS, Sample
 from galley.learning.collection.arrays import by_group, hand_poses, meanings, observed
@@ -29,8 +29,6 @@ from galley.tamp.task import TampTask
 from galley.viz.film.captions import split_recovery
 from galley.viz.film.frames import split_line
 from galley.viz.film.pictures import drawer
-
-CLOSE, OPEN = "close fingers", "open fingers"  # phases of motions, as the skills name them
 
 
 @dataclass(frozen=True)

@@ -67,10 +67,6 @@ class PushDemonstrator:
         if self.physics is not None:
             object.__setattr__(self, "config", table_config(self.config))
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is cached: compiled code isn't pickled."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
     def __call__(self, seed: int) -> Episode:
         """The episode of a seed.
 

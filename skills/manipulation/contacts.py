@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from galley.collision.checker import Pair, pairs
 from galley.domain.frames import Array, inverse, transform
+from galley.domain.log import CLOSE, OPEN
 from galley.domain.predicates import corners
 from galley.domain.scene.model import (
     HAND,
@@ -100,7 +101,7 @@ def pick_manipulations(
             f"pick {item.name} ({grasp.name})",
             (
                 *_approach(context, X_WH, opening - grasp.width / 2.0, state, grip),
-                Stroke("close fingers", grasp.width / 2.0, touch, (), _grip(context, X_WH)),
+                Stroke(CLOSE, grasp.width / 2.0, touch, (), _grip(context, X_WH)),
                 Line("lift", up, inside, touch, held, CARRY_SPEED),
             ),
             opening,
@@ -262,7 +263,7 @@ def place_manipulations(
                     LOWER_SPEED,
                     guard=landing,
                 ),
-                Stroke("open fingers", opening, grip | down, ()),
+                Stroke(OPEN, opening, grip | down, ()),
                 *_withdraw(context, X_WH, opening - width, there, grip),
             ),
             width,
@@ -350,11 +351,9 @@ def handle_manipulations(
                 f"{verb} {handle.name}",
                 (
                     *_approach(context, X_WH, aside, state, touch),
-                    Stroke(
-                        "close fingers", handle.thickness / 2.0, touch, (), _grip(context, X_WH)
-                    ),
+                    Stroke(CLOSE, handle.thickness / 2.0, touch, (), _grip(context, X_WH)),
                     Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q, guard),
-                    Stroke("open fingers", wide, touch, ()),
+                    Stroke(OPEN, wide, touch, ()),
                     *_withdraw(context, poses[-1], aside, state.with_scene(after), touch),
                 ),
                 wide,

@@ -15,6 +15,7 @@ import numpy as np
 from galley.collision.checker import Pair
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
+from galley.domain.log import OPEN
 from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion, Record
@@ -96,7 +97,7 @@ def _open_fingers(context: PlanningContext, state: State) -> tuple[Motion, ...]:
     for wider in (most, *(now + d for d in (0.015, 0.01, 0.005, 0.002))):
         opening = min(wider, most)
         if checker.free_many(stroke_states(context, state.q, opening)).all():
-            opened = Stroke("escape: open fingers", opening, allowed, ())
+            opened = Stroke(f"escape: {OPEN}", opening, allowed, ())
             return (stroke_motion(context, state.q, opened, _ACTION, opened.phase),)
     return ()
 

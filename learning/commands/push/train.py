@@ -102,4 +102,5 @@ def _tracks(options: Options) -> tuple[list[Track], PushConfig]:
             raise BadInput.one(folder, f"is of another table than {options.folders[0]}")
         tracks += found
         tables.append(config)
-    return tracks, tables[0]
+    # Of folders that start near the goal and others, the policy's table is that of the others.
+    return tracks, max(tables, key=lambda table: (table.start_away, table.start_turned))
