@@ -51,6 +51,21 @@ def test_a_stopped_training_gives_the_weights_of_one_that_was_not(folder, tmp_pa
     assert main([*command, str(out)]) == 0  # there already
 
 
+@pytest.mark.slow
+def test_starts_near_the_goal_are_learned_from_but_not_evaluated_on(folder, tmp_path):
+    """Whichever folder comes first."""
+    near, out = tmp_path / "near", tmp_path / "p.safetensors"
+    few = ["--demonstrator", "planned", "--seeds", "2", "--jobs", "1"]
+    assert main(["push", "collect", *few, "--config", "near.yaml", "--out", str(near)]) == 0
+    assert main(["push", "train", str(near), str(folder), *TINY, "--out", str(out)]) == 0
+    from galley.learning.policy.policy import load_policy
+
+    policy = load_policy(out)
+    assert policy.history["episodes"] == 5
+    assert policy.config.start_away == 1.0
+    assert policy.config.start_turned > 3.0
+
+
 def evaluated(episodes, workers, file):
     command = ["push", "eval", "ready", "--seeds", episodes, "--jobs", workers, "--json"]
     assert main([*command, str(file)]) == 0
