@@ -42,8 +42,15 @@ def rolled(env, actions, seed):
     return found, info
 
 
-@pytest.mark.parametrize("problem", [SUGAR, pytest.param("desk.pddl", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("actions", ["joints", pytest.param("hand", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("problem", "actions"),
+    [
+        (SUGAR, "joints"),
+        pytest.param("desk.pddl", "joints", marks=pytest.mark.slow),
+        # Five joints: hand poses leave an arm of seven its elbow, which may go another way.
+        pytest.param("desk.pddl", "hand", marks=pytest.mark.slow),
+    ],
+)
 def test_what_a_planner_commanded_does_the_same_again(problem, actions):
     """In the world of the same seed, with its noise: it picks and places, by force and friction."""
     run = Demonstrator(
