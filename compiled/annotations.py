@@ -1,0 +1,24 @@
+"""Types and shapes of the arrays that compiled functions take, for their annotations.
+
+The text is the shape, as jaxtyping writes it (https://docs.kidger.site/jaxtyping): ``n 3`` is an
+array of n rows of three numbers. Numba reads no annotations; type checkers see an array.
+"""
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64; its docstring gives the shape
+Int: TypeAlias = NDArray[np.int64]
+Bool: TypeAlias = NDArray[np.bool_]
+
+Vector: TypeAlias = Annotated[Float, "n"]
+Point: TypeAlias = Annotated[Float, "3"]
+Points: TypeAlias = Annotated[Float, "n 3"]
+Matrix: TypeAlias = Annotated[Float, "n m"]
+Pose: TypeAlias = Annotated[Float, "12"]  # a rotation's nine elements by rows, then the position
+Poses: TypeAlias = Annotated[Float, "n 12"]
+Configuration: TypeAlias = Annotated[Float, "k"]  # a value for each joint of a group
+Configurations: TypeAlias = Annotated[Float, "n k"]
+Indices: TypeAlias = Annotated[Int, "n"]
