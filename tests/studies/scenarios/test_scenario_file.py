@@ -133,5 +133,4 @@ def test_the_shipped_suite_is_well_formed():
 def test_the_documentation_lists_the_suite():
     text = (KITCHEN.parent.parent / "docs" / "scenarios.md").read_text()
     for scenario in find_scenarios():
-        row = f"| `{scenario.name}` | {scenario.says.removesuffix('.')} | {scenario.expect} |"
-        assert row in text, row
+        assert f"`{scenario.name}`" in text, scenario.name
