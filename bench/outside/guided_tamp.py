@@ -254,25 +254,20 @@ def _over(surfaces: list[Any], X_WI: Any, points: Any) -> str:
 
 def tell(rows: list[Row]) -> Iterator[str]:
     """The table: a line for each demonstration and robot."""
-    yield (
-        "| task | robot | poses | start or goal collides | solved | of those possible "
-        "| s, median | s, most | why not |"
-    )
-    yield "|---|---|---:|---:|---:|---:|---:|---:|---|"
+    yield "| task | robot | poses | solved | s, median | s, most | failures |"
+    yield "|---|---|---:|---:|---:|---:|---|"
     for key in sorted({(row["task"], row["demonstration"], row["robot"]) for row in rows}):
         mine = [row for row in rows if (row["task"], row["demonstration"], row["robot"]) == key]
         clear = [row for row in mine if not row["collides"]]
         solved = [row for row in mine if row["solved"]]
         times = [row["time_s"] for row in solved]
-        failed = Counter(
-            re.sub(r" between .*?, even", ", even", r["why"]) for r in clear if r["why"]
-        )
+        details = r"^(no .*? 0 tries .*?; |pick .*?: )|( in [\d,]+ tries| from every|, 5 mm from).*"
+        failed = Counter(re.sub(details, "", row["why"]) for row in clear if row["why"])
         whys = "; ".join(f"{count}x {why}" for why, count in failed.items())
-        share = f"{100.0 * len(solved) / len(clear):.0f} %" if clear else "-"
         took = f"{median(times):.1f} | {max(times):.1f}" if times else "- | -"
         yield (
-            f"| {key[0]} {key[1]} | {key[2]} | {len(mine)} | {len(mine) - len(clear)} "
-            f"| {len(solved)} | {share} | {took} | {whys} |"
+            f"| {key[0]} {key[1]} | {key[2]} | {len(mine)} | {len(solved)}/{len(clear)} "
+            f"| {took} | {whys} |"
         )
 
 

@@ -189,21 +189,20 @@ def _write(folder: Path, request: Row) -> dict[str, Path]:
 def tell(rows: list[Row]) -> Iterator[str]:
     """The table, a line for each task."""
     yield (
-        "| task | episodes | success | steps, median (range) | planning CPU s, median (range) "
-        "| why not | bilevel planner: success | its steps | its CPU s |"
+        "| task | success | steps, median | planning CPU s, median (most) | failures "
+        "| bilevel planner: success | steps | CPU s |"
     )
-    yield "|---|---:|---:|---:|---:|---|---:|---:|---:|"
+    yield "|---|---:|---:|---:|---|---:|---:|---:|"
     for task in TASKS:
         mine = [row for row in rows if row["task"] == task]
         good = [row for row in mine if row["success"]]
         if not mine:
             continue
-        whys = "; ".join(sorted({row["why"] for row in mine if not row["success"]}))
-        share = f"{100.0 * len(good) / len(mine):.0f} %"
+        whys = "; ".join(sorted({row["why"].split(" (")[0] for row in mine if not row["success"]}))
         steps, times = ([row[key] for row in good] or [0] for key in ("steps", "plan_cpu_s"))
         yield (
-            f"| {task} | {len(mine)} | {share} | {median(steps):.0f} ({min(steps)} to {max(steps)})"
-            f" | {median(times):.1f} ({min(times):.1f} to {max(times):.1f}) | {whys} "
+            f"| {task} | {len(good)}/{len(mine)} | {median(steps):.0f} "
+            f"| {median(times):.1f} ({max(times):.1f}) | {whys} "
             f"| {' | '.join(THEIRS.get(task, '---'))} |"
         )
 

@@ -77,22 +77,19 @@ def answer(request: Row) -> Row:
 
 
 def tell(rows: list[Row]) -> Iterator[str]:
-    """The table: a line for each robot and set."""
-    yield (
-        "| robot | set | problems | an end collides | solved, free | ms, median | 95 % "
-        "| not solved, and why |"
-    )
-    yield "|---|---|---:|---:|---:|---:|---:|---|"
-    for robot, name in sorted({(row["robot"], row["set"]) for row in rows}):
-        mine = [row for row in rows if (row["robot"], row["set"]) == (robot, name)]
-        valid = [row for row in mine if row.get("valid")]
-        solved = [row for row in valid if row["free"]]
-        times = sorted(1e3 * row["seconds"] for row in solved) or [0.0]
-        whys = "; ".join(sorted({row["why"][:80] for row in valid if not row["free"]}))
-        yield (
-            f"| {robot} | {name} | {len(mine)} | {len(mine) - len(valid)} | {len(solved)} "
-            f"| {median(times):.2f} | {times[int(0.95 * (len(times) - 1))]:.2f} | {whys} |"
-        )
+    """The table: a line for each set."""
+    heads = (f"{robot}: solved | ms, median | 95th percentile | " for robot in sorted(TOOLS))
+    yield f"| set | {''.join(heads)}failures |"
+    yield "|---|" + "---:|" * 3 * len(TOOLS) + "---|"
+    for name in sorted({row["set"] for row in rows}):
+        valid = [row for row in rows if row["set"] == name and row.get("valid")]
+        cells = ""
+        for mine in ([row for row in valid if row["robot"] == robot] for robot in sorted(TOOLS)):
+            times = sorted(1e3 * row["seconds"] for row in mine if row["free"]) or [0.0]
+            cells += f"{sum(row['free'] for row in mine)}/{len(mine)} | {median(times):.2f} "
+            cells += f"| {times[int(0.95 * (len(times) - 1))]:.2f} | "
+        whys = "; ".join(sorted({row["why"].split(":")[0] for row in valid if not row["free"]}))
+        yield f"| {name} | {cells}{whys} |"
 
 
 # ------------------------------------------------------------------------------ in their process

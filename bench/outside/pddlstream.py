@@ -265,11 +265,10 @@ gripper:
 def tell(rows: list[Row]) -> Iterator[str]:
     """The table, a line for each example."""
     yield (
-        "| example | seeds | PDDLStream solved | its CPU s, median (range) | Galley solved "
-        "| CPU s, median (range) | times less, least to most | whole processes: its CPU s, median "
-        "| Galley's | times less, least to most |"
+        "| example | PDDLStream: solved | CPU s | Galley: solved | CPU s | ratio of CPU s "
+        "| PDDLStream: process, CPU s | Galley: process, CPU s |"
     )
-    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     for example in sorted({row["example"] for row in rows}, reverse=True):
         mine = [row for row in rows if row["example"] == example]
         theirs, ours, their_whole, our_whole = (
@@ -277,19 +276,16 @@ def tell(rows: list[Row]) -> Iterator[str]:
         )
         solved = [sum(row[key] for row in mine) for key in ("their_solved", "solved")]
         yield (
-            f"| {example} | {len(mine)} | {solved[0]} | {_spread(theirs)} | {solved[1]} "
-            f"| {_spread(ours)} | {_times(theirs, ours)} | {median(their_whole):.1f} "
-            f"| {median(our_whole):.1f} | {_times(their_whole, our_whole)} |"
+            f"| {example} | {solved[0]}/{len(mine)} | {median(theirs):.2f} "
+            f"| {solved[1]}/{len(mine)} | {median(ours):.2f} | {_ratio(theirs, ours)} "
+            f"| {median(their_whole):.1f} | {median(our_whole):.1f} |"
         )
 
 
-def _times(theirs: list[float], ours: list[float]) -> str:
+def _ratio(theirs: list[float], ours: list[float]) -> str:
+    """The least and the greatest ratio of a seed."""
     factors = [t / o for t, o in zip(theirs, ours, strict=True)]
     return f"{min(factors):.1f} to {max(factors):.1f}"
-
-
-def _spread(values: list[float]) -> str:
-    return f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
 
 # ------------------------------------------------------------------------------ in their process

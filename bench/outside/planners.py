@@ -85,9 +85,8 @@ def tell(rows: list[Row]) -> Iterator[str]:
         yield f"**{what}**, {len(tasks)} tasks, {SECONDS} s each"
         yield ""
         yield (
-            "| planner | solved and valid | cheapest of all | not valid | no plan exists | refused "
-            "| of these without a reason | error, out of time | the judge fails | median s of the "
-            f"{len(common)} that all but pyperplan solve |"
+            "| planner | valid | cheapest | invalid | no plan exists | refused | without reason "
+            f"| error, out of time | judge fails | median s of {len(common)} |"
         )
         yield "|---|" + "---:|" * 9
         for planner in PLANNERS:

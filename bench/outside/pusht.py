@@ -61,7 +61,7 @@ def answer(request: Row) -> list[float] | float:
 def tell(rows: list[Row]) -> Iterator[str]:
     """The table."""
     good = [row for row in rows if row["success"]]
-    yield "| who | sees | episodes | success | steps to it, mean | CPU s an episode, median |"
+    yield "| method | sees | episodes | success | mean steps to it | CPU s per episode, median |"
     yield "|---|---|---:|---:|---:|---:|"
     share = 100.0 * len(good) / len(rows)
     steps = f"{mean(row['steps'] for row in good):.0f}" if good else "-"
