@@ -177,7 +177,7 @@ def _cut(
     ``gaps`` (room,) holds the lengths of the edges and ``total`` their sum; ``scratch`` (3, k) is
     overwritten. Returns the new number of vertices, or 0 without a change.
     """
-    # Uniform along the path's length, so that long edges are chosen as often as they deserve.
+    # Uniform along the path's length, so that longer edges are chosen more often.
     low, high = uniform(state) * total, uniform(state) * total
     if high < low:
         low, high = high, low
