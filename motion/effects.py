@@ -177,16 +177,16 @@ def seen_by(robot: RobotModel, state: State) -> State:
     """
     if state.hand == robot.hand:
         return state
-    X_WB, found = base_pose(state.q), replace(state, hand=robot.hand)
+    X_WB, seen = base_pose(state.q), replace(state, hand=robot.hand)
     for index, placed in enumerate(state.items):
         if placed.parent == HAND:
             X_WH = robot.acting(state.hand).kinematics.hand_pose(state.q)
             X_BI = frozen(inverse(X_WB) @ X_WH @ placed.X_PI)
-            found = found.with_item(index, Placement(resting_hand(state.hand), X_BI))
+            seen = seen.with_item(index, Placement(resting_hand(state.hand), X_BI))
         elif placed.parent == resting_hand(robot.hand):
             X_HW = inverse(robot.kinematics.hand_pose(state.q))
-            found = found.with_item(index, Placement(HAND, frozen(X_HW @ X_WB @ placed.X_PI)))
-    return found
+            seen = seen.with_item(index, Placement(HAND, frozen(X_HW @ X_WB @ placed.X_PI)))
+    return seen
 
 
 def displacement(joint: Joint, X_WH0: Array, X_WH: Array) -> Array:

@@ -87,8 +87,8 @@ class SearchBudget:
 
     def plan(self, operators: Sequence[Operator], *, expanded: int, generated: int) -> Plan:
         """The Plan that consists of ``operators``, found within the budget."""
-        actions = tuple(each.action for each in operators)
-        cost = round(fsum(each.cost for each in operators), COST_DECIMALS)
+        actions = tuple(operator.action for operator in operators)
+        cost = round(fsum(operator.cost for operator in operators), COST_DECIMALS)
         return Plan(actions, cost, expanded, generated, self.seconds)
 
     def failure(self, reached: str, *, expanded: int, generated: int) -> Failure:

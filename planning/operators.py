@@ -64,10 +64,10 @@ def conjoin(conditions: Iterable[Condition]) -> Condition:
     """The conjunction of ``conditions``; NEVER if literals contradict each other."""
     pre = neg = 0
     any_of: dict[tuple[Condition, ...], None] = {}
-    for each in conditions:
-        pre |= each.pre
-        neg |= each.neg
-        any_of.update(dict.fromkeys(each.any_of))
+    for condition in conditions:
+        pre |= condition.pre
+        neg |= condition.neg
+        any_of.update(dict.fromkeys(condition.any_of))
     if pre & neg or () in any_of:
         return NEVER
     return Condition(pre, neg, tuple(any_of))
@@ -162,5 +162,5 @@ def integer_costs(costs: Iterable[float]) -> list[int]:
     from fractions import Fraction  # late: a small task starts faster without it
 
     exact = [Fraction(repr(cost)) for cost in costs]
-    scale = lcm(*(each.denominator for each in exact))
-    return [int(each * scale) for each in exact]
+    scale = lcm(*(cost.denominator for cost in exact))
+    return [int(cost * scale) for cost in exact]

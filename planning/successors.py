@@ -60,7 +60,7 @@ class StateSpace:
         """``facts`` is a mask over ``task.facts``."""
         self.task = task
         self.facts = facts
-        self.operators = tuple(each for each in task.operators if each.changes(facts))
+        self.operators = tuple(operator for operator in task.operators if operator.changes(facts))
         self.init = task.init & facts
         rows = []
         for index, operator in enumerate(self.operators):
@@ -89,13 +89,13 @@ class StateSpace:
                 if state & row[1] == row[2]:
                     applicable.append(row)
         applicable.sort()
-        found = []
+        successors = []
         for index, _, _, kept, added, special in applicable:
             if special is None:
-                found.append((index, state & kept | added))
+                successors.append((index, state & kept | added))
             elif special.applicable(state):
-                found.append((index, special.apply(state) & self.facts))
-        return found
+                successors.append((index, special.apply(state) & self.facts))
+        return successors
 
     def path(self, state: int, parents: Parents) -> list[Operator]:
         """The operators on the path to ``state``, the cheapest where several do the same."""

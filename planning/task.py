@@ -50,16 +50,16 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
     budget = GroundingBudget(limits or SearchLimits())
     fixpoint = Fixpoint(domain, problem, budget)
     budget.what = "the goal"
-    fact_goals = tuple((each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal)
+    fact_goals = tuple((part, conjunction((part,), {}, fixpoint.objects)) for part in problem.goal)
     facts = _facts_with_bits(fixpoint, problem.goal)
     masks = _Masks({fact: 1 << position for position, fact in enumerate(facts)}, fixpoint.init)
     schema_rank = {each.name: i for i, each in enumerate(domain.actions)}
     object_rank = {each.name: i for i, each in enumerate(problem.objects)}
     operators = [
-        masks.operator(fixpoint.instances[each], fixpoint.schemas[each.name].cost(each.args))
-        for each in sorted(
+        masks.operator(fixpoint.instances[action], fixpoint.schemas[action.name].cost(action.args))
+        for action in sorted(
             fixpoint.instances,
-            key=lambda each: (schema_rank[each.name], *[object_rank[a] for a in each.args]),
+            key=lambda action: (schema_rank[action.name], *[object_rank[a] for a in action.args]),
         )
     ]
     goals = tuple((formula, masks.condition(condition)) for formula, condition in fact_goals)
@@ -68,7 +68,7 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
         problem,
         facts,
         # Each part of a condition may be reachable, but not all together.
-        tuple(each for each in operators if each.condition != NEVER),
+        tuple(operator for operator in operators if operator.condition != NEVER),
         init=masks.of(problem.init),
         goal=conjoin(condition for _, condition in goals),
         goals=goals,
@@ -146,21 +146,21 @@ class Task:
         Raises:
             ValueError: an unknown action or object.
         """
-        for each in actions:
-            schema = self.domain.action(each.name)
-            valid = schema is not None and len(each.args) == len(schema.parameters)
-            if not valid or not all(map(self.problem.object, each.args)):
-                raise ValueError(f"the task has no action {each}")
+        for action in actions:
+            schema = self.domain.action(action.name)
+            valid = schema is not None and len(action.args) == len(schema.parameters)
+            if not valid or not all(map(self.problem.object, action.args)):
+                raise ValueError(f"the task has no action {action}")
         named = frozenset(actions)
-        kept = tuple(each for each in self.operators if each.action not in named)
-        return replace(self, operators=kept, forbidden=self.forbidden | named)
+        allowed = tuple(operator for operator in self.operators if operator.action not in named)
+        return replace(self, operators=allowed, forbidden=self.forbidden | named)
 
 
 def _facts_with_bits(reach: Reachability, goal: tuple[Formula, ...]) -> tuple[Fact, ...]:
     """The fluents, and the facts of literals in the goal; sorted, to be deterministic."""
     changing = (reach.true - reach.init) | reach.falsified
-    literals = (each for each in goal if isinstance(each, Literal) and each.predicate != EQUALITY)
-    return tuple(sorted(changing | {each.fact for each in literals}))
+    literals = (part for part in goal if isinstance(part, Literal) and part.predicate != EQUALITY)
+    return tuple(sorted(changing | {literal.fact for literal in literals}))
 
 
 class _Masks:
@@ -188,7 +188,7 @@ class _Masks:
             return NEVER
         conjuncts = [Condition(self.of(condition.pre), self.of(condition.neg))]
         for choice in condition.any_of:
-            parts = [each for each in dict.fromkeys(map(self.condition, choice)) if each != NEVER]
+            parts = [part for part in dict.fromkeys(map(self.condition, choice)) if part != NEVER]
             if Condition() not in parts:
                 conjuncts.append(parts[0] if len(parts) == 1 else Condition(any_of=(tuple(parts),)))
         return conjoin(conjuncts)

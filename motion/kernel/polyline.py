@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from galley.compiled.annotations import Configuration, Configurations
+from galley.compiled.annotations import Configuration, Configurations, Float
 from galley.compiled.jit import bare_kernel, inlined, kernel
 from galley.domain.frames import Array
 
@@ -46,7 +46,7 @@ def between(a: Configuration, b: Configuration, share: float, out: Configuration
 
 
 @bare_kernel
-def steer(a: Configuration, b: Configuration, gap: float, radius: float, out: Array) -> None:
+def steer(a: Configuration, b: Configuration, gap: float, radius: float, out: Float) -> None:
     """Fill out (k,) with b, or with the point at distance ``radius`` from a towards b if nearer.
 
     ``gap`` is the distance between a and b.

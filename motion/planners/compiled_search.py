@@ -75,31 +75,31 @@ def plan_rrt_connect(
         return Failure(FailureKind.BLOCKED, "no goal configuration is free")
     budget = kernel.Budget(int(options.iterations), int(options.shortcuts), int(options.patience))
     tables = view.table, view.fine.table
-    found = kernel.plan(*tables, _box(view), _rules(options), budget, q, ends, _seed(seed))
-    if found.status == kernel.FOUND:
-        return Path(view.group, found.path)
-    return _failure(found, options)
+    result = kernel.plan(*tables, _box(view), _rules(options), budget, q, ends, _seed(seed))
+    if result.status == kernel.FOUND:
+        return Path(view.group, result.path)
+    return _failure(result, options)
 
 
-def _failure(found: Any, options: SearchOptions) -> Failure:
+def _failure(result: Any, options: SearchOptions) -> Failure:
     from galley.motion.kernel import plan as kernel
 
-    kept = f"keep {1e3 * (options.required or 0.0):.1f} mm"
+    keep = f"keep {1e3 * (options.required or 0.0):.1f} mm"
     required = {"required_m": float(options.required or 0.0)}
     ends = {
-        kernel.START_NOT_PROVEN: f"the start configuration is not proven to {kept}",
-        kernel.GOALS_NOT_PROVEN: f"no goal configuration is proven to {kept}",
+        kernel.START_NOT_PROVEN: f"the start configuration is not proven to {keep}",
+        kernel.GOALS_NOT_PROVEN: f"no goal configuration is proven to {keep}",
     }
-    if found.status in ends:
-        return Failure(FailureKind.BLOCKED, ends[found.status], numbers=required)
+    if result.status in ends:
+        return Failure(FailureKind.BLOCKED, ends[result.status], numbers=required)
     numbers = {
-        "iterations": found.iterations,
-        "tree_sizes": found.start_nodes + found.goal_nodes,
-        "searches": found.searches,
+        "iterations": result.iterations,
+        "tree_sizes": result.start_nodes + result.goal_nodes,
+        "searches": result.searches,
     }
-    tried = f"in {found.iterations} iterations, {found.searches} searches"
-    if found.status == kernel.NOT_PROVEN:
-        message = f"RRT-Connect found a path, but none proven to {kept}, {tried}"
+    tried = f"in {result.iterations} iterations, {result.searches} searches"
+    if result.status == kernel.NOT_PROVEN:
+        message = f"RRT-Connect found a path, but none proven to {keep}, {tried}"
         return Failure(FailureKind.BUDGET, message, numbers=numbers | required)
     return Failure(FailureKind.BUDGET, f"RRT-Connect found no path {tried}", numbers=numbers)
 

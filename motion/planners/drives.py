@@ -123,11 +123,11 @@ def _shortened(way: Array, base: JointGroup, free: Free) -> Array:
 
 def _turned_once(way: Array) -> Array:
     """Turns on one spot in a row as one: what it sweeps, they swept."""
-    kept = [way[0]]
+    poses = [way[0]]
     for k in range(1, len(way)):
-        here = np.hypot(*(way[k, :2] - kept[-1][:2])) < _SAME_SPOT
-        again = len(kept) > 1 and np.hypot(*(kept[-1][:2] - kept[-2][:2])) < _SAME_SPOT
+        here = np.hypot(*(way[k, :2] - poses[-1][:2])) < _SAME_SPOT
+        again = len(poses) > 1 and np.hypot(*(poses[-1][:2] - poses[-2][:2])) < _SAME_SPOT
         if here and again:
-            kept.pop()
-        kept.append(way[k])
-    return np.array(kept)
+            poses.pop()
+        poses.append(way[k])
+    return np.array(poses)

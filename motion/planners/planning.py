@@ -74,11 +74,11 @@ def plan(
     """
     if planner not in PLANNERS:
         raise ValueError(f"no planner '{planner}', there are {', '.join(PLANNERS)}")
-    if "+" in group and any(world.robot.group(each).differential for each in group.split("+")):
+    if "+" in group and any(world.robot.group(name).differential for name in group.split("+")):
         raise ValueError(f"group '{group}': a differential base moves by itself, plan for 'base'")
     view = world.view(group)
     now = view.arrays.tree.q[view.moving]
-    start, goal = (by_name(view.joints, each, now) for each in (start, goal))
+    start, goal = (by_name(view.joints, end, now) for end in (start, goal))
     begin, ends = _ends(world, view, start, goal)
     if isinstance(ends, Failure):
         return ends
@@ -88,17 +88,17 @@ def plan(
     elif prove:
         options = replace(options, required=required)
     if not turns.endless(view).any():
-        found = search(view, begin, ends, seed, planner, options)
+        path = search(view, begin, ends, seed, planner, options)
     else:
         begin, ends = configuration(begin, len(view.moving)), configurations(ends, len(view.moving))
         ends = turns.near(view, begin, ends)
-        found = search(view, begin, ends, seed, planner, options)
-        if isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
+        path = search(view, begin, ends, seed, planner, options)
+        if isinstance(path, Failure) and path.kind is FailureKind.BUDGET:
             others = turns.other_ways(view, begin, ends)
-            found = search(view, begin, others, seed, planner, options) if len(others) else found
-    if not isinstance(found, Failure) and world.robot.group(group).differential:
-        found = _driven(world, view, found, options)
-    return found if isinstance(found, Failure) else replace(found, world=world)
+            path = search(view, begin, others, seed, planner, options) if len(others) else path
+    if not isinstance(path, Failure) and world.robot.group(group).differential:
+        path = _driven(world, view, path, options)
+    return path if isinstance(path, Failure) else replace(path, world=world)
 
 
 def _driven(
@@ -113,8 +113,8 @@ def _driven(
 
     way = drivable(path.waypoints, world.robot.group(path.group), free)
     if way is None:
-        what = "a path was found, but no room to turn along it, as a differential base must"
-        return Failure(FailureKind.BUDGET, what, numbers={"searches": 1})
+        message = "a path was found, but no room to turn along it, as a differential base must"
+        return Failure(FailureKind.BUDGET, message, numbers={"searches": 1})
     return Path(path.group, way)
 
 
@@ -144,9 +144,9 @@ def search(
     rough = view.rough
     run = partial(_rrt, region) if planner == "rrt" else compiled_search.plan_rrt_connect
     if easy[0] and easy[1:].any():
-        found_path = run(rough, q, ends[easy[1:]], seed, options)
-        if not isinstance(found_path, Failure):
-            return found_path
+        path = run(rough, q, ends[easy[1:]], seed, options)
+        if not isinstance(path, Failure):
+            return path
     return run(view, q, ends[free[1:]], seed, options)
 
 
@@ -184,15 +184,15 @@ def _rrt(
         current = view if turn == 0 else view.fine
         stream = seed + turn * _STREAM
         rng = np.random.default_rng(stream)
-        found = planner.plan(view_space(current), current.free, start, region, goals, rng)
-        if isinstance(found, Failure):
-            return found
+        path = planner.plan(view_space(current), current.free, start, region, goals, rng)
+        if isinstance(path, Failure):
+            return path
         if options.shortcuts > 0:
-            found = compiled_search.shorten(found, current, stream, options)
+            path = compiled_search.shorten(path, current, stream, options)
         if options.required is None:
-            return found
-        if current.unproven(found.waypoints, options.required) is None:
-            return found
+            return path
+        if current.unproven(path.waypoints, options.required) is None:
+            return path
     return Failure(
         FailureKind.BUDGET,
         f"RRT found paths, but none proven free, in {_SEARCHES} searches",
@@ -277,10 +277,10 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
         X_WA = robot.foot_pose(view.arrays.tree.q[: robot.size])
         free = np.linspace(group.turn[0][-1], group.turn[1][-1], _FREE_VALUES)
         own = robot.ik(inverse(X_WA) @ X_WT, free)
-        found = as_numbers(own, f"what ik of '{robot.name}' returns", (-1, group.size))
+        solutions = as_numbers(own, f"what ik of '{robot.name}' returns", (-1, group.size))
         q = np.array(view.arrays.tree.q[: robot.size])
-        if len(found):  # one tells a wrong frame or arm; all would take longer than the search
-            q[robot.slice("arm")] = found[0]
+        if len(solutions):  # one tells a wrong frame or arm; all would take longer than the search
+            q[robot.slice("arm")] = solutions[0]
             off = np.abs(tree.link_pose(robot.tool_link, q) @ robot.X_LT - X_WT).max()
             if not off <= _MISSED:
                 raise ValueError(f"what ik of '{robot.name}' returns misses the pose by {off:.2g}")
@@ -290,10 +290,10 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
 
         solver = NumericIK(robot)
         rng = np.random.default_rng(0)
-        found = solver.solve(X_WT, _STARTS, rng, q=view.arrays.tree.q[: robot.size])
+        solutions = solver.solve(X_WT, _STARTS, rng, q=view.arrays.tree.q[: robot.size])
         tried = f"numerically, from {_STARTS} starts"
-    if len(found):
-        return found
+    if len(solutions):
+        return solutions
     p = ", ".join(f"{v:.3f}" for v in X_WT[:3, 3])
     short = _shortfall(world, view, X_WT)
     if short > 0.0:

@@ -32,8 +32,8 @@ def other_ways(view: View, start: Array, goals: Array) -> Array:
         other = goals.copy()
         other[:, j] -= np.where(goals[:, j] < start[j], -2.0 * np.pi, 2.0 * np.pi)
         ways.append(other)
-    found, tree = np.concatenate(ways), view.arrays.tree
-    return found[((found >= tree.low) & (found <= tree.high)).all(axis=1)]
+    goals_around, tree = np.concatenate(ways), view.arrays.tree
+    return goals_around[((goals_around >= tree.low) & (goals_around <= tree.high)).all(axis=1)]
 
 
 def about(view: View, states: Array) -> View:

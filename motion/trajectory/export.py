@@ -120,5 +120,5 @@ def _sampled(trajectory: Trajectory, group: JointGroup, rate: float) -> Samples:
 
 def _duration(nanoseconds: int) -> dict[str, int]:
     """A time as ROS 2 writes it, in two integers, the second below 1e9."""
-    whole, rest = divmod(nanoseconds, _NANO)
-    return {"sec": whole, "nanosec": rest}
+    seconds, rest = divmod(nanoseconds, _NANO)
+    return {"sec": seconds, "nanosec": rest}

@@ -100,15 +100,15 @@ def spline_through(
 
 def corners(points: Array) -> Array:
     """The waypoints (m, k) at which a polygonal path turns, both ends included."""
-    kept = [points[0]]
+    turns = [points[0]]
     for k in range(1, len(points) - 1):
-        ahead, behind = points[k + 1] - points[k], points[k] - kept[-1]
+        ahead, behind = points[k + 1] - points[k], points[k] - turns[-1]
         size = float(np.linalg.norm(ahead)) * float(np.linalg.norm(behind))
         if size > 0.0 and float(ahead @ behind) < size * (1.0 - 1e-12):
-            kept.append(points[k])
-    if np.abs(points[-1] - kept[-1]).max() > 1e-12:
-        kept.append(points[-1])
-    return np.array(kept)
+            turns.append(points[k])
+    if np.abs(points[-1] - turns[-1]).max() > 1e-12:
+        turns.append(points[-1])
+    return np.array(turns)
 
 
 def moving_average(trajectory: Trajectory, window: float) -> Trajectory:
@@ -205,11 +205,11 @@ def _extended(trajectory: Trajectory, window: float) -> tuple[Array, Array]:
 def _distinct(times: Array) -> Array:
     """Sorted, and of times nearer than ``_SAME`` to each other only one; both ends are kept."""
     times = np.sort(times)
-    kept = np.concatenate([[True], np.diff(times) > _SAME])
-    found = times[kept]
-    if not kept[-1]:
-        found[-1] = times[-1]
-    return np.asarray(found)
+    apart = np.concatenate([[True], np.diff(times) > _SAME])
+    distinct = times[apart]
+    if not apart[-1]:
+        distinct[-1] = times[-1]
+    return np.asarray(distinct)
 
 
 def _shifted(rows: Array, by: Array) -> Array:

@@ -230,10 +230,10 @@ class Trajectory:
         Raises:
             BadInput: no such file, another format, or several trajectories.
         """
-        found, _ = read_trajectories(path)
-        if len(found) != 1:
-            raise BadInput.one(path, f"holds {len(found)} trajectories, expected one")
-        return found[0]
+        trajectories, _ = read_trajectories(path)
+        if len(trajectories) != 1:
+            raise BadInput.one(path, f"holds {len(trajectories)} trajectories, expected one")
+        return trajectories[0]
 
 
 def write_trajectories(
@@ -264,7 +264,7 @@ def read_trajectories(path: Path | str) -> tuple[tuple[Trajectory, ...], Columns
         BadInput: no such file, another format, or numbers that make no trajectory.
     """
     with read_columns(path, "holds no trajectories") as columns:
-        found = tuple(
+        trajectories = tuple(
             Trajectory(
                 group,
                 columns.numbers(f"{k}_breaks", (None,)),
@@ -272,7 +272,7 @@ def read_trajectories(path: Path | str) -> tuple[tuple[Trajectory, ...], Columns
             )
             for k, group in enumerate(columns.texts("group", (None,)).tolist())
         )
-    return found, columns
+    return trajectories, columns
 
 
 def limit_ratios(trajectory: Trajectory, group: JointGroup) -> tuple[float, float, float]:
@@ -317,16 +317,16 @@ def _turning_points(rows: Array) -> Array:
     slopes = _derived(rows)
     solid = np.abs(slopes) > _NO_POWER * np.abs(slopes).max(axis=1, keepdims=True)
     degree = np.where(solid.any(axis=1), slopes.shape[1] - 1 - solid[:, ::-1].argmax(axis=1), 0)
-    found = np.zeros((len(rows), slopes.shape[1]))
+    turning = np.zeros((len(rows), slopes.shape[1]))
     for d in range(1, slopes.shape[1]):
-        of = np.nonzero(degree == d)[0]
+        rows_of_degree = np.nonzero(degree == d)[0]
         # Roots are the eigenvalues of the companion matrix; for d = 1 it is the root itself.
-        companion = np.zeros((len(of), d, d))
+        companion = np.zeros((len(rows_of_degree), d, d))
         companion[:, np.arange(1, d), np.arange(d - 1)] = 1.0
-        companion[:, :, -1] = -slopes[of, :d] / slopes[of, d : d + 1]
+        companion[:, :, -1] = -slopes[rows_of_degree, :d] / slopes[rows_of_degree, d : d + 1]
         roots = companion[:, 0] if d == 1 else np.linalg.eigvals(companion).real
-        found[of, :d] = np.clip(roots, 0.0, 1.0)
-    return found
+        turning[rows_of_degree, :d] = np.clip(roots, 0.0, 1.0)
+    return turning
 
 
 def bounds(rows: Array, cells: int) -> Array:
@@ -344,7 +344,7 @@ def _to_bernstein(degree: int, cells: int) -> Array:
     """(cells, degree + 1, degree + 1): from powers on [0, 1] to Bernstein form on each cell."""
     n = degree + 1
     convert = np.array([[comb(i, p) / comb(degree, p) for p in range(n)] for i in range(n)])
-    found = np.empty((cells, n, n))
+    matrices = np.empty((cells, n, n))
     for c in range(cells):
         start, size = c / cells, 1.0 / cells
         # u = start + size w: the coefficient of w^p that u^s brings.
@@ -352,6 +352,6 @@ def _to_bernstein(degree: int, cells: int) -> Array:
             [comb(s, p) * start ** (s - p) * size**p if s >= p else 0.0 for s in range(n)]
             for p in range(n)
         ]
-        found[c] = convert @ np.array(shift)
-    found.setflags(write=False)
-    return found
+        matrices[c] = convert @ np.array(shift)
+    matrices.setflags(write=False)
+    return matrices

@@ -72,7 +72,7 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
     Returns:
         The outcome. What PDDLGym can't handle is a status, not an exception.
     """
-    unsupported = next(_unsupported(domain, problem, {each.name for each in actions}), None)
+    unsupported = next(_unsupported(domain, problem, {action.name for action in actions}), None)
     if unsupported is not None:
         return Replay(ReplayStatus.UNREADABLE, f"PDDLGym can't represent {unsupported}", 0)
     ours = validate_actions(domain, problem, actions)
@@ -114,8 +114,8 @@ def _executed(
     """PDDLGym's states, its verdict in one line, and whether it finds the plan valid."""
     from pddlgym.core import InvalidAction, check_goal
 
-    objects = {each.name: each for each in environment.get_state().objects}
-    predicates = {each.name: each for each in environment.action_predicates}
+    objects = {item.name: item for item in environment.get_state().objects}
+    predicates = {predicate.name: predicate for predicate in environment.action_predicates}
     states = [_facts(environment)]
     for step, action in enumerate(actions, 1):
         where = f"step {step}, {action}: PDDLGym"
@@ -149,9 +149,9 @@ def _suffix(domain: Domain) -> str:
 
     PDDLGym makes a predicate of each action, which would take the place of one of the domain's.
     """
-    predicates = {each.name for each in domain.predicates}
+    predicates = {predicate.name for predicate in domain.predicates}
     suffix = "-action"
-    while any(each.name + suffix in predicates for each in domain.actions):
+    while any(action.name + suffix in predicates for action in domain.actions):
         suffix += "-action"
     return suffix
 
@@ -180,7 +180,7 @@ def _environment(domain: Domain, problem: Problem, suffix: str) -> Any:
 
 
 @contextlib.contextmanager
-def _translated(what: str) -> Iterator[None]:
+def _translated(context: str) -> Iterator[None]:
     """Converts any exception of pddlgym into one line.
 
     Its parser raises AssertionError, KeyError, AttributeError and plain Exception.
@@ -189,7 +189,7 @@ def _translated(what: str) -> Iterator[None]:
         yield
     except Exception as error:
         detail = " ".join(str(error).split())[:160]
-        raise _Unreadable(f"{what}: {type(error).__name__} {detail}".rstrip()) from None
+        raise _Unreadable(f"{context}: {type(error).__name__} {detail}".rstrip()) from None
 
 
 def _check_reading(environment: Any, domain: Domain, problem: Problem, suffix: str) -> None:
@@ -202,44 +202,44 @@ def _check_reading(environment: Any, domain: Domain, problem: Problem, suffix: s
     from pddlgym.structs import LiteralConjunction
 
     state, read = environment.get_state(), environment.domain
-    ours: object = {each.name + suffix: len(each.parameters) for each in domain.actions}
+    ours: object = {action.name + suffix: len(action.parameters) for action in domain.actions}
     if {name: len(op.params) for name, op in read.operators.items()} != ours:
         raise _Unreadable("PDDLGym reads other actions than the file declares")
-    types = {each.name: str.__str__(each.var_type) for each in state.objects}
-    if set(types) != {each.name for each in problem.objects}:
+    types = {item.name: str.__str__(item.var_type) for item in state.objects}
+    if set(types) != {item.name for item in problem.objects}:
         raise _Unreadable("PDDLGym reads other objects than the file declares")
-    if any(each.is_negative for each in state.literals):
+    if any(literal.is_negative for literal in state.literals):
         raise _Unreadable("PDDLGym takes a negated fact of :init for one that holds")
     for name, op in read.operators.items():
         parts = op.preconds.literals if isinstance(op.preconds, LiteralConjunction) else ()
-        if not all(isinstance(each, GymLiteral) for each in parts):
+        if not all(isinstance(part, GymLiteral) for part in parts):
             action = name.removesuffix(suffix)
             raise _Unreadable(f"PDDLGym can't execute the nested condition of action '{action}'")
-    for each in problem.objects:
-        above = read.type_to_parent_types.get(types[each.name], set())
+    for item in problem.objects:
+        above = read.type_to_parent_types.get(types[item.name], set())
         # In a file without types PDDLGym calls the root type "default".
         theirs = {str.__str__(t) for t in above} - {OBJECT, "default"}
-        if theirs != domain.supertypes(each.type) - {OBJECT}:
-            raise _Unreadable(f"PDDLGym misreads the type of '{each.name}'")
+        if theirs != domain.supertypes(item.type) - {OBJECT}:
+            raise _Unreadable(f"PDDLGym misreads the type of '{item.name}'")
 
 
 def _unsupported(domain: Domain, problem: Problem, used: set[str]) -> Iterator[str]:
     """What PDDLGym does not support; ``used`` are the actions of the plan."""
     for predicate in domain.predicates:
-        if any(len(each.types) > 1 for each in predicate.parameters):
+        if any(len(parameter.types) > 1 for parameter in predicate.parameters):
             yield f"'either' in predicate '{predicate.name}'"
     for schema in domain.actions:
         where = f"in action '{schema.name}'"
-        if any(len(each.types) > 1 for each in schema.parameters):
+        if any(len(parameter.types) > 1 for parameter in schema.parameters):
             yield f"'either' {where}"
-        if domain.types and any("-" in each.name for each in schema.parameters):
+        if domain.types and any("-" in parameter.name for parameter in schema.parameters):
             yield f"the dash in a variable {where}"
         if schema.cost:
             yield f"action costs {where}"
-        yield from (f"{what} {where}" for what in _keywords((*schema.precondition, *schema.effect)))
+        yield from (f"{name} {where}" for name in _keywords((*schema.precondition, *schema.effect)))
         if schema.name in used:
-            yield from (f"{what} {where}" for what in _unchecked(schema))
-    yield from (f"{what} in the goal" for what in _keywords(problem.goal))
+            yield from (f"{name} {where}" for name in _unchecked(schema))
+    yield from (f"{name} in the goal" for name in _keywords(problem.goal))
     if problem.metric or problem.values:
         yield "action costs in the problem"
 

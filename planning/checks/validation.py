@@ -57,9 +57,9 @@ def validate_actions(
     states: list[State] = [frozenset(problem.init)]
     cost = 0.0
     for step, action in enumerate(actions):
-        what, missing = _inapplicable(semantics, states[-1], action)
-        if what:
-            message = f"step {step + 1}, {action}: {what}"
+        reason, missing = _inapplicable(semantics, states[-1], action)
+        if reason:
+            message = f"step {step + 1}, {action}: {reason}"
             return Validation(False, message, step, action, missing, tuple(states), cost)
         schema, binding = bound_action(domain, action)
         added, deleted = semantics.changes(schema.effect, binding, states[-1])
@@ -86,19 +86,19 @@ def _inapplicable(
     domain, problem = semantics.domain, semantics.problem
     schema = domain.action(action.name)
     if schema is None:
-        hint = did_you_mean(action.name, [each.name for each in domain.actions])
+        hint = did_you_mean(action.name, [schema.name for schema in domain.actions])
         return f"the domain has no action '{action.name}'{hint}", ()
     if len(action.args) != len(schema.parameters):
         expected = len(schema.parameters)
         return f"'{schema.name}' takes {expected} object{'' if expected == 1 else 's'}", ()
     for arg, parameter in zip(action.args, schema.parameters, strict=True):
-        thing = problem.object(arg)
-        if thing is None:
-            hint = did_you_mean(arg, [each.name for each in problem.objects])
+        declared = problem.object(arg)
+        if declared is None:
+            hint = did_you_mean(arg, [item.name for item in problem.objects])
             return f"the problem has no object '{arg}'{hint}", ()
-        if not domain.is_a(thing.type, parameter.types):
+        if not domain.is_a(declared.type, parameter.types):
             types = " or ".join(parameter.types)
-            return f"{parameter.name} must be of type {types}, '{arg}' is {thing.type}", ()
+            return f"{parameter.name} must be of type {types}, '{arg}' is {declared.type}", ()
     _, binding = bound_action(domain, action)
     names, missing = _failing(semantics, schema.precondition, binding, state)
     if missing:
@@ -136,8 +136,8 @@ def bound_action(domain: Domain, action: GroundAction) -> tuple[ActionSchema, Bi
 def _costs(schema: ActionSchema, binding: Binding, problem: Problem) -> list[float | Fact]:
     """The terms of an action's cost; of a function term without a value the term itself."""
     terms = schema.cost if problem.metric else (1.0,)
-    keys = [each.ground(binding) if isinstance(each, FunctionTerm) else each for each in terms]
-    return [problem.values.get(each, each) if isinstance(each, Fact) else each for each in keys]
+    keys = [term.ground(binding) if isinstance(term, FunctionTerm) else term for term in terms]
+    return [problem.values.get(key, key) if isinstance(key, Fact) else key for key in keys]
 
 
 def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
@@ -159,7 +159,7 @@ def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
     if not any(re.match(r"[^;]*[()]", line) for line in lines):
         lines = [_bare_action(line) for line in lines]
     steps: list[tuple[float, GroundAction]] = []
-    for node in parse_sexprs("\n".join(_DURATION.sub(_blank, each) for each in lines), faults.file):
+    for node in parse_sexprs("\n".join(_DURATION.sub(_blank, line) for line in lines), faults.file):
         time = times[node.line - 1]
         start = float(time.group(1)) if time else (steps[-1][0] if steps else 0.0)
         if not isinstance(node, SList):
@@ -168,8 +168,8 @@ def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
             faults.add(node, "an action needs a name")
         else:
             name = read_name(node.items[0], "an action's name", faults)
-            args = [read_name(each, "an object", faults) for each in node.items[1:]]
-            steps.append((start, GroundAction(name or "", tuple(each or "" for each in args))))
+            args = [read_name(item, "an object", faults) for item in node.items[1:]]
+            steps.append((start, GroundAction(name or "", tuple(arg or "" for arg in args))))
     faults.raise_if_any()
     return tuple(action for _, action in sorted(steps, key=lambda step: step[0]))
 

@@ -51,10 +51,10 @@ def explain_contradiction(task: Task) -> Failure | None:
         (sorted(rank[bit] for bit in bits_of(group & sum(rank)))[:2], group)
         for group in sorted(mutex_groups(task), key=int.bit_count)
     ]
-    pairs = [each for each in pairs if len(each[0]) == 2]
+    pairs = [pair for pair in pairs if len(pair[0]) == 2]
     if not pairs:
         return None
-    pair, group = min(pairs, key=lambda each: each[0])
+    pair, group = min(pairs, key=lambda pair: pair[0])
     return _mutex(_names(task, bits_of(group)), _names(task, [[*rank][i] for i in pair]))
 
 
@@ -109,10 +109,10 @@ def explain_exhausted(task: Task, states: Collection[int], facts: int) -> Failur
     searched = f"all {count} reachable states were searched" if count > 1 else "nothing can move"
     if not whole and count > 1:
         searched = f"all {count} states that differ in relevant facts were searched"
-    what = f"{together} never holds" if len(conflict) == 1 else f"none has {together} together"
+    result = f"{together} never holds" if len(conflict) == 1 else f"none has {together} together"
     return Failure(
         FailureKind.CONTRADICTION,
-        f"no plan exists: {searched} and {what}",
+        f"no plan exists: {searched} and {result}",
         objects=conflict,
         numbers={"states": count},
         certificate={
@@ -134,8 +134,8 @@ def irreducible_conflict(violations: Collection[frozenset[int]], count: int) -> 
     Returns:
         The goals in ascending order; the first ones where there is a choice.
     """
-    kept = set(range(count))
+    conflict = set(range(count))
     for goal in reversed(range(count)):
-        if not any(each.isdisjoint(kept - {goal}) for each in violations):
-            kept.remove(goal)
-    return tuple(sorted(kept))
+        if not any(violation.isdisjoint(conflict - {goal}) for violation in violations):
+            conflict.remove(goal)
+    return tuple(sorted(conflict))

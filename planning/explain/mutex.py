@@ -87,10 +87,10 @@ def _changes(task: Task, operator: Operator) -> tuple[_Change, ...]:
     numbers: dict[str, str] = {}
 
     def facts(mask: int) -> tuple[Fact, ...]:
-        found = [task.facts[fact.bit_length() - 1] for fact in bits_of(mask)]
+        unnumbered = [task.facts[fact.bit_length() - 1] for fact in bits_of(mask)]
         return tuple(
             Fact(name, tuple([numbers.setdefault(arg, str(len(numbers))) for arg in args]))
-            for name, args in found
+            for name, args in unnumbered
         )
 
     pre = operator.condition.pre

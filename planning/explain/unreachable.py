@@ -44,11 +44,11 @@ def _failure(
     message: str, goal: Formula, never: Iterable[Formula], complete: bool, more: Iterable[Literal]
 ) -> Failure:
     """With ``more`` for remedies: facts with which the goal might hold."""
-    remedies = [str(each) for each in more]
+    remedies = [str(literal) for literal in more]
     certificate = {
         "reason": "unreachable",
         "goal": str(goal),
-        "never": [str(each) for each in never],
+        "never": [str(literal) for literal in never],
         "complete": complete,
         "remedies": remedies,
     }
@@ -93,10 +93,10 @@ class _UnreachableLiterals:
             never[literal] = []
             collected = {*never, *frontier}
             for need in self._achievers(literal, collected):
-                frontier += [each for each in need.missing if each not in collected]
+                frontier += [literal for literal in need.missing if literal not in collected]
                 collected.update(need.missing)
                 never[literal].append(need)
-        remedies = self._remedies(condition, [each for each in never if each not in missing])
+        remedies = self._remedies(condition, [item for item in never if item not in missing])
         simple = isinstance(goal, Literal)
         message = f"goal{' fact' if simple else ''} {goal} can never hold: "
         if not simple:
@@ -164,7 +164,7 @@ class _UnreachableLiterals:
             schema.parameters, self.schemas[schema.name].candidates, strict=True
         ):
             if parameter.name in bound:
-                allowed = tuple(each for each in allowed if each == bound[parameter.name])
+                allowed = tuple(name for name in allowed if name == bound[parameter.name])
             choices.append(allowed)
         for args in product(*choices):
             self.left -= 1
@@ -199,7 +199,7 @@ class _UnreachableLiterals:
                 links.append("and so on")
                 break
             links.append(f"{need.action} needs {_either(need.missing)}")
-            preferred = [each for each in need.missing if each in remedies]
+            preferred = [literal for literal in need.missing if literal in remedies]
             literal = (preferred or need.missing)[0]
         else:
             links.append("which is a cycle")
@@ -209,7 +209,7 @@ class _UnreachableLiterals:
         """How plausible the action is to a user as the way to achieve a literal."""
         if not need.missing:
             return 2 if need.action in self.possible else 0
-        return 1 if any(each in remedies for each in need.missing) else 0
+        return 1 if any(literal in remedies for literal in need.missing) else 0
 
     def _dead_end(self, literal: Literal) -> str:
         change, now = ("adds", "does not hold") if literal.positive else ("deletes", "holds")
@@ -232,7 +232,7 @@ def _atoms(
         if isinstance(effect, Literal):
             yield effect, quantified
         elif isinstance(effect, ForEach):
-            names = frozenset(each.name for each in effect.variables)
+            names = frozenset(variable.name for variable in effect.variables)
             yield from _atoms(effect.effects, quantified | names)
         else:
             yield from _atoms(effect.effects, quantified)

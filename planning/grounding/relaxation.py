@@ -197,7 +197,7 @@ class Fixpoint(Reachability):
             return sum(isinstance(i, int) and binding[i] is None for i in condition[1])
 
         chosen = min(rest, key=free)
-        remaining = [each for each in rest if each is not chosen]
+        remaining = [condition for condition in rest if condition is not chosen]
         for fact in self._matches(chosen, binding):
             self.objects.budget.spend()
             extended = schema.unify(chosen[1], fact.args, binding)

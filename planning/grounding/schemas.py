@@ -53,9 +53,9 @@ class Objects:
 
     def bindings(self, variables: tuple[Variable, ...], outer: Assignment) -> Iterator[Assignment]:
         """``outer`` extended by every binding of ``variables``."""
-        names = [each.name for each in variables]
+        names = [variable.name for variable in variables]
         spend = self.budget.spend
-        choices = [self.of(each.types) for each in variables]
+        choices = [self.of(variable.types) for variable in variables]
         self.budget.foresee(prod(map(len, choices)))
         for args in product(*choices):
             spend()
@@ -95,11 +95,11 @@ class CompiledSchema:
         self.objects = objects
         self._position = {p.name: i for i, p in enumerate(schema.parameters)}
         self.candidates = [objects.of(p.types) for p in schema.parameters]
-        self.allowed = [frozenset(each) for each in self.candidates]
+        self.allowed = [frozenset(names) for names in self.candidates]
         self.positive = [  # what must hold: a predicate and its arguments
-            (each.predicate, tuple(self._position.get(arg, arg) for arg in each.args))
-            for each in schema.precondition
-            if isinstance(each, Literal) and each.positive and each.predicate != EQUALITY
+            (literal.predicate, tuple(self._position.get(arg, arg) for arg in literal.args))
+            for literal in schema.precondition
+            if isinstance(literal, Literal) and literal.positive and literal.predicate != EQUALITY
         ]
 
     def unify(self, pattern: Pattern, args: tuple[str, ...], binding: Binding) -> Binding | None:
@@ -155,7 +155,7 @@ def conjunction(
     formulas: Iterable[Formula], binding: Assignment, objects: Objects
 ) -> FactCondition | None:
     """The conjunction of ``formulas`` under ``binding``; None if it contradicts itself."""
-    parts = _conjoin(_normal_form(each, binding, objects, True) for each in formulas)
+    parts = _conjoin(_normal_form(formula, binding, objects, True) for formula in formulas)
     if isinstance(parts, bool):
         return TRUE if parts else None
     return parts
@@ -175,7 +175,7 @@ def ground_effects(
         else:
             pair = conditional.setdefault(condition, ([], []))
             pair[not literal.positive].append(fact)
-    kept = tuple(fact for fact in delete if fact not in add)
+    deleted = tuple(fact for fact in delete if fact not in add)
     rest = []
     for condition, (more, less) in conditional.items():
         # A fact that is added unconditionally can be neither deleted nor added here.
@@ -183,7 +183,7 @@ def ground_effects(
         less = [fact for fact in dict.fromkeys(less) if fact not in add and fact not in more]
         if more or less:
             rest.append(FactEffect(condition, tuple(more), tuple(less)))
-    return tuple(add), kept, tuple(rest)
+    return tuple(add), deleted, tuple(rest)
 
 
 def _simple_effects(
@@ -223,7 +223,7 @@ def _normal_form(formula: Formula, binding: Assignment, objects: Objects, sign: 
         either = pddl.Or((pddl.Not(formula.premise), formula.conclusion))
         return _normal_form(either, binding, objects, sign)
     if isinstance(formula, pddl.And | pddl.Or):
-        parts = (_normal_form(each, binding, objects, sign) for each in formula.parts)
+        parts = (_normal_form(part, binding, objects, sign) for part in formula.parts)
         return (_conjoin if isinstance(formula, pddl.And) == sign else _disjoin)(parts)
     # Forall or Exists
     choices = objects.bindings(formula.variables, binding)

@@ -110,9 +110,9 @@ class FFHeuristic:
         self._number = {bit: i for i, bit in enumerate(bits_of(relaxed.read))}
         operators = [*relaxed.operators, RelaxedOperator(relaxed.goal, 0, AUXILIARY)]
         self._goal = len(relaxed.operators)
-        self._pre = [self._numbers(each.pre) for each in operators]
-        self._add = [self._numbers(each.add) for each in operators]
-        self._owner = [each.owner for each in operators]
+        self._pre = [self._numbers(operator.pre) for operator in operators]
+        self._add = [self._numbers(operator.add) for operator in operators]
+        self._owner = [operator.owner for operator in operators]
         self._readers: list[list[int]] = [[] for _ in self._number]
         for index, pre in enumerate(self._pre):
             for proposition in pre:
