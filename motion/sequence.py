@@ -1,4 +1,4 @@
-"""Motions in sequence: each must fit the robot and begin where the one before it ended."""
+"""Checks a sequence of motions: each must fit the robot and begin where the one before it ended."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from galley.motion.effects import effects
 from galley.motion.motion import Motion
 from galley.robots.model import RobotModel
 
-_GAP = 1e-3  # m or rad between a motion's start and where the one before it ended
+_GAP = 1e-3  # m or rad, allowed between a motion's start and the end of the one before it
 
 
 def states_along(
     scene: Scene, robot: RobotModel, motions: Sequence[Motion], state: State
 ) -> tuple[State, ...]:
-    """The State in which each motion begins, its attachments made, when run from ``state`` on.
+    """The State at the start of each motion, with its attachments made, when run from ``state`` on.
 
     Raises:
-        ValueError: a motion, named by its index, with a wrong group, joints, numbers, attachments,
-            trajectory or start.
+        ValueError: a motion has a wrong group, number of joints, attachment, trajectory or start;
+            the message names it by its index.
     """
     states = []
     known = {"item": scene.item_index, "joint": scene.joint_index}
@@ -51,7 +51,7 @@ def states_along(
             raise ValueError(f"motion {k}: its trajectory does not follow its waypoints")
         if not _near(trajectory.start, state.q[joints_at]):
             raise ValueError(
-                f"motion {k} does not begin where the robot is by then in {scene.source}"
+                f"motion {k} does not begin at the robot's configuration by then in {scene.source}"
             )
         model = effects(scene, robot, motion, state)
         states.append(model.state)

@@ -43,7 +43,7 @@ def explain_contradiction(task: Task) -> Failure | None:
     for _, condition in task.goals:
         for bit in bits_of(condition.neg & sum(rank)):
             fact = _names(task, [bit])[0]
-            message = f"no plan exists: the goal asks for {fact} and for (not {fact})"
+            message = f"no plan exists: the goal requires both {fact} and (not {fact})"
             return _contradiction(message, "opposite", [fact, f"(not {fact})"])
     if len(rank) < 2:
         return None  # without looking for groups
