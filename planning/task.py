@@ -1,4 +1,4 @@
-"""The ground task: operators and conditions as bit masks.
+"""The ground task: operators and conditions as bit masks. ``ground`` makes it from PDDL.
 
 | PDDL | Task |
 |---|---|
@@ -32,12 +32,16 @@ from galley.planning.operators import (
 
 
 def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None) -> Task:
-    """The ground task of a problem.
+    """Grounds a problem: instantiates its actions and encodes states as bit masks.
+
+    1. Computes the relaxed-reachable facts and actions (``grounding.relaxation``).
+    2. Gives a bit to every fact that may change, and to the facts in the goal.
+    3. Turns the actions and the goal into masks over these bits.
 
     Args:
         domain: the domain.
         problem: a problem of that domain.
-        limits: of time and memory; the limit on nodes is ignored.
+        limits: limits on time and memory; the limit on nodes is ignored.
 
     Returns:
         A task whose operators are the relaxed-reachable actions, in a fixed order. Goal facts
@@ -84,14 +88,15 @@ class Task:
     Attributes:
         domain: the lifted domain.
         problem: the lifted problem.
-        facts: the fact of each bit. Static facts have no bit, except those of the goal.
+        facts: the fact of each bit, lowest first. Static facts have no bit, except those in the
+            goal.
         operators: relaxed-reachable ground actions, ordered as schemas and objects are declared.
         init: the initial state.
         goal: the goal condition.
         goals: each formula of ``problem.goal`` with its condition.
         fact_goals: the same with conditions on facts; None for a formula that contradicts itself.
+        fixpoint: the relaxed-reachable facts and actions, forbidden actions included.
         forbidden: actions that plans must not contain; they are not among ``operators``.
-        fixpoint: what is relaxed-reachable, with forbidden actions.
     """
 
     domain: Domain
@@ -111,16 +116,16 @@ class Task:
 
     @cached_property
     def allowed_reach(self) -> Reachability:
-        """What is relaxed-reachable without the forbidden actions."""
+        """The relaxed-reachable facts and actions without the forbidden actions."""
         return self.fixpoint.without(self.forbidden) if self.forbidden else self.fixpoint
 
     @cached_property
     def relevant_facts(self) -> int:
         """The facts that are relevant to the goal, as a mask over ``facts``.
 
-        Backward closure: the facts of the goal, and those in the conditions of effects on relevant
-        facts. Projecting the others away changes no plan, except for actions without relevant
-        effects.
+        This is a backward closure: the facts in the goal, and the facts in the conditions of
+        effects on relevant facts. To project the others away changes no plan, except for actions
+        without relevant effects.
         """
         effects = []  # facts that an effect changes, and facts in its condition
         for operator in self.operators:
@@ -141,10 +146,10 @@ class Task:
         return relevant
 
     def forbid(self, *actions: GroundAction) -> Task:
-        """The same task without ``actions``, not grounded again.
+        """The same task with ``actions`` forbidden; it is not grounded again.
 
         Raises:
-            ValueError: an unknown action or object.
+            ValueError: an action or one of its objects is unknown.
         """
         for action in actions:
             schema = self.domain.action(action.name)
@@ -164,7 +169,12 @@ def _facts_with_bits(reach: Reachability, goal: tuple[Formula, ...]) -> tuple[Fa
 
 
 class _Masks:
-    """Encodes facts as bits, and evaluates static facts."""
+    """Encodes facts as bits, and evaluates static facts in the initial state.
+
+    Attributes:
+        bits: the bit of each fact that has one.
+        init: the initial facts.
+    """
 
     def __init__(self, bits: Mapping[Fact, int], init: AbstractSet[Fact]) -> None:
         self.bits = bits
@@ -188,6 +198,7 @@ class _Masks:
             return NEVER
         conjuncts = [Condition(self.of(condition.pre), self.of(condition.neg))]
         for choice in condition.any_of:
+            # Parts that can't hold drop out; a part that always holds makes the choice void.
             parts = [part for part in dict.fromkeys(map(self.condition, choice)) if part != NEVER]
             if Condition() not in parts:
                 conjuncts.append(parts[0] if len(parts) == 1 else Condition(any_of=(tuple(parts),)))
@@ -202,6 +213,7 @@ class _Masks:
             more, less = self.of(effect.add), self.of(effect.delete)
             if condition == NEVER or not (more | less):
                 continue
+            # Its condition is static and true: the effect is unconditional.
             if condition == Condition():
                 add, delete = add | more, delete | less
             else:

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from galley.compiled.annotations import Float
 from galley.compiled.jit import bare_kernel, inlined, kernel
 
-RandomState = NDArray[np.uint64]
-"""The state of a generator: four words (4,)."""
+RandomState = NDArray[np.uint64]  # the state of a generator: four words (4,)
 
 # Numba makes float64 of a sum of uint64 and a plain integer: every word is a np.uint64.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -352,7 +352,7 @@ def bounds(rows: Array, cells: int) -> Array:
 
 @cache
 def _to_bernstein(degree: int, cells: int) -> Array:
-    """Matrices (cells, degree + 1, degree + 1) from powers on [0, 1] to Bernstein form on a cell."""
+    """From powers on [0, 1] to Bernstein form on each cell: (cells, degree + 1, degree + 1)."""
     n = degree + 1
     convert = np.array([[comb(i, p) / comb(degree, p) for p in range(n)] for i in range(n)])
     matrices = np.empty((cells, n, n))

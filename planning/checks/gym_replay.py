@@ -1,11 +1,11 @@
-"""Replays a plan in PDDLGym, as an independent check.
+"""Replays a plan in PDDLGym, as an independent check of the plan.
 
 PDDLGym (Silver and Chitnis, 2020) has a parser and an inference engine of its own.
 
-The parser of version 0.0.7 accepts more than its engine can execute: disjunctions and quantifiers
-in conditions go to SWI-Prolog without objects of subtypes and objects in no fact; facts about
-constants alone are never checked. Other constructs raise obscure exceptions. All these are refused
-here by name before PDDLGym reads a file.
+The parser of version 0.0.7 accepts more than its engine can execute. Disjunctions and quantifiers
+in conditions go to SWI-Prolog, which is not given objects of subtypes or objects in no fact. Facts
+about constants alone are never checked. Other constructs raise obscure exceptions. All of these are
+refused here, by their names, before PDDLGym reads a file.
 
 PDDLGym is imported late: that takes a second or two, and prints to stderr.
 """
@@ -47,9 +47,9 @@ class Replay:
     """The outcome of a replay.
 
     Attributes:
-        status: see ReplayStatus.
-        message: one line.
-        steps: actions executed with the same result on both sides.
+        status: how the replay ended.
+        message: the outcome in one line.
+        steps: number of actions executed with the same result on both sides.
     """
 
     status: ReplayStatus
@@ -90,6 +90,7 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
 def _compared(
     domain: Domain, problem: Problem, actions: Sequence[GroundAction], ours: Validation
 ) -> Replay:
+    """Executes ``actions`` in PDDLGym and compares the states with those of ``ours``."""
     suffix = _suffix(domain)
     environment = _environment(domain, problem, suffix)
     _check_reading(environment, domain, problem, suffix)
@@ -137,6 +138,7 @@ def _executed(
 
 
 def _facts(environment: Any) -> State:
+    """The facts of PDDLGym's present state."""
     return frozenset(
         Fact(literal.predicate.name, tuple(arg.name for arg in literal.variables))
         for literal in environment.get_state().literals
@@ -145,9 +147,9 @@ def _facts(environment: Any) -> State:
 
 
 def _suffix(domain: Domain) -> str:
-    """What actions are called in PDDLGym after their names.
+    """The suffix that actions' names get in PDDLGym.
 
-    PDDLGym makes a predicate of each action, which would take the place of one of the domain's.
+    PDDLGym makes a predicate of each action, which would replace a predicate of the same name.
     """
     predicates = {predicate.name for predicate in domain.predicates}
     suffix = "-action"
@@ -224,7 +226,7 @@ def _check_reading(environment: Any, domain: Domain, problem: Problem, suffix: s
 
 
 def _unsupported(domain: Domain, problem: Problem, used: set[str]) -> Iterator[str]:
-    """What PDDLGym does not support; ``used`` are the actions of the plan."""
+    """The constructs that PDDLGym does not support, in words; ``used`` names the plan's actions."""
     for predicate in domain.predicates:
         if any(len(parameter.types) > 1 for parameter in predicate.parameters):
             yield f"'either' in predicate '{predicate.name}'"
@@ -245,14 +247,14 @@ def _unsupported(domain: Domain, problem: Problem, used: set[str]) -> Iterator[s
 
 
 def _keywords(parts: Iterable[object]) -> Iterator[str]:
-    """``'or'``, ``'when'``: of what is more than a literal."""
+    """The PDDL keywords, such as ``'or'`` and ``'when'``, of the parts that are not literals."""
     for part in parts:
         if not isinstance(part, Literal):
             yield f"'{type(part).__name__.lower().replace('foreach', 'forall')}'"
 
 
 def _unchecked(schema: ActionSchema) -> Iterator[str]:
-    """Preconditions on which its inference fails, or which it ignores."""
+    """Preconditions, in words, on which PDDLGym's inference fails or which it ignores."""
     for literal in schema.precondition:
         if isinstance(literal, Literal) and literal.args:
             if len(set(literal.args)) < len(literal.args):

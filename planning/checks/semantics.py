@@ -1,7 +1,7 @@
 """Semantics of PDDL formulas and effects, evaluated on their syntax trees over sets of facts.
 
-The reference for the compiled representation, so it stays close to the definition and precomputes
-nothing but the objects of each type.
+It is the reference for the bit masks of the search, so it stays close to the definition of PDDL,
+and precomputes only the objects of each type.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Semantics:
         return members
 
     def bindings(self, variables: tuple[Variable, ...], outer: Binding) -> Iterator[Binding]:
-        """``outer``, extended by every binding of ``variables``.
+        """``outer`` extended by each binding of ``variables`` in turn.
 
-        Yields one mapping that changes in place: don't keep it.
+        Yields the same mapping each time, changed in place: don't keep it.
         """
         names = [variable.name for variable in variables]
         inner = dict(outer)
@@ -83,9 +83,9 @@ class Semantics:
     ) -> tuple[Formula, ...]:
         """The smallest ground parts that make ``formula`` false; none if it is true.
 
-        Of a conjunction these are the parts that fail, of a universal formula those of one
-        counterexample, of a negated disjunction or existential formula those that should not hold.
-        Other formulas are returned whole.
+        They explain the failure to a user. For a conjunction they are the parts that fail, for a
+        universal formula the failing parts of one counterexample, for a negated disjunction or
+        existential formula the parts that should not hold. Any other formula is returned whole.
         """
         if self.holds(formula, binding, state):
             return ()
@@ -150,6 +150,7 @@ def instantiate(formula: Formula, binding: Binding) -> Formula:
 
 
 def _negation(formula: Formula) -> Formula:
+    """The negation of ``formula``; of a literal, the literal of the other sign."""
     if isinstance(formula, Literal):
         return replace(formula, positive=not formula.positive)
     return pddl.Not(formula)

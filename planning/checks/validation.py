@@ -1,4 +1,4 @@
-"""Plan validation: executes a plan on the lifted domain and sets of facts.
+"""Plan validation: executes a plan on the lifted domain, with states as sets of facts.
 
 It shares no code with grounding and search, so it can't repeat their mistakes.
 """
@@ -25,12 +25,13 @@ class Validation:
 
     Attributes:
         valid: whether every action is applicable and the goal holds at the end.
-        message: one sentence: the first failing action and precondition, or the failing goal.
+        message: the result in one sentence; of an invalid plan, the first inapplicable action with
+            its failing precondition, or the failing part of the goal.
         step: 0-based index of the first inapplicable action; None if all are applicable.
-        action: the first inapplicable action.
+        action: the first inapplicable action; None if all are applicable.
         missing: the failing ground parts of that action's precondition or of the goal.
         states: the initial state and the state after each applicable action.
-        cost: of the applicable actions: their ``total-cost`` if the problem minimises it, else
+        cost: cost of the applicable actions: their ``total-cost`` if the problem minimises it, else
             their number.
     """
 
@@ -46,12 +47,12 @@ class Validation:
 def validate_actions(
     domain: Domain, problem: Problem, actions: Iterable[GroundAction]
 ) -> Validation:
-    """Executes a plan from the initial state, up to the first inapplicable action.
+    """Validates a plan: executes it from the initial state, up to the first inapplicable action.
 
     Args:
         domain: the domain.
         problem: a problem of that domain.
-        actions: the plan.
+        actions: the plan's actions in order.
     """
     semantics = Semantics(domain, problem)
     states: list[State] = [frozenset(problem.init)]
@@ -82,7 +83,7 @@ def validate_actions(
 def _inapplicable(
     semantics: Semantics, state: State, action: GroundAction
 ) -> tuple[str, tuple[Formula, ...]]:
-    """Why ``action`` is not applicable in ``state``, and the failing parts; empty if it is."""
+    """Why ``action`` is not applicable in ``state``, and its failing parts; both empty if it is."""
     domain, problem = semantics.domain, semantics.problem
     schema = domain.action(action.name)
     if schema is None:
@@ -143,8 +144,8 @@ def _costs(schema: ActionSchema, binding: Binding, problem: Problem) -> list[flo
 def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
     """The actions of a plan file: one ``(pick sugar burner h1)`` per line, ``;`` starts a comment.
 
-    Also as other planners write them: ``0: (pick a b)``, and ``0.000: (pick a b) [1.000]`` as for
-    VAL; then the actions are in the order of their times. Parentheses may be left out where each
+    Reads other planners' formats too: ``0: (pick a b)``, and ``0.000: (pick a b) [1.000]`` as for
+    VAL. The actions are then put in the order of their times. Parentheses may be left out if each
     line is one action. Case is ignored.
 
     Only the syntax is checked; ``validate_actions`` checks names. An empty file is the empty plan.
