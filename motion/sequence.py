@@ -60,4 +60,5 @@ def states_along(
 
 
 def _near(a: Array, b: Array) -> bool:
+    """Whether two configurations (k,) differ by at most ``_GAP`` in every joint."""
     return bool(np.abs(a - b).max() <= _GAP)

@@ -169,6 +169,7 @@ class TorqueModel:
         return self._damping * velocity + self._inverse(self._tree, q, velocity, acceleration)
 
     def _inverse(self, tree: _Tree, q: Array, velocity: Array, acceleration: Array) -> Array:
+        """Inverse dynamics of ``tree``: ``torques`` without damping."""
         from galley.optimization.kernel.dynamics import inverse_dynamics
 
         # The kernel needs parents first: reorder the joints, and the torques back at the end.

@@ -85,6 +85,10 @@ def check_trajectory(
 
 
 def _out_of_limits(trajectory: Trajectory, group: JointGroup, ratios: list[float]) -> str:
+    """Why a trajectory is rejected that exceeds a limit; else empty.
+
+    ``ratios`` are the peaks of velocity, acceleration and jerk as shares of the limits to use.
+    """
     for name, ratio in zip(("velocity", "acceleration", "jerk"), ratios, strict=True):
         if not ratio <= 1.0 + _EXCESS:
             return f"the {name} is {ratio:.4f} of its limit"

@@ -179,6 +179,7 @@ class GroundingBudget:
             )
 
     def _stop(self, message: str, combinations: int) -> NoReturn:
+        """Raises LimitReached with a Failure of these figures."""
         numbers = {"combinations": combinations, "seconds": self._budget.seconds}
         raise LimitReached(Failure(FailureKind.BUDGET, message, numbers=numbers))
 

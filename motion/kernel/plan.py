@@ -83,7 +83,8 @@ def plan(
         box: the space to search, and its metric.
         rules: with ``proven``, the returned path is proven to keep ``required``.
         budget: limits on the effort.
-        start, goals: configurations (k,) and (m, k), inside the box.
+        start: configuration (k,), inside the box.
+        goals: configurations (m, k), inside the box.
         seed: all random numbers come from it.
     """
     nothing = np.empty((0, len(start)))

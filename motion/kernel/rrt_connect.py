@@ -54,7 +54,8 @@ def connect(
         table: the collision view's table of addresses (rows, 3), passed on to the edge checks.
         box: the space to search, and its metric.
         rules: what counts as a free edge, and how long an edge may be.
-        start, goals: configurations (k,) and (m, k), inside the box.
+        start: configuration (k,), inside the box.
+        goals: configurations (m, k), inside the box.
         iterations: how many iterations may be spent.
         state: of the random generator (4,); advanced.
 
@@ -97,7 +98,7 @@ def connect(
         if done >= iterations:
             path = np.empty((0, k))
             break
-        # _grow stopped only because a tree was full: it allocates nothing itself.
+        # _grow stopped because an iteration might have filled a tree: it does not allocate itself.
         first, second = with_room(first, 2 * most_added), with_room(second, 2 * most_added)
     return path, done, first.size[0], second.size[0]
 
@@ -151,16 +152,16 @@ def _grow(
     """
     target, q = scratch[0], scratch[1]
     while done < iterations:
-        # Checked before the iteration, so that nothing within it has to check.
+        # The room is checked before an iteration, so that it never stops halfway.
         if (
             first.size[0] + most_added > len(first.points)
             or second.size[0] + most_added > len(second.points)
         ):  # fmt: skip
             break
         done += 1
-        # The smaller tree is extended next, which keeps the two balanced: the search then comes
-        # from both ends, although samples are blocked more often at one of them.
-        # One call each of _extend and _reach: a second one would be compiled a second time.
+        # The smaller tree is extended next, which keeps the two balanced: so the search goes on
+        # from both ends, even if edges are blocked more often at one of them. The trees are swapped
+        # rather than the calls written twice: inlined, they would be compiled twice.
         side = 0 if first.size[0] <= second.size[0] else 1
         tree, other = (first, second) if side == 0 else (second, first)
         leaf, draws = _TOO_FAR, 0

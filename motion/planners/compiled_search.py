@@ -149,6 +149,7 @@ def _rules(options: SearchOptions) -> Any:
 
 
 def _seed(seed: int) -> int:
+    """The seed as the kernel takes it, from 0 to 2^63 - 1; negative and larger ones wrap around."""
     if not isinstance(seed, (int, np.integer)):
         raise ValueError(f"seed must be a whole number, got {seed!r}")
     return int(seed) & _SEEDS

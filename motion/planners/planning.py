@@ -181,15 +181,14 @@ def _refused(view: View, start: Array, goals: Array) -> Failure:
     inside = np.array([failure is None for failure in within], dtype=bool)
     first = next((f for f in within if f is not None), None)
     blocked = [in_collision(view, goal, "the goal") for goal in goals[inside]]
-    found = min(
+    best = min(
         (f for f in blocked if f is not None), key=lambda f: f.numbers["depth_m"], default=first
     )
-    assert found is not None
+    assert best is not None
     if len(goals) == 1:
-        return found
-    return replace(
-        found, message=f"none of {len(goals)} goals is valid; for the best, {found.message}"
-    )
+        return best
+    message = f"none of {len(goals)} goals is valid; for the best, {best.message}"
+    return replace(best, message=message)
 
 
 def _rrt(

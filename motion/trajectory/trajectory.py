@@ -216,7 +216,7 @@ class Trajectory:
                 raise ValueError(f"can't join a trajectory of '{b.group}' to one of '{a.group}'")
             gap = float(np.abs(b.coefficients[0, 0] - a.end).max())
             if not gap <= tolerance:
-                raise ValueError(f"one ends {gap:.3g} away from where the next one begins")
+                raise ValueError(f"a trajectory begins {gap:.3g} away from the end of the last one")
         powers = max(part.coefficients.shape[1] for part in parts)
         breaks, pieces = [np.zeros(1)], []
         for part in parts:

@@ -103,7 +103,7 @@ def _compared(
             message = f"PDDLGym's state has additional facts {extra} and lacks {lacking}"
             return Replay(ReplayStatus.DISAGREES, f"{where[step]}: {message}", max(0, step - 1))
     if len(theirs) > len(ours.states):
-        message = f"{where[len(ours.states)]}: PDDLGym executes what is not applicable"
+        message = f"{where[len(ours.states)]}: PDDLGym executes an inapplicable action"
     agree = len(theirs) == len(ours.states) and valid == ours.valid
     status = ReplayStatus.AGREES if agree else ReplayStatus.DISAGREES
     return Replay(status, message, min(len(theirs), len(ours.states)) - 1)

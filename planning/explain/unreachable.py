@@ -195,7 +195,7 @@ class _UnreachableLiterals:
             yield GroundAction(schema.name, args)
 
     def _need(self, action: GroundAction, needed: FactCondition, collected: set[Literal]) -> _Need:
-        """An action and the literals it lacks: for a short certificate, collected ones if possible."""
+        """The need of an action: if possible of collected literals, for a short certificate."""
         if action in self.task.forbidden:
             return _Need(action, ())
         parts = [_literals(part) for part in unreachable_parts(needed, self.reach)]

@@ -65,8 +65,8 @@ class RelaxedTask:
                 added = self.propositions(add, delete & ~add) & ~needed
                 operators.append(RelaxedOperator(needed, added, index))
         self.read = self.goal
-        for each in operators:
-            self.read |= each.pre
+        for relaxed in operators:
+            self.read |= relaxed.pre
         self.operators = [
             RelaxedOperator(pre, add & self.read, owner)
             for pre, add, owner in operators
@@ -121,6 +121,7 @@ class FFHeuristic:
         self._missing = [len(pre) for pre in self._pre]
 
     def _numbers(self, propositions: int) -> list[int]:
+        """The numbers of the propositions in a mask."""
         return [self._number[bit] for bit in bits_of(propositions)]
 
     def plan(self, state: int) -> tuple[set[int], set[int]] | None:

@@ -67,6 +67,7 @@ class PlanIterator(Iterator[Plan]):
         return next(self._plans)
 
     def _run(self, task: Task, limits: SearchLimits) -> Iterator[Plan]:
+        """Yields the plans; sets ``complete`` and ``failure`` at the end."""
         budget = SearchBudget(limits)
         unsolvable = explain_before_search(task)
         if unsolvable is not None:
