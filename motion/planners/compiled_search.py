@@ -105,7 +105,8 @@ def _failure(result: Any, options: SearchOptions) -> Failure:
         "tree_sizes": result.start_nodes + result.goal_nodes,
         "searches": result.searches,
     }
-    tried = f"in {result.iterations} iterations, {result.searches} searches"
+    plural = "" if result.searches == 1 else "es"
+    tried = f"in {result.iterations} iterations, {result.searches} search{plural}"
     if result.status == kernel.NOT_PROVEN:
         message = f"RRT-Connect found a path, but none proven to {keep}, {tried}"
         return Failure(FailureKind.BUDGET, message, numbers=numbers | required)

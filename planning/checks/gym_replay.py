@@ -95,15 +95,15 @@ def _compared(
     environment = _environment(domain, problem, suffix)
     _check_reading(environment, domain, problem, suffix)
     theirs, message, valid = _executed(environment, actions, suffix)
-    where = ["initial state", *(f"step {i}, {each}" for i, each in enumerate(actions, 1))]
+    labels = ["initial state", *(f"step {i}, {action}" for i, action in enumerate(actions, 1))]
     for step, (here, there) in enumerate(zip(ours.states, theirs, strict=False)):
         if here != there:
             extra = " ".join(map(str, sorted(there - here))) or "nothing"
             lacking = " ".join(map(str, sorted(here - there))) or "nothing"
             message = f"PDDLGym's state has additional facts {extra} and lacks {lacking}"
-            return Replay(ReplayStatus.DISAGREES, f"{where[step]}: {message}", max(0, step - 1))
+            return Replay(ReplayStatus.DISAGREES, f"{labels[step]}: {message}", max(0, step - 1))
     if len(theirs) > len(ours.states):
-        message = f"{where[len(ours.states)]}: PDDLGym executes an inapplicable action"
+        message = f"{labels[len(ours.states)]}: PDDLGym executes an inapplicable action"
     agree = len(theirs) == len(ours.states) and valid == ours.valid
     status = ReplayStatus.AGREES if agree else ReplayStatus.DISAGREES
     return Replay(status, message, min(len(theirs), len(ours.states)) - 1)
@@ -119,16 +119,16 @@ def _executed(
     predicates = {predicate.name: predicate for predicate in environment.action_predicates}
     states = [_facts(environment)]
     for step, action in enumerate(actions, 1):
-        where = f"step {step}, {action}: PDDLGym"
+        prefix = f"step {step}, {action}: PDDLGym"
         predicate = predicates.get(action.name + suffix)
         arguments = [objects.get(arg) for arg in action.args]
         if predicate is None or None in arguments or len(arguments) != predicate.arity:
-            return states, f"{where} has no such action", False
-        with _translated(f"{where} fails"):
+            return states, f"{prefix} has no such action", False
+        with _translated(f"{prefix} fails"):
             try:
                 environment.step(predicate(*arguments))
             except InvalidAction:
-                return states, f"{where} finds the action not applicable", False
+                return states, f"{prefix} finds the action not applicable", False
         states.append(_facts(environment))
     with _translated("PDDLGym can't check the goal"):
         state = environment.get_state()
@@ -231,16 +231,16 @@ def _unsupported(domain: Domain, problem: Problem, used: set[str]) -> Iterator[s
         if any(len(parameter.types) > 1 for parameter in predicate.parameters):
             yield f"'either' in predicate '{predicate.name}'"
     for schema in domain.actions:
-        where = f"in action '{schema.name}'"
+        scope = f"in action '{schema.name}'"
         if any(len(parameter.types) > 1 for parameter in schema.parameters):
-            yield f"'either' {where}"
+            yield f"'either' {scope}"
         if domain.types and any("-" in parameter.name for parameter in schema.parameters):
-            yield f"the dash in a variable {where}"
+            yield f"the dash in a variable {scope}"
         if schema.cost:
-            yield f"action costs {where}"
-        yield from (f"{name} {where}" for name in _keywords((*schema.precondition, *schema.effect)))
+            yield f"action costs {scope}"
+        yield from (f"{name} {scope}" for name in _keywords((*schema.precondition, *schema.effect)))
         if schema.name in used:
-            yield from (f"{name} {where}" for name in _unchecked(schema))
+            yield from (f"{name} {scope}" for name in _unchecked(schema))
     yield from (f"{name} in the goal" for name in _keywords(problem.goal))
     if problem.metric or problem.values:
         yield "action costs in the problem"
