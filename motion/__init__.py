@@ -1,12 +1,13 @@
-"""Motion planning without collisions: paths, planners, trajectories. Independent of PDDL.
+"""Collision-free motion planning: paths, planners, trajectories. Independent of PDDL.
 
-- ``path``, ``motion``: what is planned; ``effects``: how a motion changes a State; ``sequence``:
-  whether motions fit one after another
-- ``planners/``: paths for a joint group; ``kernel/``: the planners, compiled end to end
-- ``trajectory/``: curves in time, on disk, and for a real arm
-- ``certify``: proof that a path is free between its checked states
-- ``thresholds``: forces, speeds and tolerances of execution; ``guarded_approach``: how hard a
-  contact will be, how slow to come for it, from what force it counts
+- ``path``: waypoints of a joint group; ``motion``: a path with its trajectory, attachments and
+  allowed contacts; ``effects``: how a motion changes a State; ``sequence``: checks that motions fit
+  one after another
+- ``planners/``: plan paths for a joint group; ``kernel/``: the planners in compiled code
+- ``trajectory/``: curves in time, their files, and their export for a real arm
+- ``certify``: proves that a path is free between its checked states
+- ``thresholds``: forces, speeds and tolerances of execution; ``guarded_approach``: the force of an
+  impact, a safe speed of approach, and the force that counts as contact
 
 For use as a library::
 
@@ -37,7 +38,11 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imports on first use."""
+    """Imports an exported name when it is first used: small programs should start fast.
+
+    Raises:
+        AttributeError: the package exports no such name.
+    """
     if name in _WHERE:
         from importlib import import_module
 

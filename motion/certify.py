@@ -1,10 +1,11 @@
 """Proof that a curve is free between its checked states, by conservative advancement.
 
-Two states of a straight joint-space edge, with clearances c_a and c_b to everything that does not
-move along, prove the whole edge free when nothing on the robot travels further than c_a + c_b
-between them: every state in between is closer to one of them than its clearance there. Where that
-fails the edge is halved. After B. Mirtich, "Impulse-based dynamic simulation" (1996), and
-F. Schwarzer, M. Saha, J.-C. Latombe, "Exact collision checking of robot paths" (2002).
+Take two states of a straight joint-space edge, with clearances c_a and c_b to everything that does
+not move along. They prove the whole edge free if no point of the robot travels further than
+c_a + c_b between them: in every state in between, the point is then nearer to its position in one
+of the two states than the clearance of that state. If the edge is too long for that, it is halved.
+After B. Mirtich, "Impulse-based dynamic simulation" (1996), and F. Schwarzer, M. Saha,
+J.-C. Latombe, "Exact collision checking of robot paths" (2002).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from galley.domain.frames import Array
 
-CAP = 0.06  # m, clearances are measured up to this: beyond, a larger one would gain little
+CAP = 0.06  # m, clearances are measured up to this: to know larger ones would gain little
 _FINEST = 1e-4  # m of travel: an edge this short that isn't proven counts as a hit
 
 
@@ -25,7 +26,8 @@ class Certificate:
     """The result of a proof.
 
     Attributes:
-        hit: parameter in [0, n - 1] of the first state that is too near, None if proven free.
+        hit: parameter in [0, n - 1] of the first state that is too near; None if the path is proven
+            free.
         clearance: least clearance measured, metres, at most CAP.
         states: number of states checked.
     """
@@ -45,10 +47,14 @@ def certify(
 
     Args:
         points: the path's waypoints (n, k).
-        clearance: of the state at a parameter s in [0, n - 1] (waypoint number plus share of the
-            edge), metres, capped at CAP; negative in collision.
-        travel: bound (m) on how far any point of what moves travels between two configurations.
+        clearance: takes a parameter s in [0, n - 1] (waypoint number plus share of the edge);
+            returns that state's clearance in metres, at most CAP; negative in collision.
+        travel: takes two configurations (k,); returns a bound (m) on how far any moving point
+            travels between them.
         required: metres.
+
+    Returns:
+        The certificate. A path that can't be proven counts as a hit.
     """
     least, states = np.inf, 0
 
@@ -64,13 +70,16 @@ def certify(
         return Certificate(0.0, before, states)
     for k in range(len(points) - 1):
         after = look(float(k + 1))
+        # Parts of the edge still to prove, the first one on top: so the first hit is returned.
         stack = [(0.0, before, 1.0, after, travel(points[k], points[k + 1]))]
         while stack:
             u, c_u, v, c_v, distance = stack.pop()
             if c_u <= required or c_v <= required:
                 return Certificate(k + (u if c_u <= required else v), least, states)
+            # Proven: no point can use up the spare clearance of both ends.
             if distance <= (c_u - required) + (c_v - required):
                 continue
+            # Too short to halve further: a state just at the limit can never be proven.
             if distance < _FINEST:
                 return Certificate(k + u, least, states)
             middle = 0.5 * (u + v)

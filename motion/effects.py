@@ -1,8 +1,8 @@
 """How a Motion changes the State: the kinematic model that planning and execution share.
 
 A held item stays rigid in the hand. A scene joint whose handle is held follows the hand: a drawer
-by how far the hand moved along its axis, a door by the angle that the hand turned about its pivot.
-An item that the hand pushes moves as its slide says.
+moves by the distance that the hand moved along the drawer's axis, a door turns by the angle that
+the hand turned about the door's pivot. A pushed item moves as its slide predicts.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from galley.robots.model import RobotModel
 
 
 class StateRows(NamedTuple):
-    """Several States as rows of a log: what ``State`` holds, with the items in the world.
+    """Several States as rows of a log, with the items' poses in the world.
 
     Attributes:
-        q: robot configurations (m, n). scene_q: scene joint values (m, nj).
-        items: poses in the world (m, ni, 7): x, y, z, qx, qy, qz, qw.
+        q: robot configurations (m, n).
+        scene_q: values of the scene's joints (m, nj).
+        items: the items' poses in the world (m, ni, 7): x, y, z, qx, qy, qz, qw.
     """
 
     q: Array
@@ -44,10 +45,13 @@ class Effects:
     """The States that a Motion leads through, from one start.
 
     Attributes:
-        state: at the motion's start, its attachments made and others released.
-        X_WH0: the hand's pose there (4, 4).
+        scene: the scene.
+        robot: the robot, with the hand that acts.
+        state: the State at the motion's start, with its attachments made and others released.
+        group: the moving joint group's part of the robot's configuration.
+        X_WH0: the hand's pose (4, 4) in the world at the start.
         driven: index of the scene joint that the hand moves, or None.
-        slide: of the item that it pushes, or None.
+        slide: how the item slides that the hand pushes, or None.
     """
 
     scene: Scene
@@ -74,7 +78,10 @@ class Effects:
         return state.with_scene(scene_q)
 
     def along(self, Q_group: Array) -> StateRows:
-        """``at`` for many configurations (m, k) of the joint group, as rows of a log."""
+        """The States for many configurations (m, k) of the joint group, as rows of a log.
+
+        The same as ``at`` for each of them, computed for all at once.
+        """
         scene, state, m = self.scene, self.state, len(Q_group)
         q, scene_q = np.tile(state.q, (m, 1)), np.tile(state.scene_q, (m, 1))
         q[:, self.group] = Q_group
@@ -87,6 +94,7 @@ class Effects:
             scene_q[:, self.driven] = self._driven_value(X_WH)
             carried = scene.moved_by(scene.joints[self.driven].name)
         items = np.empty((m, len(state.items), 7))
+        # Each item keeps its pose in its parent's frame; only the parents move.
         for k, placement in enumerate(state.items):
             if placement.parent in carried:
                 bodies = [scene.body_pose(placement.parent, row) for row in scene_q]
@@ -103,7 +111,7 @@ class Effects:
         return StateRows(q, scene_q, items)
 
     def _pushed(self, X_WH: Array) -> Array:
-        """The pushed item (..., 4, 4) with the hand at X_WH (..., 4, 4)."""
+        """The pushed item's pose (..., 4, 4) in the world with the hand at X_WH (..., 4, 4)."""
         assert self.slide is not None
         index = self.scene.item_index[self.slide.item]
         X_WI0 = item_pose(self.scene, self.state, index, self.X_WH0)
@@ -118,7 +126,7 @@ class Effects:
 
 
 def effects(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Effects:
-    """How ``motion`` changes the world when it starts in ``state``, whichever hand acted there."""
+    """The effects of ``motion`` when it starts in ``state``, whichever hand acted before."""
     robot = robot.acting(motion.hand)
     state = seen_by(robot, state)
     X_WH = robot.kinematics.hand_pose(state.q)
@@ -129,14 +137,15 @@ def effects(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Ef
 
 
 def after(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:
-    """The State when ``motion``, begun in ``state``, has ended."""
+    """The State at the end of ``motion``, when it starts in ``state``."""
     return effects(scene, robot, motion, state).at(motion.path.end)
 
 
 def outcome(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:
-    """``after``, with what the fingers have closed on already in the hand.
+    """The State after ``motion``, with the items that the fingers have grasped in the hand.
 
-    A guarded motion of the fingers grasps the items that they may touch.
+    ``after`` leaves them where they are: a grasp is an attachment of the next motion. A guarded
+    motion of the fingers grasps the items that they may touch.
     """
     state, robot = after(scene, robot, motion, state), robot.acting(motion.hand)
     if motion.group != "fingers" or motion.guard is None:
@@ -147,10 +156,11 @@ def outcome(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> St
 
 
 def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_WH: Array) -> State:
-    """``state`` with exactly the items of ``attachments`` in the hand.
+    """The State with exactly the items of ``attachments`` in the hand, which is at X_WH (4, 4).
 
-    A newly attached item keeps its pose in the world; a released one too, and it moves with the
-    drawer that it lies in, if any, or with the other hand that its attachment names.
+    An item that is newly attached or released keeps its pose in the world. From then on a released
+    item moves with the drawer in which it lies, if any, or with the other hand if its attachment
+    names one.
     """
     names = {a.name for a in attachments if a.kind == "item" and not a.hand}
     taken = {a.name: resting_hand(a.hand) for a in attachments if a.hand}
@@ -171,35 +181,38 @@ def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_
 
 
 def seen_by(robot: RobotModel, state: State) -> State:
-    """``state`` with the hand acting that does in this model of the robot.
+    """The State with the hand of ``robot`` as the acting one; the same State if it is already.
 
-    What the hand holds that acted until now goes on resting in the base's frame.
+    The item in the hand that acted before goes on at rest in the base's frame.
     """
     if state.hand == robot.hand:
         return state
-    X_WB, found = base_pose(state.q), replace(state, hand=robot.hand)
+    X_WB, seen = base_pose(state.q), replace(state, hand=robot.hand)
     for index, placed in enumerate(state.items):
         if placed.parent == HAND:
             X_WH = robot.acting(state.hand).kinematics.hand_pose(state.q)
             X_BI = frozen(inverse(X_WB) @ X_WH @ placed.X_PI)
-            found = found.with_item(index, Placement(resting_hand(state.hand), X_BI))
+            seen = seen.with_item(index, Placement(resting_hand(state.hand), X_BI))
         elif placed.parent == resting_hand(robot.hand):
             X_HW = inverse(robot.kinematics.hand_pose(state.q))
-            found = found.with_item(index, Placement(HAND, frozen(X_HW @ X_WB @ placed.X_PI)))
-    return found
+            seen = seen.with_item(index, Placement(HAND, frozen(X_HW @ X_WB @ placed.X_PI)))
+    return seen
 
 
 def displacement(joint: Joint, X_WH0: Array, X_WH: Array) -> Array:
     """How far (m or rad) a joint moved with a hand that went from X_WH0 to X_WH on its handle.
 
     Args:
-        X_WH0: (4, 4). X_WH: (..., 4, 4).
+        joint: the scene joint, sliding or turning.
+        X_WH0: the hand's pose (4, 4) in the world at the start.
+        X_WH: the hand's poses (..., 4, 4) in the world afterwards.
 
     Returns:
-        (...).
+        The joint's displacements (...).
     """
     if joint.kind == "prismatic":
         return np.asarray((X_WH[..., :3, 3] - X_WH0[:3, 3]) @ joint.axis)
     a, b = X_WH0[:3, 3] - joint.pivot, X_WH[..., :3, 3] - joint.pivot
+    # The angle between the hand's two positions, projected on the plane normal to the axis.
     a, b = a - joint.axis * (joint.axis @ a), b - joint.axis * (b @ joint.axis)[..., None]
     return np.asarray(np.arctan2(np.cross(a, b) @ joint.axis, b @ a))

@@ -12,17 +12,18 @@ from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import Trajectory
 
 FREE = "free"
-"""The audit's verdict on a motion that touches nothing undeclared."""
+"""The audit's verdict on a motion without unexpected contact."""
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """What moves with the hand while a Motion runs.
+    """An item or a scene joint that moves with the hand while a Motion runs.
 
     Attributes:
         kind: ``item`` (rigid in the hand) or ``joint`` (a scene joint moved by its handle).
         name: the item's or the joint's name.
-        hand: name of the other hand to which the item goes over; empty: the one that moves.
+        hand: name of the other hand, if the item is handed over to it; empty if the item stays in
+            the hand that moves.
     """
 
     kind: str
@@ -35,11 +36,13 @@ class Slide:
     """How an item slides over its support while the hand pushes it along a straight line.
 
     Attributes:
-        item: its name.
-        direction: in which the hand goes, unit vector in the world (3,).
-        way: m, how far the hand has gone (n,), ascending from 0.
-        poses: x, y (m) and yaw (rad) of the item's frame then (n, 3), world, as predicted.
-        goal: x, y, yaw (3,), where this push and those after it are to bring the item.
+        item: name of the item.
+        direction: direction in which the hand moves, a unit vector (3,) in the world.
+        way: distances (m) that the hand has moved (n,), ascending from 0.
+        poses: predicted x, y (m) and yaw (rad) of the item's frame in the world at each of these
+            distances (n, 3).
+        goal: x, y (m) and yaw (rad) (3,) in the world, to which this push and those after it bring
+            the item.
     """
 
     item: str
@@ -49,24 +52,25 @@ class Slide:
     goal: Array
 
     def moved(self, X_WI: Array, travel: Array) -> Array:
-        """The item (..., 4, 4), first at X_WI (4, 4), after the hand has gone ``travel`` (..., 3).
+        """The item's pose (..., 4, 4) after the hand has moved by ``travel`` (..., 3), m, world.
 
-        It moves by as much as was predicted, wherever it was at first.
+        The item begins at X_WI (4, 4). It moves by as much as was predicted, even if it did not
+        begin at the predicted pose.
         """
         gone = travel @ self.direction
         now = [np.interp(gone, self.way, column) for column in self.poses.T]
         return plane_poses(np.stack(now, axis=-1)) @ inverse(plane_poses(self.poses[0])) @ X_WI
 
     def left(self, X_WI: Array) -> tuple[float, float]:
-        """How far (m) an item at X_WI (4, 4) is from the goal, and how far it is turned (rad)."""
+        """Distance (m) and angle (rad) to the goal of an item at X_WI (4, 4)."""
         turned = wrap(yaw_of(X_WI) - self.goal[2])
         return float(np.hypot(*(X_WI[:2, 3] - self.goal[:2]))), abs(float(turned))
 
 
 def yaw_of(X: Array) -> float:
-    """The yaw (rad) of a pose (4, 4): that of its x axis, or of its z axis where x is vertical.
+    """The yaw (rad) of a pose (4, 4): of its x axis, or of its z axis if the x axis is vertical.
 
-    As ``domain.scene.stable_poses.heading_axis`` has it, by which a goal's yaw is judged.
+    The rule is that of ``domain.scene.stable_poses.heading_axis``, by which a goal's yaw is judged.
     """
     axis = 2 if abs(X[2, 0]) > np.cos(np.pi / 4.0) else 0
     return float(np.arctan2(X[1, axis], X[0, axis]))
@@ -74,16 +78,19 @@ def yaw_of(X: Array) -> float:
 
 @dataclass(frozen=True)
 class Guard:
-    """Contact at which a motion stops, for executors that sense forces. SI units.
+    """The contact force at which a motion stops, for executors that sense forces.
 
     Attributes:
-        direction: unit vector in the world (3,).
-        force: N, contact force against ``direction`` at which the motion stops.
-        speed: m/s, at most, at which contact may be met: of the search beyond the planned end.
-            None: as fast as ``force`` allows. A motion's final trajectory comes with the speed that
-            is safe for what the arm weighs there (``skills.manipulation.optimize``).
-        seek: m, how far the motion continues beyond its planned end to reach that force; 0 to stop
-            there.
+        direction: unit vector (3,) in the world.
+        force: contact force (N) against ``direction`` at which the motion stops.
+        speed: highest speed (m/s) of the search for contact beyond the planned end. None: as fast
+            as ``force`` allows. A motion's final trajectory comes with the speed that is safe for
+            the arm's mass there (``skills.manipulation.optimize``).
+        seek: distance (m) by which the motion continues beyond its planned end to reach that force;
+            0 to stop at the planned end.
+
+    Raises:
+        ValueError: ``direction`` is no unit vector, or another value is below 0.
     """
 
     direction: Array
@@ -103,21 +110,26 @@ class Guard:
 
 @dataclass(frozen=True)
 class Record:
-    """How a Motion was planned: figures for the report.
+    """Figures for the report: how a Motion was planned.
 
     Attributes:
         planner: ``rrt-connect``, ``rrt``, ``straight`` or ``direct``.
-        planning_ms, optimization_ms: wall time.
-        length_rrt, length_shortcut, length_optimized: joint path lengths, or None.
+        planning_ms: wall time of planning the path.
+        optimization_ms: wall time of optimizing the trajectory.
+        length_rrt: length of the planner's path in joint space, or None.
+        length_shortcut: length of the shortened path, or None.
+        length_optimized: length of the trajectory, or None.
         optimizer: the one used: ``smooth``, ``time-optimal``, ``shortest`` or ``none``; with the
             reason if it is not the one in the settings.
-        min_clearance_m: least clearance to an undeclared body measured along the path (the proof
-            measures up to 0.06 m); None if not measured.
-        velocity_ratio, acceleration_ratio, jerk_ratio: peaks as shares of the limits.
+        min_clearance_m: least clearance measured along the path to bodies that the motion may not
+            touch (the proof measures up to 0.06 m); None if not measured.
+        velocity_ratio: peak velocity as a share of the limit.
+        acceleration_ratio: peak acceleration as a share of the limit.
+        jerk_ratio: peak jerk as a share of the limit.
         audit: Drake's verdict, or None.
         torque_slowdown: factor by which the trajectory was slowed to keep the torque limits.
-        reason: of a drive, why to this base pose; empty where there was no choice.
-        margin_m: that a free motion was planned with; None for lines and strokes.
+        reason: why a drive goes to this base pose; empty if there was no choice.
+        margin_m: margin (m) with which a free motion was planned; None for lines and strokes.
     """
 
     planner: str
@@ -139,21 +151,24 @@ class Record:
 
 @dataclass(frozen=True)
 class Motion:
-    """One movement. A symbolic action refines to several.
+    """One movement of one joint group. A symbolic action refines to several.
 
     Attributes:
         action_index: position of the action in the plan.
-        phase: what it is for, ``open drawer: approach``.
-        group: joint group that moves.
-        path: as planned. trajectory: as executed, from the path's start to its end; along the path
-            or, if optimised, near it and proven free.
-        attachments: what moves with the hand, from this motion's start on.
-        allowed: pairs of names that may touch during it.
-        guard: or None.
+        phase: purpose of the movement, such as ``open drawer: approach``.
+        group: name of the joint group that moves.
+        path: the path as planned.
+        trajectory: the trajectory to execute, from the path's start to its end; along the path or,
+            if optimized, near it and proven free.
+        attachments: the items and the scene joint that move with the hand, from this motion's start
+            on.
+        allowed: pairs of names of bodies that may touch during the motion.
+        guard: contact that stops the motion, or None.
         record: figures for the report.
-        slide: of the item that the hand pushes during it, or None.
-        hand: name of the hand that acts, of a robot with several: ``arm`` and ``fingers`` are its.
-            Empty: of the robot's model that it is planned with.
+        slide: how the item slides that the hand pushes, or None if it pushes none.
+        hand: name of the hand that acts, for a robot with several: the groups ``arm`` and
+            ``fingers`` are those of this hand. Empty: the hand of the robot model that the motion
+            is planned with.
     """
 
     action_index: int

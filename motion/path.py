@@ -1,4 +1,4 @@
-"""Path: a polygonal line through configurations of one joint group, without timing."""
+"""Path: a polygonal line through configurations of one joint group, without times."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Path:
-    """Waypoints of a joint group.
+    """Waypoints of a joint group, joined by straight edges in joint space.
 
     Attributes:
         group: name of the joint group.
-        waypoints: (n, k), n >= 1, finite, in the group's units.
-        world: what it was planned in, if ``plan`` found it.
+        waypoints: configurations (n, k), n >= 1, finite, in the group's units (rad or m).
+        world: the world that ``plan`` planned it in; None for other paths.
+
+    Raises:
+        ValueError: the waypoints have another shape, or are not finite.
     """
 
     group: str
@@ -38,12 +41,12 @@ class Path:
 
     @property
     def start(self) -> Array:
-        """First waypoint (k,)."""
+        """The configuration (k,) at which the path begins."""
         return np.asarray(self.waypoints[0])
 
     @property
     def end(self) -> Array:
-        """Last waypoint (k,)."""
+        """The configuration (k,) at which the path ends."""
         return np.asarray(self.waypoints[-1])
 
     @property
@@ -52,7 +55,11 @@ class Path:
         return polygon_length(self.waypoints)
 
     def resampled(self, step: float) -> Path:
-        """The same line, waypoints added so that no joint moves more than ``step`` in one."""
+        """The same line with more waypoints, so that no joint moves more than ``step`` between two.
+
+        Args:
+            step: rad or m, greater than 0.
+        """
         if not step > 0.0:
             raise ValueError(f"step must be greater than 0, got {step}")
         points = [self.waypoints[:1]]
@@ -63,11 +70,11 @@ class Path:
         return replace(self, waypoints=np.concatenate(points))
 
     def show(self) -> None:
-        """Show it among its obstacles, in the browser or the notebook: see ``galley.view``."""
+        """Show the path among its obstacles, in the browser or a notebook: see ``galley.view``."""
         galley.view(self)
 
     def save(self, file: str | FilePath) -> None:
-        """Write what ``show`` shows as one HTML file that needs nothing else."""
+        """Write the page that ``show`` opens as one HTML file that needs no other files."""
         galley.view(self, save=file)
 
     def __len__(self) -> int:
@@ -75,5 +82,5 @@ class Path:
 
 
 def polygon_length(points: Array) -> float:
-    """Length of the polygon through points (n, k)."""
+    """Euclidean length of the polygonal line through points (n, k)."""
     return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())

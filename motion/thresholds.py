@@ -1,4 +1,4 @@
-"""Thresholds of guards, sensing and recovery, with units."""
+"""Thresholds of guards, sensing and recovery: forces, speeds, times and tolerances, with units."""
 
 from __future__ import annotations
 
@@ -7,39 +7,44 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Thresholds:
-    """When a motion stops, what counts as a grasp, and which deviations require a recovery.
+    """When a motion stops, when a grasp has succeeded, and which deviations require a recovery.
 
     Free motions keep 5 mm clearance, so smaller deviations can't make them collide.
 
     Attributes:
-        force_noise: N, standard deviation of the force that is felt on the hand.
-        false_contact: probability that noise ends a put-down.
-        impact_force: N, mean over ``impact_window`` (s), that sets the speed at which an item that
-            is put down seeks contact beyond the planned end.
-        overshoot: N, beyond a guard's force, that its contact may reach while the arm stops.
-        overshoot_share: of the guard's force, likewise; the larger of the two counts.
-        push_excess: N, beyond a guard's force, with which the motors of an arm whose fingers grip
-            nothing push at most.
-        back_off: m, that the hand yields when it has put an item down: then it no longer presses.
-        push_force: N, on a drawer being pushed: it is closed.
-        pull_force: N, on a drawer being pulled: it is stuck.
-        stop_force: N, on the robot or what it holds, from anything: the motion stops.
+        force_noise: standard deviation of the measured force on the hand, N.
+        false_contact: probability that noise ends a put-down too early.
+        impact_force: mean force over ``impact_window``, N. It sets the speed at which an item that
+            is put down seeks contact beyond the planned end: with more, it is faster and harder.
+        impact_window: time over which ``impact_force`` is averaged, s.
+        overshoot: force beyond a guard's force that the contact may reach while the arm stops, N.
+        overshoot_share: the same as a share of the guard's force; the larger of the two counts.
+        push_excess: most by which an arm whose fingers grip nothing may push harder than a guard's
+            force, N.
+        back_off: distance that the hand yields when it has put an item down, so that it no longer
+            presses, m.
+        push_force: force on a drawer that is pushed at which it counts as closed, N.
+        pull_force: force on a drawer that is pulled at which it counts as stuck, N.
+        stop_force: force of any contact on the robot or its held item at which a motion stops, N.
         grip_force: share of the fingers' force limit that both must reach for a grasp.
-        grip_time: s, for which they must.
-        overtravel: m, that a guarded motion goes beyond its planned end in search of its contact.
-        creep: m/s, at which it does.
-        arrival_time: s, waited at most for the joints to reach their targets.
-        settle_time: s, waited at most after a release for everything to come to rest.
-        at_rest_speed: m/s of a point, below which an item is at rest.
-        item_moved: m, tolerated deviation of a standing item.
-        item_turned: rad, likewise; also the tilt from which an upright item counts as toppled.
-        slid: m, tolerated deviation of an item that was pushed. slid_turn: rad, likewise.
-        slipped: m, tolerated deviation of a held item in the hand.
-        slipped_turn: rad, likewise.
-        joint_off: m (drawers) or rad (doors), tolerated deviation of a scene joint.
-        base_off: m, tolerated deviation of the base. base_turned: rad, likewise.
-        arm_off: rad, tolerated deviation of a joint of the arm.
-        held_force: N, with which each finger must press to hold something.
+        grip_time: time for which both fingers must keep that force, s.
+        overtravel: distance beyond its planned end that a guarded motion may go to find contact, m.
+        creep: speed of that search, m/s.
+        arrival_time: longest wait for the joints to reach their targets, s.
+        settle_time: longest wait after a release for everything to come to rest, s.
+        at_rest_speed: speed of a point below which an item is at rest, m/s.
+        item_moved: tolerated deviation of a standing item's position, m.
+        item_turned: tolerated deviation of a standing item's orientation, rad; also the tilt from
+            which an upright item counts as toppled.
+        slid: tolerated deviation of a pushed item's position, m.
+        slid_turn: tolerated deviation of a pushed item's orientation, rad.
+        slipped: tolerated deviation of a held item's position in the hand, m.
+        slipped_turn: tolerated deviation of a held item's orientation in the hand, rad.
+        joint_off: tolerated deviation of a scene joint, m (drawers) or rad (doors).
+        base_off: tolerated deviation of the base's position, m.
+        base_turned: tolerated deviation of the base's heading, rad.
+        arm_off: tolerated deviation of a joint of the arm, rad.
+        held_force: force with which each finger must press for an item to count as held, N.
         recoveries: how often a run may replan.
     """
 

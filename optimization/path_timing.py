@@ -1,4 +1,8 @@
-"""The fastest time law for a path within velocity and acceleration limits (TOPP-RA)."""
+"""The fastest time law for a path within velocity and acceleration limits (TOPP-RA).
+
+The two passes of the method are in ``kernel.path_timing``. Here the grid is made for them, and
+their result becomes a time law and a trajectory.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +26,9 @@ class TimeLaw:
     """A time law s(t) along a path: ds/dt at grid points, d2s/dt2 constant between them.
 
     Attributes:
-        grid: (m + 1,) values of s, all breaks of the path included.
-        piece: (m,) index of the path's piece for each interval.
-        squares: (m + 1,) (ds/dt)^2, 0 at both ends.
+        grid: values of s (m + 1,), all breaks of the path included.
+        piece: index of the path's piece for each interval (m,).
+        squares: (ds/dt)^2 at the grid points (m + 1,), 0 at both ends.
     """
 
     grid: Array
@@ -33,13 +37,14 @@ class TimeLaw:
 
     @property
     def rates(self) -> Array:
-        """ds/dt (m + 1,) at the grid points."""
+        """The rate ds/dt at the grid points (m + 1,), 1/s."""
         return np.asarray(np.sqrt(self.squares))
 
     @property
     def times(self) -> Array:
-        """Times (m + 1,) of the grid points, s."""
+        """Times of the grid points (m + 1,), in seconds from 0."""
         rate = self.rates
+        # The rate is linear in time on each interval, so its mean there is that of both ends.
         steps = 2.0 * np.diff(self.grid) / (rate[:-1] + rate[1:])
         return np.concatenate([[0.0], np.cumsum(steps)])
 
@@ -49,14 +54,14 @@ def fastest_time_law(
 ) -> TimeLaw:
     """The fastest time law from rest to rest, without jerk limits.
 
-    Optimal up to the grid. The limits hold between grid points too: see the kernel.
+    It is optimal up to the grid. The limits hold between grid points too (``kernel.path_timing``).
 
     Args:
-        path: without stops (``RoundedPath.parts``).
+        path: without stops (one of ``RoundedPath.parts``).
         group: gives the limits of velocity and acceleration.
         scale: share of the limits to use, in (0, 1].
-        plateau: least time (s) of constant speed on a straight piece, where there is room. 0 is the
-            fastest; with more, a shorter moving average bounds the jerk.
+        plateau: least time (s) at constant speed on a straight piece, where there is room. 0 is the
+            fastest; with more, a shorter moving average is enough to bound the jerk.
 
     Raises:
         ValueError: the scale is out of range, the path has stops or a segment of no length, or the
@@ -75,6 +80,7 @@ def fastest_time_law(
     bends = 2.0 * path.coefficients[piece, 2]
     slopes = path.coefficients[piece, 1] + local[:, None] * bends
     squares = np.empty(len(grid))
+    # q'' is constant on a piece, so the slope at an interval's end is exact.
     ensure(TIMING)
     feasible = rates(
         slopes, slopes + spans[:, None] * bends, bends, spans, velocity, acceleration, squares
@@ -107,7 +113,10 @@ def timed_trajectory(path: RoundedPath, law: TimeLaw) -> Trajectory:
 
 
 def _grid(path: RoundedPath, group: JointGroup) -> tuple[Array, NDArray[np.int64]]:
-    """Grid points (m + 1,) and the piece (m,) of each interval; straight pieces are one each."""
+    """Grid points (m + 1,), and the index of the piece for each interval (m,).
+
+    A straight piece is one interval; a parabola has more, the sharper it turns a joint about.
+    """
     bends = np.abs(path.coefficients[:, 2]) * (2.0 * np.diff(path.breaks)[:, None])
     turn = 0.5 * (bends / group.velocity).max(axis=1)  # 1: from full speed to full speed backwards
     share = np.sqrt(turn) * _FINEST
@@ -128,14 +137,24 @@ def _with_peaks(
     bounds: tuple[Array, Array],
     plateau: float,
 ) -> tuple[Array, NDArray[np.int64], Array]:
-    """Adds to straight intervals the ends of acceleration and of constant speed.
+    """Adds two grid points to each straight interval: where acceleration and constant speed end.
 
-    ``bounds``: for each interval the greatest (ds/dt)^2 and |d2s/dt2| on a straight piece.
+    Args:
+        grid: values of s (m + 1,).
+        piece: index of the path's piece for each interval (m,).
+        squares: (ds/dt)^2 at the grid points (m + 1,).
+        straight: which intervals are straight pieces (m,).
+        bounds: the greatest (ds/dt)^2 and |d2s/dt2| on each interval, if straight: two (m,).
+        plateau: least time (s) at constant speed, where there is room.
+
+    Returns:
+        The first three arguments, with the points added.
     """
     fast, hard = bounds
     spans = np.diff(grid)
     begin, end = squares[:-1], squares[1:]
-    # Up to a rate r, constant for the plateau, and down again: r^2 / hard + plateau r = room.
+    # Up to a rate r, constant for the plateau, and down again: r^2 / hard + plateau r = room, a
+    # quadratic equation for r.
     room = spans + 0.5 * (begin + end) / hard
     rate = 0.5 * hard * (np.sqrt(plateau**2 + 4.0 * room / hard) - plateau)
     peak = np.minimum(fast, np.maximum(rate**2, np.maximum(begin, end)))
@@ -152,7 +171,7 @@ def _with_peaks(
 
 
 def _merged(path: RoundedPath, s: Array, piece: NDArray[np.int64], x: Array) -> TimeLaw:
-    """The time law without grid points at which the acceleration does not change."""
+    """The time law, without grid points at which neither acceleration nor piece changes."""
     u = np.diff(x) / np.diff(s)
     change = np.abs(np.diff(u)) > 1e-7 * np.abs(u).max()
     keep = np.concatenate([[True], change | (piece[1:] != piece[:-1]), [True]])

@@ -1,9 +1,9 @@
-"""The quadratic program of one round of ``smooth``.
+"""The convex step of ``smooth``: one quadratic program, linearised at the current iterate.
 
-It is linearised at the current iterate (control points and duration T).
-
-Variables: the inner control points P, the duration as a multiple tau of T, and a slack s >= 0 in
-metres for every sampled state.
+The iterate is a spline's control points and its duration T. The variables are the inner control
+points P, the new duration as a multiple tau of T, and for every sampled state a slack s >= 0 in
+metres: the clearance that the state may lack, at a high cost, so that the program has a solution
+even if the iterate is in collision.
 
 minimise    tau + w_L (length of the control polygon) / (its current length) + w_s sum s
             for a base also + w_a (metres driven backwards, see ``heading``) / T
@@ -11,9 +11,14 @@ subject to  |D_p P| <= limit_p T^p (p tau - (p - 1))     velocity, acceleration,
             d + g (q(P) - q) + s >= required + buffer    for every near pair of bodies
             the joints' ranges, and the trust region around the control points
 
-tau^p is convex, so p tau - (p - 1) <= tau^p: any solution keeps the limits exactly, however far tau
-moves. The length is bounded from above by a quadratic that is tight at the iterate (iteratively
-reweighted least squares). Drake's Clarabel solves it.
+D_p takes the control points to those of the p-th derivative. d is a pair's distance in a sampled
+state q, and g the distance's gradient there.
+
+Three things make the problem convex. The limits grow with tau^p, which is convex, so its tangent
+p tau - (p - 1) <= tau^p: any solution keeps the limits exactly, however far tau moves. The
+distances are linear in q, which holds only near the iterate: hence the trust region. The length is
+bounded from above by a quadratic that is tight at the iterate (iteratively reweighted least
+squares). Drake's Clarabel solves the program.
 """
 
 from __future__ import annotations
@@ -34,9 +39,10 @@ from galley.optimization.spline import FIXED, SplineSpace
 from galley.robots.model import JointGroup
 
 _SLACK = 100.0  # cost of a metre of missing clearance at a state
-_BUFFER = 0.0015  # m of clearance at sampled states beyond what is required
+_BUFFER = 0.0015  # m of clearance at sampled states beyond the required one
 _TAU = (0.5, 3.0)  # bounds of the change of duration in one round
-# A round's program only gives the next iterate, which is timed and proven by itself.
+# A round's program only gives the next iterate, which is timed and proven by itself: so the solver
+# may stop early.
 _GAP = 1e-3  # relative
 _INFEASIBLE = 1e-5  # per radian or metre of the motion, up to one
 _SHORT = 0.3  # share of the mean step below which weights of steps stop growing
@@ -47,9 +53,10 @@ class Weights:
     """Weights of the program's cost; the relative duration has weight 1.
 
     Attributes:
-        length: of the relative length.
-        astern: s that a metre driven backwards counts more than one forward. Only for joints x, y
-            and heading of a base that drives some way; the length is that of x and y then.
+        length: weight of the relative length. With more, paths become shorter and take longer.
+        astern: s that a metre driven backwards counts more than one forward. More than 0 only for
+            the joints x, y and heading of a base that drives some way; the length then counts x and
+            y alone.
     """
 
     length: float = 0.3
@@ -76,7 +83,7 @@ class Iterate:
 
 
 def counted_joints(k: int, weights: Weights) -> Array:
-    """1 for each joint (k,) that counts in the length: with ``astern`` not the heading."""
+    """1 (k,) for each joint that counts in the length, 0 for the heading if ``astern`` is set."""
     return np.array([1.0, 1.0, 0.0]) if weights.astern > 0.0 else np.ones(k)
 
 
@@ -89,13 +96,19 @@ def solve_program(
     near: Nearby,
     weights: Weights,
 ) -> Array | None:
-    """The control points (m, k) of the program's solution; None if there is none.
+    """The control points (m, k) of the program's solution; None if the solver finds none.
+
+    The solution's duration is not returned: ``smooth.minimum_duration`` gives the least one for
+    these control points.
 
     Args:
+        space: the splines to which the control points belong.
+        iterate: the point at which to linearise.
         group: gives the limits.
-        scale: share of the velocity, acceleration and jerk limits to use.
-        basis: (s, m) from control points to the sampled states.
+        scale: share of the velocity, acceleration and jerk limits to use, in (0, 1].
+        basis: the matrix (s, m) from control points to the sampled states.
         near: the near pairs of bodies in those states.
+        weights: of the cost.
     """
     points = iterate.points
     program, x = build_program(space, iterate, group, scale, basis, near, weights)
@@ -107,6 +120,7 @@ def solve_program(
     result: Any = SolveInParallel([program], None, [options], [clarabel], Parallelism(1))[0]
     if not result.is_success():
         return None
+    # The control points at both ends are no variables: they hold the ends at rest.
     solution = points.copy()
     inner = solution[FIXED:-FIXED]
     inner[:] = result.GetSolution(x)[: inner.size].reshape(inner.shape)
@@ -122,17 +136,24 @@ def build_program(
     near: Nearby,
     weights: Weights,
 ) -> tuple[MathematicalProgram, Any]:
-    """The program and its variables: inner control points row by row, tau, slacks of the states."""
+    """The program and its variables: inner control points row by row, tau, slacks of the states.
+
+    The arguments are those of ``solve_program``.
+    """
     points, trust = iterate.points, iterate.trust
     inner = points[FIXED:-FIXED]
     k, n, slacks = points.shape[1], inner.size, len(basis)
     program: Any = MathematicalProgram()  # its type stubs get array shapes wrong
     x = program.NewContinuousVariables(n + 1 + slacks, "x")
+    # Limits constrain control points and tau, but no slacks: x[: n + 1].
     limits, upper = _limits(space, iterate, group, scale)
     program.AddLinearConstraint(limits, np.full(len(upper), -np.inf), upper, x[: n + 1])
+    # Clearances constrain control points and slacks, but not tau: x without its element n.
     if len(near.row):
         clear, room = _clearance(inner, basis, near)
         program.AddLinearConstraint(clear, room, np.full(len(room), np.inf), np.delete(x, n))
+    # The trust region and the joints' ranges. A spline stays within the hull of its control points,
+    # so ranges that hold for these hold at all times.
     low = np.maximum(inner - trust, group.lower).ravel()
     high = np.minimum(inner + trust, group.upper).ravel()
     program.AddBoundingBoxConstraint(
@@ -140,6 +161,7 @@ def build_program(
         np.concatenate([high, [_TAU[1]], np.full(slacks, np.inf)]),
         x,
     )
+    # One quadratic form serves every joint: joint j's control points are every k-th variable.
     Q, c = _length_cost(points)
     for j in np.nonzero(counted_joints(k, weights))[0]:
         program.AddQuadraticCost(
@@ -156,7 +178,11 @@ def build_program(
 def _limits(
     space: SplineSpace, iterate: Iterate, group: JointGroup, scale: float
 ) -> tuple[Any, Array]:
-    """Limits of velocity, acceleration and jerk, each scaled to 1: A (l, n + 1), A x <= upper."""
+    """Limits of velocity, acceleration and jerk, each scaled to 1: A (l, n + 1), A x <= upper (l,).
+
+    x is the n inner control points' coordinates and tau.
+    """
+    # The fixed control points contribute a constant, which moves to the right-hand side.
     ends = iterate.points.copy()
     ends[FIXED:-FIXED] = 0.0
     rows, upper = [], []
@@ -174,15 +200,21 @@ def _limits(
 
 @lru_cache(maxsize=64)
 def _of_joints(space: SplineSpace, order: int, k: int) -> Any:
-    """From inner control points of k joints to control points of a derivative."""
+    """The matrix from the inner control points of k joints to a derivative's control points."""
     return sparse.csr_matrix(sparse.kron(space.derivatives[order][:, FIXED:-FIXED], np.eye(k)))
 
 
 def _clearance(inner: Array, basis: Array, near: Nearby) -> tuple[Any, Array]:
-    """Clearance of near pairs, linearised: A (p, n + s), A x >= room."""
+    """Clearance of the p near pairs, linearised: A (p, n + s), A x >= room (p,).
+
+    x is the n inner control points' coordinates and the slacks of the s sampled states.
+    """
     count = len(near.row)
+    # Chain rule: the gradient by a control point is its weight in the state's basis times the
+    # gradient by the state.
     own = basis[near.row][:, FIXED:-FIXED, None] * near.gradient[:, None, :]
     steepness = own.reshape(count, inner.size)
+    # The pairs of one state share its slack.
     slack = sparse.csr_matrix(
         (np.ones(count), (np.arange(count), near.row)), shape=(count, len(basis))
     )
@@ -193,11 +225,13 @@ def _clearance(inner: Array, basis: Array, near: Nearby) -> tuple[Any, Array]:
 def _length_cost(points: Array) -> tuple[Array, Array]:
     """Hessian (f, f) and gradient (f, k), at zero, of the upper bound of the relative length.
 
-    From |d| <= (|d|^2 / |d_0| + |d_0|) / 2 for every step d of the control polygon.
+    From |d| <= (|d|^2 / |d_0| + |d_0|) / 2 for every step d of the control polygon, of which d_0 is
+    the current value; f is the number of inner control points.
     """
     m = len(points)
     sizes = np.linalg.norm(np.diff(points, axis=0), axis=1)
     total = max(float(sizes.sum()), 1e-9)
+    # A step of almost no length would weigh so much that it could never grow again.
     weight = 1.0 / (np.maximum(sizes, _SHORT * total / m) * total)
     steps = np.diff(np.eye(m), axis=0)
     ends = points.copy()

@@ -3,9 +3,10 @@
 A parabola cuts each corner: it starts on one segment and ends on the next, tangent to both. It is
 as large as is useful and can be proven free.
 
-The path parameter s is scaled per segment: at ds/dt = 1 the slowest joint moves at its velocity
-limit. On a parabola no joint then exceeds its limit, as slopes there are averages of the two
-segments'. So metres and radians need no conversion. The time law comes from ``path_timing``.
+The path parameter s is scaled on each segment so that at ds/dt = 1 the slowest joint moves at its
+velocity limit. On a parabola no joint then exceeds its limit, because the slopes there are averages
+of the two segments' slopes. So metres and radians need no conversion. The time law comes from
+``path_timing``.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ class RoundedPath:
 
     Attributes:
         group: name of the joint group.
-        breaks: (n + 1,) values of s, increasing from 0.
+        breaks: values of s (n + 1,), increasing from 0.
         coefficients: (n, 3, k): on piece i, q is the sum over p of
             ``coefficients[i, p] * (s - breaks[i]) ** p``.
-        corner: (n,) index of the corner that the piece rounds; -1 for straight pieces.
+        corner: index of the corner that each piece rounds (n,); -1 for straight pieces.
         stops: indices of the breaks at which the derivative jumps.
     """
 
@@ -49,37 +50,39 @@ class RoundedPath:
 
     def parts(self) -> tuple[RoundedPath, ...]:
         """The parts between stops, each with s from 0."""
-        cuts = (0, *self.stops, len(self.coefficients))
-        found = []
-        for i, j in itertools.pairwise(cuts):
+        ends = (0, *self.stops, len(self.coefficients))
+        parts = []
+        for i, j in itertools.pairwise(ends):
             breaks = self.breaks[i : j + 1] - self.breaks[i]
-            found.append(RoundedPath(self.group, breaks, self.coefficients[i:j], self.corner[i:j]))
-        return tuple(found)
+            parts.append(RoundedPath(self.group, breaks, self.coefficients[i:j], self.corner[i:j]))
+        return tuple(parts)
 
 
 def polygon_corners(path: Path, group: JointGroup) -> Array:
-    """The corners (m, k) of a path with both ends; a single one if it does not move.
+    """The corners (m, k) of a path with both ends; a single one if the path does not move.
 
     Steps of less than a nanosecond at full speed are left out.
     """
     points = corners(path.waypoints)
-    kept = [points[0]]
+    line = [points[0]]
     for q in points[1:-1]:
-        if (np.abs(q - kept[-1]) / group.velocity).max() > _SHORTEST:
-            kept.append(q)
-    while len(kept) > 1 and (np.abs(points[-1] - kept[-1]) / group.velocity).max() <= _SHORTEST:
-        kept.pop()
-    kept.append(points[-1])
-    if len(kept) == 2 and (np.abs(kept[1] - kept[0]) / group.velocity).max() <= _SHORTEST:
+        if (np.abs(q - line[-1]) / group.velocity).max() > _SHORTEST:
+            line.append(q)
+    # The path's end stays exactly; corners too near it go instead.
+    while len(line) > 1 and (np.abs(points[-1] - line[-1]) / group.velocity).max() <= _SHORTEST:
+        line.pop()
+    line.append(points[-1])
+    if len(line) == 2 and (np.abs(line[1] - line[0]) / group.velocity).max() <= _SHORTEST:
         return points[:1]
-    return corners(np.array(kept))
+    # Without the short steps the neighbours of a corner may lie on one line.
+    return corners(np.array(line))
 
 
 def useful_cuts(points: Array, group: JointGroup) -> Array:
-    """Largest useful cut in s (m - 2,) on either side of each corner of a polygon (m, k).
+    """Largest useful cut (m - 2,), in s on either side of each corner of a polygon (m, k).
 
-    Twice the parabola that can be passed at ds/dt = 1: larger ones gain next to nothing. Two
-    corners that compete for a segment get at least half of it each.
+    It is twice the cut of the parabola that can be passed at ds/dt = 1: larger ones gain next to
+    nothing. Two corners that compete for a segment get at least half of it each.
     """
     slopes, spans = _segments(points, group)
     ideal = (np.abs(np.diff(slopes, axis=0)) / group.acceleration).max(axis=1, initial=0.0)
@@ -114,7 +117,7 @@ def proven_cuts(
         size = float(cuts[i])
         for halvings in range(_HALVINGS):
             if free(i, size):
-                # The whole failed, but more than half of it may pass.
+                # The cut of twice this size failed, but one between the two may pass.
                 more = (1.5 * size, 1.25 * size) if halvings else ()
                 return next((larger for larger in more if free(i, larger)), size)
             size *= 0.5

@@ -1,4 +1,4 @@
-"""shortest: the baseline quadratic program, a shortest sequence of waypoints with bounded steps.
+"""shortest: the baseline, a quadratic program for the shortest sequence of waypoints.
 
 minimise    sum_i |x_i - x_{i-1}|^2
 subject to  x_0 and x_{N-1} fixed,  |x_i - x_{i-1}|_j <= epsilon for every joint j
@@ -35,7 +35,8 @@ def shortest(path: Path, epsilon: float = EPSILON) -> Path | Failure:
     n, k = start.shape
     program = MathematicalProgram()
     x = program.NewContinuousVariables(n - 2, k, "x")
-    # Steps s = D x + e, with D (n - 1, n - 2) and e from the fixed ends; joints are independent.
+    # The steps are D x + e, with D (n - 1, n - 2) and e from the fixed ends; the joints are
+    # independent of each other.
     D: Any = np.eye(n - 1, n - 2) - np.eye(n - 1, n - 2, -1)
     e: Any = np.zeros((n - 1, k))
     e[0], e[-1] = -start[0], e[-1] + start[-1]

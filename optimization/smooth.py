@@ -1,12 +1,18 @@
-"""smooth: a short, fast spline within all limits, proven free at all times.
+"""smooth: optimizes a path into a short, fast spline within all limits, proven free at all times.
 
-Sequential convex programming (J. Schulman et al., "Motion planning with sequential convex
-optimization and convex collision checking", 2014) on a cubic B-spline. Each round
-1. gets from the kernel the near pairs of bodies at sampled states, with distances and gradients,
-2. solves the quadratic program that these give (``program``),
-3. has the result proven, also between the samples; if the proof fails, adds a sample there.
-Returns the best proven spline; without any, or where it is clearly faster, the path with rounded
-corners (``time_optimal``).
+The method is sequential convex programming (J. Schulman et al., "Motion planning with sequential
+convex optimization and convex collision checking", 2014) on a cubic B-spline. Each round
+(``_optimize``)
+
+1. finds the near pairs of bodies at sampled states, with distances and gradients,
+2. solves the quadratic program that is linearised there (``program``),
+3. gives the solution its shortest duration, and checks and proves the trajectory, between the
+   samples too,
+4. if it passes, keeps the best; if not, trusts the linearisation less, and adds a sample at the
+   state that could not be proven.
+
+``smooth`` returns the best proven spline; or the path with rounded corners (``time_optimal``), if
+there is no proven spline or if that path is clearly faster.
 """
 
 from __future__ import annotations
@@ -31,7 +37,7 @@ from galley.robots.model import JointGroup
 METHOD = "smooth"
 _NEGLIGIBLE = 0.0005  # m by which the proven clearance may fall short of the margin
 _TOO_LONG = 10.0  # cost of excess length, against the logarithm of the duration
-_SLOWER = 1.05  # duration of a spline, against ``time_optimal``'s, above which that is returned
+_SLOWER = 1.05  # a spline that takes longer than ``time_optimal`` by this factor is not returned
 _PATIENCE = 5  # rounds after which any proven spline is good enough
 _APART = 1e-4  # least distance of two samples in the parameter
 _SAME = 1e-6  # rad or m, ends nearer than this are the same place
@@ -50,8 +56,8 @@ class SmoothOptions:
     """Parameters of the optimization.
 
     Attributes:
-        rounds: most programs to solve.
-        tolerance: relative improvement below which a round is the last.
+        rounds: most programs to solve from one initial spline.
+        tolerance: relative improvement of the cost below which a round is the last.
         weights: of the program's cost.
     """
 
@@ -97,6 +103,7 @@ def smooth(
     if len(points) == 1:  # standing still
         still = time_optimal(view, path, group, scale, required)
         return still if isinstance(still, Failure) else replace(still, method=METHOD)
+    # A path that comes back to its start: the cost would draw the spline together to a point.
     if np.abs(points[-1] - points[0]).max() <= _SAME:
         other = time_optimal(view, path, group, scale, required)
         note = "the path ends where it begins, so the shortest spline would stand still"
@@ -106,13 +113,16 @@ def smooth(
     space = spline_space(min(_MAX_PIECES, pieces))
     first = initial_control_points(space, points, group)
     best, rounds, reason = _optimize(view, points, first, group, scale, clearance, options)
+    # No motion is much faster, so there is no need to compute the alternative.
     if best is not None and best.duration <= _SLOWER * least_duration(points, group, scale):
         return OptimizedTrajectory(best, METHOD, "", rounds)
     other = time_optimal(view, path, group, scale, required)
     if isinstance(other, Failure):
         return other if best is None else OptimizedTrajectory(best, METHOD, "", rounds)
     slow = _SLOWER * other.trajectory.duration
-    if best is None or best.duration > slow:  # go on from the faster one
+    # The rounds ended in a poor local optimum or without a proof: try again from the other
+    # trajectory, which is free and fast, with more pieces to follow it.
+    if best is None or best.duration > slow:
         finer = spline_space(min(_MAX_PIECES, 2 * pieces))
         first = other.trajectory(finer.abscissae * other.trajectory.duration)
         first[:FIXED], first[-FIXED:] = points[0], points[-1]
@@ -132,12 +142,14 @@ def smooth(
 def least_duration(points: Array, group: JointGroup, scale: float) -> float:
     """Seconds that no motion between the ends of a path (m, k), from rest to rest, can undercut.
 
-    Each joint alone at its limits of velocity, acceleration and jerk: the double S of L. Biagiotti
-    and C. Melchiorri, "Trajectory Planning for Automatic Machines and Robots" (2008), 3.4.
+    The longest time that any joint needs alone, at its limits of velocity, acceleration and jerk:
+    the double S of L. Biagiotti and C. Melchiorri, "Trajectory Planning for Automatic Machines and
+    Robots" (2008), 3.4.
     """
     way = np.abs(points[-1] - points[0])
     v, a, j = (scale * limit for limit in (group.velocity, group.acceleration, group.jerk))
     rise = np.where(v * j >= a * a, v / a + a / j, 2.0 * np.sqrt(v / j))  # to full speed
+    # Joints that never get to full speed: with a stretch of full acceleration, or without.
     below = np.where(
         way >= 2.0 * a**3 / j**2,
         a / j + np.sqrt((a / j) ** 2 + 4.0 * way / a),
@@ -147,7 +159,10 @@ def least_duration(points: Array, group: JointGroup, scale: float) -> float:
 
 
 def _provable_clearance(view: View, points: Array) -> float:
-    """Clearance to prove: the margin, or the ends' clearance if smaller, less a little."""
+    """Clearance (m) to prove: the margin, or the ends' clearance if smaller, less a little.
+
+    It is never less than the clearance that the planners prove.
+    """
     margin = float(view.arrays.checks.margins[0])
     ends = view.nearby(points[[0, -1]], 0.0)  # pairs within their margin
     full = ends.required > 0.99 * margin  # pairs of the robot's own links have a smaller margin
@@ -164,33 +179,50 @@ def _optimize(
     required: float,
     options: SmoothOptions,
 ) -> tuple[Trajectory | None, int, str]:
-    """The best proven spline or None, the number of rounds, and the last reason for rejection.
+    """The rounds of the optimization.
 
-    ``controls`` (m, k) are the spline's to begin with, ``points`` the path's.
+    Args:
+        view: collision view of the group.
+        points: the path's corners (n, k).
+        controls: control points (m, k) of the spline to begin with.
+        group: gives the limits.
+        scale: share of the velocity, acceleration and jerk limits to use, in (0, 1].
+        required: metres of clearance to prove.
+        options: of the optimization.
+
+    Returns:
+        The best proven spline or None, the number of rounds, and the last reason for rejection.
     """
     space = spline_space(len(controls) - DEGREE)
     u, basis = sampled_basis(space, _SAMPLES)
     weights, trust = options.weights, _TRUST
     counted = counted_joints(points.shape[1], weights)
     target = _LENGTH_RATIO * polygon_length(points * counted)
-    # A bound of the duration says nothing of headings.
+    # The bound on the duration says nothing about headings: with ``astern`` it ends no round early.
     enough = (1.0 + _ENOUGH) * least_duration(points, group, scale)
     enough = 0.0 if weights.astern > 0.0 else enough
     best, lowest, reason, rounds = None, np.inf, "none was allowed", 0
     duration = minimum_duration(space, controls, group, scale)
     while rounds < options.rounds:
         rounds += 1
+        # Linearise: distances and gradients of the near pairs in the sampled states.
         near = view.nearby(basis @ controls, _NEAR)
         iterate = Iterate(controls, duration, trust)
         solved = solve_program(space, iterate, group, scale, basis, near, weights)
+        # Solve again from the same iterate, with smaller steps.
         if solved is None:
             reason, trust = "the program has no solution", 0.5 * trust
             continue
+        # The solution is the next iterate, whether or not it passes the check: one in collision
+        # tells the next program which pairs to push apart.
         controls = solved
         duration = minimum_duration(space, controls, group, scale)
+        # The control points' bounds are cautious between knots: the exact peaks allow more speed.
         trajectory = _at_limits(space.trajectory(group.name, controls, duration), group, scale)
         verdict = check_trajectory(view, trajectory, group, scale, required)
         if verdict.passed:
+            # The value that rounds are compared by: duration and length as in the program's cost,
+            # but independent of the iterate.
             excess = polygon_length(basis @ controls * counted) / target
             value = float(np.log(trajectory.duration) + options.weights.length * np.log(excess))
             if weights.astern > 0.0:
@@ -201,24 +233,32 @@ def _optimize(
             gain = lowest - value
             if gain > 0.0:
                 best, lowest = trajectory, value
+            # Converged; but while the spline is too long, the weight of length goes on growing.
             if gain < options.tolerance and (excess <= 1.0 or rounds > _PATIENCE):
                 break
+            # No motion is much faster, so further rounds could gain next to nothing.
             if excess <= 1.0 and trajectory.duration <= enough:
                 break
         else:
+            # The step was too long for the linearisation: trust it less in the next round.
             reason, trust = verdict.reason, 0.7 * trust
             if best is not None and rounds > _PATIENCE:
                 break
+            # The proof failed between the samples, where the program has no constraint yet.
             if verdict.unproven is not None:
-                where = verdict.unproven / trajectory.duration
-                if np.abs(u - where).min() > _APART:
-                    u = np.sort(np.append(u, where))
+                sample = verdict.unproven / trajectory.duration
+                if np.abs(u - sample).min() > _APART:
+                    u = np.sort(np.append(u, sample))
                     basis = space.basis(u)
     return best, rounds, reason
 
 
 def initial_control_points(space: SplineSpace, points: Array, group: JointGroup) -> Array:
-    """Control points (m, k) along a polygon with trapezoidal speed, at rest at both ends."""
+    """Control points (m, k) of a spline along a path's corners (n, k), at rest at both ends.
+
+    The speed is trapezoidal, and corners are passed without a stop, so the spline may exceed
+    limits and cut corners: it is only the initial guess.
+    """
     spans = (np.abs(np.diff(points, axis=0)) / group.velocity).max(axis=1)
     along = np.concatenate([[0.0], np.cumsum(spans)]) / spans.sum()
     u = space.abscissae

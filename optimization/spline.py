@@ -1,8 +1,9 @@
 """Cubic B-splines of a parameter u in [0, 1], at rest at both ends.
 
-Cubic suits bounded jerk: jerk is constant between knots and acceleration linear, so bounds on their
-control points are exact bounds on them. Three equal control points at each end make velocity and
-acceleration zero there. The first and last spans are shorter, so that a motion starts quickly.
+Cubic splines suit bounded jerk: between knots the jerk is constant and the acceleration linear, so
+bounds on their control points are exact bounds on them. Three equal control points at each end make
+velocity and acceleration zero there. The first and last spans are shorter, so that a motion starts
+quickly.
 
 C. de Boor, "A Practical Guide to Splines" (1978), for the basis and its derivatives.
 """
@@ -25,7 +26,7 @@ _END = 0.12  # length of the first and last span, as a share of the others'
 
 @dataclass(frozen=True, eq=False)
 class SplineSpace:
-    """The splines with given knots.
+    """All splines with the same knots, and the matrices that turn control points into curves.
 
     Attributes:
         breaks: (n + 1,) ends of the pieces, from 0 to 1.
@@ -43,12 +44,12 @@ class SplineSpace:
 
     @property
     def size(self) -> int:
-        """Number of control points."""
+        """Number of control points that a spline of this space has."""
         return len(self.breaks) + 2
 
     @cached_property
     def abscissae(self) -> Array:
-        """Greville abscissae: a line's control points lie on it at these parameters."""
+        """Greville abscissae (n + 3,): a straight line's control points are its points there."""
         return frozen([self.knots[i + 1 : i + 1 + DEGREE].mean() for i in range(self.size)])
 
     def basis(self, u: Array) -> Array:
@@ -57,7 +58,7 @@ class SplineSpace:
         return np.asarray(BSpline.design_matrix(inside, self.knots, DEGREE).toarray())
 
     def samples(self, per_piece: int) -> Array:
-        """Parameters (m,): ``per_piece`` in every piece, and the end."""
+        """Parameters (m,): ``per_piece`` evenly spaced ones in every piece, and the end."""
         inner = np.arange(per_piece) / per_piece
         u = self.breaks[:-1, None] + np.diff(self.breaks)[:, None] * inner
         return np.append(u.ravel(), 1.0)
@@ -70,7 +71,7 @@ class SplineSpace:
 
 @lru_cache(maxsize=32)
 def spline_space(pieces: int) -> SplineSpace:
-    """The splines of so many pieces."""
+    """The splines of ``pieces`` polynomial pieces: more follow a path more closely."""
     lengths = np.ones(pieces)
     lengths[0] = lengths[-1] = _END
     breaks = np.concatenate([[0.0], np.cumsum(lengths)]) / lengths.sum()
@@ -81,6 +82,7 @@ def spline_space(pieces: int) -> SplineSpace:
     for order in range(DEGREE + 1):
         degree = DEGREE - order
         at = BSpline.design_matrix(breaks[:-1], own, degree).toarray()
+        # Taylor's formula: a power's coefficient is the derivative at the break by its factorial.
         powers.append(frozen(at @ derivatives[-1] / factorial))
         factorial *= order + 1
         if degree > 0:
@@ -93,7 +95,7 @@ def spline_space(pieces: int) -> SplineSpace:
 
 @lru_cache(maxsize=32)
 def sampled_basis(space: SplineSpace, per_piece: int) -> tuple[Array, Array]:
-    """``space.samples(per_piece)`` and the basis there."""
+    """``space.samples(per_piece)`` (s,) and the basis (s, m) at these parameters."""
     u = space.samples(per_piece)
     return frozen(u), frozen(space.basis(u))
 

@@ -1,11 +1,13 @@
 """time_optimal: follows a proven path with rounded corners, as fast as the limits allow.
 
 1. Parabolas inside the free space replace the corners (``rounding``).
-2. The fastest time law within velocity and acceleration limits (``path_timing``, TOPP-RA).
+2. The path gets the fastest time law within velocity and acceleration limits (``path_timing``,
+   TOPP-RA).
 3. A moving average over a few milliseconds bounds the jerk (``motion.trajectory.timing``).
-4. The result is checked and proven. The average shifts curved parts by at most a w^2 / 24:
-   micrometres for an arm. Where the proof fails, the corner is cut less and in the end not at all:
-   there the motion stops. Straight pieces between stops are kept exactly.
+4. The result is checked and proven. An average over w seconds shifts curved parts by at most
+   a w^2 / 24, with a the acceleration: micrometres for an arm. Where the proof fails, the corner is
+   cut less and in the end not at all: there the motion stops. Straight pieces between stops are
+   kept exactly.
 """
 
 from __future__ import annotations
@@ -49,8 +51,8 @@ class OptimizedTrajectory:
     Attributes:
         trajectory: within the limits, proven free at all times.
         method: ``smooth`` or ``time-optimal``.
-        note: reason for a fallback, or where it stops; else empty.
-        rounds: iterations of the optimization.
+        note: reason for a fallback, or at how many corners it stops; else empty.
+        rounds: rounds of the optimization, in each of which a trajectory was made and checked.
     """
 
     trajectory: Trajectory
@@ -95,6 +97,7 @@ def time_optimal(
         else:
             cuts = proven_cuts(view, points, group, useful, required)
         for rounds in itertools.count(1):  # ends: each round shrinks a cut
+            # A cut that is proven free can still fail here: the moving average shifts the curve.
             try:
                 trajectory, spans = _round_and_time(path.group, points, cuts, group, scale)
             except ValueError:  # limits so far apart that times are lost to rounding
@@ -105,9 +108,11 @@ def time_optimal(
                 note = f"stops at {stops} of {len(cuts)} corners" if stops else ""
                 return OptimizedTrajectory(trajectory, METHOD, note, rounds)
             smaller = _shrink_cuts(cuts, useful, spans, verdict.unproven)
+            # The failure is not at a rounded corner, so smaller cuts would not help.
             if smaller is None:
                 break
             cuts = smaller
+    # The last resort: the path itself, with a stop at every corner.
     trajectory = rest_to_rest(path, group, scale)
     verdict = check_trajectory(view, trajectory, group, scale, required)
     if not verdict.passed:
@@ -119,7 +124,15 @@ def time_optimal(
 def _round_and_time(
     name: str, points: Array, cuts: Array, group: JointGroup, scale: float
 ) -> tuple[Trajectory, Array]:
-    """The trajectory, and the time span (c, 2) in which it rounds each corner."""
+    """The trajectory, and the time span (s) in which it rounds each corner (c, 2); NaN if sharp.
+
+    Args:
+        name: of the joint group.
+        points: corners of the path with both ends (c + 2, k).
+        cuts: size of the cut at each corner (c,), in s.
+        group: gives the limits.
+        scale: share of the limits to use, in (0, 1].
+    """
     if scale < _SLOW:  # slow a faster one, for numerical accuracy
         trajectory, spans = _round_and_time(name, points, cuts, group, _SLOW)
         return slowed(trajectory, _SLOW / scale), spans * (_SLOW / scale)
@@ -159,20 +172,24 @@ def _jerk_limited_law(
         smooth = jerk_limited(timed_trajectory(part, other), jerk)
         if smooth.duration < best.duration:
             law, best = other, smooth
+        # From here on, less acceleration costs more time than the shorter average saves.
         if smooth.duration > before:
             break
         before = smooth.duration
     return law, best
 
 
-def _shrink_cuts(cuts: Array, useful: Array, spans: Array, where: float | None) -> Array | None:
-    """The cuts, halved at the corner passed at time ``where`` (s); None if there is none."""
-    if where is None:
+def _shrink_cuts(cuts: Array, useful: Array, spans: Array, time: float | None) -> Array | None:
+    """The cuts (c,), halved at the corner that is rounded at ``time`` (s); None if there is none.
+
+    ``spans`` (c, 2) are the corners' time spans, ``useful`` (c,) their largest useful cuts.
+    """
+    if time is None:
         return None
     if not (cuts > 0.0).any():
         return None
-    # Pieces of less than a nanosecond are merged, so ``where`` may lie slightly beside a span.
-    away = np.maximum(spans[:, 0] - where, where - spans[:, 1])  # NaN: no cut
+    # Pieces of less than a nanosecond are merged, so ``time`` may lie slightly beside a span.
+    away = np.maximum(spans[:, 0] - time, time - spans[:, 1])  # NaN: no cut
     if np.nanmin(away) > _BESIDE:
         return None
     smaller = np.where(away <= _BESIDE, 0.5 * cuts, cuts)

@@ -1,7 +1,8 @@
-"""Joint torques along a trajectory against their limits; Drake reads the robot's bodies.
+"""Checks the joint torques along a trajectory against their limits; Drake reads the robot's bodies.
 
-Includes gravity, inertia and Coriolis forces of the robot and of what it holds. Leaves out joint
-friction, the motors' own inertia, and contact forces (a drawer that is pulled, a grip).
+The torques include gravity, inertia, Coriolis forces and the joints' damping, for the robot and the
+item that it holds. They leave out other joint friction, the motors' own inertia, and contact forces
+(a drawer that is pulled, a grip).
 """
 
 from __future__ import annotations
@@ -33,7 +34,12 @@ INERTIALS = ("identified", "urdf")
 
 @dataclass(frozen=True)
 class HeldItem:
-    """An item in the hand, at X_HI (4, 4) in the palm's frame."""
+    """An item fixed to the hand.
+
+    Attributes:
+        item: gives the mass and the shapes.
+        X_HI: the item's pose (4, 4) in the palm's frame.
+    """
 
     item: Item
     X_HI: Array
@@ -47,13 +53,14 @@ class TorqueCheck:
     """Torques that a trajectory needs, for the joints with a finite effort limit.
 
     Attributes:
-        joints: names (k,), of the whole robot: a base that accelerates loads the arm too.
-        units: ``N m`` or ``N`` (k,).
-        torque: largest magnitude (k,) at any sample.
+        joints: the joints' names (k,), of the whole robot: a base that accelerates loads the arm
+            too.
+        units: unit of each torque (k,): ``N m``, or ``N`` for a sliding joint.
+        torque: largest magnitude of each torque at any sample (k,).
         limit: effort limits (k,).
         ratio: torque / limit (k,).
-        time: s, of the largest ratio.
-        share: of the limits that may be used.
+        time: time (s) of the largest ratio.
+        share: share of the limits that may be used.
         inertials: source of masses and inertias, one of ``INERTIALS``.
     """
 
@@ -86,7 +93,10 @@ class TorqueCheck:
 
 
 class _Tree(NamedTuple):
-    """The robot's joints, parents first, and their bodies as ``inverse_dynamics`` takes them."""
+    """The robot's joints, parents first, and the bodies that they carry.
+
+    The attributes are the first arguments of ``kernel.dynamics.inverse_dynamics``.
+    """
 
     parent: NDArray[np.int64]
     sliding: NDArray[np.bool_]
@@ -99,15 +109,16 @@ class _Tree(NamedTuple):
 
 
 class _Robot(NamedTuple):
-    """What a URDF says.
+    """A robot's dynamics as its URDF gives them.
 
     Attributes:
-        inertials, effort: of ``TorqueModel``.
-        damping: (n,) of the joints.
-        order: (n,) of the tree's joints in q.
-        tree: with nothing in the hand.
-        palm: row of the tree that carries the palm, -1 if none does.
-        X_WH: the palm's pose (4, 4) at zero positions.
+        inertials: source of masses and inertias, one of ``INERTIALS``.
+        effort: effort limits (n,) in the order of q, infinite if the URDF has none.
+        damping: damping coefficients of the joints (n,) in the order of q, N m s or N s/m.
+        order: index in q of each of the tree's joints (n,).
+        tree: joints and bodies with nothing in the hand.
+        palm: row of the tree's joint that carries the palm, -1 if none does.
+        X_WH: the palm's pose (4, 4) in the world at zero positions.
     """
 
     inertials: str
@@ -120,7 +131,9 @@ class _Robot(NamedTuple):
 
 
 class TorqueModel:
-    """A robot's rigid-body dynamics without shapes; what its URDF says is read once.
+    """A robot's rigid-body dynamics: joint torques of a motion, and their check.
+
+    A robot's URDF is read once, without its shapes.
 
     Args:
         robot: its URDF gives masses, inertias and effort limits.
@@ -149,25 +162,32 @@ class TorqueModel:
         """Joint torques (m, n) for a motion: N m, or N for sliding joints.
 
         Args:
-            q: robot configurations (m, n). velocity, acceleration: of the same shape.
+            q: configurations of the whole robot (m, n).
+            velocity: joint velocities (m, n), rad/s or m/s.
+            acceleration: joint accelerations (m, n), rad/s^2 or m/s^2.
         """
         return self._damping * velocity + self._inverse(self._tree, q, velocity, acceleration)
 
     def _inverse(self, tree: _Tree, q: Array, velocity: Array, acceleration: Array) -> Array:
+        """Inverse dynamics of ``tree``: ``torques`` without damping."""
         from galley.optimization.kernel.dynamics import inverse_dynamics
 
+        # The kernel needs parents first: reorder the joints, and the torques back at the end.
         motion = q, velocity, acceleration
         positions, rates, second = (as_input(rows[:, self._order]) for rows in motion)
-        out, found = np.empty(q.shape), np.empty(q.shape)
+        out, torques = np.empty(q.shape), np.empty(q.shape)
         n = len(self._order)
         scratch = np.tile(np.eye(3), (n + 1, 1, 1)), np.zeros((n + 1, 3)), np.zeros((5, n + 1, 6))
         ensure(TIMING)
         inverse_dynamics(*tree, positions, rates, second, *scratch, out)
-        found[:, self._order] = out
-        return found
+        torques[:, self._order] = out
+        return torques
 
     def mass_matrix(self, q: Array) -> Array:
-        """M (n, n) at q (n,), in the order of q: kg m^2, or kg for sliding joints."""
+        """The joints' mass matrix M (n, n) at q (n,): kg m^2, or kg for sliding joints.
+
+        Column j holds the torques that accelerate joint j alone by 1, at rest without gravity.
+        """
         n = len(q)
         still, weightless = np.zeros((n, n)), self._tree._replace(gravity=np.zeros(3))
         return self._inverse(weightless, np.tile(q, (n, 1)), still, np.eye(n))
@@ -180,7 +200,8 @@ class TorqueModel:
         Args:
             trajectory: over one of the robot's groups (``base+arm`` for two).
             q: the robot's configuration (n,); joints outside the group stay there.
-            share: of the limits that may be used.
+            share: share of the limits that may be used.
+            rate: samples per second, Hz.
         """
         times, torques = self._along(trajectory, q, rate)
         ratio = np.abs(torques) / self.effort[self._limited]
@@ -201,9 +222,9 @@ class TorqueModel:
     ) -> float | Failure:
         """The factor (at least 1) by which to stretch a trajectory to keep the torque limits.
 
-        Needs no search: stretching by f divides accelerations and Coriolis terms by f^2, so torques
-        are g(q) + d / f^2 with d the torque without gravity. ``slowed(trajectory, factor)`` then
-        passes ``check``.
+        It follows from a formula: stretching by f divides accelerations and Coriolis terms by f^2,
+        so torques are g(q) + d / f^2 with d the torque without gravity. ``slowed(trajectory,
+        factor)`` then passes ``check``, whose arguments these are.
 
         Returns:
             The factor; or a Failure if gravity alone needs the whole share.
@@ -213,6 +234,8 @@ class TorqueModel:
         limit = share * self.effort[self._limited]
         over = np.abs(gravity) / limit
         if over.max() < 1.0:
+            # Gravity leaves this share of the motion's torque, in its own direction, within the
+            # limit; 1 / f^2 must not be more.
             motion = torques - gravity
             with np.errstate(divide="ignore"):
                 room = np.where(motion > 0.0, limit - gravity, limit + gravity) / np.abs(motion)
@@ -222,6 +245,7 @@ class TorqueModel:
                 slower = factor * (1.0 + extra)
                 if self.check(slowed(trajectory, slower), q, share, rate).passed:
                     return slower
+        # Gravity alone needs the whole share somewhere: no duration is long enough.
         row, k = np.unravel_index(over.argmax(), over.shape)
         name = self.robot.joints[self._limited[k]]
         return Failure(
@@ -237,21 +261,27 @@ class TorqueModel:
     ) -> tuple[Array, Array]:
         """Sample times (m,) and the torques (m, k) of the joints that have a limit.
 
-        With ``still``, those that hold each position at rest.
+        With ``still``, the torques that hold each position at rest.
         """
         samples = trajectory.sampled(1.0 / rate)
         at = self.robot.slice(trajectory.group)
-        whole = np.repeat(np.asarray(q, dtype=np.float64)[None], len(samples.times), axis=0)
-        rates, second = np.zeros_like(whole), np.zeros_like(whole)
-        whole[:, at] = samples.positions
+        positions = np.repeat(np.asarray(q, dtype=np.float64)[None], len(samples.times), axis=0)
+        rates, second = np.zeros_like(positions), np.zeros_like(positions)
+        positions[:, at] = samples.positions
         if not still:
             rates[:, at], second[:, at] = samples.velocities, samples.accelerations
-        return samples.times, self.torques(whole, rates, second)[:, self._limited]
+        return samples.times, self.torques(positions, rates, second)[:, self._limited]
 
 
 @lru_cache(maxsize=8)
 def _read(robot: RobotModel, inertials: str) -> _Robot:
-    """A robot's bodies by Drake's parser, which takes milliseconds.
+    """Reads a robot's joints and bodies by Drake's parser, which takes milliseconds.
+
+    1. Takes effort limits and shapes out of the URDF, and puts in the chosen masses and inertias.
+    2. Orders the joints so that parents come first: a joint carries more bodies than those it
+       carries itself.
+    3. For each joint, finds its parent, its axis and a point on it, and the bodies that it carries
+       but no later joint does, merged into one rigid body.
 
     Raises:
         ValueError: no joint has a finite effort limit.
@@ -292,8 +322,10 @@ def _read(robot: RobotModel, inertials: str) -> _Robot:
     for row, i in enumerate(order):
         joint = joints[i]
         for before, other in enumerate(order[:row]):
+            # Every joint that carries this one carries its bodies too. The last of them in the
+            # order carries the fewest bodies: it is the parent.
             if carried[i] < carried[other]:
-                tree.parent[row] = before  # the last is the nearest
+                tree.parent[row] = before
         if int(hand.index()) in carried[i]:
             palm = row
         X_WF = joint.frame_on_parent().CalcPoseInWorld(context)
@@ -305,6 +337,7 @@ def _read(robot: RobotModel, inertials: str) -> _Robot:
             bodies = [BodyIndex(index) for index in own]
             M = plant.CalcSpatialInertia(context, plant.world_frame(), bodies)
             tree.mass[row], tree.centre[row] = M.get_mass(), M.get_com()
+            # Drake's inertia is about the world's origin: Steiner's theorem moves it to the centre.
             about_origin = M.CalcRotationalInertia().CopyToFullMatrix3()
             tree.inertia[row] = about_origin - M.get_mass() * _spread(M.get_com())
     damping = np.array([joint.default_damping_vector()[0] for joint in joints])
@@ -313,14 +346,17 @@ def _read(robot: RobotModel, inertials: str) -> _Robot:
 
 
 def _holding(read: _Robot, held: HeldItem) -> _Tree:
-    """The tree with an item fixed to the palm: mass and centre of both, inertia by Steiner."""
+    """The tree with an item fixed to the palm, as one rigid body with the body that carries it.
+
+    The inertia about the common centre comes from Steiner's theorem.
+    """
     tree, row, mass = read.tree, read.palm, held.item.mass
     centre, inertia = inertial(held.item.shapes, read.X_WH @ held.X_HI, mass)
     masses, centres, inertias = tree.mass.copy(), tree.centre.copy(), tree.inertia.copy()
-    whole, apart = masses[row] + mass, centre - centres[row]
-    masses[row] = whole
-    centres[row] += mass / whole * apart
-    inertias[row] += inertia + (whole - mass) * mass / whole * _spread(apart)
+    total, apart = masses[row] + mass, centre - centres[row]
+    masses[row] = total
+    centres[row] += mass / total * apart
+    inertias[row] += inertia + (total - mass) * mass / total * _spread(apart)
     return tree._replace(mass=masses, centre=centres, inertia=inertias)
 
 
@@ -330,13 +366,11 @@ def _spread(r: Array) -> Array:
 
 
 def _remove_effort_limits(root: ET.Element) -> dict[str, float]:
-    """The finite, positive effort limits of a URDF's joints, removed from it.
-
-    0 stands for "unknown" in many files, and Drake refuses to read "inf".
-    """
+    """Removes the effort limits from a URDF's joints; returns the finite, positive ones by name."""
     efforts = {}
     for joint in root.iter("joint"):
         limit = joint.find("limit")
+        # 0 stands for "unknown" in many files, and Drake refuses to read "inf".
         effort = float(limit.attrib.pop("effort", "inf")) if limit is not None else np.inf
         if np.isfinite(effort) and effort > 0.0:
             efforts[joint.get("name", "")] = effort

@@ -1,4 +1,7 @@
-"""The check that every optimized trajectory must pass: limits, rest, continuity, clearance."""
+"""The check that every optimized trajectory must pass: limits, rest, continuity, clearance.
+
+It does not depend on how the trajectory was made.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,10 @@ _REST = 1e-6  # share of the limits of velocity and acceleration that counts as 
 
 @dataclass(frozen=True)
 class TrajectoryVerdict:
-    """Whether a trajectory passed the check.
+    """The result of checking a trajectory.
 
     Attributes:
-        reason: for rejection, in a sentence; empty if it passed.
+        reason: why the trajectory was rejected, in a sentence; empty if it passed.
         unproven: time (s) of a state whose clearance could not be proven, or None.
     """
 
@@ -31,12 +34,12 @@ class TrajectoryVerdict:
 
     @property
     def passed(self) -> bool:
-        """Whether there is no reason for rejection."""
+        """Whether the trajectory passed the check."""
         return not self.reason
 
 
 def check_arguments(path: Path, group: JointGroup, scale: float) -> Path:
-    """The path, what float32 has rounded beyond a limit put back on it.
+    """The path, with joint values that float32 has rounded beyond a limit moved onto the limit.
 
     Raises:
         ValueError: the path is not over the group, or the scale not in (0, 1].
@@ -70,7 +73,7 @@ def check_trajectory(
         scale: share of the limits of velocity, acceleration and jerk that may be used.
         required: metres of clearance; ``planned_clearance`` by default.
     """
-    ratios = [each / scale for each in limit_ratios(trajectory, group)]
+    ratios = [ratio / scale for ratio in limit_ratios(trajectory, group)]
     reason = _out_of_limits(trajectory, group, ratios) or _not_smooth(trajectory, group)
     unproven = None
     if view is not None and not reason:
@@ -82,6 +85,10 @@ def check_trajectory(
 
 
 def _out_of_limits(trajectory: Trajectory, group: JointGroup, ratios: list[float]) -> str:
+    """Why a trajectory is rejected that exceeds a limit; else empty.
+
+    ``ratios`` are the peaks of velocity, acceleration and jerk as shares of the limits to use.
+    """
     for name, ratio in zip(("velocity", "acceleration", "jerk"), ratios, strict=True):
         if not ratio <= 1.0 + _EXCESS:
             return f"the {name} is {ratio:.4f} of its limit"
@@ -94,7 +101,7 @@ def _out_of_limits(trajectory: Trajectory, group: JointGroup, ratios: list[float
 
 
 def _not_smooth(trajectory: Trajectory, group: JointGroup) -> str:
-    """Why it is not at rest at the ends or jumps between pieces; empty if neither."""
+    """Why a trajectory is rejected that moves at its ends or jumps between pieces; else empty."""
     spans = np.diff(trajectory.breaks)
     rows = trajectory.coefficients
     units = (np.ones(group.size), group.velocity, group.acceleration)

@@ -1,7 +1,7 @@
 """Task planning in PDDL, without geometry.
 
 - ``task``: ground tasks; ``operators``: ground actions as bit masks, and plans
-- ``grounding/``: relaxed reachability; ``successors``: states and which operators lead between them
+- ``grounding/``: relaxed reachability; ``successors``: the state space and its successor generator
 - ``searches/``: breadth-first, A*, greedy best-first and top-k search
 - ``explain/``: certificates of unsolvability; ``checks/``: plan validation
 - ``limits``: limits on expanded states, time and memory

@@ -1,4 +1,4 @@
-"""Limits of grounding and search: states, seconds, memory."""
+"""Limits on grounding and search: expanded states, time and memory."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ from galley.domain.failure import Failure, FailureError, FailureKind
 from galley.planning.operators import COST_DECIMALS, Operator, Plan
 
 _MIB = 1 << 20
-_CHECK_EVERY = 4096  # combinations between two checks of clock and memory
+_CHECK_EVERY = 4096  # combinations of objects between two checks of clock and memory
 _MAX_COMBINATIONS = 1_000_000  # of objects, tried in grounding: ten seconds, some 1 GB of actions
-_PROGRESS_S = 0.5  # between two reports of progress
+_PROGRESS_S = 0.5  # s between two reports of progress
 
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """Limits of grounding or a search, and a progress callback; None means no limit.
+    """Limits on grounding or a search, and a progress callback; None means no limit.
 
     Attributes:
         nodes: most states to expand.
-        seconds: most wall time.
-        memory_mib: most resident memory of the process, in MiB; by default what the process has
-            now and half of the machine's.
-        spent: seconds that have passed before the search.
-        progress: called from time to time with the number of expanded states, or of combinations
-            of objects while grounding.
+        seconds: most wall time, s.
+        memory_mib: most resident memory of the process, MiB; by default half of the machine's
+            memory more than the process has now.
+        progress: called from time to time with the number of expanded states, or, in grounding, of
+            combinations of objects.
+        spent: seconds spent before the search, which count towards ``seconds``.
+
+    Raises:
+        ValueError: a limit is below 0.
     """
 
     nodes: int | None = None
@@ -48,7 +51,13 @@ class SearchLimits:
 
 
 class SearchBudget:
-    """Checks a search against its limits, with time from now; no limit on ``nodes`` is maxsize."""
+    """Checks a search against its limits; the time runs from when the budget is made.
+
+    Attributes:
+        limits: the limits.
+        began: start of the time, in seconds of ``perf_counter``.
+        nodes: most states to expand; ``sys.maxsize`` for no limit.
+    """
 
     def __init__(self, limits: SearchLimits) -> None:
         self.limits = limits
@@ -59,11 +68,11 @@ class SearchBudget:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start."""
+        """Wall time since the start, with the time spent before it, in seconds."""
         return perf_counter() - self.began
 
     def exceeded(self, expanded: int, check_every: int = 256) -> str | None:
-        """The limit that is reached, in words, or None.
+        """The limit that is reached, such as ``node limit of 1000``; None within all limits.
 
         Args:
             expanded: states expanded so far; must not decrease.
@@ -73,6 +82,7 @@ class SearchBudget:
             return f"node limit of {self.nodes}"
         if expanded < self._next_check:
             return None
+        # Clock and memory take far longer to read than a state takes to expand.
         self._next_check = expanded + check_every
         progress = self.limits.progress
         if progress is not None and perf_counter() >= self._next_progress:
@@ -86,9 +96,15 @@ class SearchBudget:
         return None
 
     def plan(self, operators: Sequence[Operator], *, expanded: int, generated: int) -> Plan:
-        """The Plan that consists of ``operators``, found within the budget."""
-        actions = tuple(each.action for each in operators)
-        cost = round(fsum(each.cost for each in operators), COST_DECIMALS)
+        """The Plan of ``operators`` in order, with the search's figures.
+
+        Args:
+            operators: the plan's operators.
+            expanded: states whose successors were computed.
+            generated: distinct states seen.
+        """
+        actions = tuple(operator.action for operator in operators)
+        cost = round(fsum(operator.cost for operator in operators), COST_DECIMALS)
         return Plan(actions, cost, expanded, generated, self.seconds)
 
     def failure(self, reached: str, *, expanded: int, generated: int) -> Failure:
@@ -113,14 +129,14 @@ class LimitReached(FailureError):
 
 
 class GroundingBudget:
-    """Checks grounding against its limits, and counts combinations of objects.
+    """Checks grounding against its limits, and counts the combinations of objects that it tries.
 
     Attributes:
-        what: what combinations are tried for at the moment, in words.
+        what: the action or goal that is being grounded, for the message of a failure.
     """
 
     def __init__(self, limits: SearchLimits, most: int | None = None) -> None:
-        """``most`` combinations are tried, by default as many as fit."""
+        """Allows ``most`` combinations; by default as many as fit in time and memory."""
         self._budget = SearchBudget(replace(limits, nodes=None))
         self._most = _MAX_COMBINATIONS if most is None else most
         self._spent = 0
@@ -147,7 +163,7 @@ class GroundingBudget:
             )
 
     def foresee(self, count: int) -> None:
-        """Announces ``count`` combinations, so that too many are refused before any is tried.
+        """Announces ``count`` more combinations, so that too many are refused before any is tried.
 
         Raises:
             LimitReached: they are too many.
@@ -163,12 +179,13 @@ class GroundingBudget:
             )
 
     def _stop(self, message: str, combinations: int) -> NoReturn:
+        """Raises LimitReached with a Failure of these figures."""
         numbers = {"combinations": combinations, "seconds": self._budget.seconds}
         raise LimitReached(Failure(FailureKind.BUDGET, message, numbers=numbers))
 
 
 def resident_mib() -> float:
-    """Resident memory of this process in MiB (its peak, if the system tells only that)."""
+    """Resident memory of this process, MiB; the peak on systems without ``/proc``."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / _MIB
@@ -180,6 +197,6 @@ def resident_mib() -> float:
 
 
 def default_memory_mib() -> float:
-    """What the process has now and half of the machine's memory."""
+    """The default limit (MiB): half of the machine's memory more than the process has now."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _MIB
     return resident_mib() + machine / 2

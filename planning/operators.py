@@ -9,7 +9,12 @@ from math import lcm
 
 @dataclass(frozen=True, order=True, slots=True)
 class GroundAction:
-    """An action applied to objects: ``(pick sugar burner h1)``."""
+    """An action applied to objects, such as ``(pick sugar burner h1)``.
+
+    Attributes:
+        name: the action's name.
+        args: names of the objects, in the order of the action's parameters.
+    """
 
     name: str
     args: tuple[str, ...] = ()
@@ -23,9 +28,9 @@ class Condition:
     """A condition on states in negation normal form, over the bits of a Task.
 
     Attributes:
-        pre: facts that must be true.
-        neg: facts that must be false.
-        any_of: disjunctions, each of which must hold (an empty one never does).
+        pre: mask of the facts that must be true.
+        neg: mask of the facts that must be false.
+        any_of: disjunctions, of each of which one part must hold (an empty one never holds).
     """
 
     pre: int = 0
@@ -33,7 +38,8 @@ class Condition:
     any_of: tuple[tuple[Condition, ...], ...] = ()
 
     def holds(self, state: int) -> bool:
-        """Whether ``state`` satisfies it."""
+        """Whether ``state`` satisfies the condition."""
+        # One comparison tests both: of the facts named, exactly those of ``pre`` are true.
         if state & (self.pre | self.neg) != self.pre:
             return False
         return not self.any_of or all(
@@ -41,7 +47,7 @@ class Condition:
         )
 
     def facts(self) -> int:
-        """The facts that it mentions."""
+        """Mask of the facts that the condition mentions."""
         facts = self.pre | self.neg
         for choice in self.any_of:
             for part in choice:
@@ -49,7 +55,7 @@ class Condition:
         return facts
 
 
-COST_DECIMALS = 9  # of a sum of costs, to drop binary rounding errors
+COST_DECIMALS = 9  # to which a sum of costs is rounded, which drops binary rounding errors
 
 
 def cost_text(cost: float) -> str:
@@ -64,10 +70,10 @@ def conjoin(conditions: Iterable[Condition]) -> Condition:
     """The conjunction of ``conditions``; NEVER if literals contradict each other."""
     pre = neg = 0
     any_of: dict[tuple[Condition, ...], None] = {}
-    for each in conditions:
-        pre |= each.pre
-        neg |= each.neg
-        any_of.update(dict.fromkeys(each.any_of))
+    for condition in conditions:
+        pre |= condition.pre
+        neg |= condition.neg
+        any_of.update(dict.fromkeys(condition.any_of))
     if pre & neg or () in any_of:
         return NEVER
     return Condition(pre, neg, tuple(any_of))
@@ -75,7 +81,13 @@ def conjoin(conditions: Iterable[Condition]) -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class ConditionalEffect:
-    """Facts that an action adds and deletes only where ``condition`` holds before it."""
+    """Facts that an action adds and deletes only if a condition holds before it.
+
+    Attributes:
+        condition: the condition on the state before the action.
+        add: mask of the facts that become true.
+        delete: mask of the facts that become false.
+    """
 
     condition: Condition
     add: int
@@ -87,12 +99,12 @@ class Operator:
     """A ground action as sets of facts, each a bit mask over ``Task.facts``.
 
     Attributes:
-        action: its name and arguments.
-        condition: its precondition.
-        add: facts that it makes true in every state.
-        delete: facts that it makes false in every state; disjoint from ``add``.
+        action: the action's name and arguments.
+        condition: the precondition.
+        add: facts that become true, in whichever state the action is applied.
+        delete: facts that become false likewise; disjoint from ``add``.
         conditional: effects that depend on the state.
-        cost: its share of a plan's cost.
+        cost: the action's share of a plan's cost.
     """
 
     action: GroundAction
@@ -103,7 +115,7 @@ class Operator:
     cost: float = 1.0
 
     def applicable(self, state: int) -> bool:
-        """Whether its precondition holds in ``state``."""
+        """Whether the precondition holds in ``state``."""
         return self.condition.holds(state)
 
     def apply(self, state: int) -> int:
@@ -116,16 +128,17 @@ class Operator:
         return state & ~delete | add
 
     def changes(self, facts: int) -> bool:
-        """Whether it may change one of ``facts``."""
+        """Whether the operator may change one of ``facts``."""
         if (self.add | self.delete) & facts:
             return True
         return any((effect.add | effect.delete) & facts for effect in self.conditional)
 
 
 def bits_of(mask: int) -> list[int]:
-    """The bits of ``mask``, lowest first."""
+    """The single bits of ``mask`` as masks, lowest first."""
     bits = []
     while mask:
+        # In two's complement, -mask keeps the lowest bit and inverts all above it.
         lowest = mask & -mask
         bits.append(lowest)
         mask ^= lowest
@@ -162,5 +175,5 @@ def integer_costs(costs: Iterable[float]) -> list[int]:
     from fractions import Fraction  # late: a small task starts faster without it
 
     exact = [Fraction(repr(cost)) for cost in costs]
-    scale = lcm(*(each.denominator for each in exact))
-    return [int(each * scale) for each in exact]
+    scale = lcm(*(cost.denominator for cost in exact))
+    return [int(cost * scale) for cost in exact]

@@ -1,4 +1,4 @@
-"""The ground task: operators and conditions as bit masks.
+"""The ground task: operators and conditions as bit masks. ``ground`` makes it from PDDL.
 
 | PDDL | Task |
 |---|---|
@@ -32,12 +32,16 @@ from galley.planning.operators import (
 
 
 def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None) -> Task:
-    """The ground task of a problem.
+    """Grounds a problem: instantiates its actions and encodes states as bit masks.
+
+    1. Computes the relaxed-reachable facts and actions (``grounding.relaxation``).
+    2. Gives a bit to every fact that may change, and to the facts in the goal.
+    3. Turns the actions and the goal into masks over these bits.
 
     Args:
         domain: the domain.
         problem: a problem of that domain.
-        limits: of time and memory; the limit on nodes is ignored.
+        limits: limits on time and memory; the limit on nodes is ignored.
 
     Returns:
         A task whose operators are the relaxed-reachable actions, in a fixed order. Goal facts
@@ -50,16 +54,16 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
     budget = GroundingBudget(limits or SearchLimits())
     fixpoint = Fixpoint(domain, problem, budget)
     budget.what = "the goal"
-    fact_goals = tuple((each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal)
+    fact_goals = tuple((part, conjunction((part,), {}, fixpoint.objects)) for part in problem.goal)
     facts = _facts_with_bits(fixpoint, problem.goal)
     masks = _Masks({fact: 1 << position for position, fact in enumerate(facts)}, fixpoint.init)
     schema_rank = {each.name: i for i, each in enumerate(domain.actions)}
     object_rank = {each.name: i for i, each in enumerate(problem.objects)}
     operators = [
-        masks.operator(fixpoint.instances[each], fixpoint.schemas[each.name].cost(each.args))
-        for each in sorted(
+        masks.operator(fixpoint.instances[action], fixpoint.schemas[action.name].cost(action.args))
+        for action in sorted(
             fixpoint.instances,
-            key=lambda each: (schema_rank[each.name], *[object_rank[a] for a in each.args]),
+            key=lambda action: (schema_rank[action.name], *[object_rank[a] for a in action.args]),
         )
     ]
     goals = tuple((formula, masks.condition(condition)) for formula, condition in fact_goals)
@@ -68,7 +72,7 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
         problem,
         facts,
         # Each part of a condition may be reachable, but not all together.
-        tuple(each for each in operators if each.condition != NEVER),
+        tuple(operator for operator in operators if operator.condition != NEVER),
         init=masks.of(problem.init),
         goal=conjoin(condition for _, condition in goals),
         goals=goals,
@@ -84,14 +88,15 @@ class Task:
     Attributes:
         domain: the lifted domain.
         problem: the lifted problem.
-        facts: the fact of each bit. Static facts have no bit, except those of the goal.
+        facts: the fact of each bit, lowest first. Static facts have no bit, except those in the
+            goal.
         operators: relaxed-reachable ground actions, ordered as schemas and objects are declared.
         init: the initial state.
         goal: the goal condition.
         goals: each formula of ``problem.goal`` with its condition.
         fact_goals: the same with conditions on facts; None for a formula that contradicts itself.
+        fixpoint: the relaxed-reachable facts and actions, forbidden actions included.
         forbidden: actions that plans must not contain; they are not among ``operators``.
-        fixpoint: what is relaxed-reachable, with forbidden actions.
     """
 
     domain: Domain
@@ -111,16 +116,16 @@ class Task:
 
     @cached_property
     def allowed_reach(self) -> Reachability:
-        """What is relaxed-reachable without the forbidden actions."""
+        """The relaxed-reachable facts and actions without the forbidden actions."""
         return self.fixpoint.without(self.forbidden) if self.forbidden else self.fixpoint
 
     @cached_property
     def relevant_facts(self) -> int:
         """The facts that are relevant to the goal, as a mask over ``facts``.
 
-        Backward closure: the facts of the goal, and those in the conditions of effects on relevant
-        facts. Projecting the others away changes no plan, except for actions without relevant
-        effects.
+        This is a backward closure: the facts in the goal, and the facts in the conditions of
+        effects on relevant facts. To project the others away changes no plan, except for actions
+        without relevant effects.
         """
         effects = []  # facts that an effect changes, and facts in its condition
         for operator in self.operators:
@@ -141,30 +146,35 @@ class Task:
         return relevant
 
     def forbid(self, *actions: GroundAction) -> Task:
-        """The same task without ``actions``, not grounded again.
+        """The same task with ``actions`` forbidden; it is not grounded again.
 
         Raises:
-            ValueError: an unknown action or object.
+            ValueError: an action or one of its objects is unknown.
         """
-        for each in actions:
-            schema = self.domain.action(each.name)
-            valid = schema is not None and len(each.args) == len(schema.parameters)
-            if not valid or not all(map(self.problem.object, each.args)):
-                raise ValueError(f"the task has no action {each}")
+        for action in actions:
+            schema = self.domain.action(action.name)
+            valid = schema is not None and len(action.args) == len(schema.parameters)
+            if not valid or not all(map(self.problem.object, action.args)):
+                raise ValueError(f"the task has no action {action}")
         named = frozenset(actions)
-        kept = tuple(each for each in self.operators if each.action not in named)
-        return replace(self, operators=kept, forbidden=self.forbidden | named)
+        allowed = tuple(operator for operator in self.operators if operator.action not in named)
+        return replace(self, operators=allowed, forbidden=self.forbidden | named)
 
 
 def _facts_with_bits(reach: Reachability, goal: tuple[Formula, ...]) -> tuple[Fact, ...]:
     """The fluents, and the facts of literals in the goal; sorted, to be deterministic."""
     changing = (reach.true - reach.init) | reach.falsified
-    literals = (each for each in goal if isinstance(each, Literal) and each.predicate != EQUALITY)
-    return tuple(sorted(changing | {each.fact for each in literals}))
+    literals = (part for part in goal if isinstance(part, Literal) and part.predicate != EQUALITY)
+    return tuple(sorted(changing | {literal.fact for literal in literals}))
 
 
 class _Masks:
-    """Encodes facts as bits, and evaluates static facts."""
+    """Encodes facts as bits, and evaluates static facts in the initial state.
+
+    Attributes:
+        bits: the bit of each fact that has one.
+        init: the initial facts.
+    """
 
     def __init__(self, bits: Mapping[Fact, int], init: AbstractSet[Fact]) -> None:
         self.bits = bits
@@ -188,7 +198,8 @@ class _Masks:
             return NEVER
         conjuncts = [Condition(self.of(condition.pre), self.of(condition.neg))]
         for choice in condition.any_of:
-            parts = [each for each in dict.fromkeys(map(self.condition, choice)) if each != NEVER]
+            # Parts that can't hold drop out; a part that always holds makes the choice void.
+            parts = [part for part in dict.fromkeys(map(self.condition, choice)) if part != NEVER]
             if Condition() not in parts:
                 conjuncts.append(parts[0] if len(parts) == 1 else Condition(any_of=(tuple(parts),)))
         return conjoin(conjuncts)
@@ -202,6 +213,7 @@ class _Masks:
             more, less = self.of(effect.add), self.of(effect.delete)
             if condition == NEVER or not (more | less):
                 continue
+            # Its condition is static and true: the effect is unconditional.
             if condition == Condition():
                 add, delete = add | more, delete | less
             else:

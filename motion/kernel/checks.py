@@ -1,29 +1,33 @@
-"""What counts as a free edge, sampled only or proven as well."""
+"""Free edges: the collision check of an edge, by samples alone or with a proof as well.
+
+``table`` (rows, 3) is a collision view's table of addresses (``collision.kernel.packed``).
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 from galley.collision.kernel.edges import polyline_free, segment_free, segment_proven
+from galley.compiled.annotations import Configuration, Configurations, Int
 from galley.compiled.jit import bare_kernel, inlined
-from galley.domain.frames import Array
 from galley.motion.kernel.rules import Rules
 
 
 @bare_kernel
-def edge_free(table: Any, rules: Rules, a: Array, b: Array) -> bool:
-    """Whether the edge from a to b is free; if the rules require it, proven.
-
-    The sampled check comes first in any case: it rejects more cheaply.
-    """
+def edge_free(table: Int, rules: Rules, a: Configuration, b: Configuration) -> bool:
+    """Whether the straight edge from a (k,) to b (k,) is free and, if the rules say so, proven."""
+    # Samples come first even if a proof follows: they reject a blocked edge at less cost.
     if not segment_free(table, a, b):
         return False
+    # A hit below 0 means that the proof found no state that is too near.
     return not rules.proven or segment_proven(table, a, b, rules.required)[0] < 0.0
 
 
 @inlined
-def edges_free(table: Any, rules: Rules, points: Array, n: int) -> bool:
-    """``edge_free`` of the edges between the first n rows of ``points``, n at least 2."""
+def edges_free(table: Int, rules: Rules, points: Configurations, n: int) -> bool:
+    """Whether all edges between the first n rows of ``points`` (m, k) are free; n at least 2.
+
+    The same as ``edge_free`` for each of them.
+    """
+    # One call samples them all, so that one batch of states may hold parts of several edges.
     if not polyline_free(table, points, n):
         return False
     if rules.proven:
@@ -34,7 +38,8 @@ def edges_free(table: Any, rules: Rules, points: Array, n: int) -> bool:
 
 
 @bare_kernel
-def state_proven(table: Any, q: Array, required: float) -> bool:
-    """Whether one configuration is proven to keep ``required`` metres."""
+def state_proven(table: Int, q: Configuration, required: float) -> bool:
+    """Whether the configuration q (k,) is proven to keep ``required`` metres of clearance."""
+    # A state is an edge of no length.
     hit: float = segment_proven(table, q, q, required)[0]
     return hit < 0.0

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
+from galley.compiled.annotations import Configuration, Configurations, Float
 from galley.compiled.jit import bare_kernel, inlined, kernel
 from galley.domain.frames import Array
 
 
 @bare_kernel
-def distance(a: Array, b: Array, weights: Array) -> float:
-    """|weights * (a - b)|."""
+def distance(a: Configuration, b: Configuration, weights: Configuration) -> float:
+    """|weights * (a - b)|, the distance of two configurations (k,) in the metric of the box."""
     total = 0.0
     for j in range(len(a)):
         off = weights[j] * (a[j] - b[j])
@@ -21,8 +22,8 @@ def distance(a: Array, b: Array, weights: Array) -> float:
 
 
 @inlined
-def length(path: Array, n: int, weights: Array) -> float:
-    """Length of the path through the first ``n`` rows."""
+def length(path: Configurations, n: int, weights: Configuration) -> float:
+    """Length of the path through the first ``n`` rows of ``path``, in the metric of ``weights``."""
     total = 0.0
     for i in range(1, n):
         total += distance(path[i - 1], path[i], weights)
@@ -30,34 +31,36 @@ def length(path: Array, n: int, weights: Array) -> float:
 
 
 @bare_kernel
-def copy(a: Array, out: Array) -> None:
-    """Fill out (k,) with a; ``out[:] = a`` would allocate, in case the two overlap."""
+def copy(a: Configuration, out: Configuration) -> None:
+    """Fill out (k,) with a (k,)."""
+    # ``out[:] = a`` would allocate, in case the two overlap.
     for j in range(len(a)):
         out[j] = a[j]
 
 
 @bare_kernel
-def between(a: Array, b: Array, share: float, out: Array) -> None:
-    """Fill out (k,) with the point at ``share`` of the way from a to b."""
+def between(a: Configuration, b: Configuration, share: float, out: Configuration) -> None:
+    """Fill out (k,) with the point at ``share``, in [0, 1], of the straight line from a to b."""
     for j in range(len(a)):
         out[j] = a[j] + share * (b[j] - a[j])
 
 
 @bare_kernel
-def steer(a: Array, b: Array, gap: float, radius: float, out: Array) -> None:
-    """Fill out (k,) with b, or with the point ``radius`` from a towards it if ``gap`` is more.
+def steer(a: Configuration, b: Configuration, gap: float, radius: float, out: Float) -> None:
+    """Fill out (k,) with b, or with the point at distance ``radius`` from a towards b if nearer.
 
-    ``gap`` is the distance of a and b.
+    ``gap`` is the distance between a and b.
     """
     if gap <= radius:
+        # b itself rather than a share of the way: rounding would miss it.
         copy(b, out)
     else:
         between(a, b, radius / gap, out)
 
 
 @kernel
-def first_rows(path: Array, n: int) -> Array:
-    """A copy of the first ``n`` rows."""
+def first_rows(path: Configurations, n: int) -> Array:
+    """A copy (n, k) of the first ``n`` rows of ``path``."""
     rows = np.empty((n, path.shape[1]))
     for i in range(n):
         copy(path[i], rows[i])
@@ -65,19 +68,19 @@ def first_rows(path: Array, n: int) -> Array:
 
 
 @inlined
-def without_doubles(path: Array) -> Array:
-    """The path without rows equal to the one before (within 1e-12); at least one row is left."""
+def without_doubles(path: Configurations) -> Array:
+    """The path without rows equal to the row before (within 1e-12); at least one row is left."""
     n, k = path.shape
-    kept = np.empty(path.shape)
-    copy(path[0], kept[0])
+    rows = np.empty(path.shape)
+    copy(path[0], rows[0])
     m = 1
     for i in range(1, n):
         same = True
         for j in range(k):
-            same = same and abs(path[i, j] - kept[m - 1, j]) <= 1e-12
+            same = same and abs(path[i, j] - rows[m - 1, j]) <= 1e-12
         if not same:
-            copy(path[i], kept[m])
+            copy(path[i], rows[m])
             m += 1
     if m > 1:
-        copy(path[n - 1], kept[m - 1])  # the end stays what it was, to the last bit
-    return first_rows(kept, m)
+        copy(path[n - 1], rows[m - 1])  # the last waypoint is kept to the last bit
+    return first_rows(rows, m)

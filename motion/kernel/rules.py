@@ -1,4 +1,4 @@
-"""What a search must keep, as tuples: compiled functions pass them on."""
+"""The space that a search explores and the rules for its edges, as tuples for compiled code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ UNBOUNDED = 1e300  # no infinities: fast-math code assumes that there are none
 
 
 class Rules(NamedTuple):
-    """What counts as a valid edge.
+    """Rules for the edges of a search.
 
     Attributes:
-        radius: longest edge stored in a tree (metric of the box).
-        proven: whether each edge must be proven to keep ``required``, not only sampled.
-        required: clearance, metres.
+        radius: longest edge stored in a tree, in the metric of the box. With a larger radius the
+            trees cross open space in fewer edges, but more of their edges are blocked.
+        proven: whether each edge must be proven to keep ``required``, rather than only sampled.
+        required: metres of clearance that a proof must show.
     """
 
     radius: float
@@ -26,11 +27,12 @@ class Rules(NamedTuple):
 
 
 class Box(NamedTuple):
-    """The space that is searched.
+    """The configurations that a search may draw, and its metric.
 
     Attributes:
-        low, high: limits of each joint (k,).
-        weights: (k,) of the metric |weights * (a - b)|.
+        low: lower limit of each joint (k,), rad or m.
+        high: upper limit of each joint (k,), rad or m.
+        weights: (k,), of the metric |weights * (a - b)|.
     """
 
     low: Array
@@ -40,4 +42,4 @@ class Box(NamedTuple):
 
 BOX = types.NamedUniTuple(float64[::1], 3, Box)
 RULES = types.NamedTuple((float64, types.boolean, float64), Rules)
-"""Their types to Numba, for entries."""
+"""Numba's types of the two tuples, for the signatures of entries."""

@@ -1,19 +1,20 @@
 """Random numbers and random configurations in compiled code.
 
-The generator is xoshiro256+, its state an array of four words:
-D. Blackman and S. Vigna, "Scrambled linear pseudorandom number generators" (2021). The state is
-filled by splitmix64 from a seed and a stream number, as the authors advise. Numba's own generator
-is one hidden state per thread; here the state is a value, so a plan depends on its seed alone.
+The generator is xoshiro256+, whose state is an array of four words: D. Blackman and S. Vigna,
+"Scrambled linear pseudorandom number generators" (2021). splitmix64 fills the state from a seed
+and a stream number, as the authors advise. Numba's own generator has one hidden state per thread;
+here the caller passes the state, so a plan depends on its seed alone.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
+from galley.compiled.annotations import Float
 from galley.compiled.jit import bare_kernel, inlined, kernel
-from galley.domain.frames import Array
+
+RandomState = NDArray[np.uint64]  # the state of a generator: four words (4,)
 
 # Numba makes float64 of a sum of uint64 and a plain integer: every word is a np.uint64.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -26,9 +27,10 @@ _UNIT = 1.0 / 9007199254740992.0  # 2^-53
 
 
 @kernel
-def seeded(seed: int, stream: int) -> Any:
-    """A state (4,) uint64 for a seed and a stream; streams are independent."""
+def seeded(seed: int, stream: int) -> RandomState:
+    """A generator's state (4,) for a seed and a stream; the streams of a seed are independent."""
     state = np.empty(4, np.uint64)
+    # Each stream begins splitmix64 at another counter, ``_STREAM`` apart.
     z = np.uint64(seed) + np.uint64(stream) * _STREAM
     for i in range(4):
         z = z + _GOLDEN
@@ -39,8 +41,8 @@ def seeded(seed: int, stream: int) -> Any:
 
 
 @bare_kernel
-def uniform(state: Any) -> float:
-    """A number in [0, 1), 53 random bits; moves the state on."""
+def uniform(state: RandomState) -> float:
+    """A random number, uniform in [0, 1), of 53 random bits; advances the state (4,)."""
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
     word = s0 + s3
     t = s1 << _17
@@ -51,17 +53,19 @@ def uniform(state: Any) -> float:
     s2 ^= t
     s3 = (s3 << _45) | (s3 >> _19)
     state[0], state[1], state[2], state[3] = s0, s1, s2, s3
+    # The lowest bits of xoshiro256+ are its weakest: a double takes the upper 53.
     return float(word >> _11) * _UNIT
 
 
 @inlined
-def below(state: Any, n: int) -> int:
-    """A whole number in [0, n)."""
+def below(state: RandomState, n: int) -> int:
+    """A random whole number in [0, n); advances the state (4,)."""
+    # For large n the product may round up to n.
     return min(int(uniform(state) * n), n - 1)
 
 
 @inlined
-def sample_box(state: Any, low: Array, high: Array, out: Array) -> None:
-    """Fill out (k,) with a point uniform in the box [low, high]."""
+def sample_box(state: RandomState, low: Float, high: Float, out: Float) -> None:
+    """Fill out (k,) with a random configuration, uniform in the box from low (k,) to high (k,)."""
     for j in range(len(out)):
         out[j] = low[j] + uniform(state) * (high[j] - low[j])

@@ -1,15 +1,16 @@
-"""A search tree in arrays.
+"""A search tree in arrays: each node has a configuration and the index of its parent.
 
 The nearest node is found by a scan of all nodes: for tens to some thousands of them in three to
-twelve dimensions it costs less than one edge's collision check.
+twelve dimensions, that takes less time than the collision check of one edge.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from galley.compiled.annotations import Configuration, Indices, Matrix
 from galley.compiled.jit import bare_kernel, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.polyline import copy
@@ -17,24 +18,25 @@ from galley.motion.kernel.rules import UNBOUNDED
 
 
 class SearchTree(NamedTuple):
-    """Room for ``capacity`` nodes; the first ``size[0]`` of them exist.
+    """Arrays with room for ``capacity`` nodes; only the first ``size[0]`` rows are nodes.
 
     Attributes:
-        points: configurations (capacity, k).
-        parents: (capacity,) int64, -1 at a root.
-        domains: (capacity,) how far from it a sample may be that the node grows towards.
-        size: (1,) int64.
+        points: the nodes' configurations (capacity, k).
+        parents: index of each node's parent (capacity,); -1 at a root.
+        domains: (capacity,), how far from a node a sample may be for the node to extend towards it
+            (metric of the box); UNBOUNDED until an edge from the node was blocked.
+        size: number of nodes (1,), an array so that compiled functions can change it.
     """
 
     points: Array
-    parents: Any
+    parents: Indices
     domains: Array
-    size: Any
+    size: Indices
 
 
 @kernel
 def empty_tree(k: int, capacity: int) -> SearchTree:
-    """A tree without nodes."""
+    """A tree without nodes, with room for ``capacity`` configurations (k,)."""
     return SearchTree(
         np.empty((capacity, k)),
         np.empty(capacity, np.int64),
@@ -44,8 +46,8 @@ def empty_tree(k: int, capacity: int) -> SearchTree:
 
 
 @bare_kernel
-def add(tree: SearchTree, q: Array, parent: int) -> int:
-    """Append a node and return its index; there must be room for it."""
+def add(tree: SearchTree, q: Configuration, parent: int) -> int:
+    """Append a node at q (k,) and return its index; there must be room for it."""
     i: int = tree.size[0]
     copy(q, tree.points[i])
     tree.parents[i] = parent
@@ -81,11 +83,12 @@ def depth(tree: SearchTree, leaf: int) -> int:
 
 
 @bare_kernel
-def write_branch(tree: SearchTree, leaf: int, path: Array, root_at: int, step: int) -> None:
-    """Write the branch of ``leaf`` into rows of path, its root at ``root_at``.
+def write_branch(tree: SearchTree, leaf: int, path: Matrix, root_at: int, step: int) -> None:
+    """Write the branch of ``leaf`` into rows of path (n, k), its root into row ``root_at``.
 
-    The nodes after it follow at +1 (``step`` 1) or at -1 (``step`` -1).
+    The nodes after the root go into the rows after it (``step`` 1) or before it (``step`` -1).
     """
+    # Parents are known, children are not: the branch is written from the leaf back to the root.
     row = root_at + step * (depth(tree, leaf) - 1)
     while leaf >= 0:
         copy(tree.points[leaf], path[row])
@@ -98,20 +101,22 @@ def joined_branches(a: SearchTree, leaf_a: int, b: SearchTree, leaf_b: int) -> A
     """The path (n, k): root of a, ..., leaf_a = leaf_b, ..., root of b; the meeting counts once."""
     n = depth(a, leaf_a) + depth(b, leaf_b) - 1
     path = np.empty((n, a.points.shape[1]))
+    # b's branch backwards, from its leaf to its root; a then overwrites the row of the meeting.
     write_branch(b, leaf_b, path, n - 1, -1)
     write_branch(a, leaf_a, path, 0, 1)
     return path
 
 
 @bare_kernel
-def nearest(tree: SearchTree, q: Array, weights: Array) -> int:
+def nearest(tree: SearchTree, q: Configuration, weights: Configuration) -> int:
     """Index of the node nearest to q (k,) by the metric; the tree must not be empty."""
-    best, found = UNBOUNDED, 0
+    best, node = UNBOUNDED, 0
     for i in range(tree.size[0]):
-        off = 0.0
+        # Squared distances have the same order and need no root.
+        square = 0.0
         for j in range(len(q)):
             step = weights[j] * (tree.points[i, j] - q[j])
-            off += step * step
-        if off < best:
-            best, found = off, i
-    return found
+            square += step * step
+        if square < best:
+            best, node = square, i
+    return node

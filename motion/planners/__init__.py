@@ -1,7 +1,8 @@
-"""Paths for a joint group.
+"""Planners of collision-free paths for a joint group.
 
-- ``planning``: ``plan``, the entry point of the library; poses as goals
-- ``drives``: turns and straight drives of a differential base
-- ``compiled_search``: the compiled planners of ``motion.kernel`` for Python
+- ``planning``: ``plan``, the entry point of the library; finds configurations for poses as goals
+- ``compiled_search``: calls the compiled RRT-Connect of ``motion.kernel`` from Python
 - ``rrt``: the baseline RRT, in Python; its configuration space and edge checks
+- ``turns``: joints that turn without end
+- ``drives``: turns and straight drives of a differential base
 """

@@ -1,7 +1,7 @@
-"""The compiled planners for Python: parameters in, a Path or a Failure out.
+"""RRT-Connect and shortcutting, called from Python: the compiled code is in ``motion.kernel``.
 
-Callers check starts and goals first, so that they can name what is in collision. Nothing is shared
-between calls, and planners release the interpreter's lock.
+Callers check starts and goals first, so that they can name the bodies in collision. Calls share no
+state, and the compiled code releases the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -27,12 +27,17 @@ class SearchOptions:
     """Parameters and budget of a search.
 
     Attributes:
-        radius: longest edge of a tree, in the metric of the group; inf for no limit.
-        iterations: samples of a search.
-        shortcuts: random changes that may shorten a path.
-        patience: shortening stops after this many changes in a row without a gain.
-        required: metres that a path must be proven to keep; None for sampled paths.
-        goal_bias: share of the RRT's samples that are goals.
+        radius: longest edge of a tree, in the metric of the group; inf for no limit. With a larger
+            one, trees cross open space in fewer edges, but more edges are blocked.
+        iterations: most iterations of one search.
+        shortcuts: most random changes that are tried to shorten a path; 0 for none. With more,
+            paths get shorter and take longer to plan.
+        patience: tries in a row without a gain after which shortening stops.
+        required: metres of clearance that a path must be proven to keep; None for sampled paths.
+        goal_bias: share of the RRT's samples that are goals; RRT-Connect does not use it.
+
+    Raises:
+        ValueError: a value is below 0 or not finite (``radius`` may be inf).
     """
 
     radius: float = 0.75
@@ -58,14 +63,16 @@ def plan_rrt_connect(
     """A short path by RRT-Connect, from start (k,) to one of ``goals`` (m, k), all of them free.
 
     Args:
-        view: of the joint group; a second search is at half its step.
+        view: collision view of the joint group; a second search samples edges at half its step.
+        start: configuration (k,).
+        goals: configurations (m, k).
         seed: the same seed gives the same path.
-        options: defaults where None.
+        options: parameters and budget; the defaults if None.
 
     Returns:
-        The path, proven if the options ask for that. Else a Failure: ``blocked`` if there is no
-        goal, or if the start or every goal is nearer than required; ``budget`` if nothing was
-        found or proven.
+        The path, proven if the options require it. Else a Failure: ``blocked`` if there is no goal,
+        or if the start or every goal is nearer to an obstacle than required; ``budget`` if no path
+        was found or proven.
     """
     from galley.motion.kernel import plan as kernel
 
@@ -75,39 +82,47 @@ def plan_rrt_connect(
         return Failure(FailureKind.BLOCKED, "no goal configuration is free")
     budget = kernel.Budget(int(options.iterations), int(options.shortcuts), int(options.patience))
     tables = view.table, view.fine.table
-    found = kernel.plan(*tables, _box(view), _rules(options), budget, q, ends, _seed(seed))
-    if found.status == kernel.FOUND:
-        return Path(view.group, found.path)
-    return _failure(found, options)
+    result = kernel.plan(*tables, _box(view), _rules(options), budget, q, ends, _seed(seed))
+    if result.status == kernel.FOUND:
+        return Path(view.group, result.path)
+    return _failure(result, options)
 
 
-def _failure(found: Any, options: SearchOptions) -> Failure:
+def _failure(result: Any, options: SearchOptions) -> Failure:
+    """The Failure for a ``kernel.PlanResult`` without a path."""
     from galley.motion.kernel import plan as kernel
 
-    kept = f"keep {1e3 * (options.required or 0.0):.1f} mm"
+    keep = f"keep {1e3 * (options.required or 0.0):.1f} mm"
     required = {"required_m": float(options.required or 0.0)}
     ends = {
-        kernel.START_NOT_PROVEN: f"the start configuration is not proven to {kept}",
-        kernel.GOALS_NOT_PROVEN: f"no goal configuration is proven to {kept}",
+        kernel.START_NOT_PROVEN: f"the start configuration is not proven to {keep}",
+        kernel.GOALS_NOT_PROVEN: f"no goal configuration is proven to {keep}",
     }
-    if found.status in ends:
-        return Failure(FailureKind.BLOCKED, ends[found.status], numbers=required)
+    if result.status in ends:
+        return Failure(FailureKind.BLOCKED, ends[result.status], numbers=required)
     numbers = {
-        "iterations": found.iterations,
-        "tree_sizes": found.start_nodes + found.goal_nodes,
-        "searches": found.searches,
+        "iterations": result.iterations,
+        "tree_sizes": result.start_nodes + result.goal_nodes,
+        "searches": result.searches,
     }
-    tried = f"in {found.iterations} iterations, {found.searches} searches"
-    if found.status == kernel.NOT_PROVEN:
-        message = f"RRT-Connect found a path, but none proven to {kept}, {tried}"
+    plural = "" if result.searches == 1 else "es"
+    tried = f"in {result.iterations} iterations, {result.searches} search{plural}"
+    if result.status == kernel.NOT_PROVEN:
+        message = f"RRT-Connect found a path, but none proven to {keep}, {tried}"
         return Failure(FailureKind.BUDGET, message, numbers=numbers | required)
     return Failure(FailureKind.BUDGET, f"RRT-Connect found no path {tried}", numbers=numbers)
 
 
 def shorten(path: Path, view: View, seed: int, options: SearchOptions | None = None) -> Path:
-    """A path with the same ends, never longer, whose new edges are free.
+    """Shortens a free path: the result has the same ends, is never longer, and its edges are free.
 
-    With ``required`` among the options, its new edges are proven; old ones stay as they are.
+    If the options have ``required``, the new edges are proven; old edges stay as they are.
+
+    Args:
+        path: over the view's joint group, its edges free.
+        view: collision view of the joint group.
+        seed: the same seed gives the same path.
+        options: of which ``shortcuts``, ``patience`` and ``required`` count; the defaults if None.
     """
     from galley.motion.kernel.shortcut import shorten_seeded
 
@@ -119,7 +134,7 @@ def shorten(path: Path, view: View, seed: int, options: SearchOptions | None = N
 
 
 def _box(view: View) -> Any:
-    """The box to search, and its metric."""
+    """The box to search, and its metric, as the kernel's tuple."""
     from galley.motion.kernel.rules import Box
 
     tree = view.arrays.tree
@@ -127,7 +142,7 @@ def _box(view: View) -> Any:
 
 
 def _rules(options: SearchOptions) -> Any:
-    """What counts as a free edge."""
+    """The rules for a free edge, as the kernel's tuple."""
     from galley.motion.kernel.rules import Rules
 
     proven, required = options.required is not None, float(options.required or 0.0)
@@ -135,6 +150,7 @@ def _rules(options: SearchOptions) -> Any:
 
 
 def _seed(seed: int) -> int:
+    """The seed as the kernel takes it, from 0 to 2^63 - 1; negative and larger ones wrap around."""
     if not isinstance(seed, (int, np.integer)):
         raise ValueError(f"seed must be a whole number, got {seed!r}")
     return int(seed) & _SEEDS

@@ -1,4 +1,9 @@
-"""plan: a path for one joint group in a CollisionWorld, or the reason why there is none."""
+"""plan: finds a path for one joint group in a CollisionWorld, or the reason why there is none.
+
+``plan`` checks the arguments, turns a pose as goal into configurations, and searches (``search``).
+A search checks the ends first, so that a failure names the bodies in collision; then it runs
+RRT-Connect (``compiled_search``) or the baseline RRT.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +33,9 @@ Planner = Literal["rrt-connect", "rrt"]
 PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt")
 _STREAM = 7919  # added to the seed for each restart
 _SEARCHES = 4  # of the baseline RRT, until a path is proven
-_FREE_VALUES = 72  # of the redundant joint in closed-form inverse kinematics
-_STARTS = 64  # of numeric inverse kinematics
-_MISSED = 1e-3  # m and entries of R: where a robot's ``ik`` is further off, it is another arm's
+_FREE_VALUES = 72  # values of the redundant joint tried in closed-form inverse kinematics
+_STARTS = 64  # starts of numeric inverse kinematics
+_MISSED = 1e-3  # m and entries of R: a robot's ``ik`` that is further off is for another arm
 
 
 def plan(
@@ -47,38 +52,40 @@ def plan(
     """A collision-free path of a joint group, proven free between its waypoints too.
 
     Args:
-        world: the robot and what stands around it: the values of the joints that don't move, the
-            margin that sampled states keep, and the pairs that may touch.
+        world: the robot and its obstacles, the values of the joints that don't move, the margin
+            that sampled states keep, and the pairs of bodies that may touch.
         start: configuration (k,) of the group; or values by the joints' names, where joints that
             are not named are as in ``world.q``.
-        goal: a configuration (k,) or values by name, several of which one is to be reached (m, k),
-            or the tool's pose X_WT (4, 4), for which inverse kinematics finds configurations of
-            the arm. Of joints that turn without end (``JointGroup``) all whole turns are the
-            goal, so the path ends at the one nearest to the start that can be reached. What
-            float32 has rounded beyond a limit counts as on it, in the start, too.
+        goal: one of: a configuration (k,), or values by the joints' names; several configurations
+            (m, k), of which the path reaches one; the tool's pose X_WT (4, 4) in the world, for
+            which inverse kinematics finds configurations of the arm. A joint that turns without end
+            (``JointGroup``) may end whole turns away from the goal: the path ends at the nearest
+            of these that can be reached. In the start and the goal, values that float32 has rounded
+            beyond a limit count as on it.
         seed: the same seed gives the same path, bit for bit.
         planner: ``rrt-connect``; or ``rrt``, the baseline: one tree, in Python.
-        group: ``arm``, ``base``, or two groups that move together, ``base+arm``. A base that is
-            differential turns and drives, one after the other, and by itself.
-        prove: whether the path must be proven to keep half the margin everywhere; without, it is
+        group: ``arm``, ``base``, or two groups that move together, ``base+arm``. A differential
+            base moves only by itself, and turns and drives one after the other.
+        prove: whether the path must be proven to keep half the margin everywhere; if not, it is
             free at sampled states.
-        options: budgets of the search and of shortcutting.
+        options: budgets of the search and of shortcutting; the defaults if None.
 
     Returns:
         The path, over ``group``; or a Failure. ``blocked``: the start or every goal is in
-        collision, with the pair of bodies and how deep. ``unreachable``: beyond the joints' limits,
-        or no configuration reaches the pose. ``budget``: nothing found in so many iterations.
+        collision; the failure names the pair of bodies and how deep they overlap. ``unreachable``:
+        the start or every goal is beyond the joints' limits, or no configuration reaches the pose.
+        ``budget``: no path was found within the budget.
 
     Raises:
         ValueError: shapes that don't fit the group, or an unknown planner.
     """
     if planner not in PLANNERS:
         raise ValueError(f"no planner '{planner}', there are {', '.join(PLANNERS)}")
-    if "+" in group and any(world.robot.group(each).differential for each in group.split("+")):
+    if "+" in group and any(world.robot.group(name).differential for name in group.split("+")):
         raise ValueError(f"group '{group}': a differential base moves by itself, plan for 'base'")
     view = world.view(group)
     now = view.arrays.tree.q[view.moving]
-    start, goal = (by_name(view.joints, each, now) for each in (start, goal))
+    start, goal = (by_name(view.joints, end, now) for end in (start, goal))
     begin, ends = _ends(world, view, start, goal)
     if isinstance(ends, Failure):
         return ends
@@ -88,23 +95,24 @@ def plan(
     elif prove:
         options = replace(options, required=required)
     if not turns.endless(view).any():
-        found = search(view, begin, ends, seed, planner, options)
+        path = search(view, begin, ends, seed, planner, options)
     else:
+        # First the nearest whole turns, then the other way round: the search stays small.
         begin, ends = configuration(begin, len(view.moving)), configurations(ends, len(view.moving))
         ends = turns.near(view, begin, ends)
-        found = search(view, begin, ends, seed, planner, options)
-        if isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
+        path = search(view, begin, ends, seed, planner, options)
+        if isinstance(path, Failure) and path.kind is FailureKind.BUDGET:
             others = turns.other_ways(view, begin, ends)
-            found = search(view, begin, others, seed, planner, options) if len(others) else found
-    if not isinstance(found, Failure) and world.robot.group(group).differential:
-        found = _driven(world, view, found, options)
-    return found if isinstance(found, Failure) else replace(found, world=world)
+            path = search(view, begin, others, seed, planner, options) if len(others) else path
+    if not isinstance(path, Failure) and world.robot.group(group).differential:
+        path = _driven(world, view, path, options)
+    return path if isinstance(path, Failure) else replace(path, world=world)
 
 
 def _driven(
     world: CollisionWorld, view: View, path: Path, options: SearchOptions
 ) -> Path | Failure:
-    """The path by turns and straight drives."""
+    """The path of a differential base: ``path`` replaced by turns and straight drives."""
 
     def free(points: Array) -> bool:
         if options.required is None:
@@ -113,8 +121,8 @@ def _driven(
 
     way = drivable(path.waypoints, world.robot.group(path.group), free)
     if way is None:
-        what = "a path was found, but no room to turn along it, as a differential base must"
-        return Failure(FailureKind.BUDGET, what, numbers={"searches": 1})
+        message = "a path was found, but a differential base has no room to turn along it"
+        return Failure(FailureKind.BUDGET, message, numbers={"searches": 1})
     return Path(path.group, way)
 
 
@@ -127,14 +135,24 @@ def search(
     options: SearchOptions,
     region: EndRegion | None = None,
 ) -> Path | Failure:
-    """``plan`` in a view, for goal configurations (m, k); ``rrt`` may end in ``region`` as well."""
+    """``plan`` in a collision view, for goal configurations.
+
+    Args:
+        view: collision view of the joint group.
+        start: configuration (k,).
+        goals: configurations (m, k).
+        seed: the same seed gives the same path.
+        planner: ``rrt-connect`` or ``rrt``.
+        options: parameters and budget of the search.
+        region: where the baseline ``rrt`` may end besides at the goals.
+    """
     tree = view.arrays.tree
     q = onto_limits(configuration(start, len(view.moving)), tree.low, tree.high)
     ends = onto_limits(configurations(goals, len(view.moving)), tree.low, tree.high)
     rough, states = view.rough, np.vstack([q, ends])
     beyond = np.maximum(tree.low - states, states - tree.high).max(axis=1) > LIMIT_TOLERANCE
-    # The spheres alone make a faster search. If they block an end or every path, search by the
-    # hulls.
+    # A search with the spheres alone is faster. If they block an end or every path, search with
+    # the hulls.
     easy = rough.free_many(states) & ~beyond
     free = easy if easy.all() else easy | (view.free_many(states) & ~beyond)
     if not free[0] or not free[1:].any():
@@ -144,14 +162,18 @@ def search(
     rough = view.rough
     run = partial(_rrt, region) if planner == "rrt" else compiled_search.plan_rrt_connect
     if easy[0] and easy[1:].any():
-        found_path = run(rough, q, ends[easy[1:]], seed, options)
-        if not isinstance(found_path, Failure):
-            return found_path
+        path = run(rough, q, ends[easy[1:]], seed, options)
+        if not isinstance(path, Failure):
+            return path
     return run(view, q, ends[free[1:]], seed, options)
 
 
 def _refused(view: View, start: Array, goals: Array) -> Failure:
-    """Why a search from start (k,) to goals (m, k) is not begun; of several goals, the best."""
+    """The reason not to begin a search from start (k,) to goals (m, k).
+
+    It is that of the start, or else of the best goal: the one in collision that is least deep, or
+    one out of limits if all are.
+    """
     failed = out_of_limits(view, start, "the start") or in_collision(view, start, "the start")
     if failed is not None:
         return failed
@@ -159,15 +181,14 @@ def _refused(view: View, start: Array, goals: Array) -> Failure:
     inside = np.array([failure is None for failure in within], dtype=bool)
     first = next((f for f in within if f is not None), None)
     blocked = [in_collision(view, goal, "the goal") for goal in goals[inside]]
-    found = min(
+    best = min(
         (f for f in blocked if f is not None), key=lambda f: f.numbers["depth_m"], default=first
     )
-    assert found is not None
+    assert best is not None
     if len(goals) == 1:
-        return found
-    return replace(
-        found, message=f"none of {len(goals)} goals will do; of the best, {found.message}"
-    )
+        return best
+    message = f"none of {len(goals)} goals is valid; for the best, {best.message}"
+    return replace(best, message=message)
 
 
 def _rrt(
@@ -184,15 +205,15 @@ def _rrt(
         current = view if turn == 0 else view.fine
         stream = seed + turn * _STREAM
         rng = np.random.default_rng(stream)
-        found = planner.plan(view_space(current), current.free, start, region, goals, rng)
-        if isinstance(found, Failure):
-            return found
+        path = planner.plan(view_space(current), current.free, start, region, goals, rng)
+        if isinstance(path, Failure):
+            return path
         if options.shortcuts > 0:
-            found = compiled_search.shorten(found, current, stream, options)
+            path = compiled_search.shorten(path, current, stream, options)
         if options.required is None:
-            return found
-        if current.unproven(found.waypoints, options.required) is None:
-            return found
+            return path
+        if current.unproven(path.waypoints, options.required) is None:
+            return path
     return Failure(
         FailureKind.BUDGET,
         f"RRT found paths, but none proven free, in {_SEARCHES} searches",
@@ -201,7 +222,11 @@ def _rrt(
 
 
 def out_of_limits(view: View, q: Array, what: str) -> Failure | None:
-    """A Failure that names the joint and by how much, or None."""
+    """The Failure of a configuration (k,) out of the joints' limits; None if it is within them.
+
+    It names the joint that is furthest out, and by how much. ``what`` is the message's subject,
+    such as ``the start``.
+    """
     low, high = view.arrays.tree.low, view.arrays.tree.high
     beyond = np.maximum(low - q, q - high)
     worst = int(np.argmax(beyond))
@@ -217,11 +242,16 @@ def out_of_limits(view: View, q: Array, what: str) -> Failure | None:
 
 
 def in_collision(view: View, q: Array, what: str) -> Failure | None:
-    """A Failure that names the pair that is too near, and how deep or how near; or None."""
+    """The Failure of a configuration (k,) in collision; None if it is free.
+
+    It names the pair of bodies that is too near, and how deep or how near they are. ``what`` is the
+    message's subject, such as ``the start``.
+    """
     if view.free(q):
         return None
     contacts = view.contacts(q)
-    if not contacts:  # so near the margin that rounding decides
+    # So near the margin that the two checks round to different sides of it.
+    if not contacts:
         return Failure(
             FailureKind.BLOCKED, f"{what} is at the margin of a collision", numbers={"depth_m": 0.0}
         )
@@ -242,6 +272,11 @@ def in_collision(view: View, q: Array, what: str) -> Failure | None:
 def _ends(
     world: CollisionWorld, view: View, start: ArrayLike, goal: ArrayLike
 ) -> tuple[Array, Array | Failure]:
+    """The start (k,) and the goal configurations (m, k), or why a pose as goal has none.
+
+    Raises:
+        ValueError: the start or the goal has a wrong shape.
+    """
     k = len(view.moving)
     begin = np.asarray(start, dtype=np.float64)
     end = np.asarray(goal, dtype=np.float64)
@@ -259,13 +294,18 @@ def _ends(
 
 
 def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array | Failure:
-    """All configurations found (m, k) of the view's arm that bring the tool to X_WT (4, 4).
+    """Configurations (m, k) of the view's arm that bring the tool to X_WT (4, 4), world frame.
 
-    By the robot's closed form, or numerically from seeded starts. Collisions are not checked.
+    They come from the robot's closed form, or numerically from seeded starts. Collisions are not
+    checked.
+
+    Returns:
+        The configurations; if there are none, a Failure: ``unreachable`` if the pose is beyond the
+        arm's length, else ``budget``.
 
     Raises:
         ValueError: the group is not the arm, X_WT is no pose, or the robot's ``ik`` returns
-            something else than finite configurations, or ones that do not reach it.
+            anything but finite configurations, or configurations that do not reach the pose.
     """
     if view.group != "arm":
         raise ValueError(f"a pose as goal is for the arm; give '{view.group}' configurations")
@@ -277,23 +317,25 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
         X_WA = robot.foot_pose(view.arrays.tree.q[: robot.size])
         free = np.linspace(group.turn[0][-1], group.turn[1][-1], _FREE_VALUES)
         own = robot.ik(inverse(X_WA) @ X_WT, free)
-        found = as_numbers(own, f"what ik of '{robot.name}' returns", (-1, group.size))
+        solutions = as_numbers(own, f"the result of ik of '{robot.name}'", (-1, group.size))
         q = np.array(view.arrays.tree.q[: robot.size])
-        if len(found):  # one tells a wrong frame or arm; all would take longer than the search
-            q[robot.slice("arm")] = found[0]
+        # One solution is enough to show a wrong frame or arm; to check all would take longer than
+        # the search.
+        if len(solutions):
+            q[robot.slice("arm")] = solutions[0]
             off = np.abs(tree.link_pose(robot.tool_link, q) @ robot.X_LT - X_WT).max()
             if not off <= _MISSED:
-                raise ValueError(f"what ik of '{robot.name}' returns misses the pose by {off:.2g}")
+                raise ValueError(f"the result of ik of '{robot.name}' is off the pose by {off:.2g}")
         tried = f"in closed form, at {_FREE_VALUES} values of the last joint"
     else:
         from galley.collision.backends.numeric_ik import NumericIK
 
         solver = NumericIK(robot)
         rng = np.random.default_rng(0)
-        found = solver.solve(X_WT, _STARTS, rng, q=view.arrays.tree.q[: robot.size])
+        solutions = solver.solve(X_WT, _STARTS, rng, q=view.arrays.tree.q[: robot.size])
         tried = f"numerically, from {_STARTS} starts"
-    if len(found):
-        return found
+    if len(solutions):
+        return solutions
     p = ", ".join(f"{v:.3f}" for v in X_WT[:3, 3])
     short = _shortfall(world, view, X_WT)
     if short > 0.0:
@@ -311,7 +353,7 @@ def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array
 
 
 def _shortfall(world: CollisionWorld, view: View, X_WT: Array) -> float:
-    """Lower bound (m) on the tool's distance from X_WT: its links laid end to end."""
+    """A lower bound (m) on the distance from X_WT that remains, with the links laid end to end."""
     tree, first = world.model.tree, int(view.moving[0])
     frame, X_FL = tree.link(world.robot.tool_link)
     length = float(np.linalg.norm((X_FL @ world.robot.X_LT)[:3, 3]))

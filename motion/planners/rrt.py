@@ -1,11 +1,12 @@
 """The baseline RRT, step by step: sample, nearest, steer, collision_free, arrive.
 
-It searches a Space: a box of configurations with a metric, its edges checked at a resolution. What
-is free, a function tells it: the kernel's ``View.free``, PyBullet's or any other.
+It searches a Space: a box of configurations with a metric, its edges checked at a resolution. The
+caller gives the function that tells whether a configuration is free: the kernel's ``View.free``,
+PyBullet's or any other.
 
 After S. LaValle, "Rapidly-exploring random trees" (1998), with a bias towards goal configurations
-that inverse kinematics found. Unlike the original, it checks every part of the robot, interpolates
-edges, and arrives in position *and* orientation.
+that inverse kinematics found. Unlike the baseline's original code, it checks every part of the
+robot, interpolates edges, and arrives in position *and* orientation.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ Free = Callable[[Array], bool]
 
 @dataclass(frozen=True)
 class Space:
-    """A box of configurations.
+    """A box of configurations, with a metric and a resolution for edges.
 
     Attributes:
         group: the joint group's name.
-        lower, upper: limits (k,).
-        resolution: the most each joint moves between two checked states of an edge (k,).
-        weights: (k,) scale joints in the metric |weights * (a - b)|.
+        lower: lower limits of the joints (k,), rad or m.
+        upper: upper limits of the joints (k,), rad or m.
+        resolution: most that each joint moves between two checked states of an edge (k,), rad or m.
+        weights: factors of the joints (k,) in the metric |weights * (a - b)|.
     """
 
     group: str
@@ -68,7 +70,7 @@ class Space:
 
 
 def joint_space(robot: RobotModel, group: str) -> Space:
-    """The space of ``arm``, ``base`` or ``base+arm``, as the kernel's views have it."""
+    """The space of ``arm``, ``base`` or ``base+arm``, the same as that of the kernel's views."""
     rows = np.array([row for name in group.split("+") for row in metric(robot, name)])
     lower, upper, weights, resolution = map(frozen, rows.T)
     return Space(group, lower, upper, resolution, weights)
@@ -95,15 +97,15 @@ def path_free(space: Space, free: Free, path: Path) -> bool:
 
 @dataclass(frozen=True)
 class EndRegion:
-    """Where a search may end: poses near a target, and the pose of a configuration.
+    """The goal region of a search: the configurations whose hand pose is near a target.
 
     Attributes:
-        pose: configuration (k,) -> pose of the hand (4, 4).
-        target: pose (4, 4); its orientation is ignored if ``angle`` is None.
-        radius: m. The hand's position may differ by this much: in every axis (a small box), or in
-            the sum of the three (L1 norm) with ``l1``.
-        angle: rad, tolerated angle between the orientations; None leaves it free.
-        l1: measure position by the L1 norm, as the original code of the baseline did.
+        pose: takes a configuration (k,); returns the hand's pose (4, 4).
+        target: the target pose (4, 4); its orientation is ignored if ``angle`` is None.
+        radius: tolerated difference of the hand's position, m: along every axis (a small box), or
+            in the sum of the three (L1 norm) with ``l1``.
+        angle: tolerated angle between the orientations, rad; None leaves the orientation free.
+        l1: whether to measure position by the L1 norm, as the baseline's original code did.
     """
 
     pose: Callable[[Array], Array]
@@ -126,9 +128,11 @@ class RRT:
     """The planner and its parameters.
 
     Attributes:
-        radius: rad, the longest edge (metric of the space).
-        goal_bias: share of samples that are goal configurations.
-        iterations: budget; running out of it is a Failure of kind ``budget``.
+        radius: longest edge, in the metric of the space. With a larger one the tree crosses open
+            space in fewer edges, but more edges are blocked.
+        goal_bias: share of samples that are goal configurations. With more, easy paths are found
+            sooner; paths around an obstacle need the other samples.
+        iterations: most samples; if they run out, the result is a Failure of kind ``budget``.
     """
 
     radius: float = 0.3
@@ -162,6 +166,7 @@ class RRT:
             target = self.sample(space, goals, rng)
             parent = self.nearest(target, tree[:size], space)
             leaf = self.steer(tree[parent], target, space)
+            # A blocked edge adds nothing, not even its free part.
             if not self.collision_free(tree[parent], leaf, space, free):
                 continue
             tree[size] = leaf
@@ -204,6 +209,7 @@ class RRT:
 
 
 def _branch(tree: Array, parents: list[int], leaf: int) -> Array:
+    """The configurations (n, k) from the root to the node ``leaf``."""
     branch = []
     while leaf >= 0:
         branch.append(tree[leaf])

@@ -1,4 +1,8 @@
-"""Joints that turn without end (``robots.model.ENDLESS``): whole turns are the same place."""
+"""Joints that turn without end (``robots.model.ENDLESS``): a whole turn leads to the same pose.
+
+A goal then stands for many configurations, and the range to search could be many turns wide. These
+functions choose which of them to search for, and narrow the range.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +17,38 @@ _ROOM = 0.5 * np.pi  # rad beyond start and goals in which to search
 
 
 def endless(view: View) -> NDArray[np.bool_]:
-    """Which of the view's joints turn without end (k,)."""
+    """Whether each of the view's joints turns without end (k,)."""
     tree = view.arrays.tree
     wide = (tree.low <= -ENDLESS) & (tree.high >= ENDLESS)
     return np.asarray(wide & (tree.prismatic[view.moving] == 0))
 
 
 def near(view: View, start: Array, goals: Array) -> Array:
-    """The goals (m, k), endless joints by whole turns as near to start (k,) as can be."""
+    """The goals (m, k), with endless joints moved by whole turns to be nearest to start (k,)."""
     tree = view.arrays.tree
     return np.where(endless(view), nearest_turn(goals, start, tree.low, tree.high), goals)
 
 
 def other_ways(view: View, start: Array, goals: Array) -> Array:
-    """The same places as goals (m, k) near the start, one endless joint the other way round."""
+    """Configurations (n, k) with the poses of ``goals`` (m, k), one endless joint a turn further.
+
+    The goals are near the start (k,); the joint comes from the other side of it. Configurations
+    beyond the joints' limits are left out.
+    """
     ways = []
     for j in np.flatnonzero(endless(view)):
         other = goals.copy()
         other[:, j] -= np.where(goals[:, j] < start[j], -2.0 * np.pi, 2.0 * np.pi)
         ways.append(other)
-    found, tree = np.concatenate(ways), view.arrays.tree
-    return found[((found >= tree.low) & (found <= tree.high)).all(axis=1)]
+    others, tree = np.concatenate(ways), view.arrays.tree
+    return others[((others >= tree.low) & (others <= tree.high)).all(axis=1)]
 
 
 def about(view: View, states: Array) -> View:
-    """The view, endless joints searched about the states (m, k) instead of over all their turns."""
+    """The view with a narrower range for endless joints: around the states (m, k), start and goals.
+
+    Without endless joints it is the same view.
+    """
     turning = endless(view)
     if not turning.any():
         return view

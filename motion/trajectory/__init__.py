@@ -1,5 +1,5 @@
-"""Trajectories.
+"""Trajectories: positions of a joint group over time.
 
-- ``trajectory``: piecewise polynomials; ``timing``: from a path to one within limits
-- ``store``: motions on disk; ``export``: for a real arm
+- ``trajectory``: piecewise polynomials; ``timing``: times a path within a joint group's limits
+- ``store``: motions on disk; ``export``: files for the controller of a real arm
 """

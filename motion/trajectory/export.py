@@ -1,6 +1,6 @@
 """Export: trajectories as files that controllers of real arms read, written atomically.
 
-- CSV, a row a period: time, then position, velocity and acceleration of each joint
+- CSV with one row for each period: time, then position, velocity and acceleration of each joint
 - JSON with the fields of ROS's ``trajectory_msgs/JointTrajectory``
 """
 
@@ -25,18 +25,18 @@ _NANO = 1_000_000_000
 def write_csv(
     path: Path | str, trajectory: Trajectory, group: JointGroup, rate: float = CSV_RATE
 ) -> int:
-    """Write the trajectory as CSV, for a control loop that sets a state each period.
+    """Write the trajectory as CSV, for a control loop that sets a state in each period.
 
     The header names joints and units: ``time [s]``, then for each joint ``name position [rad]``,
     ``name velocity [rad/s]``, ``name acceleration [rad/s^2]`` (m for a sliding joint). Numbers
     have all digits: reading them gives the same doubles. The last row is the exact end, at most
-    one period after the one before it.
+    one period after the row before it.
 
     Args:
-        path: of the file.
+        path: path of the file to write.
         trajectory: over ``group``.
         group: names and units of the joints.
-        rate: rows a second.
+        rate: rows per second, Hz.
 
     Returns:
         The number of rows, without the header.
@@ -67,8 +67,11 @@ def ros_message(
     Args:
         trajectory: over ``group``.
         group: names of the joints.
-        rate: points a second; the last point is the exact end.
+        rate: points per second, Hz; the last point is the exact end.
         frame: ``header.frame_id``.
+
+    Raises:
+        ValueError: the trajectory is of another group, or the rate is not positive.
     """
     samples = _sampled(trajectory, group, rate)
     stamps = [round(t * _NANO) for t in samples.times.tolist()]
@@ -111,14 +114,19 @@ def write_ros(
 
 
 def _sampled(trajectory: Trajectory, group: JointGroup, rate: float) -> Samples:
+    """The trajectory at ``rate`` samples per second and at its end.
+
+    Raises:
+        ValueError: the trajectory is of another group, or the rate is not positive.
+    """
     if trajectory.group != group.name or trajectory.coefficients.shape[2] != group.size:
-        raise ValueError(f"a trajectory of '{trajectory.group}' is none of '{group.name}'")
+        raise ValueError(f"the trajectory is of group '{trajectory.group}', not '{group.name}'")
     if not (np.isfinite(rate) and rate > 0.0):
         raise ValueError(f"rate must be greater than 0, got {rate}")
     return trajectory.sampled(1.0 / rate)
 
 
 def _duration(nanoseconds: int) -> dict[str, int]:
-    """A time as ROS 2 writes it, in two integers, the second below 1e9."""
-    whole, rest = divmod(nanoseconds, _NANO)
-    return {"sec": whole, "nanosec": rest}
+    """A time as ROS 2 writes it: whole seconds, and the rest in nanoseconds, below 1e9."""
+    seconds, rest = divmod(nanoseconds, _NANO)
+    return {"sec": seconds, "nanosec": rest}

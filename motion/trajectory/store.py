@@ -17,13 +17,19 @@ from galley.motion.trajectory.trajectory import Trajectory, read_trajectories, w
 def save_trajectories(path: Path | str, motions: tuple[Motion, ...]) -> None:
     """Write all motions atomically.
 
-    For motion k, beside its trajectory (``write_trajectories``): ``k_waypoints`` (n, joints).
-    ``phase`` (m,) and ``action_index`` (m,) tell its purpose. ``attachment`` (a, 3) has a row
-    (motion, kind, name) for everything that moves with the hand, the kind with the name of the hand
-    to which it goes over, if it does; ``hand`` (m,) which one acts, of several; ``allowed`` (b, 3)
-    a row (motion, name, name) for every pair that may touch. A motion that pushes an item has a row
-    (motion, item) in ``slide`` (c, 2), and ``k_slide`` (n + 2, 4) with its direction and its goal,
-    then a row of way, x, y and yaw for each pose. Guards and figures are not kept.
+    The file has the columns of ``write_trajectories``, and:
+
+    - ``k_waypoints`` (n, joints): the path of motion k
+    - ``phase`` (m,) and ``action_index`` (m,): the purpose of each motion
+    - ``hand`` (m,): the hand that acts, for a robot with several
+    - ``attachment`` (a, 3): a row (motion, kind, name) for everything that moves with the hand;
+      after the kind comes the name of the other hand, if the item is handed over to it
+    - ``allowed`` (b, 3): a row (motion, name, name) for every pair of bodies that may touch
+    - ``slide`` (c, 2): a row (motion, item) for every motion that pushes an item
+    - ``k_slide`` (n + 2, 4): the slide's direction and its goal, each after a 0, then a row of way,
+      x, y and yaw for each pose
+
+    Guards and figures are not stored.
     """
     attachments = [
         (str(k), f"{a.kind} {a.hand}".strip(), a.name)
@@ -65,11 +71,16 @@ def load_motions(path: Path | str) -> tuple[Motion, ...]:
 
 
 def has_motions(columns: Columns) -> bool:
-    """Whether a file has more than trajectories: what they are for and what the hand holds."""
+    """Whether a file has whole motions, with phases and attachments, not trajectories alone."""
     return "phase" in columns and "attachment" in columns
 
 
 def _motions(trajectories: tuple[Trajectory, ...], columns: Columns) -> tuple[Motion, ...]:
+    """The motions of a file's trajectories and columns.
+
+    Raises:
+        ValueError, KeyError: a column is missing or does not fit.
+    """
     count = len(trajectories)
     phases = columns.texts("phase", (count,)).tolist()
     indices = columns.integers("action_index", (count,)).tolist()

@@ -1,4 +1,4 @@
-"""Timing: trajectories along paths within a joint group's limits; jerk limits by averaging.
+"""Timing: makes trajectories from paths, within a joint group's limits; bounds jerk by averaging.
 
 The moving average A(t) = 1/w * (integral of q from t - w to t) of a curve at rest before and after:
 
@@ -31,17 +31,17 @@ _QUINTIC = np.array([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
 _PEAKS = (1.875, 10.0 / np.sqrt(3.0), 60.0)
 _STILL = 0.02  # s, duration of a motion without movement
 _NEWTON_STEPS = 5  # converges to rounding everywhere in [0, 1]
-LEAST_WINDOW = 0.004  # s, of an average
+LEAST_WINDOW = 0.004  # s, shortest window of an average
 _SAME = 1e-9  # s, breaks nearer than this are merged
-_TRIES = 6  # windows
+_TRIES = 6  # windows tried before the one that is always long enough
 
 
 def rest_to_rest(path: Path, group: JointGroup, scale: float = 1.0) -> Trajectory:
-    """Straight between the waypoints, at rest at each corner; the path is kept exactly.
+    """A trajectory that follows the path exactly: straight to each corner, and at rest there.
 
     Args:
-        path: over ``group``; waypoints on a straight line between corners take no time.
-        group: whose velocity, acceleration and jerk limits hold.
+        path: over ``group``; the motion does not stop at waypoints on a straight line.
+        group: gives the limits of velocity, acceleration and jerk.
         scale: share of the limits to use, in (0, 1].
     """
     if not 0.0 < scale <= 1.0:
@@ -54,6 +54,8 @@ def rest_to_rest(path: Path, group: JointGroup, scale: float = 1.0) -> Trajector
     for a, b in itertools.pairwise(points):
         d = b - a
         way = np.abs(d)
+        # A differential base drives along its heading: its limits hold for the speed, not for x
+        # and y one by one.
         if group.differential:
             way[:2] = np.hypot(d[0], d[1])
         span = max(
@@ -70,13 +72,15 @@ def rest_to_rest(path: Path, group: JointGroup, scale: float = 1.0) -> Trajector
 def spline_through(
     path: Path, group: JointGroup, duration: float, scale: float = 1.0
 ) -> Trajectory:
-    """A smooth run through all waypoints without a stop, at rest at both ends.
+    """A smooth trajectory through all waypoints without a stop, at rest at both ends.
 
     For finely sampled curves (a straight line of the hand). A clamped cubic spline in time
-    interpolates the waypoints, whose times follow the quintic law along the joint path; then all
-    is slowed until velocity, acceleration and jerk keep ``scale`` of their limits.
+    interpolates the waypoints, whose times follow the quintic law along the path. Then it is slowed
+    until velocity, acceleration and jerk keep ``scale`` of their limits.
 
     Args:
+        path: over ``group``.
+        group: gives the limits of velocity, acceleration and jerk.
         duration: shortest time to take, seconds.
         scale: share of the limits to use, in (0, 1].
     """
@@ -93,6 +97,7 @@ def spline_through(
     times = _quintic_times(along / along[-1]) * max(duration, 0.1)
     rows = CubicSpline(times, points, bc_type="clamped").c  # the highest power first
     trajectory = Trajectory(path.group, times, np.moveaxis(rows[::-1], 0, 1))
+    # Slowed by f, the p-th derivative falls by f^p.
     ratios = limit_ratios(trajectory, group)
     worst = max((r / scale) ** (1.0 / (k + 1)) for k, r in enumerate(ratios))
     return slowed(trajectory, worst) if worst > 1.0 else trajectory
@@ -100,24 +105,24 @@ def spline_through(
 
 def corners(points: Array) -> Array:
     """The waypoints (m, k) at which a polygonal path turns, both ends included."""
-    kept = [points[0]]
+    turns = [points[0]]
     for k in range(1, len(points) - 1):
-        ahead, behind = points[k + 1] - points[k], points[k] - kept[-1]
+        ahead, behind = points[k + 1] - points[k], points[k] - turns[-1]
         size = float(np.linalg.norm(ahead)) * float(np.linalg.norm(behind))
         if size > 0.0 and float(ahead @ behind) < size * (1.0 - 1e-12):
-            kept.append(points[k])
-    if np.abs(points[-1] - kept[-1]).max() > 1e-12:
-        kept.append(points[-1])
-    return np.array(kept)
+            turns.append(points[k])
+    if np.abs(points[-1] - turns[-1]).max() > 1e-12:
+        turns.append(points[-1])
+    return np.array(turns)
 
 
 def moving_average(trajectory: Trajectory, window: float) -> Trajectory:
-    """The moving average over ``window`` seconds.
+    """The moving average of a trajectory over ``window`` seconds.
 
     Args:
-        trajectory: at rest at both ends; it may start and stop with any acceleration. It must be
-            continuous.
-        window: seconds, more than 0.
+        trajectory: continuous and at rest at both ends; it may start and stop with any
+            acceleration.
+        window: seconds, more than 0. With a longer one, the jerk is lower and the motion longer.
 
     Returns:
         A trajectory with exactly the same ends, ``window`` seconds longer.
@@ -127,6 +132,7 @@ def moving_average(trajectory: Trajectory, window: float) -> Trajectory:
     breaks, rows = _extended(trajectory, window)
     inner = trajectory.breaks
     times = _distinct(np.concatenate([inner, inner + window]))
+    # Between two of these times, the pieces at t and at t - w stay the same.
     middle = 0.5 * (times[:-1] + times[1:])
     last = len(rows) - 1
     ahead = np.clip(np.searchsorted(breaks, middle, side="right") - 1, 0, last)
@@ -150,10 +156,11 @@ def moving_average(trajectory: Trajectory, window: float) -> Trajectory:
 
 
 def jerk_limited(trajectory: Trajectory, jerk: Array, least: float = LEAST_WINDOW) -> Trajectory:
-    """The average over the shortest window that keeps the jerk limits, or nearly.
+    """The moving average over the shortest window, or nearly, that keeps the jerk limits.
 
-    2 a / j is always long enough, where a is the trajectory's peak acceleration. Where the
-    acceleration doesn't jump from one limit to the opposite one within the window, less will do.
+    A window of 2 a / j is always long enough, where a is the trajectory's peak acceleration and j
+    the limit. If the acceleration doesn't jump from one limit to the opposite one within the
+    window, a shorter one is enough.
 
     Args:
         trajectory: at rest at both ends.
@@ -169,11 +176,13 @@ def jerk_limited(trajectory: Trajectory, jerk: Array, least: float = LEAST_WINDO
         ratio = float((result.peaks(3) / jerk).max())
         if ratio <= 1.0:
             return result
+        # With the same jump in acceleration, the jerk falls as the window grows.
         window *= ratio * (1.0 + 1e-9)
     return moving_average(trajectory, max(enough * (1.0 + 1e-9), least))
 
 
 def _standing(group: str, q: Array) -> Trajectory:
+    """A short trajectory that stays at q (k,)."""
     return Trajectory(group, np.array([0.0, _STILL]), q[None, None, :])
 
 
@@ -194,7 +203,11 @@ def _quintic_times(s: Array) -> Array:
 
 
 def _extended(trajectory: Trajectory, window: float) -> tuple[Array, Array]:
-    """Where pieces begin (n + 2,) and coefficients (n + 2, d + 1, k), with rest at both ends."""
+    """The pieces with one at rest before and one after: where they begin, and their coefficients.
+
+    Returns:
+        times (n + 2,), from ``-window``, and coefficients (n + 2, d + 1, k).
+    """
     rows = trajectory.coefficients
     rests = np.zeros((2, *rows.shape[1:]))
     rests[0, 0], rests[1, 0] = trajectory(0.0), trajectory(trajectory.duration)
@@ -203,13 +216,13 @@ def _extended(trajectory: Trajectory, window: float) -> tuple[Array, Array]:
 
 
 def _distinct(times: Array) -> Array:
-    """Sorted, and of times nearer than ``_SAME`` to each other only one; both ends are kept."""
+    """The times, sorted; of times nearer to each other than ``_SAME`` only one. Keeps both ends."""
     times = np.sort(times)
-    kept = np.concatenate([[True], np.diff(times) > _SAME])
-    found = times[kept]
-    if not kept[-1]:
-        found[-1] = times[-1]
-    return np.asarray(found)
+    apart = np.concatenate([[True], np.diff(times) > _SAME])
+    distinct = times[apart]
+    if not apart[-1]:
+        distinct[-1] = times[-1]
+    return np.asarray(distinct)
 
 
 def _shifted(rows: Array, by: Array) -> Array:

@@ -1,7 +1,7 @@
-"""Trajectory: a curve in time, piecewise polynomial. Callable as ``trajectory(t, order)``.
+"""Trajectory: the positions of a joint group over time, as a piecewise polynomial.
 
-Its polynomials are rows (d + 1,) of coefficients, lowest power first, over the unit interval; many
-are processed at once.
+``trajectory(t, order)`` evaluates it or a derivative. The functions below the class work on many
+polynomials at once: rows (d + 1,) of coefficients, lowest power first, over the unit interval.
 """
 
 from __future__ import annotations
@@ -21,13 +21,20 @@ from galley.domain.errors import BadInput
 from galley.domain.frames import Array, frozen
 from galley.robots.model import JointGroup
 
-_CELLS = 32  # parts of a piece on which speed is bounded: 6 % too high for a quintic at rest
+_CELLS = 32  # parts of a piece on which speed is bounded: 6 % too high for a quintic from rest
 _PARTS = 8  # of a piece on which its length is integrated
 _NO_POWER = 1e-12  # share of the largest coefficient below which a power is rounding
 
 
 class Samples(NamedTuple):
-    """A trajectory at m times: times (m,) in seconds, the rest (m, k)."""
+    """The states of a trajectory at m times.
+
+    Attributes:
+        times: seconds from the start (m,).
+        positions: joint positions (m, k), rad or m.
+        velocities: joint velocities (m, k), rad/s or m/s.
+        accelerations: joint accelerations (m, k), rad/s^2 or m/s^2.
+    """
 
     times: Array
     positions: Array
@@ -37,13 +44,14 @@ class Samples(NamedTuple):
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Joint positions over time.
+    """Joint positions over time, as a polynomial on each of n pieces.
 
     Attributes:
         group: name of the joint group.
-        breaks: (n + 1,) seconds, strictly increasing from 0.
+        breaks: ends of the pieces (n + 1,), seconds, strictly increasing from 0.
         coefficients: (n, d + 1, k): on piece i the position is the sum over p of
-            ``coefficients[i, p] * (t - breaks[i]) ** p``. n >= 1: at rest is one constant piece.
+            ``coefficients[i, p] * (t - breaks[i]) ** p``. n >= 1: a trajectory at rest is one
+            constant piece.
 
     Raises:
         ValueError: shapes that don't fit, no piece, numbers that are not finite, or times that
@@ -68,13 +76,13 @@ class Trajectory:
 
     @property
     def duration(self) -> float:
-        """Seconds."""
+        """Time from the start to the end, seconds."""
         return float(self.breaks[-1])
 
     def __call__(self, t: float | Array, order: int = 0) -> Array:
         """Position (order 0), velocity (1), acceleration (2) or jerk (3) at t (s): (..., k).
 
-        Times outside [0, duration] give the ends.
+        Times outside [0, duration] count as the nearer end.
 
         Raises:
             ValueError: ``order`` is below 0.
@@ -105,7 +113,7 @@ class Trajectory:
         return self(self.duration)
 
     def peaks(self, order: int) -> Array:
-        """Largest magnitude (k,) of the derivative of that order over the whole trajectory.
+        """Largest magnitude (k,) of each joint's derivative of that order, at any time.
 
         Exact: a polynomial's extremes lie at its ends and at the roots of its derivative.
         """
@@ -117,6 +125,7 @@ class Trajectory:
         return self._ranges(0)
 
     def _ranges(self, order: int) -> tuple[Array, Array]:
+        """Lowest and highest value (k,), (k,) of each joint's derivative of that order."""
         rows = self.coefficients
         for _ in range(order):
             rows = _derived(rows)
@@ -139,11 +148,11 @@ class Trajectory:
         return float((spans * speed * np.tile(weights, _PARTS)).sum() / (2 * _PARTS))
 
     def resampled(self, step: float | Array) -> tuple[Array, Array]:
-        """States along the curve, with no joint travelling more than ``step`` between two of them.
+        """States along the curve, between which no joint travels more than ``step``.
 
         Travel back and forth counts: within an interval no joint is farther than ``step`` from the
-        states at its ends. Guaranteed by upper bounds of every joint's speed on each 1/32 of each
-        piece; a few percent more states than the fewest possible.
+        states at its ends. Upper bounds of every joint's speed on each 1/32 of each piece guarantee
+        that; there are a few percent more states than the fewest possible.
 
         Args:
             step: rad or m, one for all joints or one each (k,); greater than 0.
@@ -188,15 +197,16 @@ class Trajectory:
         return Samples(times, self(times), self(times, 1), self(times, 2))
 
     def joined(self, *others: Trajectory, tolerance: float = 1e-6) -> Trajectory:
-        """This trajectory followed by the others.
+        """This trajectory followed by the others, as one.
 
         Args:
-            others: of the same group; each begins where the one before it ends.
+            others: trajectories of the same group; each begins where the one before it ends.
             tolerance: how far (rad or m) positions may differ there. Velocities are not compared:
                 planned motions begin and end at rest.
 
         Raises:
-            ValueError: of another group, or with a gap.
+            ValueError: a trajectory is of another group, or does not begin where the one before it
+                ends.
         """
         if not others:
             return self
@@ -206,7 +216,7 @@ class Trajectory:
                 raise ValueError(f"can't join a trajectory of '{b.group}' to one of '{a.group}'")
             gap = float(np.abs(b.coefficients[0, 0] - a.end).max())
             if not gap <= tolerance:
-                raise ValueError(f"one ends {gap:.3g} away from where the next one begins")
+                raise ValueError(f"a trajectory begins {gap:.3g} away from the end of the last one")
         powers = max(part.coefficients.shape[1] for part in parts)
         breaks, pieces = [np.zeros(1)], []
         for part in parts:
@@ -216,7 +226,7 @@ class Trajectory:
         return Trajectory(self.group, np.concatenate(breaks), np.concatenate(pieces))
 
     def save(self, path: Path | str) -> None:
-        """Write as npz, atomically: ``write_trajectories`` of one.
+        """Write the trajectory as npz, atomically: ``write_trajectories`` with this one alone.
 
         Raises:
             BadInput: ``path`` can't be written.
@@ -225,15 +235,15 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: Path | str) -> Trajectory:
-        """Read what ``save`` wrote.
+        """Read a trajectory from a file that ``save`` wrote.
 
         Raises:
             BadInput: no such file, another format, or several trajectories.
         """
-        found, _ = read_trajectories(path)
-        if len(found) != 1:
-            raise BadInput.one(path, f"holds {len(found)} trajectories, expected one")
-        return found[0]
+        trajectories, _ = read_trajectories(path)
+        if len(trajectories) != 1:
+            raise BadInput.one(path, f"holds {len(trajectories)} trajectories, expected one")
+        return trajectories[0]
 
 
 def write_trajectories(
@@ -241,8 +251,8 @@ def write_trajectories(
 ) -> None:
     """Write trajectories as npz of numbers and text, atomically; no suffix is appended.
 
-    ``group`` (m,) names the joint group of each; trajectory k has ``k_breaks`` (n + 1,) and
-    ``k_coefficients`` (n, d + 1, joints).
+    The column ``group`` (m,) names the joint group of each; trajectory k has the columns
+    ``k_breaks`` (n + 1,) and ``k_coefficients`` (n, d + 1, joints).
 
     Args:
         more: further columns, numbers or text.
@@ -264,7 +274,7 @@ def read_trajectories(path: Path | str) -> tuple[tuple[Trajectory, ...], Columns
         BadInput: no such file, another format, or numbers that make no trajectory.
     """
     with read_columns(path, "holds no trajectories") as columns:
-        found = tuple(
+        trajectories = tuple(
             Trajectory(
                 group,
                 columns.numbers(f"{k}_breaks", (None,)),
@@ -272,11 +282,11 @@ def read_trajectories(path: Path | str) -> tuple[tuple[Trajectory, ...], Columns
             )
             for k, group in enumerate(columns.texts("group", (None,)).tolist())
         )
-    return found, columns
+    return trajectories, columns
 
 
 def limit_ratios(trajectory: Trajectory, group: JointGroup) -> tuple[float, float, float]:
-    """Peak velocity, acceleration and jerk as ratios to the group's limits."""
+    """Peak velocity, acceleration and jerk as shares of the limits; of all joints the largest."""
     limits = (group.velocity, group.acceleration, group.jerk)
     v, a, j = (float((trajectory.peaks(k + 1) / limits[k]).max()) for k in range(3))
     return v, a, j
@@ -310,23 +320,24 @@ def _derived(rows: Array) -> Array:
 
 
 def _turning_points(rows: Array) -> Array:
-    """Where polynomials (m, d + 1) may turn in [0, 1], (m, d); unused places hold 0.
+    """Where polynomials (m, d + 1) may have extremes in [0, 1]: (m, d); unused entries are 0.
 
-    Real parts of complex roots are among them: rounding may move a double root off the axis.
+    Real parts of complex roots are among them: rounding may move a double root off the axis. Extra
+    points do no harm, as the caller takes the extremes of all values.
     """
     slopes = _derived(rows)
     solid = np.abs(slopes) > _NO_POWER * np.abs(slopes).max(axis=1, keepdims=True)
     degree = np.where(solid.any(axis=1), slopes.shape[1] - 1 - solid[:, ::-1].argmax(axis=1), 0)
-    found = np.zeros((len(rows), slopes.shape[1]))
+    turning = np.zeros((len(rows), slopes.shape[1]))
     for d in range(1, slopes.shape[1]):
-        of = np.nonzero(degree == d)[0]
+        rows_of_degree = np.nonzero(degree == d)[0]
         # Roots are the eigenvalues of the companion matrix; for d = 1 it is the root itself.
-        companion = np.zeros((len(of), d, d))
+        companion = np.zeros((len(rows_of_degree), d, d))
         companion[:, np.arange(1, d), np.arange(d - 1)] = 1.0
-        companion[:, :, -1] = -slopes[of, :d] / slopes[of, d : d + 1]
+        companion[:, :, -1] = -slopes[rows_of_degree, :d] / slopes[rows_of_degree, d : d + 1]
         roots = companion[:, 0] if d == 1 else np.linalg.eigvals(companion).real
-        found[of, :d] = np.clip(roots, 0.0, 1.0)
-    return found
+        turning[rows_of_degree, :d] = np.clip(roots, 0.0, 1.0)
+    return turning
 
 
 def bounds(rows: Array, cells: int) -> Array:
@@ -341,10 +352,10 @@ def bounds(rows: Array, cells: int) -> Array:
 
 @cache
 def _to_bernstein(degree: int, cells: int) -> Array:
-    """(cells, degree + 1, degree + 1): from powers on [0, 1] to Bernstein form on each cell."""
+    """From powers on [0, 1] to Bernstein form on each cell: (cells, degree + 1, degree + 1)."""
     n = degree + 1
     convert = np.array([[comb(i, p) / comb(degree, p) for p in range(n)] for i in range(n)])
-    found = np.empty((cells, n, n))
+    matrices = np.empty((cells, n, n))
     for c in range(cells):
         start, size = c / cells, 1.0 / cells
         # u = start + size w: the coefficient of w^p that u^s brings.
@@ -352,6 +363,6 @@ def _to_bernstein(degree: int, cells: int) -> Array:
             [comb(s, p) * start ** (s - p) * size**p if s >= p else 0.0 for s in range(n)]
             for p in range(n)
         ]
-        found[c] = convert @ np.array(shift)
-    found.setflags(write=False)
-    return found
+        matrices[c] = convert @ np.array(shift)
+    matrices.setflags(write=False)
+    return matrices

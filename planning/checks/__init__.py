@@ -1,5 +1,5 @@
-"""Plan validation on the lifted PDDL, sharing no code with grounding and search.
+"""Plan validation on the lifted PDDL, which shares no code with grounding and search.
 
-- ``semantics``: evaluates formulas and applies effects; ``validation``: reads and checks a plan
-- ``gym_replay``: executes a plan in PDDLGym
+- ``validation``: reads and checks a plan; ``semantics``: evaluates formulas and applies effects
+- ``gym_replay``: executes a plan in PDDLGym, as an independent check
 """

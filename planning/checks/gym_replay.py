@@ -1,11 +1,11 @@
-"""Replays a plan in PDDLGym, as an independent check.
+"""Replays a plan in PDDLGym, as an independent check of the plan.
 
 PDDLGym (Silver and Chitnis, 2020) has a parser and an inference engine of its own.
 
-The parser of version 0.0.7 accepts more than its engine can execute: disjunctions and quantifiers
-in conditions go to SWI-Prolog without objects of subtypes and objects in no fact; facts about
-constants alone are never checked. Other constructs raise obscure exceptions. All these are refused
-here by name before PDDLGym reads a file.
+The parser of version 0.0.7 accepts more than its engine can execute. Disjunctions and quantifiers
+in conditions go to SWI-Prolog, which is not given objects of subtypes or objects in no fact. Facts
+about constants alone are never checked. Other constructs raise obscure exceptions. All of these are
+refused here, by their names, before PDDLGym reads a file.
 
 PDDLGym is imported late: that takes a second or two, and prints to stderr.
 """
@@ -47,9 +47,9 @@ class Replay:
     """The outcome of a replay.
 
     Attributes:
-        status: see ReplayStatus.
-        message: one line.
-        steps: actions executed with the same result on both sides.
+        status: how the replay ended.
+        message: the outcome in one line.
+        steps: number of actions executed with the same result on both sides.
     """
 
     status: ReplayStatus
@@ -72,7 +72,7 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
     Returns:
         The outcome. What PDDLGym can't handle is a status, not an exception.
     """
-    unsupported = next(_unsupported(domain, problem, {each.name for each in actions}), None)
+    unsupported = next(_unsupported(domain, problem, {action.name for action in actions}), None)
     if unsupported is not None:
         return Replay(ReplayStatus.UNREADABLE, f"PDDLGym can't represent {unsupported}", 0)
     ours = validate_actions(domain, problem, actions)
@@ -90,19 +90,20 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
 def _compared(
     domain: Domain, problem: Problem, actions: Sequence[GroundAction], ours: Validation
 ) -> Replay:
+    """Executes ``actions`` in PDDLGym and compares the states with those of ``ours``."""
     suffix = _suffix(domain)
     environment = _environment(domain, problem, suffix)
     _check_reading(environment, domain, problem, suffix)
     theirs, message, valid = _executed(environment, actions, suffix)
-    where = ["initial state", *(f"step {i}, {each}" for i, each in enumerate(actions, 1))]
+    labels = ["initial state", *(f"step {i}, {action}" for i, action in enumerate(actions, 1))]
     for step, (here, there) in enumerate(zip(ours.states, theirs, strict=False)):
         if here != there:
             extra = " ".join(map(str, sorted(there - here))) or "nothing"
             lacking = " ".join(map(str, sorted(here - there))) or "nothing"
             message = f"PDDLGym's state has additional facts {extra} and lacks {lacking}"
-            return Replay(ReplayStatus.DISAGREES, f"{where[step]}: {message}", max(0, step - 1))
+            return Replay(ReplayStatus.DISAGREES, f"{labels[step]}: {message}", max(0, step - 1))
     if len(theirs) > len(ours.states):
-        message = f"{where[len(ours.states)]}: PDDLGym executes what is not applicable"
+        message = f"{labels[len(ours.states)]}: PDDLGym executes an inapplicable action"
     agree = len(theirs) == len(ours.states) and valid == ours.valid
     status = ReplayStatus.AGREES if agree else ReplayStatus.DISAGREES
     return Replay(status, message, min(len(theirs), len(ours.states)) - 1)
@@ -114,20 +115,20 @@ def _executed(
     """PDDLGym's states, its verdict in one line, and whether it finds the plan valid."""
     from pddlgym.core import InvalidAction, check_goal
 
-    objects = {each.name: each for each in environment.get_state().objects}
-    predicates = {each.name: each for each in environment.action_predicates}
+    objects = {item.name: item for item in environment.get_state().objects}
+    predicates = {predicate.name: predicate for predicate in environment.action_predicates}
     states = [_facts(environment)]
     for step, action in enumerate(actions, 1):
-        where = f"step {step}, {action}: PDDLGym"
+        prefix = f"step {step}, {action}: PDDLGym"
         predicate = predicates.get(action.name + suffix)
         arguments = [objects.get(arg) for arg in action.args]
         if predicate is None or None in arguments or len(arguments) != predicate.arity:
-            return states, f"{where} has no such action", False
-        with _translated(f"{where} fails"):
+            return states, f"{prefix} has no such action", False
+        with _translated(f"{prefix} fails"):
             try:
                 environment.step(predicate(*arguments))
             except InvalidAction:
-                return states, f"{where} finds the action not applicable", False
+                return states, f"{prefix} finds the action not applicable", False
         states.append(_facts(environment))
     with _translated("PDDLGym can't check the goal"):
         state = environment.get_state()
@@ -137,6 +138,7 @@ def _executed(
 
 
 def _facts(environment: Any) -> State:
+    """The facts of PDDLGym's present state."""
     return frozenset(
         Fact(literal.predicate.name, tuple(arg.name for arg in literal.variables))
         for literal in environment.get_state().literals
@@ -145,13 +147,13 @@ def _facts(environment: Any) -> State:
 
 
 def _suffix(domain: Domain) -> str:
-    """What actions are called in PDDLGym after their names.
+    """The suffix that actions' names get in PDDLGym.
 
-    PDDLGym makes a predicate of each action, which would take the place of one of the domain's.
+    PDDLGym makes a predicate of each action, which would replace a predicate of the same name.
     """
-    predicates = {each.name for each in domain.predicates}
+    predicates = {predicate.name for predicate in domain.predicates}
     suffix = "-action"
-    while any(each.name + suffix in predicates for each in domain.actions):
+    while any(action.name + suffix in predicates for action in domain.actions):
         suffix += "-action"
     return suffix
 
@@ -180,7 +182,7 @@ def _environment(domain: Domain, problem: Problem, suffix: str) -> Any:
 
 
 @contextlib.contextmanager
-def _translated(what: str) -> Iterator[None]:
+def _translated(context: str) -> Iterator[None]:
     """Converts any exception of pddlgym into one line.
 
     Its parser raises AssertionError, KeyError, AttributeError and plain Exception.
@@ -189,7 +191,7 @@ def _translated(what: str) -> Iterator[None]:
         yield
     except Exception as error:
         detail = " ".join(str(error).split())[:160]
-        raise _Unreadable(f"{what}: {type(error).__name__} {detail}".rstrip()) from None
+        raise _Unreadable(f"{context}: {type(error).__name__} {detail}".rstrip()) from None
 
 
 def _check_reading(environment: Any, domain: Domain, problem: Problem, suffix: str) -> None:
@@ -202,57 +204,57 @@ def _check_reading(environment: Any, domain: Domain, problem: Problem, suffix: s
     from pddlgym.structs import LiteralConjunction
 
     state, read = environment.get_state(), environment.domain
-    ours: object = {each.name + suffix: len(each.parameters) for each in domain.actions}
+    ours: object = {action.name + suffix: len(action.parameters) for action in domain.actions}
     if {name: len(op.params) for name, op in read.operators.items()} != ours:
         raise _Unreadable("PDDLGym reads other actions than the file declares")
-    types = {each.name: str.__str__(each.var_type) for each in state.objects}
-    if set(types) != {each.name for each in problem.objects}:
+    types = {item.name: str.__str__(item.var_type) for item in state.objects}
+    if set(types) != {item.name for item in problem.objects}:
         raise _Unreadable("PDDLGym reads other objects than the file declares")
-    if any(each.is_negative for each in state.literals):
+    if any(literal.is_negative for literal in state.literals):
         raise _Unreadable("PDDLGym takes a negated fact of :init for one that holds")
     for name, op in read.operators.items():
         parts = op.preconds.literals if isinstance(op.preconds, LiteralConjunction) else ()
-        if not all(isinstance(each, GymLiteral) for each in parts):
+        if not all(isinstance(part, GymLiteral) for part in parts):
             action = name.removesuffix(suffix)
             raise _Unreadable(f"PDDLGym can't execute the nested condition of action '{action}'")
-    for each in problem.objects:
-        above = read.type_to_parent_types.get(types[each.name], set())
+    for item in problem.objects:
+        above = read.type_to_parent_types.get(types[item.name], set())
         # In a file without types PDDLGym calls the root type "default".
         theirs = {str.__str__(t) for t in above} - {OBJECT, "default"}
-        if theirs != domain.supertypes(each.type) - {OBJECT}:
-            raise _Unreadable(f"PDDLGym misreads the type of '{each.name}'")
+        if theirs != domain.supertypes(item.type) - {OBJECT}:
+            raise _Unreadable(f"PDDLGym misreads the type of '{item.name}'")
 
 
 def _unsupported(domain: Domain, problem: Problem, used: set[str]) -> Iterator[str]:
-    """What PDDLGym does not support; ``used`` are the actions of the plan."""
+    """The constructs that PDDLGym does not support, in words; ``used`` names the plan's actions."""
     for predicate in domain.predicates:
-        if any(len(each.types) > 1 for each in predicate.parameters):
+        if any(len(parameter.types) > 1 for parameter in predicate.parameters):
             yield f"'either' in predicate '{predicate.name}'"
     for schema in domain.actions:
-        where = f"in action '{schema.name}'"
-        if any(len(each.types) > 1 for each in schema.parameters):
-            yield f"'either' {where}"
-        if domain.types and any("-" in each.name for each in schema.parameters):
-            yield f"the dash in a variable {where}"
+        scope = f"in action '{schema.name}'"
+        if any(len(parameter.types) > 1 for parameter in schema.parameters):
+            yield f"'either' {scope}"
+        if domain.types and any("-" in parameter.name for parameter in schema.parameters):
+            yield f"the dash in a variable {scope}"
         if schema.cost:
-            yield f"action costs {where}"
-        yield from (f"{what} {where}" for what in _keywords((*schema.precondition, *schema.effect)))
+            yield f"action costs {scope}"
+        yield from (f"{name} {scope}" for name in _keywords((*schema.precondition, *schema.effect)))
         if schema.name in used:
-            yield from (f"{what} {where}" for what in _unchecked(schema))
-    yield from (f"{what} in the goal" for what in _keywords(problem.goal))
+            yield from (f"{name} {scope}" for name in _unchecked(schema))
+    yield from (f"{name} in the goal" for name in _keywords(problem.goal))
     if problem.metric or problem.values:
         yield "action costs in the problem"
 
 
 def _keywords(parts: Iterable[object]) -> Iterator[str]:
-    """``'or'``, ``'when'``: of what is more than a literal."""
+    """The PDDL keywords, such as ``'or'`` and ``'when'``, of the parts that are not literals."""
     for part in parts:
         if not isinstance(part, Literal):
             yield f"'{type(part).__name__.lower().replace('foreach', 'forall')}'"
 
 
 def _unchecked(schema: ActionSchema) -> Iterator[str]:
-    """Preconditions on which its inference fails, or which it ignores."""
+    """Preconditions, in words, on which PDDLGym's inference fails or which it ignores."""
     for literal in schema.precondition:
         if isinstance(literal, Literal) and literal.args:
             if len(set(literal.args)) < len(literal.args):

@@ -1,7 +1,7 @@
 """Semantics of PDDL formulas and effects, evaluated on their syntax trees over sets of facts.
 
-The reference for the compiled representation, so it stays close to the definition and precomputes
-nothing but the objects of each type.
+It is the reference for the bit masks of the search, so it stays close to the definition of PDDL,
+and precomputes only the objects of each type.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ class Semantics:
         members = self._members.get(types)
         if members is None:
             is_a = self.domain.is_a
-            fitting = {t: is_a(t, types) for t in {each.type for each in self.problem.objects}}
-            members = tuple(each.name for each in self.problem.objects if fitting[each.type])
+            fitting = {t: is_a(t, types) for t in {item.type for item in self.problem.objects}}
+            members = tuple(item.name for item in self.problem.objects if fitting[item.type])
             self._members[types] = members
         return members
 
     def bindings(self, variables: tuple[Variable, ...], outer: Binding) -> Iterator[Binding]:
-        """``outer``, extended by every binding of ``variables``.
+        """``outer`` extended by each binding of ``variables`` in turn.
 
-        Yields one mapping that changes in place: don't keep it.
+        Yields the same mapping each time, changed in place: don't keep it.
         """
-        names = [each.name for each in variables]
+        names = [variable.name for variable in variables]
         inner = dict(outer)
-        for choice in product(*(self.objects(each.types) for each in variables)):
+        for choice in product(*(self.objects(variable.types) for variable in variables)):
             inner.update(zip(names, choice, strict=True))
             yield inner
 
@@ -63,9 +63,9 @@ class Semantics:
                     return (fact.args[0] == fact.args[1]) == formula.positive
                 return (fact in state) == formula.positive
             case pddl.And(parts):
-                return all(self.holds(each, binding, state) for each in parts)
+                return all(self.holds(part, binding, state) for part in parts)
             case pddl.Or(parts):
-                return any(self.holds(each, binding, state) for each in parts)
+                return any(self.holds(part, binding, state) for part in parts)
             case pddl.Not(part):
                 return not self.holds(part, binding, state)
             case pddl.Imply(premise, conclusion):
@@ -73,26 +73,26 @@ class Semantics:
                 return self.holds(either, binding, state)
             case pddl.Exists(variables, part):
                 inner = self.bindings(variables, binding)
-                return any(self.holds(part, each, state) for each in inner)
+                return any(self.holds(part, extended, state) for extended in inner)
             case pddl.Forall(variables, part):
                 inner = self.bindings(variables, binding)
-                return all(self.holds(part, each, state) for each in inner)
+                return all(self.holds(part, extended, state) for extended in inner)
 
     def failing_parts(
         self, formula: Formula, binding: Binding, state: Container[Fact]
     ) -> tuple[Formula, ...]:
         """The smallest ground parts that make ``formula`` false; none if it is true.
 
-        Of a conjunction these are the parts that fail, of a universal formula those of one
-        counterexample, of a negated disjunction or existential formula those that should not hold.
-        Other formulas are returned whole.
+        They explain the failure to a user. For a conjunction they are the parts that fail, for a
+        universal formula the failing parts of one counterexample, for a negated disjunction or
+        existential formula the parts that should not hold. Any other formula is returned whole.
         """
         if self.holds(formula, binding, state):
             return ()
         match formula:
             case pddl.And(parts):
-                groups = (self.failing_parts(each, binding, state) for each in parts)
-                return tuple(each for group in groups for each in group)
+                groups = (self.failing_parts(part, binding, state) for part in parts)
+                return tuple(failing for group in groups for failing in group)
             case pddl.Or((part,)):
                 return self.failing_parts(part, binding, state)
             case pddl.Forall(variables, part):
@@ -103,8 +103,8 @@ class Semantics:
             case pddl.Not(pddl.Not(part)):
                 return self.failing_parts(part, binding, state)
             case pddl.Not(pddl.Or(parts)):
-                groups = (self.failing_parts(_negation(each), binding, state) for each in parts)
-                return tuple(each for group in groups for each in group)
+                groups = (self.failing_parts(_negation(part), binding, state) for part in parts)
+                return tuple(failing for group in groups for failing in group)
             case pddl.Not(pddl.Exists(variables, part)):
                 return self.failing_parts(pddl.Forall(variables, _negation(part)), binding, state)
         return (instantiate(formula, binding),)
@@ -122,11 +122,11 @@ class Semantics:
                     case Literal():
                         (added if effect.positive else deleted).add(effect.ground(binding))
                     case pddl.When(condition, inner):
-                        if all(self.holds(each, binding, state) for each in condition):
+                        if all(self.holds(formula, binding, state) for formula in condition):
                             collect(inner, binding)
                     case pddl.ForEach(variables, inner):
-                        for each in self.bindings(variables, binding):
-                            collect(inner, each)
+                        for inner_binding in self.bindings(variables, binding):
+                            collect(inner, inner_binding)
 
         collect(effects, binding)
         return added, deleted
@@ -138,18 +138,19 @@ def instantiate(formula: Formula, binding: Binding) -> Formula:
         case Literal():
             return replace(formula, args=formula.ground(binding).args)
         case pddl.And(parts) | pddl.Or(parts):
-            return type(formula)(tuple(instantiate(each, binding) for each in parts))
+            return type(formula)(tuple(instantiate(part, binding) for part in parts))
         case pddl.Not(part):
             return pddl.Not(instantiate(part, binding))
         case pddl.Imply(premise, conclusion):
             return pddl.Imply(instantiate(premise, binding), instantiate(conclusion, binding))
         case pddl.Exists(variables, part) | pddl.Forall(variables, part):
-            bound = {each.name for each in variables}
+            bound = {variable.name for variable in variables}
             free = {name: value for name, value in binding.items() if name not in bound}
             return type(formula)(variables, instantiate(part, free))
 
 
 def _negation(formula: Formula) -> Formula:
+    """The negation of ``formula``; of a literal, the literal of the other sign."""
     if isinstance(formula, Literal):
         return replace(formula, positive=not formula.positive)
     return pddl.Not(formula)

@@ -1,4 +1,4 @@
-"""Plan validation: executes a plan on the lifted domain and sets of facts.
+"""Plan validation: executes a plan on the lifted domain, with states as sets of facts.
 
 It shares no code with grounding and search, so it can't repeat their mistakes.
 """
@@ -25,12 +25,13 @@ class Validation:
 
     Attributes:
         valid: whether every action is applicable and the goal holds at the end.
-        message: one sentence: the first failing action and precondition, or the failing goal.
+        message: the result in one sentence; of an invalid plan, the first inapplicable action with
+            its failing precondition, or the failing part of the goal.
         step: 0-based index of the first inapplicable action; None if all are applicable.
-        action: the first inapplicable action.
+        action: the first inapplicable action; None if all are applicable.
         missing: the failing ground parts of that action's precondition or of the goal.
         states: the initial state and the state after each applicable action.
-        cost: of the applicable actions: their ``total-cost`` if the problem minimises it, else
+        cost: cost of the applicable actions: their ``total-cost`` if the problem minimises it, else
             their number.
     """
 
@@ -46,20 +47,20 @@ class Validation:
 def validate_actions(
     domain: Domain, problem: Problem, actions: Iterable[GroundAction]
 ) -> Validation:
-    """Executes a plan from the initial state, up to the first inapplicable action.
+    """Validates a plan: executes it from the initial state, up to the first inapplicable action.
 
     Args:
         domain: the domain.
         problem: a problem of that domain.
-        actions: the plan.
+        actions: the plan's actions in order.
     """
     semantics = Semantics(domain, problem)
     states: list[State] = [frozenset(problem.init)]
     cost = 0.0
     for step, action in enumerate(actions):
-        what, missing = _inapplicable(semantics, states[-1], action)
-        if what:
-            message = f"step {step + 1}, {action}: {what}"
+        reason, missing = _inapplicable(semantics, states[-1], action)
+        if reason:
+            message = f"step {step + 1}, {action}: {reason}"
             return Validation(False, message, step, action, missing, tuple(states), cost)
         schema, binding = bound_action(domain, action)
         added, deleted = semantics.changes(schema.effect, binding, states[-1])
@@ -82,23 +83,23 @@ def validate_actions(
 def _inapplicable(
     semantics: Semantics, state: State, action: GroundAction
 ) -> tuple[str, tuple[Formula, ...]]:
-    """Why ``action`` is not applicable in ``state``, and the failing parts; empty if it is."""
+    """Why ``action`` is not applicable in ``state``, and its failing parts; both empty if it is."""
     domain, problem = semantics.domain, semantics.problem
     schema = domain.action(action.name)
     if schema is None:
-        hint = did_you_mean(action.name, [each.name for each in domain.actions])
+        hint = did_you_mean(action.name, [schema.name for schema in domain.actions])
         return f"the domain has no action '{action.name}'{hint}", ()
     if len(action.args) != len(schema.parameters):
         expected = len(schema.parameters)
         return f"'{schema.name}' takes {expected} object{'' if expected == 1 else 's'}", ()
     for arg, parameter in zip(action.args, schema.parameters, strict=True):
-        thing = problem.object(arg)
-        if thing is None:
-            hint = did_you_mean(arg, [each.name for each in problem.objects])
+        declared = problem.object(arg)
+        if declared is None:
+            hint = did_you_mean(arg, [item.name for item in problem.objects])
             return f"the problem has no object '{arg}'{hint}", ()
-        if not domain.is_a(thing.type, parameter.types):
+        if not domain.is_a(declared.type, parameter.types):
             types = " or ".join(parameter.types)
-            return f"{parameter.name} must be of type {types}, '{arg}' is {thing.type}", ()
+            return f"{parameter.name} must be of type {types}, '{arg}' is {declared.type}", ()
     _, binding = bound_action(domain, action)
     names, missing = _failing(semantics, schema.precondition, binding, state)
     if missing:
@@ -136,15 +137,15 @@ def bound_action(domain: Domain, action: GroundAction) -> tuple[ActionSchema, Bi
 def _costs(schema: ActionSchema, binding: Binding, problem: Problem) -> list[float | Fact]:
     """The terms of an action's cost; of a function term without a value the term itself."""
     terms = schema.cost if problem.metric else (1.0,)
-    keys = [each.ground(binding) if isinstance(each, FunctionTerm) else each for each in terms]
-    return [problem.values.get(each, each) if isinstance(each, Fact) else each for each in keys]
+    keys = [term.ground(binding) if isinstance(term, FunctionTerm) else term for term in terms]
+    return [problem.values.get(key, key) if isinstance(key, Fact) else key for key in keys]
 
 
 def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
     """The actions of a plan file: one ``(pick sugar burner h1)`` per line, ``;`` starts a comment.
 
-    Also as other planners write them: ``0: (pick a b)``, and ``0.000: (pick a b) [1.000]`` as for
-    VAL; then the actions are in the order of their times. Parentheses may be left out where each
+    Reads other planners' formats too: ``0: (pick a b)``, and ``0.000: (pick a b) [1.000]`` as for
+    VAL. The actions are then put in the order of their times. Parentheses may be left out if each
     line is one action. Case is ignored.
 
     Only the syntax is checked; ``validate_actions`` checks names. An empty file is the empty plan.
@@ -159,7 +160,7 @@ def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
     if not any(re.match(r"[^;]*[()]", line) for line in lines):
         lines = [_bare_action(line) for line in lines]
     steps: list[tuple[float, GroundAction]] = []
-    for node in parse_sexprs("\n".join(_DURATION.sub(_blank, each) for each in lines), faults.file):
+    for node in parse_sexprs("\n".join(_DURATION.sub(_blank, line) for line in lines), faults.file):
         time = times[node.line - 1]
         start = float(time.group(1)) if time else (steps[-1][0] if steps else 0.0)
         if not isinstance(node, SList):
@@ -168,8 +169,8 @@ def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
             faults.add(node, "an action needs a name")
         else:
             name = read_name(node.items[0], "an action's name", faults)
-            args = [read_name(each, "an object", faults) for each in node.items[1:]]
-            steps.append((start, GroundAction(name or "", tuple(each or "" for each in args))))
+            args = [read_name(item, "an object", faults) for item in node.items[1:]]
+            steps.append((start, GroundAction(name or "", tuple(arg or "" for arg in args))))
     faults.raise_if_any()
     return tuple(action for _, action in sorted(steps, key=lambda step: step[0]))
 

@@ -1,12 +1,12 @@
-"""Minimal unsatisfiable sets of goals, each of which is reachable by itself.
+"""Conflicts: minimal sets of goals that no state satisfies together, each reachable by itself.
 
 Two conflicting facts may be found before the search: one is the other's negation, or both belong to
 one mutex group. The certificate is then that group: exactly one of its facts holds initially, and
 every relaxed-reachable action that adds one needs and deletes another, so at most one ever holds.
 
 Other conflicts need an exhaustive search. The certificate is then the number of states, and a
-minimal set of goals that no reachable state satisfies together: a hitting set of the goals violated
-in each state, of which none can be left out.
+minimal set of goals that no reachable state satisfies together. It is a hitting set: it contains
+at least one goal that each state violates, and none of it can be left out.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from galley.planning.explain.unreachable import explain_unreachable
 from galley.planning.operators import bits_of
 from galley.planning.task import Task
 
-_SHOWN = 4  # facts of a group in a message
+_SHOWN = 4  # facts of a mutex group that a message names
 
 
 def explain_before_search(task: Task) -> Failure | None:
-    """The failure of a task that is found unsolvable before any search, or None."""
+    """The failure of a task that can be proven unsolvable without a search, or None."""
     return explain_unreachable(task) or explain_contradiction(task)
 
 
 def explain_contradiction(task: Task) -> Failure | None:
     """The failure for the first two goal facts that are mutually exclusive, or None.
 
-    Considers facts of conjunctions and ``forall``, not of disjunctions. None does not mean that the
-    goal is reachable.
+    It considers facts in conjunctions and ``forall``, not in disjunctions. None does not mean that
+    the goal is reachable.
 
     Returns:
         A failure whose certificate has the two as ``conflict``. Its ``reason`` is ``mutex``, with
@@ -43,7 +43,7 @@ def explain_contradiction(task: Task) -> Failure | None:
     for _, condition in task.goals:
         for bit in bits_of(condition.neg & sum(rank)):
             fact = _names(task, [bit])[0]
-            message = f"no plan exists: the goal asks for {fact} and for (not {fact})"
+            message = f"no plan exists: the goal requires both {fact} and (not {fact})"
             return _contradiction(message, "opposite", [fact, f"(not {fact})"])
     if len(rank) < 2:
         return None  # without looking for groups
@@ -51,18 +51,20 @@ def explain_contradiction(task: Task) -> Failure | None:
         (sorted(rank[bit] for bit in bits_of(group & sum(rank)))[:2], group)
         for group in sorted(mutex_groups(task), key=int.bit_count)
     ]
-    pairs = [each for each in pairs if len(each[0]) == 2]
+    pairs = [pair for pair in pairs if len(pair[0]) == 2]
     if not pairs:
         return None
-    pair, group = min(pairs, key=lambda each: each[0])
+    pair, group = min(pairs, key=lambda pair: pair[0])
     return _mutex(_names(task, bits_of(group)), _names(task, [[*rank][i] for i in pair]))
 
 
 def _names(task: Task, bits: list[int]) -> list[str]:
+    """The facts of ``bits``, as PDDL writes them."""
     return [str(task.facts[bit.bit_length() - 1]) for bit in bits]
 
 
 def _mutex(group: list[str], conflict: list[str]) -> Failure:
+    """The failure for two goal facts, ``conflict``, of one mutex group."""
     listed = [*conflict, *(fact for fact in group if fact not in conflict)]
     shown = ", ".join(listed[:_SHOWN])
     more = len(listed) - _SHOWN
@@ -76,6 +78,7 @@ def _mutex(group: list[str], conflict: list[str]) -> Failure:
 
 
 def _contradiction(message: str, reason: str, conflict: list[str], **more: object) -> Failure:
+    """The failure with a certificate of ``reason``, ``conflict`` and ``more`` entries."""
     certificate = {"reason": reason, **more, "conflict": conflict}
     objects = tuple(conflict)
     return Failure(FailureKind.CONTRADICTION, message, objects, certificate=certificate)
@@ -109,10 +112,10 @@ def explain_exhausted(task: Task, states: Collection[int], facts: int) -> Failur
     searched = f"all {count} reachable states were searched" if count > 1 else "nothing can move"
     if not whole and count > 1:
         searched = f"all {count} states that differ in relevant facts were searched"
-    what = f"{together} never holds" if len(conflict) == 1 else f"none has {together} together"
+    result = f"{together} never holds" if len(conflict) == 1 else f"none has {together} together"
     return Failure(
         FailureKind.CONTRADICTION,
-        f"no plan exists: {searched} and {what}",
+        f"no plan exists: {searched} and {result}",
         objects=conflict,
         numbers={"states": count},
         certificate={
@@ -134,8 +137,9 @@ def irreducible_conflict(violations: Collection[frozenset[int]], count: int) -> 
     Returns:
         The goals in ascending order; the first ones where there is a choice.
     """
-    kept = set(range(count))
+    conflict = set(range(count))
+    # From the last goal on: so the first ones stay if there is a choice.
     for goal in reversed(range(count)):
-        if not any(each.isdisjoint(kept - {goal}) for each in violations):
-            kept.remove(goal)
-    return tuple(sorted(kept))
+        if not any(violation.isdisjoint(conflict - {goal}) for violation in violations):
+            conflict.remove(goal)
+    return tuple(sorted(conflict))

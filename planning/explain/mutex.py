@@ -19,17 +19,22 @@ from galley.domain.pddl.formula import Fact
 from galley.planning.operators import Operator, bits_of
 from galley.planning.task import Task
 
-_MAX_CANDIDATES = 300  # refined ones included
+_MAX_CANDIDATES = 300  # invariant candidates tried, refined ones included
 
-# A predicate and the positions of the arguments that name the group, in the order of its key; at
-# most one argument is left out, which is counted.
+# A predicate and the positions of the arguments that name the group, in the order of the group's
+# key. At most one argument is left out: over that one the facts are counted.
 _Part = tuple[str, tuple[int, ...]]
 _Candidate = frozenset[_Part]
 _Key = tuple[str, ...]  # the objects that name a group
 
 
 class _Change(NamedTuple):
-    """Facts that an effect may add, and facts that it then surely deletes."""
+    """The change that an effect may make.
+
+    Attributes:
+        added: facts that the effect may add.
+        deleted: facts that it surely deletes if it adds those.
+    """
 
     added: tuple[Fact, ...]
     deleted: tuple[Fact, ...]
@@ -68,9 +73,11 @@ def _invariants(task: Task) -> Iterator[_Candidate]:
     while queue:
         candidate = queue.popleft()
         threat = _threat(candidate, adding)
+        # No operator adds a fact of a group without deleting another: an invariant.
         if threat is None:
             yield candidate
             continue
+        # Repair: count one of the facts that the operator deletes as well.
         for part in _further_parts(candidate, *threat):
             refined = candidate | {part}
             if refined not in seen and len(seen) < _MAX_CANDIDATES:
@@ -87,10 +94,10 @@ def _changes(task: Task, operator: Operator) -> tuple[_Change, ...]:
     numbers: dict[str, str] = {}
 
     def facts(mask: int) -> tuple[Fact, ...]:
-        found = [task.facts[fact.bit_length() - 1] for fact in bits_of(mask)]
+        unnumbered = [task.facts[fact.bit_length() - 1] for fact in bits_of(mask)]
         return tuple(
             Fact(name, tuple([numbers.setdefault(arg, str(len(numbers))) for arg in args]))
-            for name, args in found
+            for name, args in unnumbered
         )
 
     pre = operator.condition.pre
@@ -103,6 +110,7 @@ def _changes(task: Task, operator: Operator) -> tuple[_Change, ...]:
 
 
 def _first_candidates(task: Task) -> Iterator[_Candidate]:
+    """The candidates of one predicate: all its arguments name the group, or all but one."""
     for predicate, arity in {fact.predicate: len(fact.args) for fact in task.facts}.items():
         yield frozenset({(predicate, tuple(range(arity)))})
         for counted in range(arity):
@@ -122,7 +130,7 @@ def _threat(
                     if key is None:
                         continue
                     if weight.setdefault(key, added) != added:
-                        return key, ()  # two facts at once
+                        return key, ()  # two facts of one group at once: beyond repair
                     if not any(_key(fact, candidate) == key for fact in change.deleted):
                         return key, change.deleted
     return None

@@ -1,7 +1,8 @@
-"""Why a part of the goal is unreachable.
+"""Explains why a part of the goal is unreachable in the delete relaxation.
 
-The certificate is a set of literals that never hold: none holds initially, and every action that
-achieves one of them needs another of them or is forbidden. By induction, none ever becomes true.
+The certificate is a set of literals that never hold: none of them holds initially, and every action
+that achieves one of them needs another of them or is forbidden. By induction, none ever becomes
+true.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from galley.planning.operators import GroundAction
 from galley.planning.task import Task
 
 _CHAIN_SHOWN = 4  # links of "a needs b; b needs c" in a message
-_MAX_REMEDIES = 8  # tried, each by grounding the changed problem
+_MAX_REMEDIES = 8  # literals tried as remedies, each by grounding the changed problem
 _MAX_COMBINATIONS = 50_000  # of objects, in such a grounding
 _MAX_ACHIEVERS = 20_000  # ground actions tried, reachable or not
 
@@ -43,12 +44,20 @@ def explain_unreachable(task: Task) -> Failure | None:
 def _failure(
     message: str, goal: Formula, never: Iterable[Formula], complete: bool, more: Iterable[Literal]
 ) -> Failure:
-    """With ``more`` for remedies: facts with which the goal might hold."""
-    remedies = [str(each) for each in more]
+    """The failure for the unreachable ``goal``.
+
+    Args:
+        message: the explanation in words.
+        goal: the part of the goal.
+        never: literals that never hold: the certificate.
+        complete: whether ``never`` is complete, which it is not if there were too many achievers.
+        more: remedies: literals with which the goal might hold if they held initially.
+    """
+    remedies = [str(literal) for literal in more]
     certificate = {
         "reason": "unreachable",
         "goal": str(goal),
-        "never": [str(each) for each in never],
+        "never": [str(literal) for literal in never],
         "complete": complete,
         "remedies": remedies,
     }
@@ -57,13 +66,16 @@ def _failure(
 
 
 def _literals(missing: Iterable[tuple[Fact, bool]]) -> tuple[Literal, ...]:
+    """The literals for pairs of a fact and a sign."""
     return tuple(Literal(*fact, positive=positive) for fact, positive in missing)
 
 
 class _Need(NamedTuple):
-    """An action that achieves a literal, and unreachable literals of which it needs one.
+    """An action that would achieve a literal, and why it can't be used.
 
-    ``missing`` is empty if the action is forbidden.
+    Attributes:
+        action: the action.
+        missing: unreachable literals of which the action needs one; empty if it is forbidden.
     """
 
     action: GroundAction
@@ -84,6 +96,16 @@ class _UnreachableLiterals:
     def explain(
         self, goal: Formula, condition: FactCondition, missing: tuple[Literal, ...]
     ) -> Failure:
+        """The failure for ``goal``: collects the literals that never hold, and puts it in words.
+
+        Regression: for each literal, the literals that its achievers lack are collected too, until
+        no new ones appear.
+
+        Args:
+            goal: the part of the goal.
+            condition: the same as a condition on facts.
+            missing: unreachable literals of which the goal needs one.
+        """
         never: dict[Literal, list[_Need]] = {}
         frontier = deque(missing)
         while frontier:
@@ -93,10 +115,10 @@ class _UnreachableLiterals:
             never[literal] = []
             collected = {*never, *frontier}
             for need in self._achievers(literal, collected):
-                frontier += [each for each in need.missing if each not in collected]
+                frontier += [literal for literal in need.missing if literal not in collected]
                 collected.update(need.missing)
                 never[literal].append(need)
-        remedies = self._remedies(condition, [each for each in never if each not in missing])
+        remedies = self._remedies(condition, [item for item in never if item not in missing])
         simple = isinstance(goal, Literal)
         message = f"goal{' fact' if simple else ''} {goal} can never hold: "
         if not simple:
@@ -107,7 +129,7 @@ class _UnreachableLiterals:
         return _failure(message, goal, never, self.left > 0, remedies)
 
     def _remedies(self, goal: FactCondition, never: list[Literal]) -> list[Literal]:
-        """Those of ``never`` that would make the goal relaxed-reachable if they held initially."""
+        """Those literals of ``never`` with which, if they held initially, the goal is reachable."""
         remedies = []
         task = self.task
         for literal in never[:_MAX_REMEDIES]:
@@ -125,7 +147,7 @@ class _UnreachableLiterals:
         return remedies
 
     def _achievers(self, literal: Literal, collected: set[Literal]) -> Iterator[_Need]:
-        """Ground actions that may achieve ``literal``, reachable or not, and what they lack."""
+        """Ground actions that may achieve ``literal``, and the literals that they lack."""
         tried: set[GroundAction] = set()
         fact, positive = literal.fact, literal.positive
         for schema in self.task.domain.actions:
@@ -164,7 +186,7 @@ class _UnreachableLiterals:
             schema.parameters, self.schemas[schema.name].candidates, strict=True
         ):
             if parameter.name in bound:
-                allowed = tuple(each for each in allowed if each == bound[parameter.name])
+                allowed = tuple(name for name in allowed if name == bound[parameter.name])
             choices.append(allowed)
         for args in product(*choices):
             self.left -= 1
@@ -173,7 +195,7 @@ class _UnreachableLiterals:
             yield GroundAction(schema.name, args)
 
     def _need(self, action: GroundAction, needed: FactCondition, collected: set[Literal]) -> _Need:
-        """What an action lacks: literals that are collected already, for a short certificate."""
+        """The need of an action: if possible of collected literals, for a short certificate."""
         if action in self.task.forbidden:
             return _Need(action, ())
         parts = [_literals(part) for part in unreachable_parts(needed, self.reach)]
@@ -182,7 +204,10 @@ class _UnreachableLiterals:
     def _chain(
         self, start: Literal, never: dict[Literal, list[_Need]], remedies: list[Literal]
     ) -> str:
-        """``(stow spam drawer h1) needs (grasp spam); ...; no action makes (empty h1) true``."""
+        """The chain of needs from ``start`` to a dead end, in words.
+
+        Such as ``(stow spam drawer h1) needs (grasp spam); ...; no action makes (empty h1) true``.
+        """
         links: list[str] = []
         visited: set[Literal] = set()
         literal = start
@@ -199,19 +224,20 @@ class _UnreachableLiterals:
                 links.append("and so on")
                 break
             links.append(f"{need.action} needs {_either(need.missing)}")
-            preferred = [each for each in need.missing if each in remedies]
+            preferred = [literal for literal in need.missing if literal in remedies]
             literal = (preferred or need.missing)[0]
         else:
             links.append("which is a cycle")
         return "; ".join(links)
 
     def _plausibility(self, need: _Need, remedies: list[Literal]) -> int:
-        """How plausible the action is to a user as the way to achieve a literal."""
+        """How likely a user is to think of the action as the way to achieve the literal."""
         if not need.missing:
             return 2 if need.action in self.possible else 0
-        return 1 if any(each in remedies for each in need.missing) else 0
+        return 1 if any(literal in remedies for literal in need.missing) else 0
 
     def _dead_end(self, literal: Literal) -> str:
+        """Why no action achieves ``literal``, in words."""
         change, now = ("adds", "does not hold") if literal.positive else ("deletes", "holds")
         fact = literal.fact
         possible = any(
@@ -232,11 +258,12 @@ def _atoms(
         if isinstance(effect, Literal):
             yield effect, quantified
         elif isinstance(effect, ForEach):
-            names = frozenset(each.name for each in effect.variables)
+            names = frozenset(variable.name for variable in effect.variables)
             yield from _atoms(effect.effects, quantified | names)
         else:
             yield from _atoms(effect.effects, quantified)
 
 
 def _either(literals: Iterable[Literal]) -> str:
+    """The literals in words, with ``or`` between them."""
     return " or ".join(map(str, literals))

@@ -1,5 +1,5 @@
-"""Grounding: from PDDL to the actions and facts that are reachable in the delete relaxation.
+"""Grounding: computes from PDDL the actions and facts reachable in the delete relaxation.
 
+- ``relaxation``: the fixpoint of relaxed reachability
 - ``schemas``: instantiates action schemas and formulas
-- ``relaxation``: the relaxed reachability fixpoint
 """

@@ -1,9 +1,9 @@
 """Instantiates action schemas and formulas over the objects of a problem.
 
 Literals in conditions and effects become patterns of argument positions, which are quick to
-instantiate. Other formulas are brought into negation normal form, with quantifiers expanded and
-equality evaluated: a conjunction of facts, negated facts and disjunctions. Static facts are kept,
-as they are known only after relaxed reachability.
+instantiate. Other formulas are brought into negation normal form, a conjunction of facts, negated
+facts and disjunctions, with quantifiers expanded and equality evaluated. Static facts stay in it:
+which facts are static is known only after relaxed reachability.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ Binding = list[str | None]  # one entry for each parameter of the schema; None i
 
 @dataclass(frozen=True, slots=True)
 class FactCondition:
-    """A condition on ground facts; one part of each of ``any_of`` must hold."""
+    """A condition on ground facts.
+
+    Attributes:
+        pre: facts that must be true.
+        neg: facts that must be false.
+        any_of: disjunctions, of each of which one part must hold.
+    """
 
     pre: tuple[Fact, ...] = ()
     neg: tuple[Fact, ...] = ()
@@ -39,7 +45,12 @@ TRUE = FactCondition()
 
 
 class Objects:
-    """The objects of a problem by type."""
+    """The objects of a problem by type.
+
+    Attributes:
+        budget: counts the combinations of objects.
+        of: names of the objects of one of some types, in order of declaration.
+    """
 
     def __init__(self, domain: Domain, problem: Problem, budget: GroundingBudget) -> None:
         self.budget = budget
@@ -48,14 +59,14 @@ class Objects:
         self.of = lru_cache(maxsize=None)(self._of)
 
     def _of(self, types: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of the objects of one of ``types``, in order of declaration."""
+        """The names without the cache of ``of``."""
         return tuple(o.name for o in self._objects if self._domain.is_a(o.type, types))
 
     def bindings(self, variables: tuple[Variable, ...], outer: Assignment) -> Iterator[Assignment]:
         """``outer`` extended by every binding of ``variables``."""
-        names = [each.name for each in variables]
+        names = [variable.name for variable in variables]
         spend = self.budget.spend
-        choices = [self.of(each.types) for each in variables]
+        choices = [self.of(variable.types) for variable in variables]
         self.budget.foresee(prod(map(len, choices)))
         for args in product(*choices):
             spend()
@@ -64,7 +75,13 @@ class Objects:
 
 @dataclass(frozen=True, slots=True)
 class FactEffect:
-    """Facts added and deleted if ``condition`` holds; adding wins."""
+    """Facts added and deleted if a condition holds; a fact in both is added.
+
+    Attributes:
+        condition: the condition on the state before the action.
+        add: facts that become true.
+        delete: facts that become false.
+    """
 
     condition: FactCondition
     add: tuple[Fact, ...]
@@ -73,7 +90,15 @@ class FactEffect:
 
 @dataclass(frozen=True, slots=True)
 class ActionInstance:
-    """A ground action with its condition and effects."""
+    """A ground action with its condition and effects.
+
+    Attributes:
+        action: the action's name and arguments.
+        condition: the precondition.
+        add: facts that become true in every state.
+        delete: facts that become false in every state.
+        conditional: effects that depend on the state.
+    """
 
     action: GroundAction
     condition: FactCondition
@@ -83,7 +108,18 @@ class ActionInstance:
 
 
 class CompiledSchema:
-    """An action schema as patterns, for one problem."""
+    """An action schema with its positive preconditions as patterns, for one problem.
+
+    Attributes:
+        name: the action's name.
+        schema: the schema as parsed.
+        domain: the domain.
+        problem: the problem.
+        objects: the problem's objects by type.
+        candidates: names of the objects that each parameter may take, in order of declaration.
+        allowed: the same as sets.
+        positive: predicate and pattern of each positive literal in the precondition.
+    """
 
     def __init__(
         self, schema: ActionSchema, domain: Domain, problem: Problem, objects: Objects
@@ -95,15 +131,15 @@ class CompiledSchema:
         self.objects = objects
         self._position = {p.name: i for i, p in enumerate(schema.parameters)}
         self.candidates = [objects.of(p.types) for p in schema.parameters]
-        self.allowed = [frozenset(each) for each in self.candidates]
-        self.positive = [  # what must hold: a predicate and its arguments
-            (each.predicate, tuple(self._position.get(arg, arg) for arg in each.args))
-            for each in schema.precondition
-            if isinstance(each, Literal) and each.positive and each.predicate != EQUALITY
+        self.allowed = [frozenset(names) for names in self.candidates]
+        self.positive = [
+            (literal.predicate, tuple(self._position.get(arg, arg) for arg in literal.args))
+            for literal in schema.precondition
+            if isinstance(literal, Literal) and literal.positive and literal.predicate != EQUALITY
         ]
 
     def unify(self, pattern: Pattern, args: tuple[str, ...], binding: Binding) -> Binding | None:
-        """``binding`` extended so that ``pattern`` equals ``args``, or None."""
+        """``binding`` extended so that ``pattern`` equals ``args``; None if there is none."""
         extended = list(binding)
         for item, arg in zip(pattern, args, strict=True):
             if isinstance(item, str):
@@ -155,7 +191,7 @@ def conjunction(
     formulas: Iterable[Formula], binding: Assignment, objects: Objects
 ) -> FactCondition | None:
     """The conjunction of ``formulas`` under ``binding``; None if it contradicts itself."""
-    parts = _conjoin(_normal_form(each, binding, objects, True) for each in formulas)
+    parts = _conjoin(_normal_form(formula, binding, objects, True) for formula in formulas)
     if isinstance(parts, bool):
         return TRUE if parts else None
     return parts
@@ -175,7 +211,7 @@ def ground_effects(
         else:
             pair = conditional.setdefault(condition, ([], []))
             pair[not literal.positive].append(fact)
-    kept = tuple(fact for fact in delete if fact not in add)
+    deleted = tuple(fact for fact in delete if fact not in add)
     rest = []
     for condition, (more, less) in conditional.items():
         # A fact that is added unconditionally can be neither deleted nor added here.
@@ -183,7 +219,7 @@ def ground_effects(
         less = [fact for fact in dict.fromkeys(less) if fact not in add and fact not in more]
         if more or less:
             rest.append(FactEffect(condition, tuple(more), tuple(less)))
-    return tuple(add), kept, tuple(rest)
+    return tuple(add), deleted, tuple(rest)
 
 
 def _simple_effects(
@@ -192,6 +228,10 @@ def _simple_effects(
     binding: Assignment,
     objects: Objects,
 ) -> Iterator[tuple[FactCondition, Literal, Assignment]]:
+    """Each literal among ``effects``, with its condition and the binding of its variables.
+
+    Quantifiers are expanded. Effects whose condition contradicts itself are left out.
+    """
     for effect in effects:
         if isinstance(effect, Literal):
             yield condition, effect, binding
@@ -206,7 +246,7 @@ def _simple_effects(
                 yield from _simple_effects(effect.effects, inner_condition, binding, objects)
 
 
-_Part = FactCondition | bool
+_Part = FactCondition | bool  # a bool if the formula is true or false whatever the state
 
 
 def _normal_form(formula: Formula, binding: Assignment, objects: Objects, sign: bool) -> _Part:
@@ -223,15 +263,16 @@ def _normal_form(formula: Formula, binding: Assignment, objects: Objects, sign: 
         either = pddl.Or((pddl.Not(formula.premise), formula.conclusion))
         return _normal_form(either, binding, objects, sign)
     if isinstance(formula, pddl.And | pddl.Or):
-        parts = (_normal_form(each, binding, objects, sign) for each in formula.parts)
+        parts = (_normal_form(part, binding, objects, sign) for part in formula.parts)
         return (_conjoin if isinstance(formula, pddl.And) == sign else _disjoin)(parts)
-    # Forall or Exists
+    # What is left is Forall or Exists: a conjunction or disjunction over all bindings.
     choices = objects.bindings(formula.variables, binding)
     parts = (_normal_form(formula.part, inner, objects, sign) for inner in choices)
     return (_conjoin if isinstance(formula, pddl.Forall) == sign else _disjoin)(parts)
 
 
 def _conjoin(parts: Iterable[_Part]) -> _Part:
+    """The conjunction of ``parts``, simplified; False if literals contradict each other."""
     pre: dict[Fact, None] = {}
     neg: dict[Fact, None] = {}
     any_of: dict[tuple[FactCondition, ...], None] = {}
@@ -250,6 +291,7 @@ def _conjoin(parts: Iterable[_Part]) -> _Part:
 
 
 def _disjoin(parts: Iterable[_Part]) -> _Part:
+    """The disjunction of ``parts``, simplified."""
     choices: dict[FactCondition, None] = {}
     for part in parts:
         if part is True:

@@ -1,8 +1,8 @@
 """Searches: from a ground task to a plan, or to the reason why there is none.
 
-- ``methods``: ``search``, by the name of a method
-- ``breadth_first``: fewest actions
-- ``astar``: least cost
-- ``greedy``, ``relaxed``: any plan, with the FF heuristic
-- ``top_k``: plans in order of cost
+- ``methods``: ``search``, which calls one of the next three by its name
+- ``breadth_first``: a plan with the fewest actions
+- ``astar``: a plan of least cost
+- ``greedy``: any plan, with the FF heuristic of ``relaxed``
+- ``top_k``: all plans, in order of cost
 """

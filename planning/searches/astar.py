@@ -1,7 +1,7 @@
-"""A* search for least cost, without a heuristic: uniform-cost search.
+"""A* search with the heuristic 0 (uniform-cost search): a plan of least cost.
 
 Hart, Nilsson and Raphael, "A formal basis for the heuristic determination of minimum cost paths"
-(1968).
+(1968). States are expanded in order of the cost to reach them.
 """
 
 from __future__ import annotations
@@ -27,15 +27,20 @@ def astar(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
     """
     budget = SearchBudget(limits or SearchLimits())
     space = state_space(task)
-    costs = integer_costs(each.cost for each in space.operators)
+    # Integers, so that sums are exact and equal costs compare as equal.
+    costs = integer_costs(operator.cost for operator in space.operators)
     least = {space.init: 0}
     parents: dict[int, int | None] = {space.init: None}
-    queue = [(0, 0, space.init)]  # cost, serial number, state
+    # Cost, serial number, state: among equal costs the state that was pushed first.
+    queue = [(0, 0, space.init)]
     pushed = expanded = 0
     while queue:
         cost, _, state = heappop(queue)
+        # The heap can't change an entry, so a state reached more cheaply is pushed again and its
+        # older entries are skipped here.
         if cost > least[state]:
-            continue  # outdated: reached more cheaply since
+            continue
+        # Tested when expanded, not when generated: only now is the cost to reach it the least.
         if task.is_goal(state):
             return budget.plan(space.path(state, parents), expanded=expanded, generated=len(least))
         over = budget.exceeded(expanded)
@@ -48,4 +53,5 @@ def astar(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
                 least[after], parents[after] = reached, state
                 pushed += 1
                 heappush(queue, (reached, pushed, after))
+    # Every reachable state was expanded and none is a goal state, so no plan exists.
     return explain_exhausted(task, least, space.facts)

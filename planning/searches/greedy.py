@@ -1,10 +1,11 @@
 """Lazy greedy best-first search with the FF heuristic: any plan, fast.
 
-Open states are ordered by the h-value of their parent (deferred evaluation), in two open lists: one
-of all states, one of those reached by preferred operators, which gets far more turns while it makes
-progress (Richter and Helmert, "Preferred operators and deferred evaluation in satisficing
-planning", 2009; as in the first iteration of LAMA). Ties are broken first-in first-out: last-in
-first-out is quicker on Blocksworld, but doubles the length of kitchen plans.
+A state is evaluated only when it is taken from an open list; until then it is ordered by the
+h-value of its parent (deferred evaluation). There are two open lists: one of all states, and one of
+those reached by preferred operators, which gets far more turns while it makes progress (Richter and
+Helmert, "Preferred operators and deferred evaluation in satisficing planning", 2009; as in the
+first iteration of LAMA). Ties are broken first-in first-out: last-in first-out is quicker on
+Blocksworld, but doubles the length of kitchen plans.
 """
 
 from __future__ import annotations
@@ -43,15 +44,17 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
     heuristic = FFHeuristic(RelaxedTask(space))
     open_list: list[_Entry] = [(0, 0, space.init, None)]
     preferred_list: list[_Entry] = []
-    lead = 0  # turns that the preferred list is ahead
+    lead = 0  # turns that the preferred list has in advance of the other
     parents: dict[int, int | None] = {}  # of closed states
     expanded = number = 0
     dead_ends = False
     best = None
     while open_list or preferred_list:
+        # The heuristic dominates the time, so clock and memory are checked at every expansion.
         over = budget.exceeded(expanded, check_every=1)
         if over is not None:
             return budget.failure(over, expanded=expanded, generated=number + 1)
+        # The lists take turns, except that the preferred one goes first while it has a lead.
         if preferred_list and (lead > 0 or not open_list):
             lead -= 1
             entry = heappop(preferred_list)
@@ -59,6 +62,7 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
             lead += 1
             entry = heappop(open_list)
         _, _, state, parent = entry
+        # Closed already: the state was in both lists, or reached from several parents.
         if state in parents:
             continue
         parents[state] = parent
@@ -66,23 +70,27 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
             plan = eliminate_actions(task, space.path(state, parents))
             return budget.plan(plan, expanded=expanded, generated=number + 1)
         relaxed_plan = heuristic.plan(state)
+        # Unreachable in the relaxation means unreachable: no plan goes through this state.
         if relaxed_plan is None:
             dead_ends = True
             continue
         expanded += 1
         actions, preferred = relaxed_plan
         h = len(actions)
+        # Progress: the preferred operators led to it, so their list gets more turns.
         if best is None or h < best:
             best = h
             lead += _BOOST
         for index, after in space.successors(state):
             if after not in parents:
                 number += 1
+                # The parent's h-value stands in for the state's own, which is not computed yet.
                 entry = (h, number, after, state)
                 heappush(open_list, entry)
                 if index in preferred:
                     heappush(preferred_list, entry)
-    if dead_ends:  # the explanation also needs the states behind them
+    # No plan exists. The explanation needs all reachable states, those behind dead ends too.
+    if dead_ends:
         return breadth_first(task, limits)
     return explain_exhausted(task, parents, space.facts)
 
@@ -94,19 +102,20 @@ def eliminate_actions(task: Task, plan: Sequence[Operator]) -> list[Operator]:
     and keeps them removed if the goal still holds (Nakhost and Müller, "Action elimination and plan
     neighborhood graph search", 2010). Quadratic in the plan's length; never increases its cost.
     """
-    kept = list(plan)
-    if len(kept) > _MAX_ELIMINATION:
-        return kept
+    shorter = list(plan)
+    if len(shorter) > _MAX_ELIMINATION:
+        return shorter
     state = task.init
     index = 0
-    while index < len(kept):
-        rest = _executable(task, state, kept[index + 1 :])
+    while index < len(shorter):
+        rest = _executable(task, state, shorter[index + 1 :])
+        # The goal holds without this action: the next one moves to this index.
         if rest is not None:
-            kept[index:] = rest
+            shorter[index:] = rest
         else:
-            state = kept[index].apply(state)
+            state = shorter[index].apply(state)
             index += 1
-    return kept
+    return shorter
 
 
 def _executable(task: Task, state: int, plan: list[Operator]) -> list[Operator] | None:

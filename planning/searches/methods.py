@@ -1,4 +1,4 @@
-"""``search``: selects a search by its name."""
+"""``search``: finds a plan by the search that the caller names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from galley.planning.limits import SearchLimits
 from galley.planning.operators import Plan
 from galley.planning.task import Task
 
-# The modules are called as their functions; each is imported on first use.
+# Each module has the name of its function, and is imported on first use.
 METHODS = {"bfs": "breadth_first", "astar": "astar", "gbfs": "greedy"}
 
 
@@ -35,8 +35,10 @@ def search(task: Task, method: str = "bfs", limits: SearchLimits | None = None) 
         known = ", ".join(METHODS)
         hint = did_you_mean(method, list(METHODS))
         raise ValueError(f"no search is called '{method}'{hint} (there are {known})")
+    # The searches test only generated states, not the initial one.
     if task.is_goal(task.init):
         return Plan((), 0.0, 0, 1, 0.0)
+    # Cheap proofs of unsolvability come first: a search would have to visit every state.
     failure = explain_before_search(task)
     if failure is not None:
         return failure

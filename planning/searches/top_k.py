@@ -30,13 +30,13 @@ _GROWTH = 1.2  # least growth of the region before costs to the goal are compute
 
 
 class _Path(NamedTuple):
-    """The beginning of a plan; ordered by total, then by operators.
+    """The beginning of a plan. Paths compare by their total, then by their operators.
 
     Attributes:
-        total: its cost plus the least cost to the goal.
-        operators: indices of its operators.
-        states: the states it visits, from the initial one on.
-        cost: its cost.
+        total: the path's cost plus the least cost from its end to the goal.
+        operators: indices of the path's operators in ``StateSpace.operators``.
+        states: the states that the path visits, from the initial one on.
+        cost: the path's cost.
     """
 
     total: int
@@ -67,6 +67,7 @@ class PlanIterator(Iterator[Plan]):
         return next(self._plans)
 
     def _run(self, task: Task, limits: SearchLimits) -> Iterator[Plan]:
+        """Yields the plans; sets ``complete`` and ``failure`` at the end."""
         budget = SearchBudget(limits)
         unsolvable = explain_before_search(task)
         if unsolvable is not None:
@@ -101,7 +102,7 @@ def plans(task: Task, limits: SearchLimits | None = None) -> PlanIterator:
 
 
 class _Enumeration:
-    """Enumerates plans in order of cost."""
+    """Enumerates plans in order of cost, by a best-first search over paths."""
 
     def __init__(self, space: StateSpace) -> None:
         self.space = space
@@ -124,11 +125,14 @@ class _Enumeration:
             over = region.grow(budget, self.extended)
             if over is not None:
                 return over
+            # The first region with a plan: begin with the empty path.
             if not self._extended and init in region.to_go:
                 heappush(self._queue, _Path(region.to_go[init], (), (init,), 0))
+            # A larger region has more steps: extend the old paths again, by the new steps alone.
             again, self._extended = self._extended, []
             for path in again:
                 self._extend(path, old_bound)
+            # Every path of a total within the bound, cheapest first.
             while self._queue:
                 over = budget.exceeded(self.expanded, _CHECK_EVERY)
                 if over is not None:
@@ -136,6 +140,8 @@ class _Enumeration:
                 path = heappop(self._queue)
                 self.extended += 1
                 self._extend(path)
+                # The path ends in a goal state. Its total is its cost then, and no path in the
+                # queue has a smaller one.
                 if not region.to_go[path.states[-1]]:
                     steps = [operators[index] for index in path.operators]
                     plan = budget.plan(steps, expanded=self.expanded, generated=len(region.cost))
@@ -152,10 +158,13 @@ class _Enumeration:
         if state not in self._steps:
             self._steps[state] = self.space.successors(state)
         for index, after in self._steps[state]:
+            # No goal within the bound can be reached from there, or the path would be a cycle.
             if after not in to_go or after in visited:
                 continue
             spent = cost + costs[index]
             total = spent + to_go[after]
+            # Up to ``above`` it was queued before; beyond the bound the costs to the goal are not
+            # exact yet.
             if total > above and (bound is None or total <= bound):
                 new = _Path(total, (*indices, index), (*visited, after), spent)
                 heappush(self._queue, new)
@@ -176,8 +185,8 @@ class _ExploredRegion:
     """
 
     def __init__(self, space: StateSpace) -> None:
-        costs = integer_costs(each.cost for each in space.operators)
-        self.costs = [each * _SCALE + 1 for each in costs]
+        costs = integer_costs(operator.cost for operator in space.operators)
+        self.costs = [cost * _SCALE + 1 for cost in costs]
         self.bound: int | None = -1
         self.expanded = 0
         self.cost = {space.init: 0}
@@ -204,6 +213,8 @@ class _ExploredRegion:
         known, goals, predecessors = self.cost, self.goals, self._predecessors
         while self._queue:
             cost, state = self._queue[0]
+            # All states cheaper than this one are expanded. Stop here if that makes the bound
+            # larger, the region holds a plan, and it has grown enough for another measurement.
             if cost > self.bound and cost >= self._least and self.expanded >= enough:
                 break
             over = budget.exceeded(self.expanded + others, _CHECK_EVERY)
@@ -211,10 +222,11 @@ class _ExploredRegion:
                 return over
             heappop(self._queue)
             if cost > known[state]:
-                continue  # outdated: reached more cheaply since
+                continue  # an older entry: the state was reached more cheaply since
             self.expanded += 1
             for index, after in self._space.successors(state):
                 reached = cost + self.costs[index]
+                # Every predecessor is kept, not only the cheapest: all plans are wanted.
                 if after in known:
                     predecessors[after] += (state, index)
                     if reached >= known[after]:
@@ -244,5 +256,6 @@ class _ExploredRegion:
             pairs = iter(self._predecessors[state])
             for earlier, index in zip(pairs, pairs, strict=True):
                 further = left + self.costs[index]
+                # States on dearer plans are left out: their costs to the goal may still fall.
                 if earlier not in self.to_go and self.cost[earlier] + further <= bound:
                     heappush(queue, (further, earlier))

@@ -123,7 +123,7 @@ MOTIONS = "TypeError: expected a tuple of Motions, or a Failure, got "
         ("return [turned(action, state)]", f"{MOTIONS}["),
         ("return (turned(action, state), 3)", f"{MOTIONS}(Motion("),
         ("return (turned(action, state, group='legs'),)", "no joint group 'legs'"),
-        ("return (turned(action, state, start=0.5),)", "does not begin where the robot is"),
+        ("return (turned(action, state, start=0.5),)", "not begin at the robot's configuration"),
         ("return (replace(turned(action, state), action_index=4),)", "with action_index 0"),
         ("return (turned(action, state, guard=5.0),)", "phase, guard, record"),
         (

@@ -96,7 +96,7 @@ def test_bodies_beyond_float32_are_refused_by_name_instead_of_overflowing_to_fre
 
 @pytest.mark.parametrize("found", [None, "none", START, np.zeros((2, 6)), [START, START[:6]]])
 def test_an_ik_that_returns_something_else_and_a_negative_margin_are_named(found):
-    with pytest.raises(ValueError, match="what ik of 'panda_arm' returns"):
+    with pytest.raises(ValueError, match="the result of ik of 'panda_arm'"):
         plan(with_ik(found), START, X_WT)
     assert plan(with_ik([]), START, X_WT).kind is FailureKind.BUDGET
     with pytest.raises(ValueError, match="margin must be finite from 0"):
@@ -106,6 +106,6 @@ def test_an_ik_that_returns_something_else_and_a_negative_margin_are_named(found
 def test_what_makes_no_sense_together_is_refused_with_its_name():
     with pytest.raises(ValueError, match="lower of 'panda_joint1' is above"):
         replace(ARM, lower=ARM.upper, upper=ARM.lower)
-    with pytest.raises(ValueError, match="what ik of 'panda_arm' returns misses the pose by"):
+    with pytest.raises(ValueError, match="the result of ik of 'panda_arm' is off the pose by"):
         plan(with_ik([START]), START, X_WT)
     assert len(Path("arm", [START.tolist()])) == 1

@@ -100,7 +100,7 @@ def test_points_never_share_a_stamp(duration, arm, tmp_path):
 
 
 def test_another_group_is_refused(trajectory, robot, tmp_path):
-    with pytest.raises(ValueError, match="none of 'base'"):
+    with pytest.raises(ValueError, match="is of group 'arm', not 'base'"):
         write_csv(tmp_path / "t.csv", trajectory, robot.group("base"))
     assert list(tmp_path.iterdir()) == []
 

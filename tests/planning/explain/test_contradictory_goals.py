@@ -153,7 +153,7 @@ def test_a_fact_and_its_negation(big, with_goal):
         "conflict": ["(near drawer)", "(not (near drawer))"],
     }
     assert failure.message == (
-        "no plan exists: the goal asks for (near drawer) and for (not (near drawer))"
+        "no plan exists: the goal requires both (near drawer) and (not (near drawer))"
     )
 
 
