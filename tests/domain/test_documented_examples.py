@@ -137,7 +137,7 @@ def names_of(code):
 def test_each_block_imports_what_it_uses(page):
     """Only values may come from the blocks before it; excerpts of a shipped file are quotations."""
     quoted = (DOCS / "wiping" / "wipe.py").read_text()
-    values = set(dir(builtins)) | {"__name__"}
+    values = set(dir(builtins)) | {"__name__", "__annotations__"}
     for block in blocks(page, "(?:python|py)"):
         if "# wrong:" in block or block in quoted:
             continue
