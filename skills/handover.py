@@ -81,10 +81,10 @@ class Handover(LookaheadSkill):
                 rejected += 1
                 tally.reasons["the next step can't follow"] += 1
                 continue
-            found = _motions(context, takes, meeting, action, state, rng)
-            if not isinstance(found, Failure):
-                return found
-            failed, paths = found, paths + 1
+            motions = _motions(context, takes, meeting, action, state, rng)
+            if not isinstance(motions, Failure):
+                return motions
+            failed, paths = motions, paths + 1
             if paths == _PATHS:
                 break
         return failed or tally.failure(str(action))
@@ -119,7 +119,7 @@ def _meetings(
     tally: Tally,
 ) -> Iterator[_Meeting]:
     """Meetings at which giving arm, item and taking hand are free, and what leads to them."""
-    reached, where = 0, gives.robot.slice("arm")
+    reached, arm_slice = 0, gives.robot.slice("arm")
     base, moves = state.q[gives.robot.slice("base")], gives.robot.kinematics
     X_HI = state.items[index].X_PI
     checker = gives.checker(state, holding_contact_pairs(gives, state))
@@ -130,7 +130,7 @@ def _meetings(
         arms = arms[checker.free_many(gives.robot.with_groups(state.q, arm=arms))]
         if not len(arms):
             continue
-        arm = arms[np.abs(arms - state.q[where]).max(axis=1).argmin()]
+        arm = arms[np.abs(arms - state.q[arm_slice]).max(axis=1).argmin()]
         there = state.with_robot(gives.robot.with_groups(state.q, arm=arm)[0])
         yield from _takings(gives, takes, there, index, rng, tally)
         reached += 1
@@ -143,12 +143,12 @@ def _item_poses(
 ) -> Iterator[Array]:
     """Poses X_WI (4, 4) of an item between two arms, upright or on a side, at any yaw."""
     X_WB = base_pose(state.q)
-    reaches = [each.robot.kinematics.reach for each in (gives, takes)]
-    shoulders = np.array([each.p_BS for each in reaches])
-    far = min(each.to_hand for each in reaches)
+    reaches = [view.robot.kinematics.reach for view in (gives, takes)]
+    shoulders = np.array([view.p_BS for view in reaches])
+    reach = min(view.to_hand for view in reaches)
     low, high = np.array([_FORWARD, (-_ASIDE, _ASIDE), _HEIGHT]).T
     while True:
-        p_BI = shoulders.mean(axis=0) + far * rng.uniform(low, high)
+        p_BI = shoulders.mean(axis=0) + reach * rng.uniform(low, high)
         R = rotation_z(rng.uniform(-np.pi, np.pi))
         if rng.random() < _TILTED:
             R = R @ rotation_about((1.0, 0.0, 0.0), np.pi / 2.0)
@@ -222,7 +222,7 @@ def _release(
     touch |= gives.always_touching(state)
     opening = stroke_motion(gives, gripped, stroke, 0, stroke.phase)
     both = opening, segment.motion(line, 0, line.phase)
-    return tuple(replace(each, allowed=touch, hand=giver.hand) for each in both)
+    return tuple(replace(motion, allowed=touch, hand=giver.hand) for motion in both)
 
 
 def _motions(
@@ -244,7 +244,7 @@ def _motions(
     assert isinstance(lift, Line)
     touching = takes.always_touching(lift.state)  # when the giving hand has let go
     lifts = replace(grasps.motions.pop(), allowed=lift.allowed | touching)
-    release = (replace(each, action_index=action.index) for each in meeting.release)
+    release = (replace(let_go, action_index=action.index) for let_go in meeting.release)
     motions = (*brings.motions, *grasps.motions, *release, lifts)
     for motion in motions:
         state = after(gives.scene, gives.robot, motion, state)

@@ -51,9 +51,9 @@ def load_skills(path: str | Path, actions: Collection[str] | None = None) -> dic
     table = getattr(load_module(path), "SKILLS", None)
     line = _line_of(path, "SKILLS")
     if not isinstance(table, Mapping) or not table:
-        what = "needs SKILLS = {'wipe': Wipe()} for an action 'wipe'; it has "
-        what += "none" if table is None else f"{table!r:.40}"
-        raise BadInput.one(path, what, line)
+        message = "needs SKILLS = {'wipe': Wipe()} for an action 'wipe'; it has "
+        message += "none" if table is None else f"{table!r:.40}"
+        raise BadInput.one(path, message, line)
     faults = [_fault(name, skill, actions) for name, skill in table.items()]
     errors = [InputError(str(path), line, None, fault) for fault in faults if fault is not None]
     if errors:
@@ -132,32 +132,32 @@ class OwnSkill(Skill):
     ) -> tuple[Motion, ...] | Failure:
         """The user's Motions, which must follow each other from ``state`` on, or Failure."""
         with self._guarded("refine"):
-            found = self.own.refine(context, action, upcoming, state, rng)
-            if isinstance(found, Failure):
-                return _told(found)
-            if not isinstance(found, tuple) or not all(isinstance(m, Motion) for m in found):
-                raise TypeError(f"expected a tuple of Motions, or a Failure, got {found!r:.80}")
-            if any(motion.action_index != action.index for motion in found):
+            motions = self.own.refine(context, action, upcoming, state, rng)
+            if isinstance(motions, Failure):
+                return _told(motions)
+            if not isinstance(motions, tuple) or not all(isinstance(m, Motion) for m in motions):
+                raise TypeError(f"expected a tuple of Motions, or a Failure, got {motions!r:.80}")
+            if any(motion.action_index != action.index for motion in motions):
                 raise ValueError(f"expected Motions with action_index {action.index}")
-            if not all(map(_well_typed, found)):
+            if not all(map(_well_typed, motions)):
                 raise TypeError("a Motion's phase, guard, record or allowed pairs are none")
-            states_along(context.scene, context.robot, found, state)
-            return found
+            states_along(context.scene, context.robot, motions, state)
+            return motions
 
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """The user's Manipulations, one at a time."""
         with self._guarded("first_contacts"):
-            each = iter(self.own.first_contacts(context, action, state, rng))
+            contacts = iter(self.own.first_contacts(context, action, state, rng))
         while True:
             with self._guarded("first_contacts"):
-                found = next(each, None)
-                if found is not None and not isinstance(found, Manipulation):
-                    raise TypeError(f"expected Manipulations, got {found!r:.80}")
-            if found is None:
+                manipulation = next(contacts, None)
+                if manipulation is not None and not isinstance(manipulation, Manipulation):
+                    raise TypeError(f"expected Manipulations, got {manipulation!r:.80}")
+            if manipulation is None:
                 return
-            yield found
+            yield manipulation
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """The user's answer."""
@@ -169,10 +169,10 @@ class OwnSkill(Skill):
     ) -> Failure | None:
         """The user's Failure or None."""
         with self._guarded("impossible"):
-            found = self.own.impossible(context, action, state)
-            if found is not None and not isinstance(found, Failure):
-                raise TypeError(f"expected a Failure or None, got {found!r:.80}")
-            return None if found is None else _told(found)
+            failure = self.own.impossible(context, action, state)
+            if failure is not None and not isinstance(failure, Failure):
+                raise TypeError(f"expected a Failure or None, got {failure!r:.80}")
+            return None if failure is None else _told(failure)
 
     def judge(
         self, scene: Scene, log: Log, predicate: str, things: tuple[Binding, ...]
@@ -207,7 +207,7 @@ def _well_typed(motion: Motion) -> bool:
     """Whether the parts of a Motion that are looked at late are of their types."""
     names = (name for pair in motion.allowed for name in pair)
     guard = motion.guard is None or isinstance(motion.guard, Guard)
-    texts = all(isinstance(each, str) for each in (motion.phase, motion.hand, *names))
+    texts = all(isinstance(text, str) for text in (motion.phase, motion.hand, *names))
     return guard and texts and isinstance(motion.record, Record)
 
 
@@ -226,7 +226,7 @@ def _fault(name: object, skill: object, actions: Collection[str] | None) -> str 
     if not isinstance(kinds, tuple) or any(kind not in _KINDS for kind in kinds):
         return f"'{name}' needs parameters, a tuple of {', '.join(map(repr, _KINDS))}"
     role = astuple(skill.role) if isinstance(skill.role, Role) else (len(kinds),)
-    if not all(each is None or each in range(len(kinds)) for each in role):
+    if not all(position is None or position in range(len(kinds)) for position in role):
         return f"'{name}' needs as role a Role of positions of parameters, below {len(kinds)}"
     return None
 

@@ -62,9 +62,9 @@ class Place(LookaheadSkill):
         if failed is not None:
             return failed
         step = SkillStep(self._contacts(context, action, upcoming), action.bindings[1])
-        found, aside = carry_out(context, action, (step,), state, rng), self._aside(context, action)
-        if aside is None or not isinstance(found, Failure):
-            return found
+        plain, aside = carry_out(context, action, (step,), state, rng), self._aside(context, action)
+        if aside is None or not isinstance(plain, Failure):
+            return plain
         furniture, index = action.bindings[1], context.scene.item_index[action.bindings[0].target]
         steps = (
             SkillStep(aside, furniture, "set aside"),
@@ -77,7 +77,7 @@ class Place(LookaheadSkill):
             replace(step, name="put down"),
         )
         regrasped = carry_out(context, action, steps, state, rng)
-        return found if isinstance(regrasped, Failure) else regrasped
+        return plain if isinstance(regrasped, Failure) else regrasped
 
     def _aside(self, context: PlanningContext, action: BoundAction) -> Contacts | None:
         """Placements from which an item that may lie, or was found lying, is taken otherwise.

@@ -143,40 +143,40 @@ class Push(LookaheadSkill):
         stance = stance_of(context, action.bindings[1])
         pushed = self._pushed(context, action, state)
         if not pushed.in_reach:
-            what = f"the arm is too short to push {pushed.item.name} where it lies"
-            return Failure(FailureKind.BUDGET, what, (pushed.item.name,))
+            message = f"the arm is too short to push {pushed.item.name} where it lies"
+            return Failure(FailureKind.BUDGET, message, (pushed.item.name,))
         here = state.q[None, context.robot.slice("base")]
         bases = [(here, _HERE)] if stance.contains(here[0]) else []
         bases.append((pushed.bases(stance, rng), _MOST))
         plan = partial(plan_pushes, pushed.slider, pushed.pose)
         nearest = [(np.inf, 0.0)]
         goals = islice(self._goals(context, action, upcoming, pushed, rng), _TRIED)
-        for goal, (where, most) in product(goals, bases):
+        for goal, (starts, most) in product(goals, bases):
 
             def reachable(
-                a: Array, b: Array, picks: NDArray[np.int64], where: Array = where
+                a: Array, b: Array, picks: NDArray[np.int64], starts: Array = starts
             ) -> NDArray[np.bool_]:
-                good = pushed.room(a, b, picks, where)
+                good = pushed.room(a, b, picks, starts)
                 for away in banned:
                     good &= np.abs(np.hstack([a, b]) - away).max(axis=1) > _BANNED
                 return good
 
             clear = partial(pushed.clear, most=goal.over)
-            found = plan(
+            pushes = plan(
                 goal.pose, rng, clear=clear, reachable=reachable, most=most,
                 tolerance=goal.tolerance,
             )  # fmt: skip
-            if found and goal.holds(found[-1].poses[-1]):
-                return found, goal
-            nearest += map(goal.left, (pushed.pose, *(each.poses[-1] for each in found[-1:])))
+            if pushes and goal.holds(pushes[-1].poses[-1]):
+                return pushes, goal
+            nearest += map(goal.left, (pushed.pose, *(push.poses[-1] for push in pushes[-1:])))
         away, turn = min(nearest)
-        what, numbers = f"no room found to push {pushed.item.name}", {}
+        message, numbers = f"no room found to push {pushed.item.name}", {}
         if away < np.inf:
-            what = f"no pushes found that bring {pushed.item.name} nearer to its goal than "
-            what += f"{1e3 * away:.0f} mm and {np.degrees(turn):.0f} degrees"
+            message = f"no pushes found that bring {pushed.item.name} nearer to its goal than "
+            message += f"{1e3 * away:.0f} mm and {np.degrees(turn):.0f} degrees"
             numbers = {"left_m": away, "left_rad": turn}
-        what += f"; beside it: {', '.join(pushed.beside)}" if pushed.beside else ""
-        return Failure(FailureKind.BUDGET, what, (pushed.item.name, *pushed.beside), numbers)
+        message += f"; beside it: {', '.join(pushed.beside)}" if pushed.beside else ""
+        return Failure(FailureKind.BUDGET, message, (pushed.item.name, *pushed.beside), numbers)
 
     def _goals(
         self,
@@ -202,13 +202,13 @@ class Push(LookaheadSkill):
         xy = low + rng.random((_DRAWN, 2)) * (high - low)
         poses = pushed.in_world(np.column_stack([xy, np.zeros(_DRAWN)]))
         poses[:, 2] = pushed.pose[2] + rng.choice([0.0, np.pi / 2.0, -np.pi / 2.0], _DRAWN)
-        outlines, far = pushed.outlines(poses), np.hypot(*(poses - pushed.pose)[:, :2].T)
-        good = (pushed.over(outlines, region) <= 0.0) & pushed.clear(poses) & (far > self.least)
+        outlines, away = pushed.outlines(poses), np.hypot(*(poses - pushed.pose)[:, :2].T)
+        good = (pushed.over(outlines, region) <= 0.0) & pushed.clear(poses) & (away > self.least)
         later = placed_later(context, upcoming, self.skills, region.name, pushed.item.name)
-        kept = [each.footprint(region).outline for each in later if each.spot is not None]
-        if kept:
-            good &= gaps(outlines, padded(kept)).min(axis=1) >= FINGERS
-        cost = far + _TURN * np.abs(wrap(poses[:, 2] - pushed.pose[2]))
+        reserved = [item.footprint(region).outline for item in later if item.spot is not None]
+        if reserved:
+            good &= gaps(outlines, padded(reserved)).min(axis=1) >= FINGERS
+        cost = away + _TURN * np.abs(wrap(poses[:, 2] - pushed.pose[2]))
         yield from (_Goal(poses[k], _ROUGH) for k in np.argsort(cost) if good[k])
 
     def _is_done(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
@@ -259,29 +259,29 @@ class Push(LookaheadSkill):
         if begin is not None and not _same(
             *(surface_about(context.scene, r) for r in (begin, region))
         ):
-            what = f"{source.object} and {to.object} are no parts of one surface, over which {name}"
+            text = f"{source.object} and {to.object} are no parts of one surface, over which {name}"
             proof: dict[str, Any] = {"kind": "scene", "surfaces": [begin.name, region.name]}
             names = source.object, to.object
-            return Failure(FailureKind.CONTRADICTION, f"{what} could be pushed", names, {}, proof)
+            return Failure(FailureKind.CONTRADICTION, f"{text} could be pushed", names, {}, proof)
         lies = pushed.item.upright and not is_upright(pushed.X_WI)
         if begin is None and (lies or not pushed.rests):
             why = "lies, and would not stand there" if lies else "is not on that surface"
-            what = f"{name} can't be pushed to {to.object}: it {why}"
+            text = f"{name} can't be pushed to {to.object}: it {why}"
             proof = {"kind": "scene", "surfaces": [region.name]}
-            return Failure(FailureKind.CONTRADICTION, what, (name, to.object), {}, proof)
+            return Failure(FailureKind.CONTRADICTION, text, (name, to.object), {}, proof)
         numbers = {"friction_N": pushed.force, "most_N": _SHARE * STRONGEST}
         if pushed.force > _SHARE * STRONGEST:
-            what = f"{name} is too heavy to push: {pushed.force:.0f} N of friction, and the hand"
-            what += f" pushes with {_SHARE * STRONGEST:.0f} N at most"
+            text = f"{name} is too heavy to push: {pushed.force:.0f} N of friction, and the hand"
+            text += f" pushes with {_SHARE * STRONGEST:.0f} N at most"
             proof = {"kind": "friction", "mass_kg": pushed.item.mass, "friction": pushed.friction}
-            return Failure(FailureKind.UNSTABLE, what, (name,), numbers, proof | numbers)
+            return Failure(FailureKind.UNSTABLE, text, (name,), numbers, proof | numbers)
         least = half_width(pushed.outline, pushed.slider.middle)
         if pushed.friction * pushed.lowest > least:
-            what = f"{name} would tip over: the hand has to push it {pushed.lowest:.3f} m above its"
-            what += f" support, and its middle is {least:.3f} m from its edge"
+            text = f"{name} would tip over: the hand has to push it {pushed.lowest:.3f} m above its"
+            text += f" support, and its middle is {least:.3f} m from its edge"
             numbers = {"height_m": pushed.lowest, "edge_m": least, "friction": pushed.friction}
             proof = {"kind": "tipping", **numbers}
-            return Failure(FailureKind.UNSTABLE, what, (name,), numbers, proof)
+            return Failure(FailureKind.UNSTABLE, text, (name,), numbers, proof)
         near = stance_of(context, source)
         if spot is None:
             failed = does_not_fit(pushed.item, region)
@@ -290,11 +290,11 @@ class Push(LookaheadSkill):
         poses = np.column_stack([np.tile(spot.xy, (len(yaws), 1)), yaws])
         over = float(pushed.over(pushed.outlines(pushed.in_world(poses))).min())
         if over > SPOT_RADIUS:
-            what = f"{name} would stick out over the edge of its support by {over:.3f} m"
+            text = f"{name} would stick out over the edge of its support by {over:.3f} m"
             numbers, names = {"over_edge_m": over}, (name, to.object)
             proof = {"kind": "edge", "outline_m": pushed.outline.tolist(), **numbers}
-            what += f" at {to.object}"
-            return Failure(FailureKind.DOES_NOT_FIT, what, names, numbers, proof)
+            text += f" at {to.object}"
+            return Failure(FailureKind.DOES_NOT_FIT, text, names, numbers, proof)
         return region_out_of_reach(context, pushed.item, region, near, None, spot)
 
 
@@ -330,8 +330,8 @@ class PushAside(Push):
                     picks = pick_manipulations(context, state, index, rng)
                     about = context, picks, stance, arm, state, rng, Tally(), _TRIES
                     ways = solve_from_stances(*about)
-                    after = (each.state_after(robot) for each in islice(ways, _WAYS))
-                    if any(fits is None or fits(each, rng) for each in after):
+                    after = (solution.state_after(robot) for solution in islice(ways, _WAYS))
+                    if any(fits is None or fits(solution, rng) for solution in after):
                         yield _Goal(np.array(pose), _EDGE, over + _EDGE[0])
             takes = self.skills[upcoming[0].name].role.takes if upcoming else None
             if takes is not None and upcoming[0].bindings[takes].target == pushed.item.name:

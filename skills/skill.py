@@ -192,7 +192,7 @@ def acting_hand(robot: RobotModel, plan: Sequence[BoundAction], k: int = 0) -> s
     hand, that one's. Empty for a robot with one hand, and where no action has any.
     """
     actions = (*plan[k:], *reversed(plan[:k])) if robot.views else ()
-    hands = (each.target for action in actions for each in action.bindings if each.kind == "hand")
+    hands = (b.target for action in actions for b in action.bindings if b.kind == "hand")
     return next(hands, "")
 
 

@@ -60,10 +60,10 @@ class Stow(LookaheadSkill):
         thing, furniture = action.bindings[:2]
         opening = 0.0
         if furniture.handle is not None and not is_placed(context, "in", thing, furniture, state):
-            found = possible_opening(context, furniture, state)
-            if isinstance(found, Failure):
-                return found.within("open drawer")
-            opening = found
+            possible = possible_opening(context, furniture, state)
+            if isinstance(possible, Failure):
+                return possible.within("open drawer")
+            opening = possible
         later = placed_later(context, upcoming, self.skills, furniture.region, thing.target)
         steps = self._steps(context, thing, furniture, opening, later, state, rng)
         return carry_out(context, action, steps, state, rng)

@@ -53,27 +53,27 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
         BadInput: an object maps to nothing, or to a thing of another kind than its type says.
     """
     known = {binding.object: binding for binding in scene.bindings}
-    found: dict[str, Binding] = {}
+    bound: dict[str, Binding] = {}
     errors = []
-    for thing in problem.objects:
-        binding = known.get(thing.name)
+    for entry in problem.objects:
+        binding = known.get(entry.name)
         if binding is None:
-            hint = did_you_mean(thing.name, tuple(known))
-            what = f"object '{thing.name}' maps to nothing in {scene.source}{hint}"
-            errors.append(InputError(thing.file, thing.line, thing.column, what))
+            hint = did_you_mean(entry.name, tuple(known))
+            text = f"object '{entry.name}' maps to nothing in {scene.source}{hint}"
+            errors.append(InputError(entry.file, entry.line, entry.column, text))
             continue
-        allowed = _kinds(domain, (thing.type,))
+        allowed = _kinds(domain, (entry.type,))
         if allowed and binding.kind not in allowed:
-            what = (
-                f"object '{thing.name}' is {_a(thing.type)} here but {_a(binding.kind)} in "
+            text = (
+                f"object '{entry.name}' is {_a(entry.type)} here but {_a(binding.kind)} in "
                 f"{scene.source}"
             )
-            errors.append(InputError(thing.file, thing.line, thing.column, what))
+            errors.append(InputError(entry.file, entry.line, entry.column, text))
             continue
-        found[thing.name] = binding
+        bound[entry.name] = binding
     if errors:
         raise BadInput(errors)
-    return found
+    return bound
 
 
 def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
@@ -81,10 +81,10 @@ def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
     known = tuple(sorted(skills))
     errors = []
     for action in domain.actions:
-        what = None
+        text = None
         if action.name not in skills:
             hint = did_you_mean(action.name, known) or f"; there are {', '.join(known)}"
-            what = f"no skill carries out the action '{action.name}'{hint}"
+            text = f"no skill carries out the action '{action.name}'{hint}"
         else:
             parameters = skills[action.name].parameters
             kinds = [_kinds(domain, variable.types) for variable in action.parameters]
@@ -92,9 +92,9 @@ def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
                 not kind or want in kind for want, kind in zip(parameters, kinds, strict=True)
             )
             if not fits:
-                what = f"the skill '{action.name}' takes ({', '.join(parameters)}), in this order"
-        if what is not None:
-            errors.append(InputError(domain.file, action.line, action.column, what))
+                text = f"the skill '{action.name}' takes ({', '.join(parameters)}), in this order"
+        if text is not None:
+            errors.append(InputError(domain.file, action.line, action.column, text))
     if errors:
         raise BadInput(errors)
 
@@ -103,7 +103,7 @@ def item_places(task: TampTask, state: State) -> list[tuple[str, str]]:
     """PDDL names of each item and of the furniture that it stands on or in."""
     scene, bindings = task.scene, task.bindings
     X_WH = _hand(scene, state)
-    found = []
+    pairs = []
     for place in bindings.values():
         if place.kind != "furniture" or place.region is None:
             continue
@@ -118,8 +118,8 @@ def item_places(task: TampTask, state: State) -> list[tuple[str, str]]:
                 if verdict.holds and _hangs_over(scene, state, thing.target, region, X_WH):
                     continue  # it overhangs, and needs less room than that
             if verdict.holds:
-                found.append((thing.object, place.object))
-    return found
+                pairs.append((thing.object, place.object))
+    return pairs
 
 
 def _hangs_over(scene: Scene, state: State, name: str, region: Region, X_WH: Array) -> bool:
@@ -157,7 +157,7 @@ def movable_items(task: TampTask, state: State) -> set[int]:
     named = {items[b.target] for b in task.bindings.values() if b.kind == "item"}
     if task.pushes:
         return named
-    grippers = [each.gripper for each in robot_of(task.scene.robot).hands]
+    grippers = [hand.gripper for hand in robot_of(task.scene.robot).hands]
     return {k for k in named if not all(cannot_take(task.scene, state, k, g) for g in grippers)}
 
 
@@ -179,15 +179,15 @@ def check_init(task: TampTask) -> list[str]:
         if verdict is not None and not verdict.holds and _lies_on(task, fact):
             lying.append(fact.args[0])
         elif verdict is not None and not verdict.holds:
-            what = f"{fact} does not hold in {scene.source}: {verdict.why}"
-            errors.append(InputError(problem.file, line, column, what))
+            message = f"{fact} does not hold in {scene.source}: {verdict.why}"
+            errors.append(InputError(problem.file, line, column, message))
     declared = {p.name: p.arity for p in task.domain.predicates if p.name == "opened"}
     for fact, verdict in state_facts(scene, state, declared, bindings, X_WH).items():
         if verdict.holds and fact not in problem.init:
             thing = problem.object(fact.args[0])
             line, column = (thing.line, thing.column) if thing is not None else (1, 1)
-            what = f"{fact} holds in {scene.source} but is missing in :init: {verdict.why}"
-            errors.append(InputError(problem.file, line, column, what))
+            message = f"{fact} holds in {scene.source} but is missing in :init: {verdict.why}"
+            errors.append(InputError(problem.file, line, column, message))
     if errors:
         raise BadInput(errors)
     return lying
@@ -206,23 +206,23 @@ def _lies_on(task: TampTask, fact: Fact) -> bool:
 
 def out_of_reach(task: TampTask, context: PlanningContext) -> list[InputError]:
     """The places of a task where the robot can put none of its items down, each with the reason."""
-    scene, found = task.scene, []
-    items = [scene.item(each.target) for each in task.bindings.values() if each.kind == "item"]
+    scene, errors = task.scene, []
+    items = [scene.item(b.target) for b in task.bindings.values() if b.kind == "item"]
     for name, place in task.bindings.items():
         region = region_of(context, place) if items else None
         if region is None:
             continue
         near = stance_of(context, place)
         views = [context.acting(hand) for hand in context.robot.views or ("",)]
-        far = [
+        failures = [
             region_out_of_reach(view, i, region, near, spot=place.spot)
             for view, i in product(views, items)
         ]
-        if all(far):
+        if all(failures):
             key = f"objects.{name}"
             file, line, column = scene.places.get(key) or (scene.source, None, None)
-            found.append(InputError(file, line, column, f"{key}: {far[0]}"))
-    return found
+            errors.append(InputError(file, line, column, f"{key}: {failures[0]}"))
+    return errors
 
 
 def bind_plan(

@@ -115,16 +115,16 @@ def audit(
     # Late: a run without a plan needs no Drake.
     from galley.collision.backends.drake_world import DrakeWorld
 
-    found = []
+    audited = []
     with DrakeWorld(scene, robot) as world:
         for motion in motions:
             worst = _worst(world, scene, robot, motion, state)
             verdict = FREE
             if worst is not None:
                 verdict = f"{worst.a} and {worst.b} penetrate by {-1e3 * worst.distance:.1f} mm"
-            found.append(replace(motion, record=replace(motion.record, audit=verdict)))
+            audited.append(replace(motion, record=replace(motion.record, audit=verdict)))
             state = after(scene, robot, motion, state)
-    return tuple(found)
+    return tuple(audited)
 
 
 def _worst(

@@ -68,15 +68,15 @@ class SearchRecord:
             "tries": self.effort.tries,
             "most_tries": self.most_tries,
             "counts": dict(self.effort.counts),
-            "plans": [each.as_json() for each in self.tried],
+            "plans": [plan.as_json() for plan in self.tried],
         }
 
 
 def narrow(motions: Iterable[Motion], most: float) -> tuple[tuple[int, str], ...]:
     """Which actions have motions with less than the usual margin (m): index and sentence."""
-    what = f"it keeps {1e3 * 0.5 * most:g} mm to what is around it, half the usual margin"
-    found = dict.fromkeys(m.action_index for m in motions if (m.record.margin_m or most) < most)
-    return tuple((k, what) for k in found)
+    sentence = f"it keeps {1e3 * 0.5 * most:g} mm to what is around it, half the usual margin"
+    indices = dict.fromkeys(m.action_index for m in motions if (m.record.margin_m or most) < most)
+    return tuple((k, sentence) for k in indices)
 
 
 def reasons(
@@ -85,7 +85,7 @@ def reasons(
     skills: Mapping[str, Skill],
 ) -> tuple[tuple[int, str], ...]:
     """Which actions of a plan make way for later ones, and why: index and sentence."""
-    found = []
+    sentences = []
     for k, action in enumerate(plan):
         role = skills[action.name].role if action.name in skills else Role()
         for constraint in constraints:
@@ -97,6 +97,6 @@ def reasons(
             if needed is None or action.args[needed] != fact.args[-1]:
                 continue
             if any(fact.args[0] in later.args for later in plan[k + 1 :]):
-                found.append((k, constraint.failure.message))
+                sentences.append((k, constraint.failure.message))
                 break
-    return tuple(found)
+    return tuple(sentences)

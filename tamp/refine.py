@@ -143,7 +143,7 @@ class Refinement:
                         return failed
                     if advice is not None:
                         self._backtrack_to(advice)
-        motions = tuple(m for each in self._motions for m in each)
+        motions = tuple(m for part in self._motions for m in part)
         return RefinedMotions(motions, tuple(self.states))
 
     def _refine_next(self) -> Failure | None:
@@ -158,10 +158,10 @@ class Refinement:
         context, rested = self.context.acting(hand), tuple[Motion, ...]()
         if hand:
             rested, state = at_rest(context, state, k, rng)
-        found = self.skills[action.name].refine(context, action, self.plan[k + 1 :], state, rng)
-        if isinstance(found, Failure):
-            failed = found.within(str(action))
-            self._report(action, str(found))
+        motions = self.skills[action.name].refine(context, action, self.plan[k + 1 :], state, rng)
+        if isinstance(motions, Failure):
+            failed = motions.within(str(action))
+            self._report(action, str(motions))
             self.failed[k] += 1
             self.failures[k] = _unproven(failed)
             return failed
@@ -169,14 +169,13 @@ class Refinement:
         if hand:
             touch = context.always_touching(state)  # of own skills' motions, which name no hand
             own = (
-                each if each.hand else replace(each, hand=hand, allowed=each.allowed | touch)
-                for each in found
+                m if m.hand else replace(m, hand=hand, allowed=m.allowed | touch) for m in motions
             )
-            found, state = (*rested, *own), self.states[-1]
-        self.context.listener.refined(k, state, found)
-        for motion in found:
+            motions, state = (*rested, *own), self.states[-1]
+        self.context.listener.refined(k, state, motions)
+        for motion in motions:
             state = after(self.context.scene, self.context.robot, motion, state)
-        self._motions.append(found)
+        self._motions.append(motions)
         self.states.append(state)
         self.reached = max(self.reached, self.at)
         return None

@@ -98,18 +98,18 @@ class Skeletons:
 
 def shortest(task: Task, effort: Effort) -> Plan | Failure:
     """A plan of the ground task with fewest actions if that is quick to find, else some plan."""
-    found = search(task, "bfs", SearchLimits(nodes=SHORTEST_STATES))
-    effort.spend("states", _expanded(found))
-    if isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
-        found = search(task, "gbfs", SearchLimits(nodes=ANY_STATES))
-        effort.spend("states", _expanded(found))
-    return found
+    result = search(task, "bfs", SearchLimits(nodes=SHORTEST_STATES))
+    effort.spend("states", _expanded(result))
+    if isinstance(result, Failure) and result.kind is FailureKind.BUDGET:
+        result = search(task, "gbfs", SearchLimits(nodes=ANY_STATES))
+        effort.spend("states", _expanded(result))
+    return result
 
 
-def _expanded(found: Plan | Failure) -> int:
-    if isinstance(found, Failure):
-        return int(found.numbers.get("expanded", 0))  # none where grounding alone shows it
-    return found.expanded
+def _expanded(result: Plan | Failure) -> int:
+    if isinstance(result, Failure):
+        return int(result.numbers.get("expanded", 0))  # none where grounding alone shows it
+    return result.expanded
 
 
 def _has_detour(task: Task, actions: tuple[GroundAction, ...]) -> bool:
@@ -216,13 +216,13 @@ class Search:
         """A plan and its motions; or why there is none, or why none was found."""
         began = time.perf_counter()
         try:
-            found = self._solve()
+            result = self._solve()
         except LimitReached as stopped:  # while grounding
-            found = stopped.failure
+            result = stopped.failure
         finally:
             self.total_s += time.perf_counter() - began
-        self.solved = isinstance(found, RefinedPlan)
-        return found
+        self.solved = isinstance(result, RefinedPlan)
+        return result
 
     def _solve(self) -> RefinedPlan | Failure:
         clock = time.perf_counter()
@@ -238,9 +238,9 @@ class Search:
                 return over
             if self._over():
                 return self._budget()
-            found = self._round(number % RECONSIDERED == 0)
-            if found is not None:
-                return found
+            solution = self._round(number % RECONSIDERED == 0)
+            if solution is not None:
+                return solution
         raise AssertionError("unreachable")
 
     def _begin(self) -> None:
@@ -263,7 +263,7 @@ class Search:
             if why is None:
                 break
             new = self._learn(why, plan)
-            if not new and any(each.key in self._given_up for each in why):
+            if not new and any(constraint.key in self._given_up for constraint in why):
                 break  # that constraint was dropped: try it all the same
             # Nothing new: no fact states what is wrong with this plan; take the next one.
         self.context.listener.skeleton(tuple(map(str, plan)))
@@ -276,7 +276,7 @@ class Search:
 
     @property
     def _active(self) -> list[_Skeleton]:
-        return [each for each in self._known.values() if each.status == ACTIVE]
+        return [skeleton for skeleton in self._known.values() if skeleton.status == ACTIVE]
 
     def _exhausted(self) -> Failure | None:
         """The task planner has no further plan: refuse, or retry those that there are."""
@@ -290,64 +290,64 @@ class Search:
         if not self._known and (crowded or self._source.failure is not None):
             return self._budget(crowded) if crowded else self._source.failure
         # Restart the known plans with fresh random streams.
-        for each in self._known.values():
-            if _holds(self._source.task, each.plan):
-                each.refinement.restart()
-                each.status = ACTIVE
+        for skeleton in self._known.values():
+            if _holds(self._source.task, skeleton.plan):
+                skeleton.refinement.restart()
+                skeleton.status = ACTIVE
         return None if self._active else self._budget()
 
     def _refused(self) -> Failure | None:
         """A proof that there is no plan; else drop unproven constraints and go on."""
         if not self.constraints.all:
             # Unsolvable in PDDL alone.
-            found = shortest(ground(self.task.domain, self.task.problem), self.effort)
-            return found if isinstance(found, Failure) else self._source.failure
+            plan = shortest(ground(self.task.domain, self.task.problem), self.effort)
+            return plan if isinstance(plan, Failure) else self._source.failure
         needed = minimal_core(self._constrained, self.constraints, self._given_up)
         refused = refusal(needed, self._prover.prove)
         if refused is not None:
             return refused
-        unproven = [each for each in needed if not each.proven]
-        if all(each.failure.kind is FailureKind.DOES_NOT_FIT for each in unproven):
+        unproven = [constraint for constraint in needed if not constraint.proven]
+        if all(constraint.failure.kind is FailureKind.DOES_NOT_FIT for constraint in unproven):
             # Refinement places one by one, and finds no arrangement where packing found none.
-            why = dict.fromkeys(each.failure.message for each in unproven)
-            named = [name for each in unproven for name in each.failure.objects]
+            why = dict.fromkeys(constraint.failure.message for constraint in unproven)
+            named = [name for constraint in unproven for name in constraint.failure.objects]
             return self._budget("; ".join(["no arrangement of the items was found", *why]), named)
-        self._given_up |= {each.key for each in unproven}
+        self._given_up |= {constraint.key for constraint in unproven}
         self._analyzer.silent = True
         self._begin()
         return self._add_skeleton()
 
     def _round(self, again: bool) -> RefinedPlan | None:
         """A turn for every active skeleton and, if ``again``, for one that was set aside."""
-        aside = [each for each in self._known.values() if each.status == ASIDE]
-        chosen = sorted(aside, key=lambda each: each.refinement.tries)[: int(again)]
-        for each in [*self._active, *chosen]:
-            if each in chosen and each.status == ASIDE:
-                each.refinement.restart()
-            elif each.status != ACTIVE:
+        aside = [skeleton for skeleton in self._known.values() if skeleton.status == ASIDE]
+        chosen = sorted(aside, key=lambda skeleton: skeleton.refinement.tries)[: int(again)]
+        for skeleton in [*self._active, *chosen]:
+            if skeleton in chosen and skeleton.status == ASIDE:
+                skeleton.refinement.restart()
+            elif skeleton.status != ACTIVE:
                 continue  # ruled out meanwhile
-            found = self._advance(each)
-            if isinstance(found, RefinedPlan):
-                return found
-            if isinstance(found, Failure):
-                each.status = OVER
-            elif isinstance(found, Learned):
-                each.status = ASIDE
-                self._learn(list(found.constraints), each.plan)
+            outcome = self._advance(skeleton)
+            if isinstance(outcome, RefinedPlan):
+                return outcome
+            if isinstance(outcome, Failure):
+                skeleton.status = OVER
+            elif isinstance(outcome, Learned):
+                skeleton.status = ASIDE
+                self._learn(list(outcome.constraints), skeleton.plan)
         return None
 
-    def _advance(self, each: _Skeleton) -> RefinedPlan | Learned | Failure | None:
+    def _advance(self, skeleton: _Skeleton) -> RefinedPlan | Learned | Failure | None:
         """Some refinements of one skeleton."""
-        found = each.refinement.advance(self.context.settings.effort * TURN)
-        if isinstance(found, RefinedMotions):
-            self.latest = each.plan
-            self._narrow = narrow(found.motions, self.context.robot.spacing.margin)
-            return RefinedPlan(each.plan, found)
-        tries, left = self.effort.tries, len(each.plan) - each.refinement.reached
+        outcome = skeleton.refinement.advance(self.context.settings.effort * TURN)
+        if isinstance(outcome, RefinedMotions):
+            self.latest = skeleton.plan
+            self._narrow = narrow(outcome.motions, self.context.robot.spacing.margin)
+            return RefinedPlan(skeleton.plan, outcome)
+        tries, left = self.effort.tries, len(skeleton.plan) - skeleton.refinement.reached
         if left < self._left:
             self._left, self._progress = left, tries
         self.context.listener.fraction("effort spent", min(1.0, tries / self.most_tries))
-        return found
+        return outcome
 
     def _learn(
         self, constraints: list[LearnedConstraint], plan: tuple[GroundAction, ...] = ()
@@ -358,9 +358,9 @@ class Search:
         """
         new = self.constraints.add(constraints)
         for constraint in new:
-            told = map(str, self.learned)  # the same of another hand, say
+            reported = map(str, self.learned)  # the same of another hand, say
             concerns = not constraint.actions or set(constraint.actions) & set(plan)
-            if concerns and str(constraint) not in told:
+            if concerns and str(constraint) not in reported:
                 self.learned.append(constraint)
                 self.context.listener.learned(str(constraint))
         if new:
@@ -376,7 +376,7 @@ class Search:
         return new
 
     def _tried(self) -> tuple[TriedPlan, ...]:
-        return tuple(each.tried() for each in self._known.values())
+        return tuple(skeleton.tried() for skeleton in self._known.values())
 
     def _budget(self, why: str = "", named: Sequence[str] = ()) -> Failure:
         """Effort exhausted: what was tried, and ``why``, or what stopped the best plan most."""

@@ -107,6 +107,6 @@ def facing(bases: Array, start: Array, stance: Stance) -> Array:
     """
     apart = bases[:, :2] - start[:2]
     turned = np.column_stack([bases[:, :2], np.arctan2(apart[:, 1], apart[:, 0])])
-    allowed = np.array([stance.contains(each) for each in turned], dtype=np.bool_)
+    allowed = np.array([stance.contains(pose) for pose in turned], dtype=np.bool_)
     allowed &= np.hypot(apart[:, 0], apart[:, 1]) > SIDESTEP
     return np.where(allowed[:, None], turned, bases)

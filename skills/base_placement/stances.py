@@ -35,9 +35,9 @@ def sample_stances(
         bases[:, :2] = low + (high - low) * rng.random((n, 2))
         bases[:, 2] = sample_headings(stance, n, rng)
     square = _square_distance(p_WC, bases, p_BS)
-    kept = (square >= least) & (square <= most)
-    kept &= (bases[:, 2] >= base.lower[2]) & (bases[:, 2] <= base.upper[2])
-    return np.asarray(bases[kept])
+    near = (square >= least) & (square <= most)
+    near &= (bases[:, 2] >= base.lower[2]) & (bases[:, 2] <= base.upper[2])
+    return np.asarray(bases[near])
 
 
 def bases_below(x: Array, y: Array, heading: Array, p_BS: Array) -> Array:

@@ -93,13 +93,13 @@ def handle_holds(
     X_WO = scene.body_pose(handle.body, state.scene_q) @ transform(None, handle.point)
     moves = tuple(joint.motion(share * (value - start)) for share in (0.0, 0.5, 1.0))
     carried = frozenset(scene.moved_by(joint.name))
-    found = []
+    families = []
     for way in (1.0, -1.0):
         y, z = way * handle.closing, -handle.approach
         R = np.stack([np.cross(y, z), y, z], axis=1)
         fan = Fan(R, (handle.span, 0.0), (-_LEAN, _LEAN), 0.0, handle.thickness)
-        found.append(Family(fan, X_WO, moves, carried))
-    return found
+        families.append(Family(fan, X_WO, moves, carried))
+    return families
 
 
 def prove_no_grasp(
@@ -131,7 +131,7 @@ def prove_no_grasp(
     if not all(proof.rules_out(family) for family in families):
         return None
     names = tuple(proof.causes)
-    told = {
+    certificate = {
         "kind": "covering",
         "stances": [stance.name for stance in stances],
         "family": [family.as_json() for family in families],
@@ -146,7 +146,7 @@ def prove_no_grasp(
             f"{metres(proof.shortfall)} out of reach (shown for all in {cells})",
             () if item is None else (item,),
             {"shortfall_m": proof.shortfall, "cells": float(proof.cells)},
-            told,
+            certificate,
         )
     least = (item, *proof.under)
     blockers = tuple(name for name in names if name not in least) or names
@@ -157,7 +157,7 @@ def prove_no_grasp(
         f"turns and leans (shown for all grasps in {cells})",
         blockers,
         {"cells": float(proof.cells)},
-        told,
+        certificate,
     )
 
 
@@ -219,8 +219,8 @@ class _Proof:
         at = np.array([(move @ family.X_WO)[:3, 3] for move in family.moves])
         reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half))
         about = hand_bounds(self.context.robot, at) + reach
-        found = obstacles(self.context, self.state, family.carried, about)
-        return sorted(found, key=lambda p: (p.name != self.item, p.name not in self.under))
+        parts = obstacles(self.context, self.state, family.carried, about)
+        return sorted(parts, key=lambda p: (p.name != self.item, p.name not in self.under))
 
     def _left(
         self, family: Family, parts: Sequence[ConvexPart], still: Sequence[ConvexPart], cells: Array
@@ -242,12 +242,12 @@ class _Proof:
             return moved[:, 0] + moved[:, 1] + np.hypot(moved[:, 2], moved[:, 3])
 
         robot, reach = self.context.robot, self.context.robot.kinematics.reach
-        bounds, p_TC = [shoulders(each, robot) for each in self.stances], reach.p_HC - robot.p_HT
+        bounds, p_TC = [shoulders(s, robot) for s in self.stances], reach.p_HC - robot.p_HT
         length = float(np.linalg.norm(p_TC))
         for move in family.moves:
             X = move @ X_WT
             p_WC = X[:, :3, :3] @ p_TC + X[:, :3, 3]  # C of ``ReachBounds``, ``length`` from T
-            short = np.min([beyond(p_WC, *each, reach.to_C) for each in bounds], axis=0)
+            short = np.min([beyond(p_WC, *bound, reach.to_C) for bound in bounds], axis=0)
             spare = short - total(travel(length, length))
             gone = open_ & (spare > 0.0)
             if gone.any():
@@ -263,8 +263,8 @@ class _Proof:
                     continue
                 least = TOUCHING if own else 0.0
                 for move in family.moves:
-                    where = np.flatnonzero(open_)
-                    hit = where[overlaps(part, move @ X_WT[where], other) > least]
+                    rows = np.flatnonzero(open_)
+                    hit = rows[overlaps(part, move @ X_WT[rows], other) > least]
                     beaten[hit] = True
                     for way in _CORNERS:
                         shift = np.einsum("nij,nj->ni", R_OF[hit], way * most[hit])

@@ -40,7 +40,7 @@ def no_passage(context: PlanningContext, state: State, stances: Sequence[Stance]
     ]
     limits, start = robot.group("base"), state.q[robot.slice("base")][:2]
     everywhere = shapely.box(*limits.lower[:2], *limits.upper[:2]).buffer(_SLACK)
-    goals = shapely.union_all([shapely.box(*np.ravel(places(each, robot))) for each in stances])
+    goals = shapely.union_all([shapely.box(*np.ravel(places(stance, robot))) for stance in stances])
 
     @cache
     def passes(gone: frozenset[str]) -> bool:
@@ -55,12 +55,12 @@ def no_passage(context: PlanningContext, state: State, stances: Sequence[Stance]
     named = [n for n in sorted(movable) if moved.count(n) < 2 and not passes(movable - {n})]
     if passes(frozenset()) or (not named and passes(movable)):
         return None
-    names = [each.name for each in stances]
-    what = f"the base has no way past {' and '.join(named) or 'fixed furniture'} to stance set "
-    what += " or ".join(map(repr, names))
+    names = [stance.name for stance in stances]
+    message = f"the base has no way past {' and '.join(named) or 'fixed furniture'} to stance set "
+    message += " or ".join(map(repr, names))
     numbers = {"radius_m": radius, "lower_m": low, "upper_m": high}
     proof = {"kind": "passage", "start_m": start.tolist(), "stances": names, **numbers}
-    return Failure(FailureKind.BLOCKED, what, tuple(named), numbers, proof)
+    return Failure(FailureKind.BLOCKED, message, tuple(named), numbers, proof)
 
 
 def _slices(scene: Scene, state: State, low: float, high: float) -> Iterator[tuple[str, Array]]:

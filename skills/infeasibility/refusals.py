@@ -53,8 +53,8 @@ def wrong_in_hand(context: PlanningContext, state: State, wanted: int | None) ->
     if state.held == wanted:
         return None
     held, needed = (
-        "nothing" if each is None else context.scene.items[each].name
-        for each in (state.held, wanted)
+        "nothing" if index is None else context.scene.items[index].name
+        for index in (state.held, wanted)
     )
     return Failure(
         FailureKind.BUDGET,
@@ -76,10 +76,10 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
     first, *others = sizes.values()
     if not others:
         return first
-    each = {"on_each_face": [dict(failed.certificate or {}) for failed in (first, *others)]}
+    faces = {"on_each_face": [dict(failed.certificate or {}) for failed in (first, *others)]}
     lying = " or ".join(f"{h:.3f} m high on {a:.3f} x {b:.3f} m" for a, b, h in list(sizes)[1:])
-    told = f"{first.message}; nor does it fit lying, {lying}"
-    return replace(first, message=told, certificate={**(first.certificate or {}), **each})
+    message = f"{first.message}; nor does it fit lying, {lying}"
+    return replace(first, message=message, certificate={**(first.certificate or {}), **faces})
 
 
 def _does_not_fit_upright(item: Item, region: Region) -> Failure | None:
@@ -131,17 +131,17 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
         return None
     x, y, _ = item.size
     widest = gripper.widest
-    told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
+    message = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
     if item.grasps or max(x, y) < gripper.narrowest:
         closed = f"its fingers close to {gripper.narrowest:.3f} m"
-        told = f"{item.name} ({x:.3f} x {y:.3f} m) is too thin for the hand: {closed}"
+        message = f"{item.name} ({x:.3f} x {y:.3f} m) is too thin for the hand: {closed}"
     parts = {}
     if item.composite:
-        told += ", and no two free surfaces that face away from each other are as close"
+        message += ", and no two free surfaces that face away from each other are as close"
         parts = {"parts_m": [(2.0 * s.half_extents).tolist() for s in item.solid]}
     return Failure(
         FailureKind.DOES_NOT_FIT,
-        told,
+        message,
         (item.name,),
         {"width_m": float(min(x, y)), "room_m": widest},
         {
@@ -264,8 +264,8 @@ def region_out_of_reach(
     any grasp, or the one in ``state``. With a ``spot``, only what counts as there does. An item
     that is not ``wholly`` in the region has its centre over it.
     """
-    turned = [(each, box) for each in allowed_poses(item) for box in region.boxes]
-    points = np.concatenate([_standing(each.item, box, wholly) for each, box in turned])
+    turned = [(pose, box) for pose in allowed_poses(item) for box in region.boxes]
+    points = np.concatenate([_standing(pose.item, box, wholly) for pose, box in turned])
     what = f"all of {region.name}"
     if spot is not None:
         points[:, :2], what = spot.xy, f"the place for {item.name} on {region.name}"
@@ -357,13 +357,13 @@ def _hand_reach(context: PlanningContext, item: Item, state: State | None = None
     Grasps anywhere in its box, and the one in ``state`` if it is held.
     """
     p_HT, listed = context.robot.p_HT, grasps_of(item, context.robot.gripper) if item.grasps else ()
-    found = [float(np.linalg.norm(hand_in_item(g, p_HT)[:3, 3])) for g in listed]
-    if not found:
-        found = [float(np.linalg.norm(item.size / 2.0) + np.linalg.norm(p_HT))]
+    distances = [float(np.linalg.norm(hand_in_item(g, p_HT)[:3, 3])) for g in listed]
+    if not distances:
+        distances = [float(np.linalg.norm(item.size / 2.0) + np.linalg.norm(p_HT))]
     index = context.scene.item_index[item.name]
     if state is not None and state.held == index:
-        found.append(float(np.linalg.norm(inverse(state.items[index].X_PI)[:3, 3])))
-    return max(found)
+        distances.append(float(np.linalg.norm(inverse(state.items[index].X_PI)[:3, 3])))
+    return max(distances)
 
 
 def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:
@@ -374,15 +374,15 @@ def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:
     joints = [j for name in scene.chain(body) if (j := scene.body(name).joint) is not None]
     if any(scene.joint(name).kind != "prismatic" for name in joints):
         return None
-    found = []
+    corners = []
     for ends in product((0, 1), repeat=len(joints)):
         scene_q = np.zeros(len(scene.joints))
         for name, end in zip(joints, ends, strict=True):
             joint = scene.joint(name)
             scene_q[scene.joint_index[name]] = (joint.lower, joint.upper)[end]
         X = scene.body_pose(body, scene_q)
-        found.append(points @ X[:3, :3].T + X[:3, 3])
-    everywhere = np.concatenate(found)
+        corners.append(points @ X[:3, :3].T + X[:3, 3])
+    everywhere = np.concatenate(corners)
     return np.array([everywhere.min(axis=0), everywhere.max(axis=0)])
 
 

@@ -141,12 +141,12 @@ class PlanningContext:
             recovery: number of replannings, this one included.
             changes: other attributes, a ``scene`` with the same bodies and items among them.
         """
-        found = replace(self, recovery=recovery, **changes)
+        context = replace(self, recovery=recovery, **changes)
         for hand in self.robot.views or ("",):
-            known, new = self.acting(hand), found.acting(hand)
+            known, new = self.acting(hand), context.acting(hand)
             new.__dict__["kernel"] = known.kernel
             new.__dict__["torque_models"] = known.torque_models
-        return found
+        return context
 
     def without(self, bodies: Collection[str]) -> PlanningContext:
         """The context without some bodies, their regions and their handles.
@@ -156,8 +156,8 @@ class PlanningContext:
         scene = replace(
             self.scene,
             bodies=tuple(body for body in self.scene.bodies if body.name not in bodies),
-            regions=tuple(each for each in self.scene.regions if each.body not in bodies),
-            handles=tuple(each for each in self.scene.handles if each.body not in bodies),
+            regions=tuple(part for part in self.scene.regions if part.body not in bodies),
+            handles=tuple(part for part in self.scene.handles if part.body not in bodies),
         )
         return replace(self, scene=scene, settings=replace(self.settings, checker="kernel"))
 
@@ -196,8 +196,8 @@ class PlanningContext:
 
     def lying_on_base(self, state: State) -> frozenset[Pair]:
         """Pairs of the robot's base and what still lies on it in ``state``: they always touch."""
-        still = (each for each in self.on_base if state.items[each.index] is each.placement)
-        return frozenset().union(*(each.touching for each in still))
+        still = (item for item in self.on_base if state.items[item.index] is item.placement)
+        return frozenset().union(*(item.touching for item in still))
 
     def checker(
         self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float | None = None
@@ -214,11 +214,11 @@ class PlanningContext:
     ) -> Callable[[Array], bool]:
         """A predicate: is a configuration (k,) of one group free, the rest as in ``state``?"""
         checker = self.checker(state, allowed, margin)
-        where = self.robot.slice(group)
+        joints = self.robot.slice(group)
         q = state.q.copy()
 
         def free(values: Array) -> bool:
-            q[where] = values
+            q[joints] = values
             return checker.free(q)
 
         return free
@@ -244,10 +244,10 @@ class PlanningContext:
 
     def hand(self, state: State) -> Callable[[Array], Array]:
         """A function from the arm (7,) to X_WH (4, 4), the base as in ``state``."""
-        q, where = state.q.copy(), self.robot.slice("arm")
+        q, joints = state.q.copy(), self.robot.slice("arm")
 
         def pose(arm: Array) -> Array:
-            q[where] = arm
+            q[joints] = arm
             return self.robot.kinematics.hand_pose(q)
 
         return pose

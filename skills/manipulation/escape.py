@@ -66,9 +66,9 @@ def escape(
                 return (*first, leg)
     near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
     names = tuple(dict.fromkeys(name for c in near for name in (c.a, c.b)))
-    what = f"the robot finds no way out of contact ({tried} tried"
-    what += f"; too near: {near[0].a} and {near[0].b})" if near else ")"
-    return Failure(FailureKind.BUDGET, what, names, {"tries": float(tried)})
+    message = f"the robot finds no way out of contact ({tried} tried"
+    message += f"; too near: {near[0].a} and {near[0].b})" if near else ")"
+    return Failure(FailureKind.BUDGET, message, names, {"tries": float(tried)})
 
 
 def _free(context: PlanningContext, state: State) -> bool:
@@ -150,10 +150,10 @@ def _arm_leg(
     """A leg up to its first free configuration that is at least ``_LEAST`` away, or to its end."""
     hand, Q = context.hand(state), context.robot.with_groups(state.q, arm=arms)
     poses = np.array([hand(arm) for arm in arms])
-    far = np.linalg.norm(poses[:, :3, 3] - poses[0, :3, 3], axis=1) >= _LEAST - 1e-6
-    far[-1] = True
+    away = np.linalg.norm(poses[:, :3, 3] - poses[0, :3, 3], axis=1) >= _LEAST - 1e-6
+    away[-1] = True
     free = context.checker(state, holding_contact_pairs(context, state)).free_many(Q)
-    ends = np.flatnonzero(free[1:] & far[1:]) + 2
+    ends = np.flatnonzero(free[1:] & away[1:]) + 2
     if not len(ends):
         return None
     arms, poses = arms[: ends[0]], poses[: ends[0]]
@@ -207,11 +207,11 @@ def _directions(X_WH: Array, holding: bool) -> tuple[tuple[Array, str], ...]:
     """Unit vectors (3,) in the world along which the hand may leave, the likeliest first."""
     back, up = -X_WH[:3, 2], np.array([0.0, 0.0, 1.0])
     aside = X_WH[:3, 0], -X_WH[:3, 0], X_WH[:3, 1], -X_WH[:3, 1]
-    found = [(back, "back off"), (up, "up")]
+    ways = [(back, "back off"), (up, "up")]
     if holding:
-        found.reverse()
+        ways.reverse()
     both = back + up
     if np.linalg.norm(both) > 0.3:
-        found.append((both / np.linalg.norm(both), "back and up"))
-    found += [(side, "aside") for side in aside]
-    return tuple(found)
+        ways.append((both / np.linalg.norm(both), "back and up"))
+    ways += [(side, "aside") for side in aside]
+    return tuple(ways)

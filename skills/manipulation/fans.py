@@ -91,13 +91,13 @@ def composite_fans(item: Item, up: tuple[float, float, float], gripper: Gripper)
         item: the item. gripper: the fingers.
         up: the vertical, in the item's frame.
     """
-    found = [fan for y in _directions(item) for fan in _across(item, y, np.array(up), gripper)]
+    fans = [fan for y in _directions(item) for fan in _across(item, y, np.array(up), gripper)]
     for k, shape in enumerate(item.solid):
         if shape.kind in ("cylinder", "sphere") and 2.0 * shape.size[0] <= gripper.widest:
             X_IO = shape.X_BS if shape.kind == "cylinder" else transform(None, shape.X_BS[:3, 3])
             lean = np.pi / 2.0 if np.dot(up, X_IO[:3, 2]) > 1.0 - 1e-6 else np.pi
-            found += _both_ways(X_IO, 2.0 * shape.half_extents, lean, np.pi, (k, k), gripper)
-    return tuple(sorted(found, key=lambda fan: float(np.linalg.norm(fan.X_IO[:3, 3]))))
+            fans += _both_ways(X_IO, 2.0 * shape.half_extents, lean, np.pi, (k, k), gripper)
+    return tuple(sorted(fans, key=lambda fan: float(np.linalg.norm(fan.X_IO[:3, 3]))))
 
 
 def _both_ways(
@@ -115,15 +115,15 @@ def _both_ways(
 
 def _directions(item: Item) -> list[Array]:
     """Normals (3,) of the parts' flat faces, one of each parallel pair."""
-    found: list[Array] = []
+    normals: list[Array] = []
     for shape, solid in zip(item.solid, _polyhedra(item), strict=True):
         axes, alike = shape.X_BS[:3, :3].T, 1.0 - 1e-9
         if shape.kind == "mesh":
             axes, alike = np.concatenate([axes, solid.normals]), _ALIKE
         for n in axes[{"cylinder": 2, "sphere": 3}.get(shape.kind, 0) :]:
-            if all(abs(n @ other) < alike for other in found):
-                found.append(n)
-    return found
+            if all(abs(n @ other) < alike for other in normals):
+                normals.append(n)
+    return normals
 
 
 def _across(item: Item, y: Array, up: Array, gripper: Gripper) -> Iterator[Fan]:
@@ -134,8 +134,8 @@ def _across(item: Item, y: Array, up: Array, gripper: Gripper) -> Iterator[Fan]:
     z = z / np.linalg.norm(z)
     R = np.stack([np.cross(y, z), y, z], axis=1)
     solids = _polyhedra(item)
-    each = list(zip(item.solid, solids, strict=True))
-    tops, bottoms = ([_facing(*some, way * y) @ R for some in each] for way in (1.0, -1.0))
+    shapes = list(zip(item.solid, solids, strict=True))
+    tops, bottoms = ([_facing(*some, way * y) @ R for some in shapes] for way in (1.0, -1.0))
     P, Q = (np.array([(p.min(axis=0), p.max(axis=0)) for p in some]) for some in (tops, bottoms))
     low = np.maximum(P[:, None, 0], Q[:, 0])
     high = np.minimum(P[:, None, 1], Q[:, 1])

@@ -57,23 +57,23 @@ def free_motion(
     for finer in _FINENESS:
         # Where the proof finds a hit between sampled states, search again with finer edges.
         finder = Finder(context, state, group, finer, margin, rng)
-        found, planner = finder.search(start, goals)
-        blocked = isinstance(found, Failure) and found.kind is FailureKind.BUDGET
+        planned, planner = finder.search(start, goals)
+        blocked = isinstance(planned, Failure) and planned.kind is FailureKind.BUDGET
         if group == "arm" and blocked and context.robot.holonomic:
             # The base makes room for the arm and comes back.
             group, start = BOTH, state.q[context.robot.slice(BOTH)]
             base = np.repeat(state.q[None, context.robot.slice("base")], len(goals), axis=0)
             goals = np.hstack([base, goals])
             finder = Finder(context, state, group, finer, margin, rng)
-            found, planner = finder.search(start, goals)
-        if isinstance(found, Failure):
-            return found.within(phase)
-        record = Record(planner, length_rrt=found.length, margin_m=margin)
+            planned, planner = finder.search(start, goals)
+        if isinstance(planned, Failure):
+            return planned.within(phase)
+        record = Record(planner, length_rrt=planned.length, margin_m=margin)
         if group == "arm" and context.settings.optimize == "shortest":
-            path, record = _optimized(found, finder, record)
+            path, record = _optimized(planned, finder, record)
             if path is not None:
                 break
-        path = finder.shortcut(found)
+        path = finder.shortcut(planned)
         if path is None:
             continue
         certificate = finder.prove(path)
@@ -83,10 +83,10 @@ def free_motion(
             )
             break
     else:
-        what = "no path could be proven free" if path else "no room was found to turn along a path"
+        why = "no path could be proven free" if path else "no room was found to turn along a path"
         return Failure(
             FailureKind.BUDGET,
-            f"{what} in {len(_FINENESS)} searches",
+            f"{why} in {len(_FINENESS)} searches",
             numbers={"searches": float(len(_FINENESS))},
         ).within(phase)
     spent = 1e3 * (time.perf_counter() - began)
@@ -137,8 +137,8 @@ class Finder:
         if view is None:
             return self.rrt(start, goals, None), "rrt"
         options = SearchOptions(radius=_RADIUS, iterations=settings.iterations, shortcuts=0)
-        found = search(view, start, goals, self._seed, "rrt-connect", options)
-        return found, "rrt-connect"
+        path = search(view, start, goals, self._seed, "rrt-connect", options)
+        return path, "rrt-connect"
 
     def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
         """A path of the RRT into the region or, if it is None, to one of goals (m, k)."""
@@ -190,12 +190,12 @@ class Finder:
             return hand(arm) @ X_HT
 
         region = EndRegion(pose, pose(goals[0]), radius=0.02 if l1 else 0.01, l1=l1)
-        found = self.rrt(start, goals, region)
-        if isinstance(found, Failure) or (np.abs(goals - found.end).max(axis=1) < 1e-9).any():
-            return found
+        path = self.rrt(start, goals, region)
+        if isinstance(path, Failure) or (np.abs(goals - path.end).max(axis=1) < 1e-9).any():
+            return path
         for goal in goals:
-            if self.free(Path(self.group, np.stack([found.end, goal]))):
-                return Path(self.group, np.vstack([found.waypoints, goal]))
+            if self.free(Path(self.group, np.stack([path.end, goal]))):
+                return Path(self.group, np.vstack([path.waypoints, goal]))
         return self.rrt(start, goals, None)
 
 
@@ -222,7 +222,7 @@ def _optimized(path: Path, finder: Finder, record: Record) -> tuple[Path | None,
 
     began = time.perf_counter()
     result = shortest(path)
-    kept = None
+    proven = None
     if isinstance(result, Failure):
         outcome = f"kept the planned path: {result.message}"
     else:
@@ -231,14 +231,14 @@ def _optimized(path: Path, finder: Finder, record: Record) -> tuple[Path | None,
         if finder.free(result):
             certificate = finder.prove(result)
             if certificate.hit is None:
-                kept, outcome = result, "shortest"
+                proven, outcome = result, "shortest"
                 record = replace(
                     record,
                     length_optimized=result.length,
                     min_clearance_m=certificate.clearance,
                 )
     spent = 1e3 * (time.perf_counter() - began)
-    return kept, replace(record, optimizer=outcome, optimization_ms=spent)
+    return proven, replace(record, optimizer=outcome, optimization_ms=spent)
 
 
 def held_attachment(context: PlanningContext, state: State) -> tuple[Attachment, ...]:

@@ -75,13 +75,13 @@ def grasps_at(
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
     if balanced:
-        found = _well_balanced(item, X_WI, gripper)
+        grasps = _well_balanced(item, X_WI, gripper)
     elif item.round and abs(down[2]) < _LYING:
-        found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
+        grasps = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
     else:
         axis = int(np.argmax(np.abs(down)))
-        found = _of_box(sides, gripper, axis, float(np.sign(down[axis])))
-    return _fitting(_with_room_below(scene, state, found, X_WI, gripper), gripper)
+        grasps = _of_box(sides, gripper, axis, float(np.sign(down[axis])))
+    return _fitting(_with_room_below(scene, state, grasps, X_WI, gripper), gripper)
 
 
 def _fitting(grasps: tuple[Grasp, ...], gripper: Gripper) -> tuple[Grasp, ...]:
@@ -101,13 +101,13 @@ def _rolled(sides: tuple[float, ...], angle: float, gripper: Gripper) -> tuple[G
     Those for the +x side below, turned about the axis. Only through the axis, for beside it the
     fingers would slip off.
     """
-    found: dict[bytes, Grasp] = {}
+    grasps: dict[bytes, Grasp] = {}
     turn = transform(rotation_z(angle), np.zeros(3))
     for grasp in _of_box(sides, gripper, 0, 1.0):
         X = turn @ grasp.X_IT
         X[:2, 3] = 0.0
-        found.setdefault(X.tobytes(), Grasp(grasp.name, frozen(X), grasp.width))
-    return tuple(found.values())
+        grasps.setdefault(X.tobytes(), Grasp(grasp.name, frozen(X), grasp.width))
+    return tuple(grasps.values())
 
 
 def is_upright(X_WI: Array) -> bool:
@@ -156,7 +156,7 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
         return composite_fans(item, _up(X_WI), gripper)
     standing = is_upright(X_WI)
     lean = (-np.pi / 2, np.pi / 2) if standing else (-np.pi, np.pi)
-    found = []
+    fans = []
     for closing in (0, 1) if standing else (0, 1, 2):
         width = float(item.size[closing])
         if not gripper.narrowest <= width <= gripper.widest or (item.round and closing == 1):
@@ -169,8 +169,8 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
         for way in (1.0, -1.0):
             y, z = way * np.eye(3)[closing], np.eye(3)[up]
             R_IF = frozen(np.stack([np.cross(y, z), y, z], axis=1))
-            found.append(Fan(R_IF, (half[0], half[1]), lean, turn, width))
-    return tuple(found)
+            fans.append(Fan(R_IF, (half[0], half[1]), lean, turn, width))
+    return tuple(fans)
 
 
 def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
@@ -189,18 +189,18 @@ def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ..
     Or nearly. What may lie is turned in the air: all that counts is how far from its centre of mass
     the fingers close, and that the palm stays out of it.
     """
-    found = _of_fans(item, _up(X_WI), gripper, _PARTS_LEANS, "")
+    grasps = _of_fans(item, _up(X_WI), gripper, _PARTS_LEANS, "")
     centre, _ = inertial(item.shapes, np.eye(4), item.mass)
     if may_turn(item) and not item.composite:
         room = gripper.to_palm - _PALM_ROOM
-        found = tuple(grasp for grasp in found if _depth(item, grasp) < room) or found
+        grasps = tuple(grasp for grasp in grasps if _depth(item, grasp) < room) or grasps
     levers = []
-    for grasp in found:
+    for grasp in grasps:
         p = grasp.X_IT[:3, 3] - centre
         lever = np.cross(grasp.X_IT[:3, 1], p) if may_turn(item) else X_WI[:2, :3] @ p
         levers.append(float(np.linalg.norm(lever)))
     most = min(levers, default=0.0) + _LEVER
-    return tuple(grasp for grasp, lever in zip(found, levers, strict=True) if lever < most)
+    return tuple(grasp for grasp, lever in zip(grasps, levers, strict=True) if lever < most)
 
 
 def _depth(item: Item, grasp: Grasp) -> float:
@@ -220,7 +220,7 @@ def _of_fans(
     item: Item, up: tuple[float, float, float], gripper: Gripper, leans: float, kind: str
 ) -> tuple[Grasp, ...]:
     """Grasps of the item's fans at every so many radians of lean, none of them from below."""
-    found: list[Grasp] = []
+    grasps: list[Grasp] = []
     X_WI = np.eye(4)
     X_WI[2, :3] = up  # nothing else of it is asked about
     for k, fan in enumerate(grasp_fans(item, X_WI, gripper)[: 2 * _PAIRS]):
@@ -236,8 +236,8 @@ def _of_fans(
             turn, lean, x, z = cells[row]
             name = f"{kind}{k}/{np.degrees(turn):.0f}/{np.degrees(lean):+.0f}deg"
             name += f"/{1e3 * x:.0f}/{1e3 * z:.0f}mm"
-            found.append(Grasp(name, frozen(X_IT[row]), float(widths[row])))
-    return tuple(found)
+            grasps.append(Grasp(name, frozen(X_IT[row]), float(widths[row])))
+    return tuple(grasps)
 
 
 def _cells(
@@ -274,14 +274,14 @@ def _cells(
 @cache
 def _generated(sides: tuple[float, ...], turned: bool, gripper: Gripper) -> tuple[Grasp, ...]:
     """Grasps for a box of these sides, metres; ``turned`` about the upright axis too, if round."""
-    found = list(_of_box(sides, gripper))
+    grasps = list(_of_box(sides, gripper))
     for angle in ROUND_TURNS if turned else ():
         X = transform(rotation_z(angle), np.zeros(3))
-        found += (
+        grasps += (
             Grasp(f"{g.name}/{np.degrees(angle):.0f}", frozen(X @ g.X_IT), g.width)
             for g in _of_box(sides, gripper)
         )
-    return tuple(found)
+    return tuple(grasps)
 
 
 @cache
@@ -296,7 +296,7 @@ def _of_box(
     """
     size = np.array(sides)
     half, standing, depths = size / 2.0, (down, sign) == (2, -1.0), _depths(gripper)
-    found = []
+    grasps = []
     faces = [(axis, way) for axis in range(3) for way in (1.0, -1.0) if (axis, way) != (down, sign)]
     if standing:
         faces = [faces[-1], *faces[:-1]]  # the top first
@@ -329,8 +329,8 @@ def _of_box(
                     name += f"/{'xyz'[closing]}{'-+'[turn > 0]}/{1e3 * depth:.0f}mm"
                     name += f"/{np.degrees(lean):+.0f}deg" if lean else ""
                     name = name if standing else f"lying {name}/{k}"
-                    found.append(Grasp(name, frozen(transform(R, p)), float(size[closing])))
-    return tuple(found)
+                    grasps.append(Grasp(name, frozen(transform(R, p)), float(size[closing])))
+    return tuple(grasps)
 
 
 def _depths(gripper: Gripper) -> tuple[float, ...]:

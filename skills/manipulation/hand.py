@@ -54,8 +54,8 @@ def convex_part(name: str, solid: Polyhedron) -> ConvexPart:
     v = solid.vertices
     centre = 0.5 * (v.min(axis=0) + v.max(axis=0))
     radius = float(np.linalg.norm(v - centre, axis=1).max())
-    far = float(np.linalg.norm(v, axis=1).max()), float(np.hypot(v[:, 0], v[:, 2]).max())
-    return ConvexPart(name, solid, centre, radius, far)
+    farthest = float(np.linalg.norm(v, axis=1).max()), float(np.hypot(v[:, 0], v[:, 2]).max())
+    return ConvexPart(name, solid, centre, radius, farthest)
 
 
 @lru_cache(maxsize=64)
@@ -69,12 +69,12 @@ def hand_parts(robot: RobotModel, opening: float) -> tuple[ConvexPart, ...]:
     q[robot.slice("fingers")] = robot.fingers_at(opening)
     tree = read_tree(robot.urdf, robot.joints)
     X_TW = inverse(tree.link_pose(robot.palm, q) @ transform(None, robot.p_HT))
-    found = []
+    parts = []
     for shape in link_shapes(robot.urdf):
         if shape.link in robot.hand_links:
             solid = of_link_shape(shape, X_TW @ tree.link_pose(shape.link, q) @ shape.X_LS)
-            found.append(convex_part(shape.link, unposed(solid).moved(solid.X)))
-    return tuple(found)
+            parts.append(convex_part(shape.link, unposed(solid).moved(solid.X)))
+    return tuple(parts)
 
 
 def obstacles(
@@ -86,7 +86,7 @@ def obstacles(
         but: names of bodies and items to leave out.
         about: lowest and highest corner (2, 3) of a box; what lies outside is left out.
     """
-    scene, in_hands, found = context.scene, state.in_hands, []
+    scene, in_hands, parts = context.scene, state.in_hands, []
     things = [(b.name, b.shapes, scene.body_pose(b.name, state.scene_q)) for b in scene.bodies]
     for k, item in enumerate(scene.items):
         if k not in in_hands:
@@ -99,8 +99,8 @@ def obstacles(
                 low, high = shape.bounds(X_WB)
                 if (low > about[1]).any() or (high < about[0]).any():
                     continue
-            found.append(convex_part(name, polyhedron(shape).moved(X_WB)))
-    return found
+            parts.append(convex_part(name, polyhedron(shape).moved(X_WB)))
+    return parts
 
 
 def overlaps(part: ConvexPart, X_WT: Array, other: ConvexPart) -> Array:
@@ -108,7 +108,7 @@ def overlaps(part: ConvexPart, X_WT: Array, other: ConvexPart) -> Array:
 
     0 where they are apart.
     """
-    found = np.zeros(len(X_WT))
+    depth = np.zeros(len(X_WT))
     low, high = other.solid.box
     at = X_WT[:, :3, :3] @ part.centre + X_WT[:, :3, 3]
     near = np.flatnonzero(np.linalg.norm(at - np.clip(at, low, high), axis=1) < part.radius)
@@ -118,8 +118,8 @@ def overlaps(part: ConvexPart, X_WT: Array, other: ConvexPart) -> Array:
 
         deep = np.empty(len(near))
         depths(*part.solid.arrays, np.ascontiguousarray(X_WT[near]), *other.solid.arrays, deep)
-        found[near] = deep
-    return found
+        depth[near] = deep
+    return depth
 
 
 def overlapping(

@@ -129,19 +129,19 @@ class ManipulationPart:
 
 def manipulation_parts(manipulation: Manipulation) -> tuple[ManipulationPart, ...]:
     """A Manipulation's steps with openings."""
-    found: list[ManipulationPart] = []
+    parts: list[ManipulationPart] = []
     opening = manipulation.opening
     for step in manipulation.steps:
         if isinstance(step, Stroke):
-            line = found[-1].line  # the first step is a Line
+            line = parts[-1].line  # the first step is a Line
             still = line.state if line.scene_q is None else line.state.with_scene(line.scene_q[-1])
             allowed = step.allowed | line.allowed
             line, closing = replace(line, state=still, scene_q=None, allowed=allowed), step.opening
         else:
             line, closing = step, opening
-        found.append(ManipulationPart(line, opening, closing, isinstance(step, Stroke)))
+        parts.append(ManipulationPart(line, opening, closing, isinstance(step, Stroke)))
         opening = closing
-    return tuple(found)
+    return tuple(parts)
 
 
 def _count_hit(
@@ -248,7 +248,7 @@ def follow_lines(
     robot, first, last = context.robot, parts[0], parts[-1]
     spacing = robot.spacing
 
-    def kept(
+    def margin_kept(
         line: Line, arms: Array, some: slice, opening: float
     ) -> tuple[NDArray[np.int64], float] | None:
         """At which of some poses of a line what margin (m) is kept; None: nowhere."""
@@ -264,8 +264,8 @@ def follow_lines(
 
     # Free motions connect where a margin is kept: the first and the last line are cut there. Where
     # there is little room the hand comes and leaves by a shorter way, or the margin is half of it.
-    begin = kept(first.line, paths[0], slice(None, -1), first.opening)
-    end = kept(last.line, paths[-1], slice(1, None), last.closing)
+    begin = margin_kept(first.line, paths[0], slice(None, -1), first.opening)
+    end = margin_kept(last.line, paths[-1], slice(1, None), last.closing)
     if begin is None or end is None:
         return None
     start, stop, margin = int(begin[0][0]), int(end[0][-1]) + 2, min(begin[1], end[1])
@@ -275,33 +275,33 @@ def follow_lines(
     if not _sampled(context, parts, paths, base, tally):
         return None
     lines = [part for part in parts if not part.stroke]
-    found = []
+    segments = []
     for part, arms in zip(lines, paths, strict=True):
         q = assemble(robot, part.line.state.q, base, arms[:1], part.opening)[0]
         segment = proven_line(context, part.line, q, arms, tally)
         if segment is None:
             return None
-        found.append(replace(segment, margin=margin))
-    return tuple(found)
+        segments.append(replace(segment, margin=margin))
+    return tuple(segments)
 
 
 def _followed(
     steps: tuple[ManipulationPart, ...], base: Array, contact: Array, kinematics: Kinematics
 ) -> list[Array] | None:
     """Arm configurations (n, 7) along each line; the first line is followed backwards."""
-    found: list[Array] = []
+    paths: list[Array] = []
     for part in steps:
         if part.stroke:
             continue
-        if not found:
+        if not paths:
             path = kinematics.follow(contact, part.line.poses[::-1], base)
             path = None if path is None else path[::-1]
         else:
-            path = kinematics.follow(found[-1][-1], part.line.poses, base)
+            path = kinematics.follow(paths[-1][-1], part.line.poses, base)
         if path is None:
             return None
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths
 
 
 def _between(line: Line, begin: int | None, end: int | None) -> Line:
@@ -335,7 +335,7 @@ def _sampled(
         else:
             states = slide_states(context, line)
             checkers = (context.checker(s, line.allowed, CONTACT_MARGIN) for s in states)
-            free = np.array([each.free(q) for each, q in zip(checkers, Q, strict=True)])
+            free = np.array([checker.free(q) for checker, q in zip(checkers, Q, strict=True)])
             state = states[int(free.argmin())]
         if not free.all():
             scene_q = None if line.scene_q is None else line.scene_q[~free]
@@ -353,7 +353,7 @@ def slide_states(context: PlanningContext, line: Line) -> list[State]:
     X_WI = item_pose(scene, state, index, np.eye(4))
     moved = line.slide.moved(X_WI, line.poses[:, :3, 3] - line.poses[0, :3, 3])
     placed = [placement_at(scene, frozen(X), state.scene_q) for X in moved]
-    return [state.with_item(index, each) for each in placed]
+    return [state.with_item(index, placement) for placement in placed]
 
 
 def proven_line(

@@ -153,11 +153,11 @@ def handle_grasps(X_WB: Array, handle: Handle, robot: RobotModel) -> list[Array]
     """
     z, y = handle.approach, handle.closing
     x = np.cross(y, z)
-    found = []
+    poses = []
     for flip in (1.0, -1.0):
         R_BT = np.stack([flip * x, flip * y, z], axis=1)
         for offset in np.linspace(-handle.span, handle.span, 5 if handle.span > 0 else 1):
             X_BT = transform(R_BT, handle.point + offset * x)
             X_BT = robot.gripper.centred(X_BT, handle.thickness)
-            found.append(X_WB @ X_BT @ transform(None, -robot.p_HT))
-    return found
+            poses.append(X_WB @ X_BT @ transform(None, -robot.p_HT))
+    return poses

@@ -89,7 +89,7 @@ def _optimized(
     ``smooth`` and ``time-optimal`` are proven on the kernel, whatever planned the path.
     """
     method = context.settings.optimize
-    found = list(motions)
+    timed = list(motions)
     free = [
         k
         for k, motion in enumerate(motions)
@@ -97,7 +97,7 @@ def _optimized(
         and not context.acting(motion.hand).robot.group(motion.group).differential  # it would slip
     ]
     if method not in ("smooth", "time-optimal"):
-        return found
+        return timed
     # Late: SciPy takes longer to load than many a task takes to be refused.
     from galley.optimization.program import Weights
     from galley.optimization.smooth import SmoothOptions, smooth
@@ -123,11 +123,11 @@ def _optimized(
             else:
                 options = forward if _goes_far(motion) else None
                 result = smooth(view, motion.path, group, scale, options=options)
-            found[k] = _with_trajectory(motion, result, 1e3 * (perf_counter() - began))
+            timed[k] = _with_trajectory(motion, result, 1e3 * (perf_counter() - began))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(of_view, views.items()))
-    return found
+    return timed
 
 
 def _goes_far(motion: Motion) -> bool:
@@ -136,19 +136,19 @@ def _goes_far(motion: Motion) -> bool:
     return motion.group == "base" and float(np.hypot(apart[0], apart[1])) > SIDESTEP
 
 
-def _with_trajectory(motion: Motion, found: OptimizedTrajectory | Failure, ms: float) -> Motion:
+def _with_trajectory(motion: Motion, result: OptimizedTrajectory | Failure, ms: float) -> Motion:
     spent = motion.record.optimization_ms + ms
-    if isinstance(found, Failure):
-        note = f"stops at each corner: {found.message}"
+    if isinstance(result, Failure):
+        note = f"stops at each corner: {result.message}"
         return replace(motion, record=replace(motion.record, optimizer=note, optimization_ms=spent))
     return replace(
         motion,
-        trajectory=found.trajectory,
+        trajectory=result.trajectory,
         record=replace(
             motion.record,
-            optimizer=f"{found.method} ({found.note})" if found.note else found.method,
+            optimizer=f"{result.method} ({result.note})" if result.note else result.method,
             optimization_ms=spent,
-            length_optimized=found.trajectory.length(),
+            length_optimized=result.trajectory.length(),
         ),
     )
 
@@ -185,7 +185,7 @@ def _guarded(context: PlanningContext, motion: Motion, state: State) -> Motion:
     skill gave.
     """
     guard, limits, robot = motion.guard, THRESHOLDS, context.robot
-    leads = any(each.kind == "joint" for each in motion.attachments)
+    leads = any(attachment.kind == "joint" for attachment in motion.attachments)
     if guard is None or "arm" not in motion.group or (leads and guard.speed is not None):
         return motion
     state = effects(context.scene, robot, motion, state).state

@@ -48,9 +48,9 @@ def top_below(scene: Scene, state: State, index: int) -> Region | None:
         for shape in body.shapes:
             if shape.collision and shape.kind == "box":
                 box = np.array(shape.bounds(np.eye(4)))
-                whole = np.allclose(np.prod(np.ptp(box, axis=0)), np.prod(shape.size))
+                upright = np.allclose(np.prod(np.ptp(box, axis=0)), np.prod(shape.size))
                 box[0, 2] = box[1, 2]
-                if whole and abs(X_WB[2, 3] + box[0, 2] - low) <= _LEVEL:
+                if upright and abs(X_WB[2, 3] + box[0, 2] - low) <= _LEVEL:
                     boxes.append(box)
         p_B = (X_WI[:2, 3] - X_WB[:2, 3]) @ X_WB[:2, :2]
         if any((box[0, :2] <= p_B).all() and (p_B <= box[1, :2]).all() for box in boxes):
@@ -60,19 +60,19 @@ def top_below(scene: Scene, state: State, index: int) -> Region | None:
 
 def overhanging(pushed: Pushed) -> Array:
     """Poses x, y, yaw and metres that it sticks out over an edge there (n, 4), in the world."""
-    found = list[Array]()
+    poses = list[Array]()
     for box, axis, sign, quarter in product(pushed.surface.boxes, (0, 1), (1, -1), range(4)):
         R = rotation_z(quarter * np.pi / 2.0)[:2, :2]
         rim, middle, other = pushed.outline @ R.T, R @ pushed.slider.middle, 1 - axis
-        far = float((sign * rim[:, axis]).max())
-        inside = far - sign * middle[axis]
+        edge = float((sign * rim[:, axis]).max())
+        inside = edge - sign * middle[axis]
         begin, last = box[0, other] - rim[:, other].min(), box[1, other] - rim[:, other].max()
         for out in _OUT:
             if inside - out >= max(INSIDE, _SHARE * inside):
                 along = np.arange(begin, last, _STEP)
                 row = np.tile([0.0, 0.0, quarter * np.pi / 2.0, out], (len(along), 1))
-                row[:, axis], row[:, other] = box[int(sign > 0), axis] + sign * (out - far), along
-                found.append(row)
-    rows = np.concatenate([np.empty((0, 4)), *found])
+                row[:, axis], row[:, other] = box[int(sign > 0), axis] + sign * (out - edge), along
+                poses.append(row)
+    rows = np.concatenate([np.empty((0, 4)), *poses])
     rows[:, :3] = pushed.in_world(rows[:, :3])
     return np.asarray(rows[pushed.clear(rows[:, :3], max(_OUT))])

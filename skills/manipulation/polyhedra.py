@@ -46,7 +46,7 @@ class Polyhedron:
     def arrays(self) -> tuple[Array, Array, Array]:
         """Vertices, normals and edges as compiled functions take them."""
         vertices, normals, edges = (
-            np.array(each, order="C") for each in (self.vertices, self.normals, self.edges)
+            np.array(rows, order="C") for rows in (self.vertices, self.normals, self.edges)
         )
         return vertices, normals, edges
 

@@ -51,19 +51,19 @@ def prove(
                     state, points, scene_q, allowed, CONTACT_MARGIN
                 )
         else:
-            kept = context.robot.spacing.margin if margin is None else margin
-            view = free_view(context, state, path.group, allowed, kept)
+            sampled = context.robot.spacing.margin if margin is None else margin
+            view = free_view(context, state, path.group, allowed, sampled)
             points = path.waypoints
-        found = view.unproven(points, required)
-        hit = None if found is None else found[0] + found[1]
+        unproven = view.unproven(points, required)
+        hit = None if unproven is None else unproven[0] + unproven[1]
         return Certificate(hit, required, len(points))
     checker = context.checker(state, allowed | context.kernel.constant_pairs(path.group))
-    where, q = context.robot.slice(path.group), state.q.copy()
+    joints, q = context.robot.slice(path.group), state.q.copy()
     points = path.waypoints
     reach = held_reach(context, state)
 
     def clearance(s: float) -> float:
-        q[where] = at(points, s)
+        q[joints] = at(points, s)
         moved = None if scene_q is None else at(scene_q, s)
         near = checker.contacts(q, moved, within=CAP)
         return near[0].distance if near else CAP

@@ -78,7 +78,7 @@ def _fingers(robot: RobotModel) -> tuple[hand.ConvexPart, ...]:
 
 def _lowest(parts: Sequence[hand.ConvexPart], X_UT: Array) -> float:
     """z of U (m), which points down, of the lowest point of parts in the frame T."""
-    return float(max((each.solid.vertices @ X_UT[2, :3]).max() for each in parts))
+    return float(max((part.solid.vertices @ X_UT[2, :3]).max() for part in parts))
 
 
 @lru_cache(maxsize=64)
@@ -88,22 +88,22 @@ def pushers(robot: RobotModel, top: float) -> tuple[Pusher, ...]:
     Each as low as the support and the palm allow, which passes over the item. Leans at which the
     fingers would hardly meet the item then are left out.
     """
-    fingers, found = _fingers(robot), list[Pusher]()
+    fingers, ways = _fingers(robot), list[Pusher]()
     others = [part for part in hand.hand_parts(robot, 0.0) if part not in fingers]
     for lean in _LEANS:
         X_UT = transform(rotation_about((0.0, 1.0, 0.0), lean))
         low = _lowest(fingers, X_UT)
         length = low - _lowest(others, X_UT)
         height = max(_OVER_SUPPORT, top + _OVER_ITEM - length)
-        if found and top - height < _GRIPS:
+        if ways and top - height < _GRIPS:
             continue
         z = low - min(top - height, length - 1e-3)  # at the item's top, and what is below
         solids = [finger.solid.moved(X_UT) for finger in fingers]
-        points = [v[v[:, 2] > z, :2] for v in (each.vertices for each in solids)]
-        rim = np.concatenate(points + [each.section(z) for each in solids])
+        points = [v[v[:, 2] > z, :2] for v in (solid.vertices for solid in solids)]
+        rim = np.concatenate(points + [solid.section(z) for solid in solids])
         for signs in _QUADRANTS:
-            found.append(Pusher(X_UT, low, height, rim[(rim @ signs).argmax()], signs))
-    return tuple(found)
+            ways.append(Pusher(X_UT, low, height, rim[(rim @ signs).argmax()], signs))
+    return tuple(ways)
 
 
 @lru_cache(maxsize=16)
@@ -118,17 +118,17 @@ def reached(robot: RobotModel, top: float, support: float) -> NDArray[np.uint64]
     """
     kinematics, far = robot.kinematics, _FAR * np.arange(_FARS)
     redundant = kinematics.redundant_values(_REDUNDANT, np.random.default_rng(0))
-    found = np.zeros((_TURNS, _FARS), dtype=np.uint64)
+    table = np.zeros((_TURNS, _FARS), dtype=np.uint64)
     for k, pusher in enumerate(pushers(robot, top)):
         X_WT = pusher.hands(np.zeros((1, 2)), np.array([[1.0, 0.0]]), support)[0]
         X_WH = X_WT @ transform(None, -robot.p_HT)
-        for bearing, row in zip(-_TURN * np.arange(_TURNS), found, strict=True):
+        for bearing, row in zip(-_TURN * np.arange(_TURNS), table, strict=True):
             way = np.array([np.cos(bearing), np.sin(bearing)])
             foot = rotation_z(bearing)[:2, :2] @ kinematics.reach.p_BS[:2]
             bases = np.column_stack([np.outer(-far, way) - foot, np.full(_FARS, bearing)])
             good = kinematics.best_configurations(X_WH, bases, redundant)[1].min(axis=1) > 0.0
             row |= good.astype(np.uint64) << np.uint64(k)
-    return found
+    return table
 
 
 def reach_cells(turn: Array, far: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -74,10 +74,10 @@ def surface_about(scene: Scene, region: Region) -> Region:
 
     A region that is not of the scene stands for itself.
     """
-    if all(each is not region for each in scene.regions):
+    if all(r is not region for r in scene.regions):
         return region
-    same = [each for each in scene.regions if (each.body, each.kind) == (region.body, "surface")]
-    boxes = np.concatenate([each.boxes for each in same])
+    same = [r for r in scene.regions if (r.body, r.kind) == (region.body, "surface")]
+    boxes = np.concatenate([r.boxes for r in same])
     level = np.abs(boxes[:, 0, 2] - region.boxes[0, 0, 2]) < _LEVEL
     return replace(region, boxes=frozen(boxes[level]))
 
@@ -206,7 +206,7 @@ class Pushed:
             middles = self.in_body(placed(self.slider.middle[None], poses))
             good &= self.over(middles) <= -INSIDE
         if self.others:
-            near = gaps(both, padded([each.outline for each in self.others])).min(axis=1)
+            near = gaps(both, padded([footprint.outline for footprint in self.others])).min(axis=1)
             good &= near[:-1] >= min(self.context.robot.spacing.margin, near[-1] - 1e-4)
         return np.asarray(good)
 
@@ -214,19 +214,19 @@ class Pushed:
     def others(self) -> list[Footprint]:
         """What stands on the surface, or beside it."""
         scene, about = self.context.scene, self.surface.boxes
-        whole = np.array([[about[:, 0].min(axis=0), about[:, 1].max(axis=0)]])
-        whole[0] += np.outer([-_BEYOND, _BEYOND], [1.0, 1.0, 0.0])
-        region = replace(self.surface, boxes=frozen(whole))
-        each = (Footprint.from_item(scene, self.state, k, region) for k in range(len(scene.items)))
+        around = np.array([[about[:, 0].min(axis=0), about[:, 1].max(axis=0)]])
+        around[0] += np.outer([-_BEYOND, _BEYOND], [1.0, 1.0, 0.0])
+        region = replace(self.surface, boxes=frozen(around))
+        items = (Footprint.from_item(scene, self.state, k, region) for k in range(len(scene.items)))
         top = float(2.0 * self.lying[2, 3])
         fixed = footprints.furniture_on(scene, self.state.scene_q, region, top)
-        return [f for f in (*each, *fixed) if f is not None and f.name != self.item.name]
+        return [f for f in (*items, *fixed) if f is not None and f.name != self.item.name]
 
     @property
     def beside(self) -> tuple[str, ...]:
         """Names of what stands so near that it may be in the way of the item or the hand."""
         here = self.outlines(self.pose[None])
-        near = [gaps(here, each.outline[None])[0, 0] < _BESIDE for each in self.others]
+        near = [gaps(here, footprint.outline[None])[0, 0] < _BESIDE for footprint in self.others]
         return tuple(f.name for f, is_near in zip(self.others, near, strict=True) if is_near)
 
     def bases(self, stance: Stance, rng: np.random.Generator) -> Array:
@@ -269,7 +269,7 @@ class Pushed:
             rows = np.flatnonzero(~good & has_bit(within, k))
             rows = rows[self.hand_room.free(k, grid.push[picks[rows]], grid.end[picks[rows]])]
             at = starts[rows], ends[rows], starts[rows]
-            X = np.stack([pusher.hands(each, unit[rows], self.height) for each in at])
+            X = np.stack([pusher.hands(points, unit[rows], self.height) for points in at])
             X[2, :, 2, 3] += robot.spacing.lift
             hit = hand.overlapping(robot, self._obstacles, "", X.reshape(-1, 4, 4), 0.0)
             good[rows[~hit.reshape(3, -1).any(axis=0)]] = True
@@ -358,10 +358,10 @@ def _hand_room(
     least = half_width(footprints.outline_of(item, X), slider.middle)
     met = [_extents(solids, pusher.height) for pusher in every]
     usable = [  # narrower above; tipped over; or it would slide down the fingers and lift the hand
-        np.abs(each - met[0]).max() < _SAME
+        np.abs(extent - met[0]).max() < _SAME
         and friction * pusher.height <= least
         and (pusher.overhang <= _HOLDS * pads or friction * item.mass <= _LIGHT)
-        for each, pusher in zip(met, every, strict=True)
+        for extent, pusher in zip(met, every, strict=True)
     ]
     return HandRoom(robot, slider, solids, every, np.array(usable))
 
@@ -373,8 +373,8 @@ def half_width(outline: Array, middle: Array) -> float:
 
 def _extents(solids: Sequence[hand.ConvexPart], height: float) -> Array:
     """How far (m) what is above a height extends along ``_WAYS``."""
-    found = []
-    for solid in (each.solid for each in solids):
+    points = []
+    for solid in (part.solid for part in solids):
         v = solid.vertices
-        found += [v[v[:, 2] > height, :2], solid.section(height)]
-    return np.asarray((np.concatenate(found) @ _WAYS).max(axis=0))
+        points += [v[v[:, 2] > height, :2], solid.section(height)]
+    return np.asarray((np.concatenate(points) @ _WAYS).max(axis=0))

@@ -89,9 +89,9 @@ def solve_manipulation(
         parts = manipulation_parts(manipulation)
         options = free_at_contact(context, parts[0], base, rng.permutation(options), tally)
         for q in options[:_SOLUTIONS]:
-            found = follow_lines(context, parts, base, q, tally)
-            if found is not None:
-                solution = ManipulationSolution(manipulation, base, found)
+            segments = follow_lines(context, parts, base, q, tally)
+            if segments is not None:
+                solution = ManipulationSolution(manipulation, base, segments)
                 if solution.margin == context.robot.spacing.margin:
                     break
     else:
@@ -105,11 +105,11 @@ def widest_first(
 ) -> Iterator[ManipulationSolution]:
     """Solutions as they come, those last where free motions keep less than ``most`` m."""
     narrow = []
-    for each in found:
-        if each.margin == most:
-            yield each
+    for solution in found:
+        if solution.margin == most:
+            yield solution
         else:
-            narrow.append(each)
+            narrow.append(solution)
     yield from narrow
 
 
@@ -195,7 +195,7 @@ class _FreeBases:
             tally.reasons["no room for the base" if blocked else OUT_OF_REACH] += 1
         draws = f"of the free draws ({len(options)}) for '{manipulation.name}'"
         ranked = zip(_RANK, options, strict=False)
-        return [(each.base, f"{rank} {draws}, {each.reason()}") for rank, each in ranked]
+        return [(option.base, f"{rank} {draws}, {option.reason()}") for rank, option in ranked]
 
     def _near(self, X_WH: Array) -> Array:
         """Those that are near enough to X_WH (4, 4) for the stretched arm."""

@@ -67,8 +67,8 @@ class MotionBuilder:
         lying = self.context.lying_on_base(self.state)
         if lying:
             names = tuple(sorted(set().union(*lying) & set(self.context.scene.item_index)))
-            what = f"{' and '.join(names)} on the robot's base would drive along"
-            return Failure(FailureKind.BUDGET, what, names).within(f"{step}drive")
+            message = f"{' and '.join(names)} on the robot's base would drive along"
+            return Failure(FailureKind.BUDGET, message, names).within(f"{step}drive")
         aside = escape(self.context, self.state)  # what stands beside the robot, at the start say
         if isinstance(aside, Failure):
             return aside.within(f"{step}give way")
@@ -325,10 +325,10 @@ def any_reachable(
 ) -> bool:
     """Whether a short search solves any contact from some stance of the furniture."""
     stance = stance_of(context, place)
-    found = solve_from_stances(
+    solutions = solve_from_stances(
         context, contacts, stance, context.folded_arm, state, rng, Tally(), _AHEAD
     )
-    return next(found, None) is not None
+    return next(solutions, None) is not None
 
 
 def placed_later(
@@ -339,13 +339,13 @@ def placed_later(
     but: str,
 ) -> tuple[LaterItem, ...]:
     """The items that later actions put into a region, except the one named ``but``."""
-    found: dict[str, LaterItem] = {}
+    later: dict[str, LaterItem] = {}
     for action in upcoming:
         thing, place = _put(action, skills)
         if thing is None or place is None or place.region != region or thing.target == but:
             continue
-        found.setdefault(thing.target, LaterItem(context.scene.item(thing.target), place.spot))
-    return tuple(found.values())
+        later.setdefault(thing.target, LaterItem(context.scene.item(thing.target), place.spot))
+    return tuple(later.values())
 
 
 def can_be_placed_later(
@@ -362,7 +362,7 @@ def can_be_placed_later(
     item = context.scene.items[index]
     for k, action in enumerate(upcoming):
         if acting_hand(context.robot, (action,)) not in ("", context.robot.hand):
-            if item.name in (each.target for each in action.bindings):
+            if item.name in (binding.target for binding in action.bindings):
                 return None
             continue
         thing, place = _put(action, skills)

@@ -58,7 +58,7 @@ class Shape:
     @property
     def polygons(self) -> tuple[Array, Array]:
         """Body and rim."""
-        body, rim = (np.frombuffer(each).reshape(-1, 2) for each in (self.body, self.rim))
+        body, rim = (np.frombuffer(corners).reshape(-1, 2) for corners in (self.body, self.rim))
         return body, rim
 
     def symmetric(self, by: Array) -> bool:
@@ -85,7 +85,7 @@ def arrange(
     n, count = len(shapes), len(shapes) + len(fixed)
     tables = [_turned(shape) for shape in shapes]
     starts = np.cumsum([0, *(len(table.yaw) for table in tables)])
-    still = [np.frombuffer(each).reshape(-1, 2) for each in fixed]
+    still = [np.frombuffer(polygon).reshape(-1, 2) for polygon in fixed]
     kernels = _Polygons([p for table in tables for p in table.kernels] + still)
     bodies = _Polygons([p for table in tables for p in table.bodies] + still)
     reach, exact, loss, yaw = (
@@ -121,17 +121,17 @@ def arrange(
         middle, half = box.mean(axis=2), np.maximum(0.0, box[:, :, 1] - box[:, :, 0]) / 2.0
         apart, within = middle[:, j] - middle[:, i], half[:, i] + half[:, j]
         gap, _ = kernels.gaps(row[:, i], row[:, j], apart, within)
-        kept = (gap >= -_SLACK).all(axis=1)
-        row = row[kept]
+        possible = (gap >= -_SLACK).all(axis=1)
+        row = row[possible]
         if not len(row):
             continue
-        box, middle, half, gap = (each[kept] for each in (box, middle, half, gap))
+        box, middle, half, gap = (array[possible] for array in (box, middle, half, gap))
         # The last cells are the smallest: an arrangement in one of them ends the search.
         turns = row[-_TRIED:]
         limits = np.stack([exact[turns[:, :n], 0], sides - exact[turns[:, :n], 1]])
-        found = _pushed_apart(bodies, turns, (i, j, of), middle[-_TRIED:], limits)
-        if found is not None:
-            k, xy = found
+        arrangement = _pushed_apart(bodies, turns, (i, j, of), middle[-_TRIED:], limits)
+        if arrangement is not None:
+            k, xy = arrangement
             turn = yaw[turns[k, :n]]
             middles = np.array([s.middle @ _rotation(t) for s, t in zip(shapes, turn, strict=True)])
             return np.column_stack([xy - middles, turn])
@@ -280,14 +280,14 @@ def _reach(rim: Array, low: Array, width: Array | float) -> Array:
     """Least reach (n, 2, 2) below and above the origin, in x and y, over ranges of yaw (n,)."""
     x, y = (np.roll(rim, -1, axis=0) - rim).T
     facing, reach = np.arctan2(-x, y), (rim[:, 0] * y - rim[:, 1] * x) / np.hypot(x, y)
-    found = []
+    sides = []
     for angle in (np.pi, 1.5 * np.pi, 0.0, 0.5 * np.pi):
         # It is least at an end of the range, or where an edge faces that way.
         ends = [rim @ [np.cos(angle - t), np.sin(angle - t)] for t in (low, low + width)]
         since = (angle - facing[:, None] - low + _SLACK) % _FULL
         faces = np.where(since <= width + 2.0 * _SLACK, reach[:, None], np.inf)
-        found.append(np.vstack([np.max(ends, axis=1), faces]).min(axis=0))
-    return np.stack(found, axis=1).reshape(-1, 2, 2)
+        sides.append(np.vstack([np.max(ends, axis=1), faces]).min(axis=0))
+    return np.stack(sides, axis=1).reshape(-1, 2, 2)
 
 
 def _rotation(angle: float) -> Array:

@@ -125,7 +125,7 @@ def _furniture_on(
     scene: Scene, scene_q: bytes, region: Region, height: float
 ) -> tuple[Footprint, ...]:
     own = moving_with(scene, region.body) if scene.carried(region.body) else None
-    found: list[Footprint] = []
+    prints: list[Footprint] = []
     for body, shape, X_BS, (low, high) in solid_furniture(scene, scene_q, region.body):
         if own is not None and body not in own:
             continue
@@ -142,11 +142,11 @@ def _furniture_on(
                     points = (_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2]
                 outline = convex_hull(points)
                 # Proofs add up areas, so shapes that overlap others have no layers.
-                alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in found)
+                alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in prints)
                 layers = _layers_of(shape, X_S, floor) if alone else ()
-                found.append(Footprint(frozen(outline), body, layers))
+                prints.append(Footprint(frozen(outline), body, layers))
                 break
-    return tuple(found)
+    return tuple(prints)
 
 
 @lru_cache(maxsize=64)
@@ -160,13 +160,13 @@ def solid_furniture(
     """
     joints = np.frombuffer(scene_q)
     X_BW = inverse(scene.body_pose(within, joints))
-    found = []
+    shapes = []
     for body in scene.bodies:
         X_BS = frozen(X_BW @ scene.body_pose(body.name, joints))
         for shape in body.shapes:
             if shape.collision and shape.kind != "mesh":
-                found.append((body.name, shape, X_BS, shape.bounds(X_BS)))
-    return tuple(found)
+                shapes.append((body.name, shape, X_BS, shape.bounds(X_BS)))
+    return tuple(shapes)
 
 
 def moving_with(scene: Scene, body: str) -> frozenset[str]:
@@ -180,10 +180,10 @@ def placed(outline: Array, poses: Array) -> Array:
     """The outline (n, 2) at poses (m, 3) of x, y, yaw: (m, n, 2)."""
     c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
     x, y = outline[:, 0], outline[:, 1]
-    found = np.empty((len(poses), len(outline), 2))
-    found[:, :, 0] = c[:, None] * x - s[:, None] * y + poses[:, :1]
-    found[:, :, 1] = s[:, None] * x + c[:, None] * y + poses[:, 1:2]
-    return found
+    outlines = np.empty((len(poses), len(outline), 2))
+    outlines[:, :, 0] = c[:, None] * x - s[:, None] * y + poses[:, :1]
+    outlines[:, :, 1] = s[:, None] * x + c[:, None] * y + poses[:, 1:2]
+    return outlines
 
 
 def gaps(polygons: Array, others: Array) -> Array:
@@ -209,8 +209,8 @@ def convex_hull(points: Array) -> Array:
     """Corners (n, 2) of the convex hull of points (m, 2), counter-clockwise from the leftmost."""
     import shapely
 
-    found = shapely.MultiPoint(np.round(points, 9)).convex_hull
-    ring = found.normalize().exterior.coords  # clockwise from the leftmost, which ends it, too
+    polygon = shapely.MultiPoint(np.round(points, 9)).convex_hull
+    ring = polygon.normalize().exterior.coords  # clockwise from the leftmost, which ends it, too
     return frozen(ring[:0:-1])
 
 
@@ -271,8 +271,8 @@ def _around(outline: Array) -> Array:
     u = np.column_stack([np.cos(angles), np.sin(angles)])  # outward normals of the sides
     reach, v = (outline @ u.T).max(axis=0), np.roll(u, -1, axis=0)
     sides = np.stack([u, v], axis=1)  # that meet in a corner
-    found: Array = np.linalg.solve(sides, np.stack([reach, np.roll(reach, -1)], axis=1)[..., None])
-    return convex_hull(found[..., 0])
+    rim: Array = np.linalg.solve(sides, np.stack([reach, np.roll(reach, -1)], axis=1)[..., None])
+    return convex_hull(rim[..., 0])
 
 
 def outline_above(item: Item, X: Array, height: float) -> Array:
@@ -287,9 +287,9 @@ def outline_above(item: Item, X: Array, height: float) -> Array:
         for shape in item.solid
         if shape.bounds(X)[1][2] > height
     ]
-    found = shapely.union_all(parts, grid_size=_GRID).simplify(_GRID)
-    found = found if found.geom_type == "Polygon" else found.convex_hull
-    return np.array(found.exterior.coords)[:-1]
+    union = shapely.union_all(parts, grid_size=_GRID).simplify(_GRID)
+    union = union if union.geom_type == "Polygon" else union.convex_hull
+    return np.array(union.exterior.coords)[:-1]
 
 
 def _seen_from_above(shape: Shape, X: Array) -> Array:

@@ -76,9 +76,9 @@ def packing_certificate(
     layers = [layer for thing in things for layer in thing.layers]
     layers += [layer for footprint in taken for layer in footprint.layers]
     for height in _heights(layers):
-        found = _at_height(things, region, taken, height)
-        if found is not None:
-            return found
+        certificate = _at_height(things, region, taken, height)
+        if certificate is not None:
+            return certificate
     return None
 
 
@@ -127,7 +127,7 @@ def pack(
     Each try places one after the other, larger ones rather earlier, at the free spot that is
     furthest towards a random corner. With the smallest gap other yaws follow, in one box.
     """
-    found = np.empty((len(things), 4))
+    poses = np.empty((len(things), 4))
     areas = np.array([thing.size[0] * thing.size[1] for thing in things])
     for _ in range(tries):
         order = np.argsort(-areas * np.exp(rng.normal(0.0, 0.4, len(things))))
@@ -139,10 +139,10 @@ def pack(
             row = _first_free(things[k], spots, polygons, gap)
             if row is None:
                 break
-            found[k] = row
+            poses[k] = row
             polygons.append(placed(things[k].outline, row[None])[0])
         else:
-            return found
+            return poses
         if len(polygons) == len(taken):
             break  # this one doesn't fit alone: no other order helps
     return _at_any_yaw(things, region, taken, gap) if gap == GAP else None
@@ -182,7 +182,7 @@ def tight_spots(
     if region.kind == "volume" and thing.size[2] > np.ptp(region.boxes[0, :, 2]) + 1e-9:
         return np.empty((0, 4))
     low_high = np.array([(p.min(axis=0), p.max(axis=0)) for p in others]).reshape(-1, 2, 2)
-    found = []
+    batches = []
     first = int(rng.integers(4))
     for turn in (first, first + 1):
         half = thing.size[:2] / 2.0 if turn % 2 == 0 else thing.size[1::-1] / 2.0
@@ -212,8 +212,8 @@ def tight_spots(
             spots[:, :2] = np.clip(points, low, high)
             spots[:, 2] = turn % 4 * np.pi / 2.0
             spots[:, 3] = k
-            found.append(spots)
-    return np.concatenate(found) if found else np.empty((0, 4))
+            batches.append(spots)
+    return np.concatenate(batches) if batches else np.empty((0, 4))
 
 
 def _first_free(
@@ -259,7 +259,7 @@ def _at_height(
         if sum(areas[i] for i in group) > room[part] + _SLACK:
             return True
         some = (g for size in (1, 2) for g in combinations(group, size))
-        return any(cells(part, each) is not None for each in (*some, group))
+        return any(cells(part, g) is not None for g in (*some, group))
 
     for assignment in product(*fit):
         groups = [tuple(i for i, p in enumerate(assignment) if p == k) for k in range(len(boxes))]
@@ -296,13 +296,13 @@ def _at_height(
 
 def _boxes_for(thing: Upright, region: Region) -> tuple[int, ...]:
     """The boxes into which it may fit alone, at some yaw."""
-    found = []
+    boxes = []
     for k, (lower, upper) in enumerate(region.boxes):
         low = region.kind == "volume" and thing.size[2] > upper[2] - lower[2] + _SLACK
         alone = [(thing.rim, thing.rim)]
         if not low and not isinstance(_arranged(alone, (), (upper - lower)[:2]), int):
-            found.append(k)
-    return tuple(found)
+            boxes.append(k)
+    return tuple(boxes)
 
 
 def _arranged(
@@ -318,8 +318,8 @@ def _arranged(
 
 def _core(layers: Sequence[Layer], height: float) -> Array | None:
     """The largest polygon of the layers at a height."""
-    found = [layer.polygon for layer in layers if layer.low <= height <= layer.high]
-    return max(found, key=area) if found else None
+    polygons = [layer.polygon for layer in layers if layer.low <= height <= layer.high]
+    return max(polygons, key=area) if polygons else None
 
 
 def _grown(polygon: Array, gap: float) -> Array:

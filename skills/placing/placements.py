@@ -87,14 +87,14 @@ def placements_in(
         taken = [footprint for footprint in found if footprint is not None]
         taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
         loose = [_smallest(each.item, region) for each in later if each.spot is None]
-        kept = [each.footprint(region) for each in later if each.spot is not None]
+        reserved = [each.footprint(region) for each in later if each.spot is not None]
         anywhere = placements(item, region, taken, loose, spot, rng)
-        if kept:
+        if reserved:
             # Keep the spots of later items clear, if possible.
-            clear = placements(item, region, [*taken, *kept], loose, spot, rng)
+            clear = placements(item, region, [*taken, *reserved], loose, spot, rng)
             first = next(clear, None)
             if first is not None:
-                taken, anywhere = [*taken, *kept], chain((first,), clear)
+                taken, anywhere = [*taken, *reserved], chain((first,), clear)
         open_to_above = exposed_part(scene, state, region) if spot is None else None
         if open_to_above is None:
             yield from anywhere
@@ -135,11 +135,11 @@ def _in_turn(ways: Sequence[Iterator[Array]]) -> Iterator[Array]:
     left = list(ways)
     while left:
         for way in tuple(left):
-            found = next(way, None)
-            if found is None:
+            pose = next(way, None)
+            if pose is None:
                 left.remove(way)
             else:
-                yield found
+                yield pose
 
 
 def placements(
@@ -250,7 +250,7 @@ class _PoseSampler:
 
     def _at_spot(self, spot: Spot, yaw: Array) -> Array:
         yaw = yaw[:1] * 0.0 + spot.yaw if spot.yaw is not None else yaw
-        found = np.empty((0, 4))
+        poses = np.empty((0, 4))
         for k in range(len(self.region.boxes)):
             low, high = self._centres(yaw, np.full(len(yaw), k))
             fits = ((spot.xy >= low - 1e-9) & (spot.xy <= high + 1e-9)).all(axis=1)
@@ -260,8 +260,8 @@ class _PoseSampler:
             over = (spot.xy >= self.region.boxes[k, 0, :2]).all()
             over &= (spot.xy <= self.region.boxes[k, 1, :2]).all()
             if over and self.region.kind == "surface":
-                found = rows
-        return found
+                poses = rows
+        return poses
 
     def _centres(self, yaw: Array, k: NDArray[np.int64]) -> tuple[Array, Array]:
         """Lowest and highest x, y (m, 2) of the centre at each yaw in box k."""
@@ -293,12 +293,12 @@ class _RoomForLater:
         if self.failures == _VAIN:
             return np.empty((0, 4))
         for gap, tries in zip((*_DISTANCES, GAP), _ARRANGED, strict=True):
-            found = pack([thing, *self.later], self.region, self.taken, gap, self.rng, tries)
-            if found is not None:
+            poses = pack([thing, *self.later], self.region, self.taken, gap, self.rng, tries)
+            if poses is not None:
                 self.failures = 0
                 if self.later:
-                    self._remember(found[1:])
-                return found[:1]
+                    self._remember(poses[1:])
+                return poses[:1]
         self.failures += 1
         return np.empty((0, 4))
 
@@ -309,14 +309,14 @@ class _RoomForLater:
         if self.known:
             n = len(self.later)
             clear = gaps(polygons, np.concatenate(self.known)) >= GAP
-            whole = np.all(clear.reshape(len(poses), -1, n), axis=2)
-            leaves |= np.any(whole, axis=1)
+            compatible = np.all(clear.reshape(len(poses), -1, n), axis=2)
+            leaves |= np.any(compatible, axis=1)
         for row in np.flatnonzero(~leaves)[:_PACKS]:
             taken = [*self.taken, polygons[row]]
-            found = pack(self.later, self.region, taken, _DISTANCES[1], self.rng, 1)
-            if found is not None:
+            packed = pack(self.later, self.region, taken, _DISTANCES[1], self.rng, 1)
+            if packed is not None:
                 leaves[row] = True
-                self._remember(found)
+                self._remember(packed)
         return leaves
 
     def _remember(self, poses: Array) -> None:

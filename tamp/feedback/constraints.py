@@ -84,7 +84,7 @@ class ConstrainedTask(TampTask):
         role = self.skills[action.name].role
         both = (k for k in (role.takes, role.place) if k is not None)
         names = [action.bindings[k].object for k in both]
-        hands = [each.object for each in action.bindings if each.kind == "hand"]
+        hands = [binding.object for binding in action.bindings if binding.kind == "hand"]
         if robot.views and hands:
             return self.fact("no-stance-of", *names, hands[0])
         return self.fact("no-stance", *names)
@@ -94,8 +94,8 @@ class ConstrainedTask(TampTask):
         key = frozenset(constraints)
         if key not in self._tasks:
             actions = tuple(
-                self._waiting(each, tuple(dict.fromkeys(constraints)))
-                for each in self.domain.actions
+                self._waiting(schema, tuple(dict.fromkeys(constraints)))
+                for schema in self.domain.actions
             )
             objects = self.problem.object
             facts = (f for f in dict.fromkeys(constraints) if all(map(objects, f.args)))
@@ -145,18 +145,18 @@ class ConstrainedTask(TampTask):
             opened = Literal(self.names["stands-open"], (args[1],), predicate == "way-kept-open")
             yield [(of[role.goes], args[0])], [opened]
         elif predicate == "no-stance" and takes is not None and place is not None:
-            item, where = args
-            yield [(of[takes], item), (of[place], where)], no_longer(item)
+            item, target = args
+            yield [(of[takes], item), (of[place], target)], no_longer(item)
         elif predicate == "no-stance-of" and takes is not None:
             at = zip((takes, place, hand), args, strict=True)
             yield [(of[k], name) for k, name in at if k is not None], no_longer(args[0])
         elif predicate == "no-room" and puts is not None and place is not None:
-            item, where, other = args
-            yield [(of[puts], item), (of[place], where)], no_longer(other)
+            item, target, other = args
+            yield [(of[puts], item), (of[place], target)], no_longer(other)
         elif predicate == "too-small" and puts is not None and place is not None:
-            where, item, *others = args
-            gone = [Literal(self.names["stands"], (other, where), False) for other in others]
-            yield [(of[puts], item), (of[place], where)], gone
+            target, item, *others = args
+            gone = [Literal(self.names["stands"], (other, target), False) for other in others]
+            yield [(of[puts], item), (of[place], target)], gone
 
 
 def constrained_task(
@@ -204,10 +204,10 @@ def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) ->
     of = [variable.name for variable in schema.parameters]
     effects: list[Effect] = []
     if role.removes is not None:
-        item, where = of[role.removes], Variable(_unused("?where", of, "x"), (OBJECT,))
+        item, other = of[role.removes], Variable(_unused("?where", of, "x"), (OBJECT,))
         effects.append(Literal(names["as-found"], (item,), False))
-        gone = Literal(names["stands"], (item, where.name), False)
-        effects.append(ForEach((where,), (gone,)))
+        gone = Literal(names["stands"], (item, other.name), False)
+        effects.append(ForEach((other,), (gone,)))
     if role.closes is not None:
         effects.append(Literal(names["stands-open"], (of[role.closes],), False))
     if role.opens is not None and role.opens != role.closes:
@@ -271,7 +271,7 @@ class LearnedConstraints:
     def applied_to(self, constrained: ConstrainedTask, without: Iterable[Key] = ()) -> Task:
         """The ground task with all constraints but those with the keys ``without``."""
         left_out = set(without)
-        constraints = [each for each in self.all.values() if each.key not in left_out]
-        task = constrained.grounded(*(each.fact for each in constraints if not each.actions))
-        barred = [action for each in constraints for action in each.actions]
+        constraints = [c for c in self.all.values() if c.key not in left_out]
+        task = constrained.grounded(*(c.fact for c in constraints if not c.actions))
+        barred = [action for c in constraints for action in c.actions]
         return task.forbid(*barred) if barred else task

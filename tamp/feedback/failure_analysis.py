@@ -88,7 +88,7 @@ class FailureAnalyzer:
             self.context.effort.spend("diagnoses")
             return self.context.rng(name, _DIAGNOSIS, asked, i)
 
-        found = find_blockers(
+        diagnosis = find_blockers(
             self.context,
             self.task.skills,
             refinement.plan[k:],
@@ -97,13 +97,13 @@ class FailureAnalyzer:
             self._furniture,
             TRIES if asked == 1 else _FAILURES,
         )
-        if found is None:
+        if diagnosis is None:
             return self._unblocked_failure(refinement, failure)
-        if found.joints:
-            return self._by_furniture(refinement.states[-1], found.subject, found.joints)
-        if not found.items:
+        if diagnosis.joints:
+            return self._by_furniture(refinement.states[-1], diagnosis.subject, diagnosis.joints)
+        if not diagnosis.items:
             return None
-        return self._blocked(refinement, found.subject, found.items)
+        return self._blocked(refinement, diagnosis.subject, diagnosis.items)
 
     def _from_proof(self, refinement: Refinement, failure: Failure) -> Advice:
         """The reaction to a failure with a certificate; None where it proves nothing here."""
@@ -141,25 +141,25 @@ class FailureAnalyzer:
             and index not in refinement.start.in_hands
             and self.context.scene.items[index].name not in named
         )
-        found = tuple(each for each in map(self.prove, suspects) if each.proven)
-        self._remember(subject, found)
-        return found
+        proven = tuple(constraint for constraint in map(self.prove, suspects) if constraint.proven)
+        self._remember(subject, proven)
+        return proven
 
     def _by_furniture(self, at: State, subject: BoundAction, joints: Iterable[int]) -> Advice:
         """Drawers and doors are in the way while they are open, or while they are shut."""
         role = self.task.skills[subject.name].role
         part = role.place if role.sets is not None else None
         part = next(i for i in (part, *role.works_on, role.goes, 0) if i is not None)
-        thing, found = subject.bindings[part].object, []
-        kept = "kept" if role.works_on else "way-kept"
+        subject_name, constraints = subject.bindings[part].object, []
+        prefix = "kept" if role.works_on else "way-kept"
         for joint in sorted(joints):
             other, moved = self._furniture[joint].object, self.context.scene.joints[joint].name
             how, wanted = ("open", "shut") if abs(at.scene_q[joint]) > CLOSED else ("shut", "open")
-            what = f"{other} is in the way of ({subject}) while it is {how}"
-            fact = self.task.fact(f"{kept}-{wanted}", thing, other)
-            failure = Failure(FailureKind.BLOCKED, what, (moved,))
-            found.append(LearnedConstraint(fact, failure, by=subject.name))
-        return tuple(found)
+            message = f"{other} is in the way of ({subject}) while it is {how}"
+            fact = self.task.fact(f"{prefix}-{wanted}", subject_name, other)
+            failure = Failure(FailureKind.BLOCKED, message, (moved,))
+            constraints.append(LearnedConstraint(fact, failure, by=subject.name))
+        return tuple(constraints)
 
     def _subject(self, refinement: Refinement) -> BoundAction | None:
         """The action that fails: the present one, or the next if this one only prepares it."""
@@ -237,16 +237,16 @@ class FailureAnalyzer:
         ):
             # It may depend on what has been moved, or on a drawer that could be moved.
             failure = replace(failure, certificate=None)
-        found = tuple(self._waits(subject, index, failure) for index in sorted(items))
-        self._remember(subject, found)
-        return found
+        constraints = tuple(self._waits(subject, index, failure) for index in sorted(items))
+        self._remember(subject, constraints)
+        return constraints
 
-    def _remember(self, subject: BoundAction, lessons: Iterable[LearnedConstraint]) -> None:
+    def _remember(self, subject: BoundAction, constraints: Iterable[LearnedConstraint]) -> None:
         """What stands in the way of taking something from a place."""
         role = self.task.skills[subject.name].role
         if role.takes is not None and role.place is not None:
             item, place = (subject.bindings[i].object for i in (role.takes, role.place))
-            self._in_the_way |= {(each.fact.args[-1], place, item): None for each in lessons}
+            self._in_the_way |= {(c.fact.args[-1], place, item): None for c in constraints}
 
     def _retry_placement(self, refinement: Refinement, put: int, subject: BoundAction) -> Advice:
         """Place it elsewhere; after some retries, only after what it blocks has been taken."""
@@ -263,14 +263,14 @@ class FailureAnalyzer:
         thing, place = action.bindings[role.sets].object, action.bindings[role.place].object
         pairs = {(thing, subject.bindings[takes].object): None}
         # What stood in the way of an item there would do so again.
-        pairs |= {(item, of): None for item, where, of in self._in_the_way if where == place}
-        found = []
+        pairs |= {(item, of): None for item, there, of in self._in_the_way if there == place}
+        constraints = []
         for item, of in pairs:
-            what = f"{item}, put on {place}, leaves no way to take {of}"
-            failure = Failure(FailureKind.BLOCKED, what, (of,))
+            message = f"{item}, put on {place}, leaves no way to take {of}"
+            failure = Failure(FailureKind.BLOCKED, message, (of,))
             fact = self.task.fact("no-room", item, place, of)
-            found.append(LearnedConstraint(fact, failure, by=action.name))
-        return tuple(found)
+            constraints.append(LearnedConstraint(fact, failure, by=action.name))
+        return tuple(constraints)
 
     def _waits(
         self, subject: BoundAction, index: int, failure: Failure | None
@@ -279,9 +279,9 @@ class FailureAnalyzer:
         role = self.task.skills[subject.name].role
         item = self.context.scene.items[index].name
         blocker = self._objects.get(index, item)
-        what = f"{item} stands in the way of ({subject})"
+        message = f"{item} stands in the way of ({subject})"
         by_skill = failure is not None  # of a drawer that meets it, say
-        failure = failure or Failure(FailureKind.BLOCKED, what, (item,))
+        failure = failure or Failure(FailureKind.BLOCKED, message, (item,))
         args = tuple(b.object for b in subject.bindings)
         names: tuple[str, ...]
         if by_skill and role.opens is not None:
@@ -293,12 +293,12 @@ class FailureAnalyzer:
             names, predicate = (args[role.works_on[0]], blocker), "blocked-by"
         return LearnedConstraint(self.task.fact(predicate, *names), failure, by=subject.name)
 
-    def _last_action_on(self, refinement: Refinement, k: int, index: int, what: str) -> int | None:
+    def _last_action_on(self, refinement: Refinement, k: int, index: int, part: str) -> int | None:
         """The last action before ``k`` that took or put an item, by its index in the scene."""
         name = self.context.scene.items[index].name
         for i in range(k - 1, -1, -1):
             action = refinement.plan[i]
-            position = getattr(self.task.skills[action.name].role, what)
+            position = getattr(self.task.skills[action.name].role, part)
             if position is not None and action.bindings[position].target == name:
                 return i
         return None
@@ -343,7 +343,7 @@ def find_blockers(
         tries: in one world.
     """
     # Driving only prepares the next action: what blocks that one counts.
-    length = 2 if [skills[each.name].prepares for each in actions[:2]] == [True, False] else 1
+    length = 2 if [skills[action.name].prepares for action in actions[:2]] == [True, False] else 1
     trial = _Counterfactual(context, skills, actions, length, state)
     bare = without(state, trial.other_items())
     for scene_q in (state.scene_q, *trial.other_furniture(furniture)):
@@ -419,11 +419,11 @@ class _Counterfactual:
                 continue
             close, any_time = hit
             # Hits near the grasp count; the motions to it can be routed differently.
-            found = close or any_time
-            rank = ((len(found), len(any_time)), tuple(sorted(found)))
+            counted = close or any_time
+            rank = ((len(counted), len(any_time)), tuple(sorted(counted)))
             if best is None or rank < best:
                 best = rank
-            if not found:
+            if not counted:
                 break
         return None if best is None else frozenset(best[1])
 
@@ -438,10 +438,10 @@ class _Counterfactual:
             upcoming = tuple(self.actions[k + 1 :])
             context = self.context.acting(acting_hand(self.context.robot, self.actions, k))
             _, at = at_rest(context, at, action.index, rng)
-            found = self.skills[action.name].refine(context, action, upcoming, at, rng)
-            if isinstance(found, Failure):
+            motions = self.skills[action.name].refine(context, action, upcoming, at, rng)
+            if isinstance(motions, Failure):
                 return None
-            for motion in (replace(each, hand=each.hand or context.robot.hand) for each in found):
+            for motion in (replace(each, hand=each.hand or context.robot.hand) for each in motions):
                 hit = self._hits(motion, at, changed)
                 all_hit |= hit
                 if motion.group != "base" and motion.record.planner in ("straight", "direct"):
@@ -464,7 +464,7 @@ class _Counterfactual:
             if placement.parent == WORLD and placement.X_PI[2, 3] == AWAY:
                 back = back.with_item(index, self.state.items[index])
                 names[scene.items[index].name] = ("item", index)
-        Q, moved = np.array([each.q for each in along]), np.array([each.scene_q for each in along])
+        Q, moved = np.array([pose.q for pose in along]), np.array([pose.scene_q for pose in along])
         moved[:, changed] = self.state.scene_q[changed]
         for joint in changed:
             names |= dict.fromkeys(scene.moved_by(scene.joints[joint].name), ("joint", int(joint)))
@@ -473,8 +473,8 @@ class _Counterfactual:
         hit: set[_Hit] = set()
         if motion.slide is not None:  # the pushed item runs into things, too
             pushed, world = scene.item_index[motion.slide.item], self.context.world
-            for each in along:
-                world.set_state(back.with_item(pushed, each.items[pushed]))
+            for pose in along:
+                world.set_state(back.with_item(pushed, pose.items[pushed]))
                 near = world.near_pairs(margin, (pushed,))
                 touched = {n for pair in near if motion.slide.item in pair for n in pair}
                 hit |= {names[n] for n in touched & set(names)}

@@ -73,18 +73,18 @@ class FeasibilityCheck:
 
     def constraints(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
         """Why the plan is infeasible: constraints, perhaps none; None if it may be feasible."""
-        found: list[LearnedConstraint] = []
+        constraints: list[LearnedConstraint] = []
         for name in dict.fromkeys(action.name for action in plan):
             if any(self._impossible(a) for a in plan if a.name == name):
-                found += self._all_impossible(name)
+                constraints += self._all_impossible(name)
         moved: set[str] = set()  # no longer as found
         for action in plan:
             role = self.task.skills[action.name].role
             if role.removes is not None:
                 thing = action.bindings[role.removes].object
-                found += self._out_of_reach(action) if thing not in moved else []
+                constraints += self._out_of_reach(action) if thing not in moved else []
                 moved.add(thing)
-        return found or self.room.constraints(plan)
+        return constraints or self.room.constraints(plan)
 
     def goal_conflict(self) -> Failure | None:
         """A proof that the goal needs more room than there is, or None."""
@@ -101,7 +101,7 @@ class FeasibilityCheck:
 
     def _all_impossible(self, name: str) -> list[LearnedConstraint]:
         """All ground actions of one name that are impossible, so that the next plan has none."""
-        found = []
+        constraints = []
         for operator in self.task.grounded().operators:
             if operator.action.name == name:
                 (action,) = bind_plan((operator.action,), self.task.bindings)
@@ -113,8 +113,8 @@ class FeasibilityCheck:
                     fits = failed.kind is not FailureKind.DOES_NOT_FIT or not takes
                     known = _PREDICATE.get(failed.kind, "impossible") if fits else "impossible"
                     fact = Fact(known, tuple(args))
-                    found.append(LearnedConstraint(fact, failed, (operator.action,)))
-        return found
+                    constraints.append(LearnedConstraint(fact, failed, (operator.action,)))
+        return constraints
 
     def _out_of_reach(self, action: BoundAction) -> list[LearnedConstraint]:
         """Constraint for an item that can't be reached where it stands as found."""
@@ -169,7 +169,7 @@ class Occupancy:
                 thing, place = action.bindings[role.sets], action.bindings[role.place]
                 new = _PlannedPlacement(thing.object, self._index(thing), place)
                 moved.add(new.index)
-                there = [each for each in put.values() if each.place.region == place.region]
+                there = [other for other in put.values() if other.place.region == place.region]
                 if place.region is not None and self._room(new, there, moved) is not True:
                     return self._why(action, new, there, moved)
                 put[new.index] = new
@@ -194,21 +194,21 @@ class Occupancy:
         """Footprints of the items that stand in the region as found, ``gone`` left out."""
         scene, start = self.task.scene, self.start
         left = self._everything - gone
-        found = {index: Footprint.from_item(scene, start, index, region) for index in sorted(left)}
-        return {index: outline for index, outline in found.items() if outline is not None}
+        shapes = {i: Footprint.from_item(scene, start, i, region) for i in sorted(left)}
+        return {i: footprint for i, footprint in shapes.items() if footprint is not None}
 
     def _furniture(self, region: Region, height: float) -> list[Footprint]:
         """Footprints of furniture in a region, whatever is opened or shut meanwhile."""
-        found = furniture_on(self.task.scene, self.start.scene_q, region, height)
+        footprints = furniture_on(self.task.scene, self.start.scene_q, region, height)
         if self.task.scene.carried(region.body):
-            return list(found)  # it rides along
-        return [each for each in found if not self.task.scene.carried(each.name)]
+            return list(footprints)  # it rides along
+        return [f for f in footprints if not self.task.scene.carried(f.name)]
 
     def _room(
         self, new: _PlannedPlacement, there: Sequence[_PlannedPlacement], gone: set[int]
     ) -> bool | None:
         """Whether all can stand together: True, False (proven) or None (not found)."""
-        everyone = sorted((each.index, each.place.object) for each in (*there, new))
+        everyone = sorted((put.index, put.place.object) for put in (*there, new))
         question = repr((everyone, sorted(gone)))
         if question not in self._known:
             rng = np.random.default_rng((self.seed, _SEED, zlib.crc32(question.encode())))
@@ -225,11 +225,11 @@ class Occupancy:
             taken = list(self._outlines(region, gone).values())
             taken += self._furniture(region, max(float(item.size[2]) for item in items))
             loose: list[Item] = []
-            for each, item in zip(everyone, items, strict=True):
-                if each.place.spot is None:
+            for put, item in zip(everyone, items, strict=True):
+                if put.place.spot is None:
                     loose.append(item)
                     continue
-                X_BI = next(placements(item, region, taken, (), each.place.spot, rng), None)
+                X_BI = next(placements(item, region, taken, (), put.place.spot, rng), None)
                 if X_BI is None:
                     return None
                 yaw = float(np.arctan2(X_BI[1, 0], X_BI[0, 0]))
@@ -238,7 +238,7 @@ class Occupancy:
             return packable(loose, region, taken, rng) if loose else True
 
         answers = []
-        for turned in turned_together([self._item(each) for each in everyone]):
+        for turned in turned_together([self._item(put) for put in everyone]):
             answers.append(None if turned is None else upright(turned))
             if answers[-1]:
                 return True
@@ -277,13 +277,13 @@ class Occupancy:
         self, new: _PlannedPlacement, beside: Sequence[_PlannedPlacement], region: Region
     ) -> list[LearnedConstraint]:
         """Constraints: the place can't hold these items, of which none can be left out."""
-        kept = list(beside)
+        needed = list(beside)
         for other in beside:
-            fewer = [each for each in kept if each is not other]
+            fewer = [put for put in needed if put is not other]
             if fewer and self._room(new, fewer, self._everything) is not True:
-                kept = fewer
-        failure = self._failure(region, [new, *kept])
-        things = sorted(each.thing for each in [new, *kept])
+                needed = fewer
+        failure = self._failure(region, [new, *needed])
+        things = sorted(put.thing for put in [new, *needed])
         facts = (
             self.task.fact("too-small", new.place.object, thing, *(t for t in things if t != thing))
             for thing in things
@@ -301,7 +301,7 @@ class Occupancy:
         def proof(turned: Sequence[Item]) -> dict[str, Any] | None:
             fixed = [*stuck.values(), *self._furniture(region, float(turned[0].size[2]))]
             if place.spot is None or region.kind != "surface":
-                beside.update(dict.fromkeys(each.name for each in fixed))
+                beside.update(dict.fromkeys(footprint.name for footprint in fixed))
                 return packing_certificate(turned, region, fixed)
             there, certificate = _taken_spot(turned[0], place.spot, fixed)
             beside.update(dict.fromkeys(there))
@@ -309,15 +309,15 @@ class Occupancy:
 
         certificate, names = in_every_pose([item], proof), tuple(beside)
         if place.spot is not None and region.kind == "surface":
-            what = f"{place.object} has no room for {new.thing}: {', '.join(names)} stands there"
+            message = f"{place.object} has no room for {new.thing}: {', '.join(names)} stands there"
             where = place.object
         else:
-            where, what = region.name, f"{region.name} has no room for {new.thing}"
-            what += f" beside {', '.join(names)}" if names else ""
+            where, message = region.name, f"{region.name} has no room for {new.thing}"
+            message += f" beside {', '.join(names)}" if names else ""
         if certificate is None:
             return None
         kind = FailureKind.BLOCKED if names else FailureKind.DOES_NOT_FIT
-        failure = Failure(kind, what, (*names, new.thing, where), certificate=certificate)
+        failure = Failure(kind, message, (*names, new.thing, where), certificate=certificate)
         args = tuple(binding.object for binding in action.bindings)
         fact = Fact("no-room", (new.thing, place.object))
         return LearnedConstraint(fact, failure, (GroundAction(action.name, args),))
@@ -347,25 +347,25 @@ class Occupancy:
 
     def _no_room(self, new: _PlannedPlacement, other: str, region: Region) -> LearnedConstraint:
         where = region.name if new.place.spot is None else new.place.object
-        what = f"no room for {new.thing} on {where} beside {other} where it stands"
-        failure = Failure(FailureKind.BLOCKED, what, (other,))
+        text = f"no room for {new.thing} on {where} beside {other} where it stands"
+        failure = Failure(FailureKind.BLOCKED, text, (other,))
         return LearnedConstraint(
             self.task.fact("no-room", new.thing, new.place.object, other), failure
         )
 
     def _failure(self, region: Region, puts: Sequence[_PlannedPlacement]) -> Failure:
         """Items can't stand in a region together; with a certificate if that can be proven."""
-        items = [self._item(each) for each in puts]
-        names = tuple(each.thing for each in puts)
+        items = [self._item(put) for put in puts]
+        names = tuple(put.thing for put in puts)
         sized = [f"{p.thing} ({_millimetres(i.size)})" for p, i in zip(puts, items, strict=True)]
         said = ", ".join(sized[:-1]) + f" and {sized[-1]}"
         certificate = self._one_spot(puts)
         where: tuple[str, ...] = (region.name,)
-        exact = [each.place.object for each in puts if each.place.spot is not None]
+        exact = [put.place.object for put in puts if put.place.spot is not None]
         if certificate is not None:
             names = tuple(certificate["things"])
             where = tuple(dict.fromkeys(p.place.object for p in puts if p.thing in names))
-            what = f"{' and '.join(names)} can't both stand at {' and '.join(where)}"
+            text = f"{' and '.join(names)} can't both stand at {' and '.join(where)}"
         elif not exact or region.kind != "surface":  # exactly placed things may stick out
 
             def proof(turned: Sequence[Item]) -> dict[str, Any] | None:
@@ -374,11 +374,11 @@ class Occupancy:
 
             certificate = in_every_pose(items, proof)
             parts = " and ".join(_millimetres(high - low) for low, high in region.boxes)
-            what = f"{region.name} ({parts}) can't hold {said} together"
+            text = f"{region.name} ({parts}) can't hold {said} together"
         if certificate is None:
             where = tuple(exact) or where
-            what = f"no way found for {said} to stand together on {' and '.join(where)}"
-        return Failure(FailureKind.DOES_NOT_FIT, what, (*names, *where), certificate=certificate)
+            text = f"no way found for {said} to stand together on {' and '.join(where)}"
+        return Failure(FailureKind.DOES_NOT_FIT, text, (*names, *where), certificate=certificate)
 
     def _one_spot(self, puts: Sequence[_PlannedPlacement]) -> dict[str, Any] | None:
         """Certificate: two items overlap on exact spots, however they are turned; or None."""
@@ -417,18 +417,18 @@ def _taken_spot(
     item: Item, spot: Spot, fixed: Sequence[Footprint]
 ) -> tuple[tuple[str, ...], dict[str, Any] | None]:
     """What overlaps an item at its exact place however it is turned, and figures; or nothing."""
-    for each in fixed:
+    for footprint in fixed:
         for _, _, radius in _inner_circles(item):
             inner = radius - SPOT_RADIUS
-            if inner <= 0.0 or not each.layers:
+            if inner <= 0.0 or not footprint.layers:
                 continue
             disc = spot.xy + circle(inner, outside=False)
-            if gaps(disc[None], each.outline[None])[0, 0] < 0.0:
-                return (each.name,), {
+            if gaps(disc[None], footprint.outline[None])[0, 0] < 0.0:
+                return (footprint.name,), {
                     "kind": "spot",
                     "spot_m": spot.xy.tolist(),
                     "inner_radius_m": inner,
-                    "outline_m": each.outline.tolist(),
+                    "outline_m": footprint.outline.tolist(),
                 }
     return (), None
 
@@ -438,10 +438,10 @@ def _inner_circles(item: Item) -> list[tuple[float, float, float]]:
 
     A polygon that it fills holds one as large as the nearest of its edges is far from the axis.
     """
-    found = []
+    circles = []
     for layer in Upright.of(item).layers:
         after = np.roll(layer.polygon, -1, axis=0)
         edges, across = after - layer.polygon, layer.polygon
         twice = across[:, 0] * after[:, 1] - across[:, 1] * after[:, 0]
-        found.append((layer.low, layer.high, float((twice / np.hypot(*edges.T)).min())))
-    return found
+        circles.append((layer.low, layer.high, float((twice / np.hypot(*edges.T)).min())))
+    return circles

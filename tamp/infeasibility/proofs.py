@@ -55,24 +55,24 @@ def minimal_core(
     plan without it either.
     """
 
-    def unsolvable(kept: list[LearnedConstraint]) -> bool:
-        keys = {each.key for each in kept}
+    def unsolvable(core: list[LearnedConstraint]) -> bool:
+        keys = {each.key for each in core}
         left_out = [key for key in constraints.all if key not in keys]
         less = constraints.applied_to(task, left_out)
-        found = search(less, "bfs", SearchLimits(nodes=_NODES))
-        return isinstance(found, Failure) and found.kind is not FailureKind.BUDGET
+        plan = search(less, "bfs", SearchLimits(nodes=_NODES))
+        return isinstance(plan, Failure) and plan.kind is not FailureKind.BUDGET
 
     # Prefer proven constraints: remove the suspected ones first.
-    kept = [constraint for key, constraint in constraints.all.items() if key not in but]
-    kept.sort(key=lambda constraint: constraint.proven)
-    sure = [constraint for constraint in kept if constraint.proven]
-    if len(sure) < len(kept) and unsolvable(sure):
-        kept = sure
-    for constraint in tuple(kept):
-        fewer = [each for each in kept if each is not constraint]
+    core = [constraint for key, constraint in constraints.all.items() if key not in but]
+    core.sort(key=lambda constraint: constraint.proven)
+    sure = [constraint for constraint in core if constraint.proven]
+    if len(sure) < len(core) and unsolvable(sure):
+        core = sure
+    for constraint in tuple(core):
+        fewer = [each for each in core if each is not constraint]
         if unsolvable(fewer):
-            kept = fewer
-    keys = {each.key for each in kept}
+            core = fewer
+    keys = {each.key for each in core}
     return [constraint for key, constraint in constraints.all.items() if key in keys]
 
 
@@ -144,8 +144,8 @@ class Prover:
             return constraint
         if question not in self._known:
             self._known[question] = self._proof(question)
-        found = self._known[question]
-        return constraint if found is None else replace(constraint, failure=found)
+        proof = self._known[question]
+        return constraint if proof is None else replace(constraint, failure=proof)
 
     def _barred(self, constraint: LearnedConstraint) -> LearnedConstraint:
         """Proven if what stays as it is closes the base's way, with all else moved away."""
@@ -172,11 +172,11 @@ class Prover:
         stances = [scene.stance(each.target) for each in near if each.kind == "furniture"]
         away = [scene.item_index[name] for name in self._movable(other, frozenset())]
         context = self.context.without(left_out := self._openable(other))
-        found = no_passage(context, without(self.start, away), stances) if stances else None
-        if found is None:
+        proof = no_passage(context, without(self.start, away), stances) if stances else None
+        if proof is None:
             return constraint
-        certificate = {**(found.certificate or {}), "left_out": sorted(left_out)}
-        failure = replace(found, message=f"{found.message}, and {why}", certificate=certificate)
+        certificate = {**(proof.certificate or {}), "left_out": sorted(left_out)}
+        failure = replace(proof, message=f"{proof.message}, and {why}", certificate=certificate)
         return replace(constraint, failure=failure)
 
     def _question(self, constraint: LearnedConstraint) -> _Question | None:
@@ -223,7 +223,7 @@ class Prover:
         left_out = self._openable(subject)
         context = self.context.without(left_out) if left_out else self.context
         state = without(self.start, [scene.item_index[name] for name in away])
-        found: Failure | None = None
+        proof: Failure | None = None
         for hand in (question.hand,) if question.hand else self.context.robot.views or ("",):
             own = context.acting(hand)
             if subject.kind == "item":
@@ -233,13 +233,13 @@ class Prover:
                 least = min(MIN_OPENING, intended_opening(own, subject))
                 families = handle_holds(own, state, subject, least)
                 what, item = f"open {subject.object}", None
-            found = prove_no_grasp(own, seen_by(own.robot, state), families, stances, what, item)
-            if found is None:
+            proof = prove_no_grasp(own, seen_by(own.robot, state), families, stances, what, item)
+            if proof is None:
                 break
-        if found is None:
+        if proof is None:
             return None
         removed = {"moved_away": list(away), "left_out": sorted(left_out)}
-        return replace(found, certificate={**(found.certificate or {}), **removed})
+        return replace(proof, certificate={**(proof.certificate or {}), **removed})
 
     def _movable(self, subject: Binding, blockers: frozenset[str]) -> tuple[str, ...]:
         """Items that a plan could move, without ``blockers``; and all that stand in drawers.
@@ -247,7 +247,7 @@ class Prover:
         A blocker goes, too, with a drawer that could be opened.
         """
         can_go, goes = movable_items(self.task, self.start), self._openable(subject)
-        parents = [each.parent for each in self.start.items]
+        parents = [placement.parent for placement in self.start.items]
         return tuple(
             item.name
             for index, (item, parent) in enumerate(
@@ -261,8 +261,8 @@ class Prover:
     def _openable(self, subject: Binding) -> frozenset[str]:
         """Bodies that move when something other than the subject is opened."""
         scene = self.context.scene
-        found: set[str] = set()
+        bodies: set[str] = set()
         for binding in self.task.bindings.values():
             if binding.handle is not None and binding.handle != subject.handle:
-                found |= set(scene.moved_by(scene.handle(binding.handle).joint))
-        return frozenset(found)
+                bodies |= set(scene.moved_by(scene.handle(binding.handle).joint))
+        return frozenset(bodies)
