@@ -1,4 +1,4 @@
-"""Binds a PDDL problem's objects to the scene, and checks both against each other."""
+"""Binds a PDDL problem's objects to the scene, and checks that problem and scene agree."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from galley.skills.manipulation.grasps import is_upright
 from galley.skills.skill import BoundAction, Skill, region_of, stance_of
 from galley.tamp.task import TampTask
 
-# What a PDDL type of the kitchen domains means in the scene.
+# The kind in the scene of each PDDL type of the kitchen domains.
 _KIND_OF_TYPE = {"furniture": "furniture", "objective": "item", "hand": "hand"}
 
 
 def tamp_task(
     scene: Scene, domain: Domain, problem: Problem, skills: Mapping[str, Skill] = SKILLS
 ) -> TampTask:
-    """The task with its objects bound.
+    """The task with all objects of the problem bound to the scene.
 
     Raises:
         BadInput: an object can't be bound.
@@ -50,7 +50,7 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
     """The Binding of every object of the problem.
 
     Raises:
-        BadInput: an object maps to nothing, or to a thing of another kind than its type says.
+        BadInput: the scene binds an object to nothing, or to another kind than its type says.
     """
     known = {binding.object: binding for binding in scene.bindings}
     bound: dict[str, Binding] = {}
@@ -59,7 +59,7 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
         binding = known.get(entry.name)
         if binding is None:
             hint = did_you_mean(entry.name, tuple(known))
-            text = f"object '{entry.name}' maps to nothing in {scene.source}{hint}"
+            text = f"object '{entry.name}' has no binding in {scene.source}{hint}"
             errors.append(InputError(entry.file, entry.line, entry.column, text))
             continue
         allowed = _kinds(domain, (entry.type,))
@@ -77,7 +77,11 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
 
 
 def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
-    """Raise BadInput, at its line, for each action without a skill that takes its parameters."""
+    """Check that each action of a domain has a skill that takes its parameters.
+
+    Raises:
+        BadInput: with the line of each action without one.
+    """
     known = tuple(sorted(skills))
     errors = []
     for action in domain.actions:
@@ -100,7 +104,7 @@ def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
 
 
 def item_places(task: TampTask, state: State) -> list[tuple[str, str]]:
-    """PDDL names of each item and of the furniture that it stands on or in."""
+    """PDDL names of each item and of the furniture that it stands on or in, as pairs."""
     scene, bindings = task.scene, task.bindings
     X_WH = _hand(scene, state)
     pairs = []
@@ -116,14 +120,14 @@ def item_places(task: TampTask, state: State) -> list[tuple[str, str]]:
             else:
                 verdict = on(scene, state, thing.target, region, X_WH)
                 if verdict.holds and _hangs_over(scene, state, thing.target, region, X_WH):
-                    continue  # it overhangs, and needs less room than that
+                    continue  # it overhangs, so it takes less room there than its size
             if verdict.holds:
                 pairs.append((thing.object, place.object))
     return pairs
 
 
 def _hangs_over(scene: Scene, state: State, name: str, region: Region, X_WH: Array) -> bool:
-    """Whether an item sticks out of all of a region's boxes, seen from above."""
+    """Whether no single box of a region holds the whole item, seen from above."""
     X_WI = item_pose(scene, state, scene.item_index[name], X_WH)
     X_BI = scene.in_parent(X_WI, region.body, state.scene_q)
     return not lies_within(
@@ -151,8 +155,10 @@ def open_furniture(task: TampTask, state: State) -> list[str]:
 
 
 def movable_items(task: TampTask, state: State) -> set[int]:
-    """Indices of the items that a plan could move: they are named, and the hand can take them, or
-    an action of the domain pushes things."""
+    """Indices of the items that a plan could move.
+
+    The problem names them, and either a hand can take them or an action of the domain pushes.
+    """
     items = task.scene.item_index
     named = {items[b.target] for b in task.bindings.values() if b.kind == "item"}
     if task.pushes:
@@ -162,13 +168,16 @@ def movable_items(task: TampTask, state: State) -> set[int]:
 
 
 def check_init(task: TampTask) -> list[str]:
-    """Raise BadInput if ``:init`` and the scene disagree, naming each fact and why.
+    """Check that ``:init`` and the scene agree.
 
     Every fact of ``:init`` with a geometric meaning must hold, and every open drawer must be
     declared open. Facts without a geometric meaning (a hand is empty) are not checked.
 
     Returns:
         PDDL names of the items that are where ``:init`` has them, but lie where they should stand.
+
+    Raises:
+        BadInput: with each fact on which they disagree, and why.
     """
     scene, state, problem, bindings = task.scene, task.start, task.problem, task.bindings
     X_WH = _hand(scene, state)
@@ -194,7 +203,7 @@ def check_init(task: TampTask) -> list[str]:
 
 
 def _lies_on(task: TampTask, fact: Fact) -> bool:
-    """Whether a fact ``on`` is false only because the item lies there."""
+    """Whether a fact ``on`` is false only because the item lies on the surface, not stands."""
     scene, state, bindings = task.scene, task.start, task.bindings
     place = bindings[fact.args[-1]]
     if fact.predicate != "on" or place.region is None or place.spot is not None:
@@ -205,7 +214,7 @@ def _lies_on(task: TampTask, fact: Fact) -> bool:
 
 
 def out_of_reach(task: TampTask, context: PlanningContext) -> list[InputError]:
-    """The places of a task where the robot can put none of its items down, each with the reason."""
+    """Places of a task where the robot can put down none of its items: an error for each."""
     scene, errors = task.scene, []
     items = [scene.item(b.target) for b in task.bindings.values() if b.kind == "item"]
     for name, place in task.bindings.items():
@@ -228,7 +237,7 @@ def out_of_reach(task: TampTask, context: PlanningContext) -> list[InputError]:
 def bind_plan(
     actions: tuple[GroundAction, ...], bindings: Mapping[str, Binding]
 ) -> tuple[BoundAction, ...]:
-    """The plan's actions with their arguments bound."""
+    """The plan's actions with their arguments bound to the scene, numbered in order."""
     return tuple(
         BoundAction(k, action.name, tuple(bindings[name] for name in action.args))
         for k, action in enumerate(actions)
@@ -236,17 +245,21 @@ def bind_plan(
 
 
 def _hand(scene: Scene, state: State) -> Array:
-    """X_WH (4, 4). Only a held item needs it: forward kinematics takes a second to load."""
+    """X_WH (4, 4), the pose of the acting hand; the identity if it holds nothing.
+
+    Only a held item needs it, and forward kinematics takes a second to load.
+    """
     if state.held is None:
         return np.eye(4)
     return robot_of(scene.robot).acting(state.hand).kinematics.hand_pose(state.q)
 
 
 def _kinds(domain: Domain, types: tuple[str, ...]) -> set[str]:
-    """Kinds in a scene that these PDDL types allow; empty: any."""
+    """Kinds in a scene that these PDDL types allow; an empty set allows any."""
     above = {t for name in types for t in domain.supertypes(name)}
     return {_KIND_OF_TYPE[t] for t in above if t in _KIND_OF_TYPE}
 
 
 def _a(kind: str) -> str:
+    """The word with its indefinite article."""
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"

@@ -2,14 +2,15 @@
 
 The task is extended by predicates of our own. Actions maintain three of them:
 
-- ``(as-found THING)``: an item that no action has taken or pushed yet; furniture always.
-- ``(stands-open DRAWER)``: opened, and not shut since.
-- ``(stands ITEM PLACE)``: an item that stands on or in a place, wherever there.
+- ``(as-found THING)``: no action has taken or pushed the item yet. It always holds for furniture.
+- ``(stands-open DRAWER)``: the drawer or door was opened, and has not been shut since.
+- ``(stands ITEM PLACE)``: the item stands somewhere on or in the place.
 
-Facts of the others state failures, and delay actions:
+The others are the learned constraints. A fact of one of these states a failure, and becomes a
+precondition that delays actions:
 
 - ``(blocked-by THING ITEM)``: THING, as found, can't be taken, opened, shut or worked on while ITEM
-  stands as found. One for each item in the way.
+  stands as found. There is one fact for each item in the way.
 - ``(no-room ITEM PLACE OTHER)``: ITEM can't be put there while OTHER stands as found.
 - ``(too-small PLACE ITEM OTHER ...)``: PLACE can't hold all of them, wherever they stand.
 - ``(no-stance ITEM PLACE)``: ITEM, as found, can't be reached from any stance of PLACE.
@@ -19,11 +20,11 @@ Facts of the others state failures, and delay actions:
 - ``(kept-open THING OTHER)``: the same while OTHER is shut.
 - ``(way-kept-shut PLACE OTHER)``, ``(way-kept-open PLACE OTHER)``: the base can't drive to PLACE.
 
-Whatever fails everywhere else forbids the action itself.
+A failure that none of these facts states forbids the ground action itself.
 
 The extension only adds preconditions, so every plan of the extended task is a plan of the user's.
-Each constraint adds its own precondition and the task is grounded again, which is quicker than one
-quantified precondition for everything that might be learned.
+Each constraint adds its own precondition to the actions that it concerns, and the task is grounded
+again. That is quicker than one quantified precondition for everything that might be learned.
 
 A constraint is ``proven`` if its failure carries a certificate. The others come from a bounded
 search: they guide the next plan but can't justify a refusal.
@@ -57,7 +58,7 @@ _ARITIES = {
     "way-kept-open": 2,
 }
 Key = Fact | tuple[GroundAction, ...]
-"""Identifies a constraint."""
+"""Identifies a constraint: its fact, or the ground actions that it forbids."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ class ConstrainedTask(TampTask):
     """The user's task, its domain and problem extended by the predicates above.
 
     Attributes:
-        names: what each predicate is called; another name than above where the user's domain has
-            one of that name.
+        names: the name of each added predicate in this domain, by its name above. It differs where
+            the user's domain has a predicate or action of that name.
     """
 
     names: Mapping[str, str]
@@ -77,9 +78,9 @@ class ConstrainedTask(TampTask):
         return Fact(self.names[predicate], args)
 
     def no_stance(self, action: BoundAction, robot: RobotModel) -> Fact:
-        """The fact that what an action takes, as found, can't be reached where it stands.
+        """The fact that the item which an action takes can't be reached where it was found.
 
-        By the hand that acts, of a robot with several.
+        For a robot with several hands it is a fact about the hand that acts.
         """
         role = self.skills[action.name].role
         both = (k for k in (role.takes, role.place) if k is not None)
@@ -90,7 +91,7 @@ class ConstrainedTask(TampTask):
         return self.fact("no-stance", *names)
 
     def grounded(self, *constraints: Fact) -> Task:
-        """The ground task with these constraints; each set of them is grounded once."""
+        """The ground task with these constraints; each set of them is grounded only once."""
         key = frozenset(constraints)
         if key not in self._tasks:
             actions = tuple(
@@ -98,13 +99,17 @@ class ConstrainedTask(TampTask):
                 for schema in self.domain.actions
             )
             objects = self.problem.object
+            # Constraints about items that the problem does not name add no facts.
             facts = (f for f in dict.fromkeys(constraints) if all(map(objects, f.args)))
             domain, problem = replace(self.domain, actions=actions), self.problem.with_facts(facts)
             self._tasks[key] = ground(domain, problem)
         return self._tasks[key]
 
     def _waiting(self, schema: ActionSchema, constraints: Sequence[Fact]) -> ActionSchema:
-        """The action with preconditions for the constraints that concern it."""
+        """The action with a precondition for each constraint that concerns it.
+
+        Each precondition reads: a parameter is another object, or the reason is gone.
+        """
         skill = self.skills.get(schema.name)
         if skill is None or not constraints:
             return schema
@@ -121,10 +126,22 @@ class ConstrainedTask(TampTask):
     def _waits(
         self, predicate: str, args: Sequence[str], role: Role, of: Sequence[str], hand: int | None
     ) -> Iterator[tuple[list[tuple[str, str]], list[Literal]]]:
-        """Which objects the parameters must be for a constraint to apply, and its conditions."""
+        """When a constraint applies to an action, and what lifts it.
+
+        Args:
+            predicate: the constraint's, by its name above.
+            args: its arguments.
+            role: what the action does to its parameters.
+            of: names of the parameters.
+            hand: position of the parameter for the hand, or None.
+
+        Yields:
+            Pairs of a parameter and the object that it must be for the constraint to apply; and
+            literals of which one must hold then.
+        """
 
         def no_longer(*things: str) -> list[Literal]:
-            """Not as found; an item that the problem does not name always stays."""
+            """Some of these is no longer as found; an item that the problem doesn't name stays."""
             named = [each for each in things if self.problem.object(each) is not None]
             return [Literal(self.names["as-found"], (each,), False) for each in named]
 
@@ -162,12 +179,12 @@ class ConstrainedTask(TampTask):
 def constrained_task(
     task: TampTask, item_places: Iterable[tuple[str, str]], open_furniture: Iterable[str] = ()
 ) -> ConstrainedTask:
-    """The task extended by the predicates above.
+    """The task extended by the predicates above, without any constraints yet.
 
     Args:
-        task: the user's.
-        item_places: object and place of each item that stands somewhere at the start.
-        open_furniture: furniture that stands open at the start.
+        task: the user's task.
+        item_places: PDDL names of each item that stands somewhere at the start, and of its place.
+        open_furniture: PDDL names of the furniture that stands open at the start.
     """
     domain, problem, skills = task.domain, task.problem, task.skills
     taken = domain.predicate_names | {each.name for each in domain.actions}
@@ -194,13 +211,14 @@ def constrained_task(
 
 
 def _unused(name: str, taken: Collection[str], suffix: str) -> str:
+    """The name, with suffixes until it is not among those ``taken``."""
     while name in taken:
         name += suffix
     return name
 
 
 def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) -> ActionSchema:
-    """The action with effects on as-found, stands and stands-open."""
+    """The action with effects that maintain as-found, stands and stands-open."""
     of = [variable.name for variable in schema.parameters]
     effects: list[Effect] = []
     if role.removes is not None:
@@ -222,9 +240,9 @@ class LearnedConstraint:
     """A constraint learned from one failure.
 
     Attributes:
-        fact: for the task planner, with the names of ``ConstrainedTask``.
-        failure: where it comes from.
-        actions: forbidden ones; ``fact`` then is for the report only.
+        fact: the fact for the task planner, with the names of ``ConstrainedTask``.
+        failure: the failure that it was learned from; its certificate is the proof, if any.
+        actions: the ground actions that it forbids; ``fact`` is then for the report only.
         by: the name of the action that it was learned from, where a proof depends on it.
     """
 
@@ -258,7 +276,7 @@ class LearnedConstraints:
     all: dict[Key, LearnedConstraint] = field(default_factory=dict)
 
     def add(self, constraints: Iterable[LearnedConstraint]) -> list[LearnedConstraint]:
-        """Adds constraints, a proven one in place of a suspected one; returns the new ones."""
+        """Add constraints, and return those not known yet. A proof replaces a suspicion."""
         new = []
         for constraint in constraints:
             known = self.all.get(constraint.key)
@@ -269,7 +287,7 @@ class LearnedConstraints:
         return new
 
     def applied_to(self, constrained: ConstrainedTask, without: Iterable[Key] = ()) -> Task:
-        """The ground task with all constraints but those with the keys ``without``."""
+        """The ground task with all constraints except those with the keys ``without``."""
         left_out = set(without)
         constraints = [c for c in self.all.values() if c.key not in left_out]
         task = constrained.grounded(*(c.fact for c in constraints if not c.actions))
