@@ -204,7 +204,7 @@ def all_found(item: Item, widest: float) -> bool:
 
 
 def closed_on(item: Item, X_IT: Array, parts: tuple[int, int]) -> tuple[Array, Array]:
-    """Grasps (n, 4, 4) moved to the middle between the surfaces that the pads meet, and widths (n,).
+    """Grasps (n, 4, 4) centred between the surfaces that the pads meet, and their widths (n,).
 
     The width is -inf if the middle of a pad meets no surface, or a steep one.
     """
