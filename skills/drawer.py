@@ -223,7 +223,7 @@ def _blocked(
     """
     return Failure(
         FailureKind.BLOCKED,
-        f"{drawer.object} {does} by {max(free, 0.0):.3f} m only, then it meets {blocker}; "
+        f"{drawer.object} {does} by only {max(free, 0.0):.3f} m before it meets {blocker}; "
         f"{needed:.3f} m are needed",
         (blocker,),
         {"opening_m": free, "needed_m": needed},

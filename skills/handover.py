@@ -79,7 +79,7 @@ class Handover(LookaheadSkill):
             left = meeting.taken.state_after(takes.robot)
             if accepts is not None and rejected < _REJECTIONS and not accepts(left, rng):
                 rejected += 1
-                tally.reasons["the next step can't follow"] += 1
+                tally.reasons["the next step would be impossible"] += 1
                 continue
             motions = _motions(context, takes, meeting, action, state, rng)
             if not isinstance(motions, Failure):

@@ -50,7 +50,7 @@ class PlanCheck:
         if valid and self.pddlgym != "disagrees":
             return None
         why = self.message if valid else self.own_validator
-        return Failure(FailureKind.CONTRADICTION, f"the plan does not hold: {why}")
+        return Failure(FailureKind.CONTRADICTION, f"the plan is not valid: {why}")
 
 
 def check_plan(

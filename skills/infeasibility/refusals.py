@@ -137,7 +137,7 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
         return None
     x, y, _ = item.size
     widest = gripper.widest
-    message = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
+    message = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand ({widest:.3f} m)"
     if item.grasps or max(x, y) < gripper.narrowest:
         closed = f"its fingers close to {gripper.narrowest:.3f} m"
         message = f"{item.name} ({x:.3f} x {y:.3f} m) is too thin for the hand: {closed}"
@@ -243,7 +243,7 @@ def too_heavy(item: Item, physics: Physics) -> Failure | None:
         return None
     return Failure(
         FailureKind.UNSTABLE,
-        f"{item.name} weighs {weight:.0f} N, two fingers hold at most {held:.0f} N by friction",
+        f"{item.name} weighs {weight:.0f} N, but two fingers hold at most {held:.0f} N by friction",
         (item.name,),
         {"weight_N": weight, "held_N": held},
         {
@@ -290,7 +290,7 @@ def handle_does_not_fit(handle: Handle, gripper: Gripper) -> Failure | None:
     takes = f"{gripper.narrowest:.3f} to {gripper.widest:.3f} m"
     return Failure(
         FailureKind.DOES_NOT_FIT,
-        f"{handle.name} is {handle.thickness:.3f} m thick, the hand takes {takes}",
+        f"{handle.name} is {handle.thickness:.3f} m thick, but the hand takes {takes}",
         (handle.name,),
         {"thickness_m": handle.thickness, "room_m": gripper.widest},
         {

@@ -256,7 +256,7 @@ def follow_lines(
     """
     paths = _followed(parts, base, contact, context.robot.kinematics)
     if paths is None:
-        tally.reasons["the arm can't keep the line"] += 1
+        tally.reasons["the arm can't follow the line"] += 1
         return None
 
     robot, first, last = context.robot, parts[0], parts[-1]
@@ -397,7 +397,7 @@ def proven_line(
     breaks = trajectory.breaks
     middles = trajectory(0.5 * (breaks[:-1] + breaks[1:]))
     if not keeps_limits(trajectory, group):
-        tally.reasons["the arm can't keep the line"] += 1
+        tally.reasons["the arm can't follow the line"] += 1
         return None
     # The proof covers the chords of the path. The spline bulges off them: require as much more
     # clearance as any point of the arm can move by that.
@@ -411,7 +411,7 @@ def proven_line(
         context, state, path, line.allowed, CONTACT_CLEARANCE + bulge, line.scene_q, line=True
     )
     if proof.hit is not None:
-        tally.reasons["too near on the way"] += 1
+        tally.reasons["too close on the way"] += 1
         return None
     return Segment(path, trajectory, proof.clearance, context.robot.spacing.margin)
 

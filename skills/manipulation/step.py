@@ -84,7 +84,7 @@ class MotionBuilder:
         lying = self.context.lying_on_base(self.state)
         if lying:
             names = tuple(sorted(set().union(*lying) & set(self.context.scene.item_index)))
-            message = f"{' and '.join(names)} on the robot's base would drive along"
+            message = f"{' and '.join(names)} on the robot's base would be carried along"
             return Failure(FailureKind.BUDGET, message, names).within(f"{step}drive")
         aside = escape(self.context, self.state)  # the robot may start too near to something
         if isinstance(aside, Failure):
@@ -135,7 +135,7 @@ class MotionBuilder:
         if not opens_first:
             if not self._room_for(opening):
                 return Failure(
-                    FailureKind.BUDGET, "no room to open the fingers, neither here nor there"
+                    FailureKind.BUDGET, "no room to open the fingers, before or after the reach"
                 ).within(f"{step}open fingers")
             self.move_fingers(opening, step)
         segments = iter(reached.segments)
@@ -170,7 +170,7 @@ class MotionBuilder:
 
 def _no_room(phase: str) -> Failure:
     """The Failure if no folded configuration is free of collision."""
-    return Failure(FailureKind.BUDGET, "the folded arm finds no room").within(phase)
+    return Failure(FailureKind.BUDGET, "the folded arm has no room").within(phase)
 
 
 def at_rest(
@@ -291,7 +291,7 @@ def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | N
             and not step.accepts(reached.state_after(context.robot), rng)
         ):
             rejected += 1
-            tally.reasons["the next step can't follow"] += 1
+            tally.reasons["the next step would be impossible"] += 1
             continue
         paths += 1
         failed = builder.run(reached, f"{step.name}: " if step.name else "")

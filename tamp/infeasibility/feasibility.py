@@ -347,7 +347,7 @@ class Occupancy:
 
         certificate, names = in_every_pose([item], proof), tuple(beside)
         if place.spot is not None and region.kind == "surface":
-            message = f"{place.object} has no room for {new.thing}: {', '.join(names)} stands there"
+            message = f"{place.object} has no room for {new.thing} beside {', '.join(names)}"
             where = place.object
         else:
             where, message = region.name, f"{region.name} has no room for {new.thing}"
