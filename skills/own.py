@@ -139,7 +139,7 @@ class OwnSkill(Skill):
         with self._guarded("refine"):
             motions = self.own.refine(context, action, upcoming, state, rng)
             if isinstance(motions, Failure):
-                return _told(motions)
+                return _checked(motions)
             if not isinstance(motions, tuple) or not all(isinstance(m, Motion) for m in motions):
                 raise TypeError(f"expected a tuple of Motions, or a Failure, got {motions!r:.80}")
             if any(motion.action_index != action.index for motion in motions):
@@ -177,7 +177,7 @@ class OwnSkill(Skill):
             failure = self.own.impossible(context, action, state)
             if failure is not None and not isinstance(failure, Failure):
                 raise TypeError(f"expected a Failure or None, got {failure!r:.80}")
-            return None if failure is None else _told(failure)
+            return None if failure is None else _checked(failure)
 
     def judge(
         self, scene: Scene, log: Log, predicate: str, things: tuple[Binding, ...]
@@ -199,7 +199,7 @@ class OwnSkill(Skill):
         return user_code(self.file, line, f"{method} of '{self.name}'")
 
 
-def _told(failure: Failure) -> Failure:
+def _checked(failure: Failure) -> Failure:
     """The failure, checked: it must have texts, and a certificate that JSON can express."""
     texts = (failure.message, *failure.objects, *failure.step)
     if not isinstance(failure.kind, FailureKind) or not all(isinstance(t, str) for t in texts):

@@ -303,6 +303,7 @@ class Search:
 
     @property
     def _active(self) -> list[_Skeleton]:
+        """The skeletons that get turns."""
         return [skeleton for skeleton in self._known.values() if skeleton.status == ACTIVE]
 
     def _exhausted(self) -> Failure | None:

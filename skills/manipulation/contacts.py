@@ -76,7 +76,7 @@ _COMPARED = 48  # placements drawn together, of which the deepest are tried firs
 def pick_manipulations(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
-    """Ways to pick an item that stands or lies: approach, close, lift. None if no grasp exists.
+    """Ways to pick an item that stands or lies: approach, close, lift. Empty if no grasp exists.
 
     Grasps come in the order of ``_grasps_in_turns``; the lift is short and high in turn, the
     fingers open widely and narrowly in turn. Items that stand too near for a free motion to start
@@ -209,7 +209,7 @@ def place_manipulations(
     spot: Spot | None = None,
     aside: bool = False,
 ) -> Iterator[Manipulation]:
-    """Ways to place the held item in a region: lower, open, withdraw. None if none is held.
+    """Ways to place the held item in a region: lower, open, withdraw. Empty if none is held.
 
     It is put down upright or, if it may lie, on any face that doesn't make the hand point up.
 

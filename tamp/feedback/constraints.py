@@ -95,7 +95,7 @@ class ConstrainedTask(TampTask):
         key = frozenset(constraints)
         if key not in self._tasks:
             actions = tuple(
-                self._waiting(schema, tuple(dict.fromkeys(constraints)))
+                self._constrained(schema, tuple(dict.fromkeys(constraints)))
                 for schema in self.domain.actions
             )
             objects = self.problem.object
@@ -105,7 +105,7 @@ class ConstrainedTask(TampTask):
             self._tasks[key] = ground(domain, problem)
         return self._tasks[key]
 
-    def _waiting(self, schema: ActionSchema, constraints: Sequence[Fact]) -> ActionSchema:
+    def _constrained(self, schema: ActionSchema, constraints: Sequence[Fact]) -> ActionSchema:
         """The action with a precondition for each constraint that concerns it.
 
         Each precondition reads: a parameter is another object, or the reason is gone.
@@ -118,12 +118,12 @@ class ConstrainedTask(TampTask):
         conditions: list[Formula] = []
         hand = skill.parameters.index("hand") if "hand" in skill.parameters else None
         for fact in constraints:
-            for things, gone in self._waits(known[fact.predicate], fact.args, role, of, hand):
+            for things, gone in self._conditions(known[fact.predicate], fact.args, role, of, hand):
                 others = (Literal("=", pair, False) for pair in things)
                 conditions.append(Or((*others, *gone)))
         return replace(schema, precondition=schema.precondition + tuple(conditions))
 
-    def _waits(
+    def _conditions(
         self, predicate: str, args: Sequence[str], role: Role, of: Sequence[str], hand: int | None
     ) -> Iterator[tuple[list[tuple[str, str]], list[Literal]]]:
         """When a constraint applies to an action, and what lifts it.

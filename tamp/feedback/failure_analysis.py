@@ -86,9 +86,9 @@ class FailureAnalyzer:
             advice = self._from_proof(refinement, failure)
             if advice is not None:
                 return advice
-        shown = self._shown(refinement, failure)
-        if shown:
-            return shown
+        proven = self._provable(refinement, failure)
+        if proven:
+            return proven
         refinement.notes["asked", k] += 1
         asked = refinement.notes["asked", k]
         if self.silent or asked > _DIAGNOSES:
@@ -140,7 +140,7 @@ class FailureAnalyzer:
             return None  # the proof holds for this state only, not for all that the plan can reach
         return (self.out_of_reach(subject, failure),)
 
-    def _shown(self, refinement: Refinement, failure: Failure) -> tuple[LearnedConstraint, ...]:
+    def _provable(self, refinement: Refinement, failure: Failure) -> tuple[LearnedConstraint, ...]:
         """Constraints that can be proven at once; empty if none can.
 
         Either the action is impossible whatever is moved, or it is impossible while certain items
@@ -156,7 +156,7 @@ class FailureAnalyzer:
         named = {binding.target for binding in subject.bindings}
         # Each item that stands as found and that the action doesn't name may be the reason.
         suspects = (
-            self._waits(subject, index, None)
+            self._blocked_by(subject, index, None)
             for index in self._objects
             if refinement.states[-1].items[index] is refinement.start.items[index]
             and index not in refinement.start.in_hands
@@ -276,7 +276,7 @@ class FailureAnalyzer:
         ):
             # It may depend on what has been moved, or on a drawer that could be moved.
             failure = replace(failure, certificate=None)
-        constraints = tuple(self._waits(subject, index, failure) for index in sorted(items))
+        constraints = tuple(self._blocked_by(subject, index, failure) for index in sorted(items))
         self._remember(subject, constraints)
         return constraints
 
@@ -315,7 +315,7 @@ class FailureAnalyzer:
             constraints.append(LearnedConstraint(fact, failure, by=action.name))
         return tuple(constraints)
 
-    def _waits(
+    def _blocked_by(
         self, subject: BoundAction, index: int, failure: Failure | None
     ) -> LearnedConstraint:
         """The constraint that the action must wait until an item, as found, has been moved.

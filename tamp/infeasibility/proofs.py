@@ -148,7 +148,7 @@ class Prover:
     def prove(self, constraint: LearnedConstraint) -> LearnedConstraint:
         """The constraint with a certificate, or unchanged if no proof was found."""
         if "kept-" in constraint.fact.predicate:
-            return self._barred(constraint)
+            return self._closed_way(constraint)
         question = self._question(constraint)
         if question is None:
             return constraint
@@ -157,7 +157,7 @@ class Prover:
         proof = self._known[question]
         return constraint if proof is None else replace(constraint, failure=proof)
 
-    def _barred(self, constraint: LearnedConstraint) -> LearnedConstraint:
+    def _closed_way(self, constraint: LearnedConstraint) -> LearnedConstraint:
         """The proof of a fact ``kept-open`` or ``kept-shut``, or the constraint unchanged.
 
         It is proven if a drawer or door that no action can open (or shut) closes the base's way to
