@@ -98,7 +98,7 @@ class Handover(LookaheadSkill):
 
 @dataclass(frozen=True)
 class _Meeting:
-    """Where two hands meet.
+    """A configuration in which two hands meet, and the motions that hand the item over there.
 
     Attributes:
         arm: the giving arm's configuration (n,).

@@ -216,7 +216,7 @@ class Search:
 
     @property
     def record(self) -> SearchRecord:
-        """What was tried and learned so far."""
+        """The record of the search so far, for the report."""
         return SearchRecord(
             self.latest,
             self.solved,

@@ -61,7 +61,7 @@ from galley.skills.placing.placements import LaterItem, placements_in
 
 _FORCE_RATE = 1000.0  # Hz, readings of the force: the control rate of many arms
 _TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
-_OVER = 0.02  # m, an item is lifted this far above what is beside it
+_OVER = 0.02  # m, an item is lifted this far above its neighbours
 _ROUNDING = 0.0005  # m, tolerance for what stands exactly the margin away
 _ALIKE = math.cos(math.radians(2.0))  # two grasps turned by less than this are the same
 _SAME_PLACE = 0.002  # m, the same for their positions

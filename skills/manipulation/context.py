@@ -96,7 +96,7 @@ class OnBase:
 
 @dataclass
 class PlanningContext:
-    """Scene, robot, worlds, settings and random streams, and what is cached for them.
+    """Scene, robot, worlds, settings and random streams, with their caches.
 
     Attributes:
         scene: the scene as it is known.

@@ -31,7 +31,7 @@ _LENGTHS = (0.10, 0.05, 0.02)  # m, lengths of a leg; the first that the arm can
 _LEAST = 0.02  # m, least length of a leg
 _TOUCHING = 0.002  # m, pairs nearer than this at a leg's beginning may touch along it
 _DEEPER = 0.0005  # m that such a pair may penetrate deeper along the leg
-_BASE_STEPS = (0.02, 0.05, 0.10)  # m that the base moves away from what is too near
+_BASE_STEPS = (0.02, 0.05, 0.10)  # m that the base moves away from things that are too near
 _SLOW = 0.25  # share of the limits for the base
 _ACTION = 0  # action index: the motions belong to no action of the plan
 

@@ -204,7 +204,7 @@ class Pushed:
         return np.asarray(out.max(axis=(1, 3)).min(axis=1))
 
     def clear(self, poses: Array, most: float = 0.0) -> NDArray[np.bool_]:
-        """Whether the item at poses (n, 3) is on the surface, and clear of what stands there: (n,).
+        """Whether the item at poses (n, 3) is on the surface, and clear of other things: (n,).
 
         It may stick out as far, and be as near to others, as it does now. It may also stick out by
         ``most`` (m), as long as its centre of mass stays inside.

@@ -169,7 +169,7 @@ class FailureAnalyzer:
     def _by_furniture(self, at: State, subject: BoundAction, joints: Iterable[int]) -> Advice:
         """Constraints: drawers and doors are in the way while they are open, or while shut.
 
-        What is open now must be shut, and what is shut now must be opened.
+        Those that are open now must be shut, and the others must be opened.
         """
         role = self.task.skills[subject.name].role
         part = role.place if role.sets is not None else None
@@ -305,7 +305,7 @@ class FailureAnalyzer:
             return put
         thing, place = action.bindings[role.sets].object, action.bindings[role.place].object
         pairs = {(thing, subject.bindings[takes].object): None}
-        # What stood in the way of an item there would do so again.
+        # An item that stood in the way of another one there would do so again.
         pairs |= {(item, of): None for item, there, of in self._in_the_way if there == place}
         constraints = []
         for item, of in pairs:
@@ -357,7 +357,7 @@ class FailureAnalyzer:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What blocks an action.
+    """The result of a diagnosis: the items and furniture that block an action.
 
     Attributes:
         subject: the blocked action: the given one, or the next if that one only prepares it.
@@ -383,7 +383,9 @@ def find_blockers(
     furniture: Mapping[int, Binding] = MappingProxyType({}),
     tries: int = TRIES,
 ) -> Diagnosis | None:
-    """What blocks ``actions[0]`` in ``state``; None if it fails in all counterfactual worlds.
+    """Find the items and furniture that block ``actions[0]`` in ``state``.
+
+    None if the action fails in all counterfactual worlds: then something else is the reason.
 
     Args:
         context: the scene, robot and settings.

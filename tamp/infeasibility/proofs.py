@@ -173,7 +173,7 @@ class Prover:
         for operator in ground(self.task.domain, self.task.problem).operators:
             (action,) = bind_plan((operator.action,), self.task.bindings)
             role = skills[action.name].role
-            # What opens it and shuts it again leaves it shut when the base drives on.
+            # An action that opens it and shuts it again leaves it shut when the base drives on.
             opens = role.opens if role.opens != role.closes else None
             part = opens if does == "open" else role.closes
             if part is None or action.bindings[part] != other:
