@@ -2,8 +2,8 @@
 
 - ``skill``: the interface; ``SKILLS`` here maps each PDDL action to its skill
 - ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``push``, ``handover``, ``symbolic``:
-  ours
-- ``own``: loads a user's skills, and checks what they return
+  the skills of the kitchen's actions
+- ``own``: loads a user's skills, and checks the values that they return
 
 Their building blocks:
 

@@ -1,7 +1,7 @@
-"""open(furniture, hand) and close(furniture, hand): pull or push a drawer by its handle.
+"""open(furniture, hand) and close(furniture, hand): pull or push a drawer or door by its handle.
 
 How far a drawer or door can move before something stops it is computed with convex polyhedra within
-the shapes, the robot left out, so every contact found is real.
+the shapes (``free_travel``), without the robot. So every contact found is real.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from galley.skills.manipulation.polyhedra import Polyhedron, first_contact, poly
 from galley.skills.manipulation.step import SkillStep, carry_out
 from galley.skills.skill import BoundAction, Role, Skill, stance_of
 
-MIN_OPENING = 0.10  # m (or rad), the hand can't reach into a drawer that opens less
+MIN_OPENING = 0.10  # m (or rad), the hand can't reach into a drawer that is open by less
 _SPARE = 0.005  # m (or rad), left before the body that stops a drawer
-_SLACK = 0.001  # m, overlap that is tolerated: a drawer in its slot
+_SLACK = 0.001  # m, overlap that is tolerated, as of a drawer in its slot
 _DEEPER = 0.005  # m, test displacement: do shapes that overlap at the start get deeper?
 _STOP = 1e-5  # m, a door nearer than this to something touches it
 
 
 class _HandleSkill(Skill):
-    """Moves a drawer to a joint value by its handle."""
+    """Moves a drawer or door to a joint value by its handle."""
 
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "hand")
 
@@ -56,7 +56,7 @@ class _HandleSkill(Skill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """No Motions if the drawer is there already, or half open and stuck."""
+        """Plan the Motions; none if the drawer is there already, or is half open and stuck."""
         drawer = action.bindings[0]
         value = self._value(context, drawer, state)
         if isinstance(value, Failure):
@@ -72,7 +72,7 @@ class _HandleSkill(Skill):
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """Pulls or pushes at the handle."""
+        """Yield ways to pull or push at the handle; none if the drawer can't move that far."""
         drawer = action.bindings[0]
         value = self._value(context, drawer, state)
         if isinstance(value, Failure):
@@ -80,12 +80,12 @@ class _HandleSkill(Skill):
         return handle_manipulations(context, state, handle_of(context, drawer), value, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """With an empty hand, however far the drawer is open."""
+        """True with an empty hand, however far the drawer is open."""
         return state.held is None and action.bindings[0].handle is not None
 
 
 class Open(_HandleSkill):
-    """Opens a drawer by its ``opening``, or until something stops it."""
+    """Opens a drawer or door by its ``opening``, or less if something stops it before."""
 
     role: ClassVar[Role] = Role(opens=0)
     standard_grasps: ClassVar[bool] = True
@@ -96,12 +96,12 @@ class Open(_HandleSkill):
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """The handle must be in reach, and no furniture in the drawer's way."""
+        """A refusal if the handle can't be grasped, or if furniture is in the drawer's way."""
         return cannot_open(context, action.bindings[0], state)
 
 
 class Close(_HandleSkill):
-    """Pushes a drawer shut."""
+    """Pushes a drawer or door shut by its handle."""
 
     role: ClassVar[Role] = Role(closes=0)
 
@@ -112,7 +112,7 @@ class Close(_HandleSkill):
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """Ways to push; whether something stops the drawer is left to ``refine``."""
+        """Yield ways to push; ``refine`` checks whether something stops the drawer."""
         return handle_manipulations(
             context, state, handle_of(context, action.bindings[0]), 0.0, rng
         )
@@ -120,12 +120,12 @@ class Close(_HandleSkill):
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """The handle must be in reach."""
+        """A refusal if the drawer has no handle, or if its handle can't be grasped or reached."""
         return _handle_unusable(context, action.bindings[0])
 
 
 def handle_of(context: PlanningContext, drawer: Binding) -> Handle:
-    """The handle of furniture that passed ``impossible``."""
+    """The handle of furniture that ``impossible`` did not refuse."""
     assert drawer.handle is not None, "impossible() has refused this already"
     return context.scene.handle(drawer.handle)
 
@@ -146,19 +146,19 @@ def accepts_half_open(
 ) -> bool:
     """Whether to treat a half open drawer as open, since it may be stuck.
 
-    After the second replanning, with probability 1/2.
+    True with probability 1/2 from the second replanning on.
     """
     again = context.recovery > 1 and half_open(context, handle, state)
     return again and bool(rng.random() < 0.5)
 
 
 def intended_opening(context: PlanningContext, drawer: Binding) -> float:
-    """Opening (m or rad) of the drawer if nothing is in its way."""
+    """How far (m or rad) the drawer is opened if nothing is in its way."""
     return min(drawer.opening, context.scene.joint(handle_of(context, drawer).joint).upper)
 
 
 def possible_opening(context: PlanningContext, drawer: Binding, state: State) -> float | Failure:
-    """How far (m or rad) the drawer can be opened in ``state``, or which body or item blocks it."""
+    """How far (m or rad) the drawer can be opened in ``state``, or a Failure with the blocker."""
     handle, most = handle_of(context, drawer), intended_opening(context, drawer)
     least = min(MIN_OPENING, most)
     free, blocker = free_travel(context, state, handle.joint, True, most + _SPARE)
@@ -201,6 +201,7 @@ def cannot_close(context: PlanningContext, drawer: Binding, state: State) -> Fai
 
 
 def _handle_unusable(context: PlanningContext, drawer: Binding) -> Failure | None:
+    """A refusal if there is no handle, or if it doesn't fit the hand or is out of reach."""
     if drawer.handle is None:
         return no_such_region(drawer.object, "handle to open or close it by")
     handle = handle_of(context, drawer)
@@ -212,9 +213,17 @@ def _handle_unusable(context: PlanningContext, drawer: Binding) -> Failure | Non
 def _blocked(
     drawer: Binding, handle: Handle, free: float, blocker: str, needed: float, does: str = "opens"
 ) -> Failure:
+    """The Failure of a drawer that a body or item stops, with a certificate.
+
+    Args:
+        free: joint value (m or rad) up to which it can move.
+        blocker: name of the body or item.
+        needed: joint value that it must reach.
+        does: ``opens`` or ``closes``, for the message.
+    """
     return Failure(
         FailureKind.BLOCKED,
-        f"{drawer.object} {does} by {max(free, 0.0):.3f} m only, then it meets {blocker}; "
+        f"{drawer.object} {does} by only {max(free, 0.0):.3f} m before it meets {blocker}; "
         f"{needed:.3f} m are needed",
         (blocker,),
         {"opening_m": free, "needed_m": needed},
@@ -231,16 +240,18 @@ def _blocked(
 def free_travel(
     context: PlanningContext, state: State, joint: str, include_items: bool, to: float
 ) -> tuple[float, str | None]:
-    """The joint value (m or rad) at the first contact, and what is in contact.
+    """The joint value (m or rad) at the first contact, and the body or item in contact.
 
-    Shapes that touch in ``state`` (a drawer in its slot) count only if they get deeper. Exact for
-    drawers; conservative advancement (Mirtich, 1996) for doors, so that nothing thin is missed.
+    Shapes that touch in ``state`` (a drawer in its slot) count only if they get deeper. The result
+    is exact for drawers. For doors it is found by conservative advancement (Mirtich, 1996), so that
+    nothing thin is missed.
 
     Args:
-        context, state: the world.
+        context: the scene.
+        state: where everything is.
         joint: the name of the joint.
-        include_items: also check items, and other drawers and doors as they stand; else only fixed
-            bodies.
+        include_items: whether items, and other drawers and doors as they stand, count; else only
+            fixed bodies do.
         to: the target value.
 
     Returns:
@@ -265,9 +276,10 @@ class MovingPart:
     """A shape of a body or item in the world; its polyhedron is made lazily.
 
     Attributes:
-        name: of the body or item.
-        shape: in the frame of the body or item. X: of that frame in the world (4, 4).
-        cargo: the name, if it is an item.
+        name: name of the body or item.
+        shape: the shape, in the frame of the body or item.
+        X: pose of that frame in the world (4, 4).
+        cargo: the name again if it is an item, else empty.
     """
 
     name: str
@@ -277,19 +289,23 @@ class MovingPart:
 
     @cached_property
     def solid(self) -> Polyhedron:
-        """In the world."""
+        """The polyhedron within the shape, in the world."""
         return polyhedron(self.shape).moved(self.X)
 
     @cached_property
     def box(self) -> tuple[Array, Array]:
-        """Lowest and highest corner (3,) of a box around it."""
+        """Lowest and highest corner (3,) of a box around the shape, in the world."""
         return self.shape.bounds(self.X)
 
 
 def parts(
     scene: Scene, state: State, joint: str, include_items: bool
 ) -> tuple[list[MovingPart], list[MovingPart]]:
-    """The shapes that move with the joint, and those that don't; all of these if joint is empty."""
+    """The shapes that move with a joint, and those that don't: all of them for an empty name.
+
+    Args:
+        include_items: whether items, and other drawers and doors, are among them.
+    """
     moved = frozenset(scene.moved_by(joint))
     moving: list[MovingPart] = []
     still: list[MovingPart] = []
@@ -310,21 +326,23 @@ def parts(
 
 
 def _solid(name: str, shapes: Iterable[Shape], X: Array, cargo: str = "") -> list[MovingPart]:
+    """A part for each solid shape of a body or item at X (4, 4)."""
     return [MovingPart(name, shape, X, cargo) for shape in shapes if shape.collision]
 
 
 def _in_box(parts: list[MovingPart], low: Array, high: Array) -> list[MovingPart]:
-    """The parts whose bounding boxes overlap a box."""
+    """The parts whose bounding boxes overlap a box with these corners (3,)."""
     return [p for p in parts if (p.box[0] <= high).all() and (p.box[1] >= low).all()]
 
 
 def _slide(
     moving: list[MovingPart], still: list[MovingPart], joint: Joint, way: float
 ) -> tuple[float, str | None]:
-    """Travel (m, signed) of sliding parts until the first contact, and with what."""
+    """Travel (m, signed) of sliding parts up to the first contact, and what they hit."""
     u = joint.axis * np.sign(way)
     nearest, blocker = abs(way), None
     for part in moving:
+        # Only what the part's box sweeps over can be hit.
         low, high = part.box
         reached = u * nearest
         for other in _in_box(still, low + np.minimum(reached, 0), high + np.maximum(reached, 0)):
@@ -345,13 +363,17 @@ def _deeper(part: Polyhedron, other: Polyhedron, u: Array) -> bool:
 def _turn(
     moving: list[MovingPart], still: list[MovingPart], joint: Joint, way: float
 ) -> tuple[float, str | None]:
-    """Rotation (rad, signed) of turning parts until the first contact, and with what."""
+    """Rotation (rad, signed) of turning parts up to the first contact, and what they hit.
+
+    Conservative advancement: the gap divided by the radius is an angle that is surely free.
+    """
     sign = float(np.sign(way))
     nearest, blocker = abs(way), None
     for part in moving:
         along = (part.solid.vertices - joint.pivot) @ joint.axis
         arms = part.solid.vertices - joint.pivot - np.outer(along, joint.axis)
         radius = max(float(np.linalg.norm(arms, axis=1).max()), 1e-6)
+        # Only what the turning part's cylinder meets can be hit.
         middles = joint.pivot + np.outer([along.min(), along.max()], joint.axis)
         low, high = middles.min(axis=0) - radius, middles.max(axis=0) + radius
         for other in _in_box(still, low, high):

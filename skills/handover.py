@@ -1,4 +1,4 @@
-"""handover(item, hand, hand): one hand gives what it holds to another hand of the robot.
+"""handover(item, hand, hand): one hand gives the item that it holds to another hand of the robot.
 
 The hands meet where both reach: one brings the item there, the other closes on it too, and only
 then does the first open and withdraw. So the item is in a hand at every moment.
@@ -41,18 +41,18 @@ from galley.skills.manipulation.reach import ManipulationSolution, solve_manipul
 from galley.skills.manipulation.step import MotionBuilder, at_rest, can_be_placed_later
 from galley.skills.skill import BoundAction, LookaheadSkill, Role
 
-_MEETINGS = 400  # poses of the item tried
-_REACHED = 40  # of them, those that the giving hand reaches
-_GRASPS = 12  # of the taking hand, at one of them
+_MEETINGS = 400  # poses of the item that are tried, at most
+_REACHED = 40  # poses that the giving hand reaches, after which the search ends
+_GRASPS = 12  # grasps of the taking hand tried at one of these
 _PATHS = 4  # meetings for which free motions are planned
-_REJECTIONS = 12  # from which the item can't be put down next; then any will do
-_FORWARD = (0.25, 0.75)  # of the arms' reach, how far before the shoulders they meet
-_ASIDE, _HEIGHT = 0.25, (-0.40, 0.20)  # of it: from the middle, and above the shoulders
+_REJECTIONS = 12  # meetings rejected since the item can't be put down next; then any will do
+_FORWARD = (0.25, 0.75)  # how far before the shoulders the hands meet, as shares of the arms' reach
+_ASIDE, _HEIGHT = 0.25, (-0.40, 0.20)  # the same to each side, and above the shoulders
 _TILTED = 0.4  # share of the meetings in which the item is laid on a side
 
 
 class Handover(LookaheadSkill):
-    """Gives an item from one hand to another, in a grasp with which that one can put it down."""
+    """Gives an item to another hand, with a grasp that also allows that hand to put it down."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "hand", "hand")
     role: ClassVar[Role] = Role(uses=0)
@@ -65,7 +65,7 @@ class Handover(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """No Motions if the taking hand holds the item."""
+        """Plan the handover; no Motions if the taking hand holds the item already."""
         index, taker = context.scene.item_index[action.bindings[0].target], action.bindings[2]
         if self.resumes(context, action, state):
             return ()
@@ -79,18 +79,18 @@ class Handover(LookaheadSkill):
             left = meeting.taken.state_after(takes.robot)
             if accepts is not None and rejected < _REJECTIONS and not accepts(left, rng):
                 rejected += 1
-                tally.reasons["the next step can't follow"] += 1
+                tally.reasons["the next step would be impossible"] += 1
                 continue
-            found = _motions(context, takes, meeting, action, state, rng)
-            if not isinstance(found, Failure):
-                return found
-            failed, paths = found, paths + 1
+            motions = _motions(context, takes, meeting, action, state, rng)
+            if not isinstance(motions, Failure):
+                return motions
+            failed, paths = motions, paths + 1
             if paths == _PATHS:
                 break
         return failed or tally.failure(str(action))
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """If the taking hand holds the item, and no other: then nothing is left to do."""
+        """True if the taking hand holds the item: then nothing is left to do."""
         index = context.scene.item_index[action.bindings[0].target]
         taker = context.acting(action.bindings[2].target)
         return seen_by(taker.robot, state).held == index
@@ -98,11 +98,12 @@ class Handover(LookaheadSkill):
 
 @dataclass(frozen=True)
 class _Meeting:
-    """Where two hands meet.
+    """A configuration in which two hands meet, and the motions that hand the item over there.
 
     Attributes:
-        arm: of the giving hand (n,). taken: by the other one: approach, grip and lift.
-        release: the giving hand's motions in between.
+        arm: the giving arm's configuration (n,).
+        taken: how the other hand takes the item: approach, grip and lift.
+        release: the giving hand's motions between grip and lift: open and withdraw.
     """
 
     arm: Array
@@ -118,8 +119,14 @@ def _meetings(
     rng: np.random.Generator,
     tally: Tally,
 ) -> Iterator[_Meeting]:
-    """Meetings at which giving arm, item and taking hand are free, and what leads to them."""
-    reached, where = 0, gives.robot.slice("arm")
+    """Yield meetings at which the giving arm, the item and the taking hand are free of collision.
+
+    Args:
+        gives: the context in which the giving hand acts.
+        takes: the context in which the taking hand acts.
+        tally: counts why others are rejected.
+    """
+    reached, arm_slice = 0, gives.robot.slice("arm")
     base, moves = state.q[gives.robot.slice("base")], gives.robot.kinematics
     X_HI = state.items[index].X_PI
     checker = gives.checker(state, holding_contact_pairs(gives, state))
@@ -130,7 +137,8 @@ def _meetings(
         arms = arms[checker.free_many(gives.robot.with_groups(state.q, arm=arms))]
         if not len(arms):
             continue
-        arm = arms[np.abs(arms - state.q[where]).max(axis=1).argmin()]
+        # The configuration nearest to the present one.
+        arm = arms[np.abs(arms - state.q[arm_slice]).max(axis=1).argmin()]
         there = state.with_robot(gives.robot.with_groups(state.q, arm=arm)[0])
         yield from _takings(gives, takes, there, index, rng, tally)
         reached += 1
@@ -141,14 +149,14 @@ def _meetings(
 def _item_poses(
     gives: PlanningContext, takes: PlanningContext, state: State, rng: np.random.Generator
 ) -> Iterator[Array]:
-    """Poses X_WI (4, 4) of an item between two arms, upright or on a side, at any yaw."""
+    """Yield random poses X_WI (4, 4) of an item between two arms: upright or on a side, any yaw."""
     X_WB = base_pose(state.q)
-    reaches = [each.robot.kinematics.reach for each in (gives, takes)]
-    shoulders = np.array([each.p_BS for each in reaches])
-    far = min(each.to_hand for each in reaches)
+    reaches = [view.robot.kinematics.reach for view in (gives, takes)]
+    shoulders = np.array([view.p_BS for view in reaches])
+    reach = min(view.to_hand for view in reaches)
     low, high = np.array([_FORWARD, (-_ASIDE, _ASIDE), _HEIGHT]).T
     while True:
-        p_BI = shoulders.mean(axis=0) + far * rng.uniform(low, high)
+        p_BI = shoulders.mean(axis=0) + reach * rng.uniform(low, high)
         R = rotation_z(rng.uniform(-np.pi, np.pi))
         if rng.random() < _TILTED:
             R = R @ rotation_about((1.0, 0.0, 0.0), np.pi / 2.0)
@@ -164,7 +172,7 @@ def _takings(
     rng: np.random.Generator,
     tally: Tally,
 ) -> Iterator[_Meeting]:
-    """Ways to take an item from the giving hand, which holds it where ``there`` says."""
+    """Yield ways to take an item from the giving hand, which holds it as in ``there``."""
     arm, base = gives.robot.slice("arm"), there.q[gives.robot.slice("base")]
     X_WH, spacing = gives.hand(there)(there.q[arm]), gives.robot.spacing
     back = straight(X_WH, backed_off(X_WH, spacing.retreat), spacing.step)
@@ -174,6 +182,7 @@ def _takings(
         return
     released = gives.robot.with_groups(there.q, arm=path[-1:])[0]
     released[gives.robot.slice("fingers")] = gives.robot.fingers_at(gives.robot.gripper.open)
+    # The taking hand lifts the item only after the giving hand has withdrawn.
     seen = seen_by(takes.robot, there)
     for picked in islice(pick_manipulations(takes, seen, index, rng), _GRASPS):
         *first, lift = picked.steps
@@ -198,7 +207,15 @@ def _release(
     path: Array,
     tally: Tally,
 ) -> tuple[Motion, ...] | None:
-    """The giving hand opens, and withdraws along poses ``back``, while both are around the item."""
+    """Motions in which the giving hand opens and withdraws, while the other hand holds the item.
+
+    Args:
+        back: hand poses of the withdrawal (m, 4, 4).
+        path: arm configurations at these (m, n).
+
+    Returns:
+        The two motions; or None if a hand is in the way.
+    """
     name, giver, taker = gives.scene.items[index].name, gives.robot, takes.robot
     close = taken.manipulation.steps[-2]
     assert isinstance(close, Stroke)
@@ -222,7 +239,7 @@ def _release(
     touch |= gives.always_touching(state)
     opening = stroke_motion(gives, gripped, stroke, 0, stroke.phase)
     both = opening, segment.motion(line, 0, line.phase)
-    return tuple(replace(each, allowed=touch, hand=giver.hand) for each in both)
+    return tuple(replace(motion, allowed=touch, hand=giver.hand) for motion in both)
 
 
 def _motions(
@@ -233,7 +250,10 @@ def _motions(
     state: State,
     rng: np.random.Generator,
 ) -> tuple[Motion, ...] | Failure:
-    """Everything in order; at the end the giving arm goes to rest, if it has room."""
+    """The Motions of a meeting, in order: bring, take, release, lift; last the giving arm folds.
+
+    The giving arm stays where it is if it has no room to fold.
+    """
     brings = MotionBuilder(gives, state, action.index, rng)
     failed = brings.free("arm", meeting.arm[None], "bring")
     grasps = MotionBuilder(takes, seen_by(takes.robot, brings.state), action.index, rng)
@@ -244,7 +264,7 @@ def _motions(
     assert isinstance(lift, Line)
     touching = takes.always_touching(lift.state)  # when the giving hand has let go
     lifts = replace(grasps.motions.pop(), allowed=lift.allowed | touching)
-    release = (replace(each, action_index=action.index) for each in meeting.release)
+    release = (replace(let_go, action_index=action.index) for let_go in meeting.release)
     motions = (*brings.motions, *grasps.motions, *release, lifts)
     for motion in motions:
         state = after(gives.scene, gives.robot, motion, state)

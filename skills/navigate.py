@@ -1,4 +1,4 @@
-"""navigate(from, to): fold the arm and drive to where the next action can be done."""
+"""navigate(from, to): fold the arm and drive to a stance from which the next action can be done."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from galley.skills.manipulation.step import (
 )
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, acting_hand, stance_of
 
-_GOALS = 2  # stances to which a drive is planned
-_FORWARD = 16  # first stances tried that are arrived at forward
+_GOALS = 2  # stances to which a drive is planned, at most
+_FORWARD = 16  # the first tries use stances at which a straight drive arrives forward
 _STAY = 30  # contacts tried from the current stance before the base drives
 
 
@@ -49,7 +49,11 @@ class Navigate(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """No Motions if the current stance will do."""
+        """Plan the drive; no Motions if the next action can be done from where the base stands.
+
+        The base drives to a stance from which a contact of the next action is solved. If no drive
+        is found, a proof that the way is closed makes the Failure certain.
+        """
         place = action.bindings[1]
         stance = stance_of(context, place)
         tally = Tally()
@@ -70,13 +74,15 @@ class Navigate(LookaheadSkill):
             if k + 1 == _GOALS:
                 break
         if failed is not None:
+            # Why is there no drive? The whole stance set may be closed off, which is a proof.
             closed = no_passage(context, state, [stance])
-            if closed is None:  # perhaps it is to one goal, which proves nothing of the others
+            if closed is None:  # perhaps this goal is, which proves nothing about the others
                 at = f"{stance.name} at {goal[:2].round(2)}"
                 one = [replace(stance, name=at, lower=goal, upper=goal)]
                 closed = no_passage(context, state, one)
                 closed = closed and replace(closed, kind=FailureKind.BUDGET, certificate=None)
-            if closed is None:  # nor does what is in the way of these goals
+            # What the planner has met on the way to these goals proves nothing about others either.
+            if closed is None:
                 return replace(failed, kind=FailureKind.BUDGET, certificate=None)
             return closed.within("drive")
         skill = self.skills.get(upcoming[0].name) if upcoming else None
@@ -86,7 +92,7 @@ class Navigate(LookaheadSkill):
         return failed or tally.failure(f"stand at '{stance.name}'{after}")
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """A drive can start anywhere."""
+        """Always True: a drive can start anywhere."""
         return True
 
     def _goals(
@@ -98,13 +104,13 @@ class Navigate(LookaheadSkill):
         rng: np.random.Generator,
         tally: Tally,
     ) -> Iterator[tuple[Array, str]]:
-        """Base poses (3,) with the reason for each."""
+        """Yield base poses (3,) to drive to, each with its reason; count rejects in ``tally``."""
         arms = folded_configurations(context, state)
         if len(arms) == 0:
             tally.reasons["the folded arm is in collision"] += 1
             return
         contacts = self._next_contacts(context, upcoming, state, rng)
-        if contacts is None:  # nothing to do there: any free stance of the set
+        if contacts is None:  # no contact follows: any free stance of the set will do
             checker = context.checker(state, holding_contact_pairs(context, state))
             low, high = places(stance, context.robot)
             while tally.tried < context.settings.placements and (low <= high).all():
@@ -128,9 +134,9 @@ class Navigate(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
     ) -> Iterator[Manipulation] | None:
-        """What the hand may do before the next drive; None if nothing.
+        """The first contacts of the hand before the next drive; None if there are none.
 
-        Actions without contact don't change the world, so the search goes on behind them.
+        Actions without contact don't change the world, so later actions are looked at, too.
         """
         for k, action in enumerate(upcoming):
             skill = self.skills.get(action.name)
@@ -139,11 +145,11 @@ class Navigate(LookaheadSkill):
             rest = upcoming[k + 1 :]
             hand = context.acting(acting_hand(context.robot, (action,)))
             if hand is not context:
-                return None  # after an action without contact of this one
+                return None  # another hand acts first
             contacts = skill.contacts_in_view(context, action, rest, state, rng)
             first = next(contacts, None)
             if first is not None:
                 return chain((first,), contacts)
             if "hand" in skill.parameters:
-                return None  # it will fail and say why
+                return None  # the action will fail and say why
         return None

@@ -1,4 +1,18 @@
-"""pick(item, furniture, hand) and take_out: grasp and lift an item, on a surface or in a drawer."""
+"""pick(item, furniture, hand) and take_out: grasp and lift an item, on a surface or in a drawer.
+
+How ``pick`` chooses a grasp, and where to read on:
+
+1. ``manipulation.grasps`` lists grasps from the item's geometry: the standard ones and, as a
+   fallback, leaning ones.
+2. ``manipulation.contacts.pick_manipulations`` takes grasps in random order, first those that leave
+   the hand alone room, and makes each a Manipulation: approach, close, lift.
+3. ``manipulation.reach`` finds base and arm configurations for it: from the current stance, then
+   from sampled stances of the furniture. ``manipulation.lines`` follows its lines with the arm and
+   proves them free of collision.
+4. ``manipulation.step.plan_step`` looks ahead: can the item be put down next when it is held like
+   this? If so, it plans the free motions to the grasp, and the first grasp for which all of this
+   succeeds is taken.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +38,7 @@ from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, st
 
 
 class Pick(LookaheadSkill):
-    """Takes an item by a grasp with which it can be put down where the plan puts it next."""
+    """Takes an item with a grasp that also allows putting it down where the plan puts it next."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(takes=0, place=1)
@@ -38,7 +52,7 @@ class Pick(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """No Motions if the item is in the hand."""
+        """Plan the Motions that take the item; none if it is in the hand already."""
         index = context.scene.item_index[action.bindings[0].target]
         if state.held == index:
             return ()
@@ -55,19 +69,21 @@ class Pick(LookaheadSkill):
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """Grasps of the item."""
+        """Ways to grasp and lift the item; none if it is in the hand already."""
         index = context.scene.item_index[action.bindings[0].target]
         return iter(()) if state.held == index else pick_manipulations(context, state, index, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """If the item is in the hand: then nothing is left to do."""
+        """True if the item is in the hand: then nothing is left to do."""
         return state.held == context.scene.item_index[action.bindings[0].target]
 
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """The item must fit between the fingers and not be too heavy; a hand that is one of
-        several must also reach the place."""
+        """A proof that the item is too wide or too heavy for the hand, or None.
+
+        For a robot with several hands also that this hand can't reach the place.
+        """
         index, place = context.scene.item_index[action.bindings[0].target], action.bindings[1]
         failed = cannot_take(context.scene, state, index, context.robot.gripper)
         region = region_of(context, place)
@@ -85,7 +101,7 @@ class TakeOut(Pick):
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """The furniture must have an inside; and the same as for ``Pick``."""
+        """A refusal if the furniture has no inside; else the same as for ``Pick``."""
         region = region_of(context, action.bindings[1])
         if region is None or region.kind != "volume":
             return no_such_region(action.bindings[1].object, "inside to take things out of")

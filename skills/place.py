@@ -43,9 +43,9 @@ class Place(LookaheadSkill):
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(puts=0, place=1)
-    kind: ClassVar[str] = "surface"  # of region
-    fact: ClassVar[str] = "on"  # what holds of the item and the furniture afterwards
-    missing: ClassVar[str] = "surface to place things on"
+    kind: ClassVar[str] = "surface"  # kind of region that the furniture must have
+    fact: ClassVar[str] = "on"  # the fact about item and furniture that holds afterwards
+    missing: ClassVar[str] = "surface to place things on"  # for the message of a refusal
 
     def refine(
         self,
@@ -55,18 +55,23 @@ class Place(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """No Motions if the item stands there."""
+        """Plan the Motions that put the item down; none if it stands there already.
+
+        If the grasp allows no placement, and the item may lie for a while, it is set aside first
+        and taken again by another grasp.
+        """
         if self.resumes(context, action, state):
             return ()
         failed = wrong_in_hand(context, state, context.scene.item_index[action.bindings[0].target])
         if failed is not None:
             return failed
         step = SkillStep(self._contacts(context, action, upcoming), action.bindings[1])
-        found, aside = carry_out(context, action, (step,), state, rng), self._aside(context, action)
-        if aside is None or not isinstance(found, Failure):
-            return found
+        plain, aside = carry_out(context, action, (step,), state, rng), self._aside(context, action)
+        if aside is None or not isinstance(plain, Failure):
+            return plain
         furniture, index = action.bindings[1], context.scene.item_index[action.bindings[0].target]
         steps = (
+            # Set it aside, take it by a grasp that allows the placement, then put it down.
             SkillStep(aside, furniture, "set aside"),
             SkillStep(
                 lambda s, r: pick_manipulations(context, s, index, r),
@@ -77,13 +82,13 @@ class Place(LookaheadSkill):
             replace(step, name="put down"),
         )
         regrasped = carry_out(context, action, steps, state, rng)
-        return found if isinstance(regrasped, Failure) else regrasped
+        return plain if isinstance(regrasped, Failure) else regrasped
 
     def _aside(self, context: PlanningContext, action: BoundAction) -> Contacts | None:
-        """Placements from which an item that may lie, or was found lying, is taken otherwise.
+        """Placements that set an item aside, so that it can be taken by another grasp.
 
-        On the largest surface that is near where the base stands for this. None for other items,
-        and where there is no such surface.
+        They are on the largest surface near the furniture. None if there is no such surface, or if
+        the item neither may lie nor was found lying.
         """
         (thing, furniture), scene = action.bindings[:2], context.scene
         near = {each.region for each in scene.bindings if each.target == furniture.target}
@@ -100,7 +105,7 @@ class Place(LookaheadSkill):
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """Placements of the held item."""
+        """Yield placements of the held item, without regard to later items."""
         return self.contacts_in_view(context, action, (), state, rng)
 
     def contacts_in_view(
@@ -111,7 +116,7 @@ class Place(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
     ) -> Iterator[Manipulation]:
-        """Placements that leave room for later ones, and rather behind them."""
+        """Yield placements that leave room for the items placed later, deep ones first."""
         if self.resumes(context, action, state):
             return iter(())
         direct = self._contacts(context, action, upcoming)(state, rng)
@@ -119,13 +124,14 @@ class Place(LookaheadSkill):
         return direct if aside is None else chain(islice(direct, HERE), aside(state, rng))
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """If the item stands there: then nothing is left to do."""
+        """True if the item stands there: then nothing is left to do."""
         thing, furniture = action.bindings[:2]
         return is_placed(context, self.fact, thing, furniture, state)
 
     def _contacts(
         self, context: PlanningContext, action: BoundAction, upcoming: tuple[BoundAction, ...]
     ) -> Contacts:
+        """Placements in the region that leave room for the items which later actions put there."""
         thing, furniture = action.bindings[:2]
         region = region_of(context, furniture)
         assert region is not None, "impossible() has refused this already"
@@ -135,7 +141,7 @@ class Place(LookaheadSkill):
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """There must be such a region, the item must fit into it, and the arm reach it."""
+        """A refusal if there is no such region, the item can't fit, or the arm can't reach it."""
         thing, furniture = action.bindings[:2]
         region = region_of(context, furniture)
         if region is None or region.kind != self.kind:
@@ -157,7 +163,11 @@ class PutIn(Place):
 def is_placed(
     context: PlanningContext, fact: str, thing: Binding, furniture: Binding, state: State
 ) -> bool:
-    """Whether an item is ``on`` or ``in`` furniture (at its spot, if it has one) and not held."""
+    """Whether an item is ``on`` or ``in`` furniture, at its spot if it has one, and not held.
+
+    Args:
+        fact: ``on`` or ``in``.
+    """
     if state.held is not None:
         return False
     verdict = fact_holds(context.scene, state, fact, (thing, furniture), np.eye(4))

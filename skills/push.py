@@ -1,7 +1,8 @@
 """push(item, from, to, hand) and push_aside(item, surface, hand): push an item over its support.
 
-Several straight pushes of the closed hand, planned together. Execution looks after each and goes on
-from where the item really is, for no prediction of friction is exact.
+The item gets several straight pushes of the closed hand, which are planned together. Execution
+observes the item after each one and replans from where it really is, for no prediction of friction
+is exact.
 """
 
 from __future__ import annotations
@@ -49,23 +50,29 @@ from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, st
 if TYPE_CHECKING:
     from galley.planar.pushing.straight import Push as StraightPush
 
-_EXACT = 0.006, float(np.radians(3.0))  # m, rad, of a goal with a pose: the predicates allow more
-_ROUGH = 0.02, 0.35  # of one that is anywhere on a surface
-_EDGE = 0.008, float(np.radians(5.0))  # of one where it sticks out over an edge
-_EDGES, _TRIES, _WAYS = 8, 60, 6  # such goals that are looked at, and tries and grasps at each
-_NEAR = 96  # of them, those nearest that are looked at: those of a floor are endless
-_BELOW = 0.5  # of the hand's direction, along the axis of an item, if it comes from below it
-_ANY = 4.0  # rad, of one that may be turned anyhow
-_SHARE = 0.7  # of the strongest push, that friction may take
-_DRAWN, _TRIED = 200, 3  # places drawn on a surface, and those that are pushed to
-_TURN = 0.15  # m that a radian counts as in choosing them
-_HERE, _MOST = 4, 8  # pushes at most, from where the base stands and from anywhere
-_PLANS = 3  # of pushes, the later ones without those that the arm can't do
-_BANNED = 0.02  # m, between the ends of a push that the arm can't do and of another that it won't
+_EXACT = 0.006, float(np.radians(3.0))  # m, rad; tolerance of an exact goal: predicates allow more
+_ROUGH = 0.02, 0.35  # tolerance of a goal anywhere on a surface
+_EDGE = 0.008, float(np.radians(5.0))  # tolerance of a goal where the item sticks out over an edge
+_EDGES, _TRIES, _WAYS = 8, 60, 6  # such goals that are checked, and the tries and grasps at each
+_NEAR = 96  # the nearest such goals, which are considered at all: on a floor there are very many
+_BELOW = 0.5  # part of the hand's direction along an item's axis, above which it comes from below
+_ANY = 4.0  # rad, tolerance of a goal with any yaw
+_SHARE = 0.7  # share of the strongest push that friction may take
+_DRAWN, _TRIED = 200, 3  # places drawn on a surface, and how many of them are tried as goals
+_TURN = 0.15  # m that a turn of 1 rad counts as when they are ranked
+_HERE, _MOST = 4, 8  # most pushes, from where the base stands and from anywhere
+_PLANS = 3  # plans of pushes tried, the later ones without pushes that the arm can't do
+_BANNED = 0.02  # m, a push with ends this near to those of one that the arm can't do is left out
 
 
 class _Goal(NamedTuple):
-    """x, y, yaw (3,) in the world; m and rad that may be left; m that the item may stick out."""
+    """A goal of pushes.
+
+    Attributes:
+        pose: x, y, yaw of the item in the world (3,).
+        tolerance: distance (m) and angle (rad) that may be left.
+        over: how far the item may stick out over an edge, m.
+    """
 
     pose: Array
     tolerance: tuple[float, float]
@@ -73,13 +80,13 @@ class _Goal(NamedTuple):
 
     @classmethod
     def of(cls, slide: Slide, pushed: Pushed) -> _Goal:
-        """Where an item was on its way to."""
+        """The goal to which an interrupted slide was bringing the item."""
         over = float(pushed.over(pushed.outlines(slide.goal[None]))[0])
         inside = over <= _EDGE[0]
         return cls(slide.goal, _ROUGH) if inside else cls(slide.goal, _EDGE, over + _EDGE[0])
 
     def left(self, pose: Array) -> tuple[float, float]:
-        """m and rad between it and a pose (3,)."""
+        """The distance (m) and angle (rad) between the goal and a pose (3,)."""
         away = float(np.hypot(*(pose[:2] - self.pose[:2])))
         return away, abs(float(wrap(pose[2] - self.pose[2])))
 
@@ -93,7 +100,7 @@ class Push(LookaheadSkill):
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "furniture", "hand")
     role: ClassVar[Role] = Role(pushes=0, source=1, place=2)
-    least: ClassVar[float] = 0.0  # m, that it is pushed where any place will do
+    least: ClassVar[float] = 0.0  # m, least distance that it is pushed if any place will do
 
     def refine(
         self,
@@ -103,7 +110,10 @@ class Push(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """No Motions if the item is there."""
+        """Plan the pushes that bring the item to its goal; no Motions if it is there.
+
+        If the arm can't carry out one of the pushes, the rest is planned again without it.
+        """
         failed = wrong_in_hand(context, state, None)
         if failed is not None or self._is_done(context, action, state):
             return failed or ()
@@ -134,49 +144,53 @@ class Push(LookaheadSkill):
         rng: np.random.Generator,
         banned: Sequence[Array] = (),
     ) -> tuple[tuple[StraightPush, ...], _Goal] | Failure:
-        """Pushes that bring the item to a goal; or how near they would bring it.
+        """Pushes that bring the item to a goal, and the goal; or a Failure that says how near.
 
-        From where the base stands, if that will do.
+        Pushes from where the base stands are tried first, then from anywhere in the stance set.
+
+        Args:
+            banned: start and end (4,) of pushes that the arm can't carry out.
         """
         from galley.planar.pushing.straight import plan_pushes
 
         stance = stance_of(context, action.bindings[1])
         pushed = self._pushed(context, action, state)
         if not pushed.in_reach:
-            what = f"the arm is too short to push {pushed.item.name} where it lies"
-            return Failure(FailureKind.BUDGET, what, (pushed.item.name,))
+            message = f"the arm is too short to push {pushed.item.name} where it lies"
+            return Failure(FailureKind.BUDGET, message, (pushed.item.name,))
         here = state.q[None, context.robot.slice("base")]
         bases = [(here, _HERE)] if stance.contains(here[0]) else []
         bases.append((pushed.bases(stance, rng), _MOST))
         plan = partial(plan_pushes, pushed.slider, pushed.pose)
         nearest = [(np.inf, 0.0)]
         goals = islice(self._goals(context, action, upcoming, pushed, rng), _TRIED)
-        for goal, (where, most) in product(goals, bases):
+        for goal, (starts, most) in product(goals, bases):
 
             def reachable(
-                a: Array, b: Array, picks: NDArray[np.int64], where: Array = where
+                a: Array, b: Array, picks: NDArray[np.int64], starts: Array = starts
             ) -> NDArray[np.bool_]:
-                good = pushed.room(a, b, picks, where)
+                """Whether hand and arm can carry out pushes from a to b (n, 2), none banned."""
+                good = pushed.room(a, b, picks, starts)
                 for away in banned:
                     good &= np.abs(np.hstack([a, b]) - away).max(axis=1) > _BANNED
                 return good
 
             clear = partial(pushed.clear, most=goal.over)
-            found = plan(
+            pushes = plan(
                 goal.pose, rng, clear=clear, reachable=reachable, most=most,
                 tolerance=goal.tolerance,
             )  # fmt: skip
-            if found and goal.holds(found[-1].poses[-1]):
-                return found, goal
-            nearest += map(goal.left, (pushed.pose, *(each.poses[-1] for each in found[-1:])))
+            if pushes and goal.holds(pushes[-1].poses[-1]):
+                return pushes, goal
+            nearest += map(goal.left, (pushed.pose, *(push.poses[-1] for push in pushes[-1:])))
         away, turn = min(nearest)
-        what, numbers = f"no room found to push {pushed.item.name}", {}
+        message, numbers = f"no room found to push {pushed.item.name}", {}
         if away < np.inf:
-            what = f"no pushes found that bring {pushed.item.name} nearer to its goal than "
-            what += f"{1e3 * away:.0f} mm and {np.degrees(turn):.0f} degrees"
+            message = f"no pushes found that bring {pushed.item.name} nearer to its goal than "
+            message += f"{1e3 * away:.0f} mm and {np.degrees(turn):.0f} degrees"
             numbers = {"left_m": away, "left_rad": turn}
-        what += f"; beside it: {', '.join(pushed.beside)}" if pushed.beside else ""
-        return Failure(FailureKind.BUDGET, what, (pushed.item.name, *pushed.beside), numbers)
+        message += f"; beside it: {', '.join(pushed.beside)}" if pushed.beside else ""
+        return Failure(FailureKind.BUDGET, message, (pushed.item.name, *pushed.beside), numbers)
 
     def _goals(
         self,
@@ -186,7 +200,11 @@ class Push(LookaheadSkill):
         pushed: Pushed,
         rng: np.random.Generator,
     ) -> Iterator[_Goal]:
-        """Where the item may go, the first choice first: its spot, or places on the surface."""
+        """Yield goals, the first choice first: the spot, or places on the surface.
+
+        Places on the surface are ranked by distance and turn. They leave the spots of later items
+        free.
+        """
         to, spot = action.bindings[-2], action.bindings[-2].spot
         region = region_of(context, to) or pushed.surface
         if spot is not None:
@@ -202,17 +220,17 @@ class Push(LookaheadSkill):
         xy = low + rng.random((_DRAWN, 2)) * (high - low)
         poses = pushed.in_world(np.column_stack([xy, np.zeros(_DRAWN)]))
         poses[:, 2] = pushed.pose[2] + rng.choice([0.0, np.pi / 2.0, -np.pi / 2.0], _DRAWN)
-        outlines, far = pushed.outlines(poses), np.hypot(*(poses - pushed.pose)[:, :2].T)
-        good = (pushed.over(outlines, region) <= 0.0) & pushed.clear(poses) & (far > self.least)
+        outlines, away = pushed.outlines(poses), np.hypot(*(poses - pushed.pose)[:, :2].T)
+        good = (pushed.over(outlines, region) <= 0.0) & pushed.clear(poses) & (away > self.least)
         later = placed_later(context, upcoming, self.skills, region.name, pushed.item.name)
-        kept = [each.footprint(region).outline for each in later if each.spot is not None]
-        if kept:
-            good &= gaps(outlines, padded(kept)).min(axis=1) >= FINGERS
-        cost = far + _TURN * np.abs(wrap(poses[:, 2] - pushed.pose[2]))
+        reserved = [item.footprint(region).outline for item in later if item.spot is not None]
+        if reserved:
+            good &= gaps(outlines, padded(reserved)).min(axis=1) >= FINGERS
+        cost = away + _TURN * np.abs(wrap(poses[:, 2] - pushed.pose[2]))
         yield from (_Goal(poses[k], _ROUGH) for k in np.argsort(cost) if good[k])
 
     def _is_done(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """At its spot, or as good as where it was on its way to."""
+        """Whether the item is at its spot, or near enough to the goal of its interrupted slide."""
         if action.bindings[-2].spot is not None:
             return is_placed(context, "on", action.bindings[0], action.bindings[-2], state)
         slide, pushed = context.slide, self._pushed(context, action, state)
@@ -223,9 +241,11 @@ class Push(LookaheadSkill):
         return goal._replace(tolerance=(1.5 * away, 1.5 * turn)).holds(pushed.pose)
 
     def _to(self, context: PlanningContext, action: BoundAction, state: State) -> Region | None:
+        """The region to which the item is pushed; None if the furniture has none."""
         return region_of(context, action.bindings[-2])
 
     def _pushed(self, context: PlanningContext, action: BoundAction, state: State) -> Pushed:
+        """The item to be pushed, on its surface."""
         index, region = _index(context, action), self._to(context, action, state)
         assert region is not None, "impossible() has refused this already"
         return Pushed.of(context, state, index, region)
@@ -233,7 +253,7 @@ class Push(LookaheadSkill):
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """The first push."""
+        """Yield ways to carry out the first push, if pushes to a goal are found."""
         if not self._is_done(context, action, state):
             plan = self._plan(context, action, (), state, rng)
             if not isinstance(plan, Failure):
@@ -241,13 +261,17 @@ class Push(LookaheadSkill):
                 yield from pushed.manipulations(plan[0][0], plan[1].pose, state, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """While the item rests on the same support, and in no hand."""
+        """True while the item rests on its support and the hand is empty."""
         return state.held is None and self._pushed(context, action, state).rests
 
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """Both places must be of one surface, which holds the item there and bears the push."""
+        """A refusal if the item can't be pushed there.
+
+        The two places may be on different surfaces; the item may be too heavy, tip over, or stick
+        out over the edge; or the place may be too small or out of reach.
+        """
         source, to = action.bindings[1], action.bindings[-2]
         begin, region = region_of(context, source), self._to(context, action, state)
         if region is None or region.kind != "surface":
@@ -259,29 +283,29 @@ class Push(LookaheadSkill):
         if begin is not None and not _same(
             *(surface_about(context.scene, r) for r in (begin, region))
         ):
-            what = f"{source.object} and {to.object} are no parts of one surface, over which {name}"
+            text = f"{source.object} and {to.object} are not parts of one surface over which {name}"
             proof: dict[str, Any] = {"kind": "scene", "surfaces": [begin.name, region.name]}
             names = source.object, to.object
-            return Failure(FailureKind.CONTRADICTION, f"{what} could be pushed", names, {}, proof)
+            return Failure(FailureKind.CONTRADICTION, f"{text} could be pushed", names, {}, proof)
         lies = pushed.item.upright and not is_upright(pushed.X_WI)
         if begin is None and (lies or not pushed.rests):
             why = "lies, and would not stand there" if lies else "is not on that surface"
-            what = f"{name} can't be pushed to {to.object}: it {why}"
+            text = f"{name} can't be pushed to {to.object}: it {why}"
             proof = {"kind": "scene", "surfaces": [region.name]}
-            return Failure(FailureKind.CONTRADICTION, what, (name, to.object), {}, proof)
+            return Failure(FailureKind.CONTRADICTION, text, (name, to.object), {}, proof)
         numbers = {"friction_N": pushed.force, "most_N": _SHARE * STRONGEST}
         if pushed.force > _SHARE * STRONGEST:
-            what = f"{name} is too heavy to push: {pushed.force:.0f} N of friction, and the hand"
-            what += f" pushes with {_SHARE * STRONGEST:.0f} N at most"
+            text = f"{name} is too heavy to push: {pushed.force:.0f} N of friction, and the hand"
+            text += f" pushes with {_SHARE * STRONGEST:.0f} N at most"
             proof = {"kind": "friction", "mass_kg": pushed.item.mass, "friction": pushed.friction}
-            return Failure(FailureKind.UNSTABLE, what, (name,), numbers, proof | numbers)
+            return Failure(FailureKind.UNSTABLE, text, (name,), numbers, proof | numbers)
         least = half_width(pushed.outline, pushed.slider.middle)
         if pushed.friction * pushed.lowest > least:
-            what = f"{name} would tip over: the hand has to push it {pushed.lowest:.3f} m above its"
-            what += f" support, and its middle is {least:.3f} m from its edge"
+            text = f"{name} would tip over: the hand has to push it {pushed.lowest:.3f} m above its"
+            text += f" support, and its middle is {least:.3f} m from its edge"
             numbers = {"height_m": pushed.lowest, "edge_m": least, "friction": pushed.friction}
             proof = {"kind": "tipping", **numbers}
-            return Failure(FailureKind.UNSTABLE, what, (name,), numbers, proof)
+            return Failure(FailureKind.UNSTABLE, text, (name,), numbers, proof)
         near = stance_of(context, source)
         if spot is None:
             failed = does_not_fit(pushed.item, region)
@@ -290,11 +314,11 @@ class Push(LookaheadSkill):
         poses = np.column_stack([np.tile(spot.xy, (len(yaws), 1)), yaws])
         over = float(pushed.over(pushed.outlines(pushed.in_world(poses))).min())
         if over > SPOT_RADIUS:
-            what = f"{name} would stick out over the edge of its support by {over:.3f} m"
+            text = f"{name} would stick out over the edge of its support by {over:.3f} m"
             numbers, names = {"over_edge_m": over}, (name, to.object)
             proof = {"kind": "edge", "outline_m": pushed.outline.tolist(), **numbers}
-            what += f" at {to.object}"
-            return Failure(FailureKind.DOES_NOT_FIT, what, names, numbers, proof)
+            text += f" at {to.object}"
+            return Failure(FailureKind.DOES_NOT_FIT, text, names, numbers, proof)
         return region_out_of_reach(context, pushed.item, region, near, None, spot)
 
 
@@ -309,8 +333,11 @@ class PushAside(Push):
         self, context: PlanningContext, action: BoundAction, upcoming: Sequence[BoundAction],
         pushed: Pushed, rng: np.random.Generator,
     ) -> Iterator[_Goal]:  # fmt: skip
-        """Where what is flat sticks out over an edge, can be taken, and then be put down; if the
-        next action does not take it, also as any push."""
+        """Yield goals, for a flat item first those where it sticks out over an edge.
+
+        There it must be possible to take it, and to put it down where the plan puts it next. If the
+        next action takes it, these are all; else the goals of any push follow.
+        """
         scene, robot, index = context.scene, context.robot, pushed.index
         if context.slide is None and is_flat(context, pushed.state, index, rng):
             rows, region = overhanging(pushed), region_of(context, action.bindings[1])
@@ -323,15 +350,15 @@ class PushAside(Push):
             for *pose, over in rows[np.argsort(cost, kind="stable")[:_NEAR]]:
                 state = pushed.moved(np.array(pose))
                 grasps = grasps_at(scene, state, index, robot.gripper)
-                if pushed.item.upright:  # it is to stand again, the hand not below it
+                if pushed.item.upright:  # it must stand again, without the hand below it
                     grasps = tuple(g for g in grasps if g.X_IT[2, 2] < _BELOW)
                 if looked < _EDGES and any(with_room(context, state, index, grasps, rng)):
                     looked += 1
                     picks = pick_manipulations(context, state, index, rng)
                     about = context, picks, stance, arm, state, rng, Tally(), _TRIES
                     ways = solve_from_stances(*about)
-                    after = (each.state_after(robot) for each in islice(ways, _WAYS))
-                    if any(fits is None or fits(each, rng) for each in after):
+                    after = (solution.state_after(robot) for solution in islice(ways, _WAYS))
+                    if any(fits is None or fits(solution, rng) for solution in after):
                         yield _Goal(np.array(pose), _EDGE, over + _EDGE[0])
             takes = self.skills[upcoming[0].name].role.takes if upcoming else None
             if takes is not None and upcoming[0].bindings[takes].target == pushed.item.name:
@@ -339,7 +366,7 @@ class PushAside(Push):
         yield from super()._goals(context, action, upcoming, pushed, rng)
 
     def _to(self, context: PlanningContext, action: BoundAction, state: State) -> Region | None:
-        """What lies may be pushed up to the edges, also where the scene has no region."""
+        """The region; for an item that lies the whole top, up to its edges."""
         region, index = region_of(context, action.bindings[1]), _index(context, action)
         if state.held == index or is_upright(item_pose(context.scene, state, index, np.eye(4))):
             return region
@@ -347,8 +374,10 @@ class PushAside(Push):
 
 
 def _index(context: PlanningContext, action: BoundAction) -> int:
+    """Index in the scene of the item that the action pushes."""
     return context.scene.item_index[action.bindings[0].target]
 
 
 def _same(a: Region, b: Region) -> bool:
+    """Whether two regions are the same boxes of one body."""
     return (a.body, a.kind) == (b.body, b.kind) and np.array_equal(a.boxes, b.boxes)

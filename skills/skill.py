@@ -1,4 +1,4 @@
-"""A skill: how one symbolic action becomes Motions."""
+"""The interface of a skill, which refines one symbolic action to Motions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from galley.skills.manipulation.manipulation import Manipulation
 
 @dataclass(frozen=True)
 class BoundAction:
-    """An action of the plan, its arguments bound to the scene.
+    """An action of a plan, with its arguments bound to the scene.
 
     Attributes:
-        index: position in the plan.
-        name: of the PDDL action.
-        bindings: what its arguments are in the scene, in order.
+        index: its position in the plan, from 0.
+        name: the name of the PDDL action.
+        bindings: the arguments' bindings to the scene, in order.
     """
 
     index: int
@@ -40,16 +40,16 @@ class BoundAction:
 
 @dataclass(frozen=True)
 class Role:
-    """What an action does to its parameters. The search and other skills look ahead by it.
+    """What an action does to its parameters. The search and other skills use it to look ahead.
 
-    Each attribute is the position of a parameter, or None.
+    Each attribute is the position of a parameter of the action, or None.
 
     Attributes:
         takes: the item that is picked up.
         puts: the item that is put down.
         pushes: the item that is pushed over its support, without being in a hand.
         source: the furniture that the item is pushed from.
-        place: the furniture that the item is taken from, or put on or in, or pushed to.
+        place: the furniture that the item is taken from, put on or in, or pushed to.
         opens: the furniture that is open at some time during the action.
         closes: the furniture that is shut afterwards.
         uses: the furniture or item that the action works on in any other way.
@@ -68,30 +68,31 @@ class Role:
 
     @property
     def works_on(self) -> tuple[int, ...]:
-        """What it takes, puts, pushes, opens, closes or uses, in this order; empty for a drive."""
+        """Positions of what it takes, puts, pushes, opens, closes or uses; empty for a drive."""
         every = (self.takes, self.puts, self.pushes, self.opens, self.closes, self.uses)
         return tuple(dict.fromkeys(i for i in every if i is not None))
 
     @property
     def removes(self) -> int | None:
-        """The item that no longer stands where it stood."""
+        """Position of the item that no longer stands where it stood: taken or pushed."""
         return self.takes if self.pushes is None else self.pushes
 
     @property
     def sets(self) -> int | None:
-        """The item that stands at the place afterwards."""
+        """Position of the item that stands at ``place`` afterwards: put down or pushed."""
         return self.puts if self.pushes is None else self.pushes
 
 
 class Skill(ABC):
-    """Carries out one PDDL action. A subclass needs ``parameters`` and ``refine``.
+    """Refines one PDDL action to Motions. A subclass needs ``parameters`` and ``refine``.
 
     Attributes:
         parameters: kinds of the action's parameters, in order: ``item``, ``furniture``, ``hand``.
-        role: what the action does to them.
-        prepares: the action only prepares the next one; what blocks that one blocks this one.
-        standard_grasps: the skill uses the grasps of ``manipulation.grasps`` and no others, so
-            that proofs about these hold for it. Not inherited.
+        role: what the action does to its parameters.
+        prepares: whether the action only prepares the next one, as a drive does. Then whatever
+            blocks the next one also blocks this one.
+        standard_grasps: whether the skill uses the grasps of ``manipulation.grasps`` and no others,
+            so that proofs about these hold for it. Subclasses don't inherit it.
     """
 
     parameters: ClassVar[tuple[str, ...]]
@@ -115,20 +116,21 @@ class Skill(ABC):
         """Plan the action's Motions from ``state``.
 
         Args:
-            context: scene, robot, world and settings.
+            context: the scene, robot, world and settings.
             action: the action.
-            upcoming: the actions after it.
-            state: where its first Motion begins.
+            upcoming: the actions after it in the plan.
+            state: the State in which its first Motion begins.
             rng: the only source of randomness.
 
         Returns:
-            The Motions, an empty tuple if nothing has to move, or why there are none.
+            The Motions; an empty tuple if nothing has to move; or a Failure that says why no
+            Motions were found.
         """
 
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """What the hand may do first; ``navigate`` chooses the stance by it. May be empty."""
+        """Yield what the hand may do first. ``navigate`` chooses a stance from which it can."""
         return iter(())
 
     def contacts_in_view(
@@ -139,60 +141,68 @@ class Skill(ABC):
         state: State,
         rng: np.random.Generator,
     ) -> Iterator[Manipulation]:
-        """``first_contacts`` where the actions after it are known, which may matter to it."""
+        """``first_contacts`` for a skill whose choice depends on the actions after it."""
         return self.first_contacts(context, action, state, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """Whether ``refine`` can complete an interrupted action from ``state``.
 
         The action's preconditions may no longer hold: the item is put down already, the drawer is
-        half open. If False, the task is planned anew.
+        half open. If False, the task is planned again.
         """
         return False
 
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """A certified Failure that holds whenever the action is tried; None if there is none.
+        """A Failure with a certificate if the action can never be done; else None.
 
-        It must not depend on what other actions can change, such as where items stand. No search.
+        The proof must not depend on what other actions can change, such as where items stand. No
+        search is made: this is called for many actions before any motion is planned.
 
         Args:
-            state: at the start of the task.
+            state: the State at the start of the task.
         """
         return None
 
     def judge(
         self, scene: Scene, log: Log, predicate: str, things: tuple[Binding, ...]
     ) -> tuple[bool, str] | None:
-        """Whether a fact of the goal without a geometric meaning holds, from what was executed.
+        """Judge from the execution whether a goal fact without a geometric meaning holds.
 
         Args:
-            scene: as it was known. log: every executed state.
-            predicate, things: the fact: its name, and what its arguments are in the scene.
+            scene: the scene as it was known.
+            log: every executed state.
+            predicate: the fact's name.
+            things: the bindings of its arguments.
 
         Returns:
-            Whether it holds and why, for the report; None where this skill can't tell. Then the
-            next skill is asked; if none can tell, the plan's symbolic effects decide.
+            Whether the fact holds, and why, for the report; or None if this skill can't tell. Then
+            the next skill judges; if none can tell, the plan's symbolic effects decide.
         """
         return None
 
 
 class LookaheadSkill(Skill):
-    """A skill that looks at the actions after it; ``skills`` maps their names to their skills."""
+    """A skill that looks ahead to the actions after it.
+
+    Attributes:
+        skills: the skill of each action, by its name.
+    """
 
     def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
         self.skills = skills
 
 
 def acting_hand(robot: RobotModel, plan: Sequence[BoundAction], k: int = 0) -> str:
-    """Name of the hand that acts in ``plan[k]``: its first, or that of the next action with one.
+    """Name of the hand that acts in ``plan[k]``.
 
-    Before a drive it is thus the hand for which the base is placed; after the last action with a
-    hand, that one's. Empty for a robot with one hand, and where no action has any.
+    The first hand among its arguments; if it has none, that of the next action with a hand, so that
+    a drive places the base for the hand which acts next; else that of the last action before it.
+    Empty for a robot with one hand, or if no action names a hand.
     """
     actions = (*plan[k:], *reversed(plan[:k])) if robot.views else ()
-    hands = (each.target for action in actions for each in action.bindings if each.kind == "hand")
+    hands = (b.target for action in actions for b in action.bindings if b.kind == "hand")
     return next(hands, "")
 
 

@@ -1,7 +1,7 @@
-"""stow(item, furniture, hand): put the held item down, open the drawer, put it in, close.
+"""stow(item, furniture, hand): put the held item down, open the drawer, put the item in, close it.
 
-Each step has its own stance within the drawer's stance set; a Failure names its step. After an
-interruption it does the remaining steps.
+Each step has its own stance within the drawer's stance set, and a Failure names its step. After an
+interruption the skill does the remaining steps.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from galley.skills.place import is_placed
 from galley.skills.placing.placements import LaterItem
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
 
-_HALF_OPEN = 50_000  # random stream of the check whether a half open drawer will do
+_HALF_OPEN = 50_000  # key of the random stream of the check whether a half open drawer will do
 
 
 class Stow(LookaheadSkill):
@@ -56,14 +56,14 @@ class Stow(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """Up to five steps: put down, open drawer, pick up, put in, close drawer."""
+        """Plan up to five steps: put down, open drawer, pick up, put in, close drawer."""
         thing, furniture = action.bindings[:2]
         opening = 0.0
         if furniture.handle is not None and not is_placed(context, "in", thing, furniture, state):
-            found = possible_opening(context, furniture, state)
-            if isinstance(found, Failure):
-                return found.within("open drawer")
-            opening = found
+            possible = possible_opening(context, furniture, state)
+            if isinstance(possible, Failure):
+                return possible.within("open drawer")
+            opening = possible
         later = placed_later(context, upcoming, self.skills, furniture.region, thing.target)
         steps = self._steps(context, thing, furniture, opening, later, state, rng)
         return carry_out(context, action, steps, state, rng)
@@ -78,6 +78,17 @@ class Stow(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
     ) -> Iterator[SkillStep]:
+        """Yield the steps that are left in ``state``, in order.
+
+        An item that lies in the drawer only needs the drawer shut. A box without a handle needs
+        nothing opened. A drawer that is open far enough stays as it is. Otherwise a held item is
+        set aside first, for the hand must open the drawer; then it is picked up again, with a grasp
+        that allows putting it in.
+
+        Args:
+            opening: how far the drawer is to be opened, m or rad.
+            later: items that later actions put into the drawer, and that need room there.
+        """
         scene, spot = context.scene, furniture.spot
         index = scene.item_index[thing.target]
         inner = region_of(context, furniture)
@@ -102,9 +113,10 @@ class Stow(LookaheadSkill):
             return
 
         def can_put_in(s: State, r: np.random.Generator) -> bool:
+            """Whether the item can be put in as it is held."""
             return any_reachable(context, put_in.contacts(s, r), furniture, s, r)
 
-        # If the drawer is half open, that may be enough.
+        # If the drawer is half open, that may be enough for this item.
         is_open = joint_is_at(context, handle, state, opening)
         is_open = is_open or accepts_half_open(context, handle, state, rng)
         if not is_open and state.held == index and half_open(context, handle, state):
@@ -134,14 +146,14 @@ class Stow(LookaheadSkill):
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """The contacts of the first step."""
+        """Yield the contacts of the first step that is left."""
         thing, furniture = action.bindings[:2]
         opening = intended_opening(context, furniture) if furniture.handle is not None else 0.0
         first = next(self._steps(context, thing, furniture, opening, (), state, rng), None)
         return iter(()) if first is None else first.contacts(state, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """If the item is in the hand, on the staging surface or in the drawer."""
+        """True if the item is in the hand, on the staging surface or in the drawer."""
         thing, furniture = action.bindings[:2]
         index = context.scene.item_index[thing.target]
         if state.held is not None:
@@ -156,9 +168,9 @@ class Stow(LookaheadSkill):
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """The item must fit into the drawer and on the staging surface beside it.
+        """A refusal if the item doesn't fit into the drawer, or on the staging surface beside it.
 
-        The drawer must be in reach, and open.
+        Also if the drawer can't be opened, or is out of reach.
         """
         thing, furniture = action.bindings[:2]
         region = region_of(context, furniture)

@@ -1,4 +1,4 @@
-"""cook(item, furniture) and wash(item, furniture): only symbols change."""
+"""cook(item, furniture) and wash(item, furniture): nothing moves, only symbols change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SymbolicSkill(Skill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """No Motions, or which fact does not hold."""
+        """An empty tuple if the item is on the furniture and the base near it, else a Failure."""
         thing, furniture = action.bindings[:2]
         X_WH = context.robot.kinematics.hand_pose(state.q)
         for name, bindings in (("on", (thing, furniture)), ("near", (furniture,))):
@@ -47,7 +47,7 @@ class SymbolicSkill(Skill):
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """The furniture must have a surface."""
+        """A refusal if the furniture has no surface."""
         furniture = action.bindings[1]
         region = region_of(context, furniture)
         if region is None or region.kind != "surface":

@@ -6,5 +6,6 @@
 - ``refine``: refines one plan to motions, with backtracking
 - ``infeasibility/``: feasibility checks before refinement, and proofs of infeasibility
 - ``feedback/``: failure analysis, and constraints for the task planner
-- ``checks``: of the plan in PDDLGym, and of the final motions in Drake
+- ``checks``: checks the plan in PDDLGym, and the final motions in Drake
+- ``record``: what a search tried and learned, for the report
 """

@@ -1,4 +1,4 @@
-"""Binds a PDDL problem's objects to the scene, and checks both against each other."""
+"""Binds a PDDL problem's objects to the scene, and checks that problem and scene agree."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from galley.skills.manipulation.grasps import is_upright
 from galley.skills.skill import BoundAction, Skill, region_of, stance_of
 from galley.tamp.task import TampTask
 
-# What a PDDL type of the kitchen domains means in the scene.
+# The kind in the scene of each PDDL type of the kitchen domains.
 _KIND_OF_TYPE = {"furniture": "furniture", "objective": "item", "hand": "hand"}
 
 
 def tamp_task(
     scene: Scene, domain: Domain, problem: Problem, skills: Mapping[str, Skill] = SKILLS
 ) -> TampTask:
-    """The task with its objects bound.
+    """The task with all objects of the problem bound to the scene.
 
     Raises:
         BadInput: an object can't be bound.
@@ -50,41 +50,45 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
     """The Binding of every object of the problem.
 
     Raises:
-        BadInput: an object maps to nothing, or to a thing of another kind than its type says.
+        BadInput: the scene binds an object to nothing, or to another kind than its type says.
     """
     known = {binding.object: binding for binding in scene.bindings}
-    found: dict[str, Binding] = {}
+    bound: dict[str, Binding] = {}
     errors = []
-    for thing in problem.objects:
-        binding = known.get(thing.name)
+    for entry in problem.objects:
+        binding = known.get(entry.name)
         if binding is None:
-            hint = did_you_mean(thing.name, tuple(known))
-            what = f"object '{thing.name}' maps to nothing in {scene.source}{hint}"
-            errors.append(InputError(thing.file, thing.line, thing.column, what))
+            hint = did_you_mean(entry.name, tuple(known))
+            text = f"object '{entry.name}' has no binding in {scene.source}{hint}"
+            errors.append(InputError(entry.file, entry.line, entry.column, text))
             continue
-        allowed = _kinds(domain, (thing.type,))
+        allowed = _kinds(domain, (entry.type,))
         if allowed and binding.kind not in allowed:
-            what = (
-                f"object '{thing.name}' is {_a(thing.type)} here but {_a(binding.kind)} in "
+            text = (
+                f"object '{entry.name}' is {_a(entry.type)} here but {_a(binding.kind)} in "
                 f"{scene.source}"
             )
-            errors.append(InputError(thing.file, thing.line, thing.column, what))
+            errors.append(InputError(entry.file, entry.line, entry.column, text))
             continue
-        found[thing.name] = binding
+        bound[entry.name] = binding
     if errors:
         raise BadInput(errors)
-    return found
+    return bound
 
 
 def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
-    """Raise BadInput, at its line, for each action without a skill that takes its parameters."""
+    """Check that each action of a domain has a skill that takes its parameters.
+
+    Raises:
+        BadInput: with the line of each action without one.
+    """
     known = tuple(sorted(skills))
     errors = []
     for action in domain.actions:
-        what = None
+        text = None
         if action.name not in skills:
             hint = did_you_mean(action.name, known) or f"; there are {', '.join(known)}"
-            what = f"no skill carries out the action '{action.name}'{hint}"
+            text = f"no skill carries out the action '{action.name}'{hint}"
         else:
             parameters = skills[action.name].parameters
             kinds = [_kinds(domain, variable.types) for variable in action.parameters]
@@ -92,18 +96,18 @@ def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
                 not kind or want in kind for want, kind in zip(parameters, kinds, strict=True)
             )
             if not fits:
-                what = f"the skill '{action.name}' takes ({', '.join(parameters)}), in this order"
-        if what is not None:
-            errors.append(InputError(domain.file, action.line, action.column, what))
+                text = f"the skill '{action.name}' takes ({', '.join(parameters)}), in this order"
+        if text is not None:
+            errors.append(InputError(domain.file, action.line, action.column, text))
     if errors:
         raise BadInput(errors)
 
 
 def item_places(task: TampTask, state: State) -> list[tuple[str, str]]:
-    """PDDL names of each item and of the furniture that it stands on or in."""
+    """PDDL names of each item and of the furniture that it stands on or in, as pairs."""
     scene, bindings = task.scene, task.bindings
     X_WH = _hand(scene, state)
-    found = []
+    pairs = []
     for place in bindings.values():
         if place.kind != "furniture" or place.region is None:
             continue
@@ -116,14 +120,14 @@ def item_places(task: TampTask, state: State) -> list[tuple[str, str]]:
             else:
                 verdict = on(scene, state, thing.target, region, X_WH)
                 if verdict.holds and _hangs_over(scene, state, thing.target, region, X_WH):
-                    continue  # it overhangs, and needs less room than that
+                    continue  # it overhangs, so it takes less room there than its size
             if verdict.holds:
-                found.append((thing.object, place.object))
-    return found
+                pairs.append((thing.object, place.object))
+    return pairs
 
 
 def _hangs_over(scene: Scene, state: State, name: str, region: Region, X_WH: Array) -> bool:
-    """Whether an item sticks out of all of a region's boxes, seen from above."""
+    """Whether no single box of a region holds the whole item, seen from above."""
     X_WI = item_pose(scene, state, scene.item_index[name], X_WH)
     X_BI = scene.in_parent(X_WI, region.body, state.scene_q)
     return not lies_within(
@@ -151,24 +155,29 @@ def open_furniture(task: TampTask, state: State) -> list[str]:
 
 
 def movable_items(task: TampTask, state: State) -> set[int]:
-    """Indices of the items that a plan could move: they are named, and the hand can take them, or
-    an action of the domain pushes things."""
+    """Indices of the items that a plan could move.
+
+    The problem names them, and either a hand can take them or an action of the domain pushes.
+    """
     items = task.scene.item_index
     named = {items[b.target] for b in task.bindings.values() if b.kind == "item"}
     if task.pushes:
         return named
-    grippers = [each.gripper for each in robot_of(task.scene.robot).hands]
+    grippers = [hand.gripper for hand in robot_of(task.scene.robot).hands]
     return {k for k in named if not all(cannot_take(task.scene, state, k, g) for g in grippers)}
 
 
 def check_init(task: TampTask) -> list[str]:
-    """Raise BadInput if ``:init`` and the scene disagree, naming each fact and why.
+    """Check that ``:init`` and the scene agree.
 
     Every fact of ``:init`` with a geometric meaning must hold, and every open drawer must be
     declared open. Facts without a geometric meaning (a hand is empty) are not checked.
 
     Returns:
         PDDL names of the items that are where ``:init`` has them, but lie where they should stand.
+
+    Raises:
+        BadInput: with each fact on which they disagree, and why.
     """
     scene, state, problem, bindings = task.scene, task.start, task.problem, task.bindings
     X_WH = _hand(scene, state)
@@ -179,22 +188,22 @@ def check_init(task: TampTask) -> list[str]:
         if verdict is not None and not verdict.holds and _lies_on(task, fact):
             lying.append(fact.args[0])
         elif verdict is not None and not verdict.holds:
-            what = f"{fact} does not hold in {scene.source}: {verdict.why}"
-            errors.append(InputError(problem.file, line, column, what))
+            message = f"{fact} does not hold in {scene.source}: {verdict.why}"
+            errors.append(InputError(problem.file, line, column, message))
     declared = {p.name: p.arity for p in task.domain.predicates if p.name == "opened"}
     for fact, verdict in state_facts(scene, state, declared, bindings, X_WH).items():
         if verdict.holds and fact not in problem.init:
             thing = problem.object(fact.args[0])
             line, column = (thing.line, thing.column) if thing is not None else (1, 1)
-            what = f"{fact} holds in {scene.source} but is missing in :init: {verdict.why}"
-            errors.append(InputError(problem.file, line, column, what))
+            message = f"{fact} holds in {scene.source} but is missing in :init: {verdict.why}"
+            errors.append(InputError(problem.file, line, column, message))
     if errors:
         raise BadInput(errors)
     return lying
 
 
 def _lies_on(task: TampTask, fact: Fact) -> bool:
-    """Whether a fact ``on`` is false only because the item lies there."""
+    """Whether a fact ``on`` is false only because the item lies on the surface, not stands."""
     scene, state, bindings = task.scene, task.start, task.bindings
     place = bindings[fact.args[-1]]
     if fact.predicate != "on" or place.region is None or place.spot is not None:
@@ -205,30 +214,30 @@ def _lies_on(task: TampTask, fact: Fact) -> bool:
 
 
 def out_of_reach(task: TampTask, context: PlanningContext) -> list[InputError]:
-    """The places of a task where the robot can put none of its items down, each with the reason."""
-    scene, found = task.scene, []
-    items = [scene.item(each.target) for each in task.bindings.values() if each.kind == "item"]
+    """Places of a task where the robot can put down none of its items: an error for each."""
+    scene, errors = task.scene, []
+    items = [scene.item(b.target) for b in task.bindings.values() if b.kind == "item"]
     for name, place in task.bindings.items():
         region = region_of(context, place) if items else None
         if region is None:
             continue
         near = stance_of(context, place)
         views = [context.acting(hand) for hand in context.robot.views or ("",)]
-        far = [
+        failures = [
             region_out_of_reach(view, i, region, near, spot=place.spot)
             for view, i in product(views, items)
         ]
-        if all(far):
+        if all(failures):
             key = f"objects.{name}"
             file, line, column = scene.places.get(key) or (scene.source, None, None)
-            found.append(InputError(file, line, column, f"{key}: {far[0]}"))
-    return found
+            errors.append(InputError(file, line, column, f"{key}: {failures[0]}"))
+    return errors
 
 
 def bind_plan(
     actions: tuple[GroundAction, ...], bindings: Mapping[str, Binding]
 ) -> tuple[BoundAction, ...]:
-    """The plan's actions with their arguments bound."""
+    """The plan's actions with their arguments bound to the scene, numbered in order."""
     return tuple(
         BoundAction(k, action.name, tuple(bindings[name] for name in action.args))
         for k, action in enumerate(actions)
@@ -236,17 +245,21 @@ def bind_plan(
 
 
 def _hand(scene: Scene, state: State) -> Array:
-    """X_WH (4, 4). Only a held item needs it: forward kinematics takes a second to load."""
+    """X_WH (4, 4), the pose of the acting hand; the identity if it holds nothing.
+
+    Only a held item needs it, and forward kinematics takes a second to load.
+    """
     if state.held is None:
         return np.eye(4)
     return robot_of(scene.robot).acting(state.hand).kinematics.hand_pose(state.q)
 
 
 def _kinds(domain: Domain, types: tuple[str, ...]) -> set[str]:
-    """Kinds in a scene that these PDDL types allow; empty: any."""
+    """Kinds in a scene that these PDDL types allow; an empty set allows any."""
     above = {t for name in types for t in domain.supertypes(name)}
     return {_KIND_OF_TYPE[t] for t in above if t in _KIND_OF_TYPE}
 
 
 def _a(kind: str) -> str:
+    """The word with its indefinite article."""
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"

@@ -1,4 +1,4 @@
-"""Checks of what was found: the plan in PDDLGym, the optimized motions in Drake."""
+"""Independent checks of a solution: the plan in PDDLGym, the optimized motions in Drake."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ if TYPE_CHECKING:
     from galley.collision.backends.drake_world import DrakeWorld
 
 STEP = {"fingers": 0.005}  # m or rad between two audited states, by group
-DEFAULT_STEP = 0.05
-DEPTH = 0.002  # m; less counts as touching (engines round meshes differently)
+DEFAULT_STEP = 0.05  # the same for the other groups
+DEPTH = 0.002  # m; less penetration counts as touching (engines round meshes differently)
 
 
 @dataclass(frozen=True)
 class PlanCheck:
-    """A plan checked against the user's own domain, twice.
+    """The result of checking a plan against the user's own domain, twice.
 
     Attributes:
-        own_validator: ``valid``, or why it is not.
-        pddlgym: ``agrees``, ``disagrees``, ``missing``, ... message: what PDDLGym says.
-        steps: that PDDLGym replayed.
+        own_validator: ``valid``, or why the plan is not valid.
+        pddlgym: ``agrees``, ``disagrees``, ``missing``, ...
+        message: PDDLGym's explanation.
+        steps: number of actions that PDDLGym replayed.
     """
 
     own_validator: str
@@ -44,18 +45,18 @@ class PlanCheck:
 
     @property
     def failure(self) -> Failure | None:
-        """Why the plan does not hold, or None."""
+        """Why the plan is not valid, or None if it is."""
         valid = self.own_validator == "valid"
         if valid and self.pddlgym != "disagrees":
             return None
         why = self.message if valid else self.own_validator
-        return Failure(FailureKind.CONTRADICTION, f"the plan does not hold: {why}")
+        return Failure(FailureKind.CONTRADICTION, f"the plan is not valid: {why}")
 
 
 def check_plan(
     task: TampTask, plan: tuple[GroundAction, ...]
 ) -> tuple[tuple[frozenset[Fact], ...], PlanCheck]:
-    """The facts before each action and at the end, and what both checks say of the plan."""
+    """The facts before each action and at the end, and the results of both checks."""
     verdict = validate_actions(task.domain, task.problem, plan)
     outside = replay(task.domain, task.problem, plan)
     said = "valid" if verdict.valid else verdict.message
@@ -64,12 +65,13 @@ def check_plan(
 
 @dataclass(frozen=True)
 class AuditedMotions:
-    """Final trajectories, of the plan or of a recovery, checked in Drake.
+    """Final trajectories of the plan or of a recovery, checked in Drake.
 
     Attributes:
-        motions: each with Drake's verdict in ``record.audit``.
-        optimization_s: seconds that optimizing took, during refinement too.
-        checks_s: that Drake's audit took; and, without optimization, torques and clearances.
+        motions: the motions, each with Drake's verdict in ``record.audit``.
+        optimization_s: seconds spent on optimization, also during refinement.
+        checks_s: seconds spent on Drake's audit; without optimization also those spent on torques
+            and clearances.
     """
 
     motions: tuple[Motion, ...]
@@ -93,7 +95,7 @@ class AuditedMotions:
 def optimize_and_audit(
     context: PlanningContext, motions: tuple[Motion, ...], start: State
 ) -> AuditedMotions:
-    """The final trajectories of motions that begin in ``start``."""
+    """Optimize the trajectories of motions that begin in ``start``, and audit them in Drake."""
     optimization_s = sum(motion.record.optimization_ms for motion in motions) / 1e3
     began = time.perf_counter()
     optimized = optimize_trajectories(context, motions, start)
@@ -107,29 +109,32 @@ def optimize_and_audit(
 def audit(
     scene: Scene, robot: RobotModel, motions: tuple[Motion, ...], state: State
 ) -> tuple[Motion, ...]:
-    """The motions with ``record.audit`` filled in: ``free``, or the worst undeclared pair.
+    """The motions with ``record.audit`` set: ``free``, or the pair that penetrates deepest.
+
+    Pairs that a motion allows to touch don't count.
 
     Args:
-        state: in which the first motion begins.
+        state: the State in which the first motion begins.
     """
     # Late: a run without a plan needs no Drake.
     from galley.collision.backends.drake_world import DrakeWorld
 
-    found = []
+    audited = []
     with DrakeWorld(scene, robot) as world:
         for motion in motions:
             worst = _worst(world, scene, robot, motion, state)
             verdict = FREE
             if worst is not None:
                 verdict = f"{worst.a} and {worst.b} penetrate by {-1e3 * worst.distance:.1f} mm"
-            found.append(replace(motion, record=replace(motion.record, audit=verdict)))
+            audited.append(replace(motion, record=replace(motion.record, audit=verdict)))
             state = after(scene, robot, motion, state)
-    return tuple(found)
+    return tuple(audited)
 
 
 def _worst(
     world: DrakeWorld, scene: Scene, robot: RobotModel, motion: Motion, state: State
 ) -> Contact | None:
+    """The deepest penetration along a motion, among pairs that it doesn't allow; or None."""
     model = effects(scene, robot, motion, state)
     states = motion.trajectory.resampled(STEP.get(motion.group, DEFAULT_STEP))[1]
     worst: Contact | None = None

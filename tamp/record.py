@@ -1,4 +1,4 @@
-"""What a search tried and learned: for the report."""
+"""The record of a search for the report: what it tried and learned."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class TriedPlan:
     """How far one plan got.
 
     Attributes:
-        actions: of the plan.
-        reached: how many of them had motions at once, at most.
-        tries: spent on it.
-        failures: how often the action failed that failed most often. stopped_by: why, the last
-            time; None if none failed.
+        actions: the plan's actions, in order.
+        reached: the most actions that had motions at the same time.
+        tries: tries spent on the plan (``Effort``).
+        failures: how often the action failed that failed most often.
+        stopped_by: why that action failed the last time; None if none failed.
     """
 
     actions: tuple[GroundAction, ...]
@@ -33,23 +33,25 @@ class TriedPlan:
     stopped_by: Failure | None
 
     def as_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """The fields as plain data; actions and the failure as text."""
         stopped = "" if self.stopped_by is None else str(self.stopped_by)
         return {**vars(self), "actions": list(map(str, self.actions)), "stopped_by": stopped}
 
 
 @dataclass(frozen=True)
 class SearchRecord:
-    """What a search tried and learned, also one that was interrupted.
+    """What a search tried and learned; also of a search that was interrupted.
 
     Attributes:
-        plan: the solution's, else the last one considered.
+        plan: the plan that was solved, else the one considered last.
         solved: whether motions were found for it.
         tried: the plans that were refined, in order.
-        effort: spent in all. most_tries: that it might spend.
-        constraints: learned about plans that were considered, in order.
-        task_s, motion_s: seconds spent on plans, and on motions.
-        reasons: see the function of this name, and ``narrow``.
+        effort: the effort spent in all.
+        most_tries: how many tries the search was allowed.
+        constraints: the constraints learned about plans that were considered, in order.
+        task_s: seconds spent on plans.
+        motion_s: seconds spent on motions.
+        reasons: remarks on actions of the plan, from the function ``reasons`` and from ``narrow``.
     """
 
     plan: tuple[GroundAction, ...]
@@ -63,20 +65,24 @@ class SearchRecord:
     reasons: tuple[tuple[int, str], ...] = ()
 
     def effort_as_json(self) -> dict[str, Any]:
-        """What was tried, as plain data."""
+        """The effort and the plans that were tried, as plain data."""
         return {
             "tries": self.effort.tries,
             "most_tries": self.most_tries,
             "counts": dict(self.effort.counts),
-            "plans": [each.as_json() for each in self.tried],
+            "plans": [plan.as_json() for plan in self.tried],
         }
 
 
 def narrow(motions: Iterable[Motion], most: float) -> tuple[tuple[int, str], ...]:
-    """Which actions have motions with less than the usual margin (m): index and sentence."""
-    what = f"it keeps {1e3 * 0.5 * most:g} mm to what is around it, half the usual margin"
-    found = dict.fromkeys(m.action_index for m in motions if (m.record.margin_m or most) < most)
-    return tuple((k, what) for k in found)
+    """The actions with motions that keep less than the usual margin: index and sentence.
+
+    Args:
+        most: the usual margin, m.
+    """
+    sentence = f"it keeps {1e3 * 0.5 * most:g} mm to what is around it, half the usual margin"
+    indices = dict.fromkeys(m.action_index for m in motions if (m.record.margin_m or most) < most)
+    return tuple((k, sentence) for k in indices)
 
 
 def reasons(
@@ -84,8 +90,8 @@ def reasons(
     constraints: Iterable[LearnedConstraint],
     skills: Mapping[str, Skill],
 ) -> tuple[tuple[int, str], ...]:
-    """Which actions of a plan make way for later ones, and why: index and sentence."""
-    found = []
+    """The actions of a plan that clear the way for later ones, and why: index and sentence."""
+    sentences = []
     for k, action in enumerate(plan):
         role = skills[action.name].role if action.name in skills else Role()
         for constraint in constraints:
@@ -97,6 +103,6 @@ def reasons(
             if needed is None or action.args[needed] != fact.args[-1]:
                 continue
             if any(fact.args[0] in later.args for later in plan[k + 1 :]):
-                found.append((k, constraint.failure.message))
+                sentences.append((k, constraint.failure.message))
                 break
-    return tuple(found)
+    return tuple(sentences)

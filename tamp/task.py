@@ -16,12 +16,14 @@ from galley.skills.skill import Skill
 
 @dataclass(frozen=True)
 class TampTask:
-    """What is to be achieved, in symbols and in metres.
+    """A planning problem in PDDL, the scene that gives it geometry, and the skills.
 
     Attributes:
-        scene: the geometry. domain, problem: the symbols.
-        bindings: PDDL object to what it is in the scene.
-        skills: PDDL action to what refines it to motions.
+        scene: the geometry.
+        domain: the PDDL domain.
+        problem: the PDDL problem.
+        bindings: what each PDDL object is in the scene, by the object's name.
+        skills: what refines each PDDL action to motions, by the action's name.
     """
 
     scene: Scene
@@ -45,9 +47,11 @@ class TampTask:
         return any(skill is not None and skill.role.pushes is not None for skill in skills)
 
     def with_pushes(self) -> Self | None:
-        """The same with an action more: what can be picked up somewhere can be pushed aside there.
+        """The task with the action ``push_aside`` added, or None.
 
-        None if an action pushes already, or none picks things up as ours does.
+        It has the preconditions of ``pick``: an item that can be picked up can be pushed aside, and
+        stays on its furniture. None if an action pushes already, or if the domain has no ``pick``
+        with the parameters of ours.
         """
         pick, skills = self.domain.action("pick"), self.skills
         if self.pushes or pick is None or not {"pick", "push_aside"} <= set(skills):
@@ -62,7 +66,7 @@ class TampTask:
 
     @property
     def files(self) -> frozenset[str]:
-        """Every file that the task was read from."""
+        """Every file that the task was read from, those of the user's skills included."""
         places = {place.file for place in self.scene.places.values()}
         return self.own_skills | {
             *(self.scene.source, self.domain.file, self.problem.file),

@@ -1,4 +1,4 @@
-"""Where to stand.
+"""Where the base can stand to reach something.
 
 - ``stances``: samples base poses for a hand pose, and proves points out of reach
 - ``placement``: scored base poses for a hand pose

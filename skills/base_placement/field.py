@@ -1,9 +1,9 @@
 """The reachability field: every place and heading from which an arm reaches a set of hand poses.
 
-Turning the arm about its foot's vertical changes joint 1 alone. So one solution of the inverse
-kinematics answers for all headings at once, and the field holds the exact arc of headings that is
-out of reach at each place of the foot instead of a sample of headings. What it takes on a grid is
-the redundant joint.
+To turn the base about the vertical axis through the arm's foot changes joint 1 alone. So one
+solution of the inverse kinematics settles all headings at once: at each place of the foot, the
+field holds the exact arc of headings that is out of reach, instead of a sample of headings. Only
+the redundant joint is sampled on a grid.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ REDUNDANT = 12
 
 @dataclass(frozen=True)
 class Field:
-    """Where the arm's foot may stand.
+    """Where the arm's foot may stand, on a grid.
 
     Attributes:
-        x, y: of the foot, metres (n,), (m,).
-        gap: middle and half of the width (rad) of the arc of headings that is out of reach
-            (n, m, 2); a half of pi: no heading reaches; 0: all do.
-        p_BA: the foot in the base's frame (2,), metres.
+        x: x of the foot in the world, metres (n,).
+        y: y of the foot in the world, metres (m,).
+        gap: middle and half width (rad) of the arc of headings that is out of reach (n, m, 2). With
+            a half width of pi no heading reaches, with 0 all do.
+        p_BA: the foot in the base's frame, metres (2,).
     """
 
     x: Array
@@ -38,16 +39,16 @@ class Field:
     p_BA: Array
 
     def share(self) -> Array:
-        """The share of all headings that reach (n, m)."""
+        """The share of all headings at which the arm reaches (n, m)."""
         return 1.0 - np.asarray(self.gap[..., 1]) / np.pi
 
     def reaches(self, heading: float) -> NDArray[np.bool_]:
-        """Where the arm reaches with the base at a heading, rad (n, m)."""
+        """At which places the arm reaches with the base at a heading (rad): (n, m)."""
         apart = np.abs(wrap(heading - self.gap[..., 0]))
         return np.asarray((apart >= self.gap[..., 1]) & (self.gap[..., 1] < np.pi))
 
     def bases(self, heading: float) -> Array:
-        """Base poses (n, m, 3) at a heading, rad, with the foot on the grid."""
+        """Base poses (n, m, 3) at a heading (rad), with the foot on the grid."""
         return bases_below(self.x[:, None], self.y, wrap(np.array([heading])), self.p_BA)
 
 
@@ -57,10 +58,11 @@ def reachability_field(
     """The field of the places from which the arm reaches any of several hand poses.
 
     Args:
-        robot: with kinematics on a mobile base.
+        robot: a robot on a mobile base.
         hands: X_WH (g, 4, 4) or (4, 4).
-        x, y: places of the arm's foot, metres (n,), (m,).
-        redundant: number of values of the redundant joint.
+        x: x of the places of the arm's foot, metres (n,).
+        y: y of these places, metres (m,).
+        redundant: number of values of the redundant joint; more find more headings.
 
     Raises:
         ValueError: no hand pose, one that is no pose, or not even one value of the redundant joint.
@@ -82,7 +84,15 @@ def reachability_field(
 
 
 def square(center: Array, half: float, n: int) -> tuple[Array, Array]:
-    """x (n,) and y (n,) of a square grid about ``center`` (>= 2,) that reaches ``half`` (m)."""
+    """x (n,) and y (n,) of a square grid about ``center`` (>= 2,).
+
+    Args:
+        half: half of the side, m.
+        n: lines in each direction, from 2.
+
+    Raises:
+        ValueError: the grid is too small.
+    """
     if n < 2 or not half > 0.0:
         raise ValueError(f"a grid needs two lines and a positive half, got {n} and {half}")
     steps = np.linspace(-half, half, n)

@@ -1,10 +1,10 @@
-"""Scored base poses for a hand pose.
+"""Scores of base poses for a hand pose.
 
     score = manipulability * margin^0.5 / (1 + drive), each factor in [0, 1]
 
 with manipulability sqrt(det(J J^T)) (Yoshikawa 1985) as a share of the arm's greatest, and margin
-the least distance of a joint to its limits as a share of half its range. A product: a base that is
-useless in one respect is useless.
+the least distance of a joint to its limits as a share of half its range; ``drive`` is the cost of
+the drive in metres. The score is a product, for a base that is useless in one respect is useless.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from galley.domain.scene.model import Stance
 from galley.robots.model import RobotModel
 
 TURN = 0.3  # m of travel that a turn of 1 rad counts as
-ASTERN = 1.0  # m of a drive that a metre backwards counts as beyond the metre
-SIDESTEP = 0.3  # m, a shorter drive may go any way
+ASTERN = 1.0  # m that a metre backwards counts more than a metre forward
+SIDESTEP = 0.3  # m, a shorter drive may go in any direction
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,12 @@ class Placement:
     """A base pose and why it is good.
 
     Attributes:
-        base: (3,). arm: the configuration there that is best (n,).
-        manipulability, margin: of that configuration, in [0, 1].
-        drive: from the current base, metres.
-        score: in [0, 1].
+        base: the base pose (3,).
+        arm: the best arm configuration there (n,).
+        manipulability: that of the configuration, in [0, 1].
+        margin: joint margin of the configuration, in [0, 1].
+        drive: cost of the drive from the current base, metres.
+        score: the score, in [0, 1]; higher is better.
     """
 
     base: Array
@@ -41,7 +43,7 @@ class Placement:
     score: float
 
     def reason(self) -> str:
-        """In a sentence without its full stop, for a report."""
+        """The score and its factors as a sentence for the report, without the full stop."""
         return (
             f"score {self.score:.2f}: manipulability {100 * self.manipulability:.0f}% of the arm's "
             f"greatest, joints {100 * self.margin:.0f}% of half their range from a limit, "
@@ -52,18 +54,17 @@ class Placement:
 def score_bases(
     robot: RobotModel, X_WH: Array, bases: Array, start: Array, redundant: Array
 ) -> list[Placement]:
-    """Those of the bases from which the arm reaches a hand pose, best first.
-
-    Collisions are not looked at.
+    """The bases from which the arm reaches a hand pose, best first; collisions are not checked.
 
     Args:
-        robot: with kinematics in closed form.
-        X_WH: of its palm (4, 4).
-        bases: (m, 3). start: the current base (3,).
-        redundant: values of the redundant joint (k,).
+        robot: a robot with inverse kinematics in closed form.
+        X_WH: the hand pose (4, 4).
+        bases: the base poses to compare (m, 3).
+        start: the current base pose (3,).
+        redundant: values of the redundant joint to try (k,).
 
     Raises:
-        ValueError: X_WH is no pose.
+        ValueError: X_WH is not a pose.
     """
     arms, terms = robot.kinematics.best_configurations(
         as_pose(X_WH, "a hand pose"), bases, redundant
@@ -86,10 +87,10 @@ def score_bases(
 
 
 def drive(bases: Array, start: Array) -> Array:
-    """Metres of a straight drive from ``start`` (3,) to bases (m, 3), facing forward or not.
+    """Cost in metres of straight drives from ``start`` (3,) to bases (m, 3).
 
-    A turn of 1 rad counts 0.3 m, and the way up to 1 + ``ASTERN`` times: once forward, in the
-    middle sideways, most backwards.
+    A turn of 1 rad counts as 0.3 m. A metre forward counts once, sideways more, and backwards
+    1 + ``ASTERN`` times; the heading is taken to turn evenly on the way.
     """
     apart = bases - start
     apart[:, 2] = wrap(apart[:, 2])
@@ -101,12 +102,13 @@ def drive(bases: Array, start: Array) -> Array:
 
 
 def facing(bases: Array, start: Array, stance: Stance) -> Array:
-    """Base poses (m, 3), turned as a straight drive from ``start`` (3,) arrives there forward.
+    """Base poses (m, 3), turned to the heading of a straight drive from ``start`` (3,).
 
-    Those within ``SIDESTEP``, or for which the stance set has no such heading, stay as they are.
+    Poses nearer than ``SIDESTEP`` stay as they are, and so do those for which the stance set
+    doesn't contain that heading.
     """
     apart = bases[:, :2] - start[:2]
     turned = np.column_stack([bases[:, :2], np.arctan2(apart[:, 1], apart[:, 0])])
-    allowed = np.array([stance.contains(each) for each in turned], dtype=np.bool_)
+    allowed = np.array([stance.contains(pose) for pose in turned], dtype=np.bool_)
     allowed &= np.hypot(apart[:, 0], apart[:, 1]) > SIDESTEP
     return np.where(allowed[:, None], turned, bases)

@@ -1,10 +1,15 @@
 """Proof by branch and bound that no grasp of a continuous family is possible for the hand alone.
 
-A cell is a range of turns, leans and grasp centres of one ``Fan``. It is ruled out if the wrist is
-out of reach from all stances, or if a part of the hand overlaps an obstacle in the middle of the
-cell and displaced from there by as much as any of its points can move within the cell, to all
-corners: then it does everywhere between, for the Minkowski difference of the two is convex. Other
-cells are halved. The proof fails if the middle of a cell is in reach and free.
+A cell is a range of turns, leans and grasp centres of one ``Fan``. It is ruled out in two ways:
+
+- The wrist is out of reach from all stances, everywhere in the cell.
+- A part of the hand overlaps an obstacle in the middle of the cell, and also when it is displaced
+  from there to all corners of a box, which is as large as any of its points can move within the
+  cell. Then it overlaps at every displacement in the box, for the displacements at which two convex
+  sets overlap are a convex set (their Minkowski difference).
+
+Other cells are halved. The proof fails if the middle of a cell is in reach and free, or if there
+are too many cells.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ from galley.skills.manipulation.fans import TOUCHING, Fan
 from galley.skills.manipulation.grasps import grasp_fans
 from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
 
-CELLS = 8_000  # of a family, examined before the proof is given up
+CELLS = 8_000  # cells of a family examined before the proof is given up
 _BATCH = 256  # cells examined together
 _FINEST = 0.0005  # m that the hand moves within the smallest cells
 _LEAN = np.pi / 3  # rad, largest lean of a hand that grasps a handle
@@ -43,10 +48,11 @@ class Family:
     """The grasps of one fan, to be ruled out.
 
     Attributes:
-        fan: the grasps. X_WO: pose (4, 4) of what they hold.
+        fan: the grasps.
+        X_WO: pose (4, 4) of the frame O of what they hold.
         moves: displacements (4, 4) in the world that the hand must make while it holds; a grasp
             must be possible after each. The first is the identity.
-        carried: names of what moves with the hand.
+        carried: names of the bodies that move with the hand, which don't count as obstacles.
     """
 
     fan: Fan
@@ -55,7 +61,7 @@ class Family:
     carried: frozenset[str] = frozenset()
 
     def as_json(self) -> dict[str, Any]:
-        """The ranges for a certificate."""
+        """The ranges of the family, for a certificate."""
         return {
             "closing": (self.X_WO[:3, :3] @ self.fan.R_IF[:, 1]).tolist(),
             "width_m": self.fan.width,
@@ -84,7 +90,7 @@ def item_grasps(context: PlanningContext, state: State, index: int) -> list[Fami
 def handle_holds(
     context: PlanningContext, state: State, binding: Binding, value: float
 ) -> list[Family]:
-    """All grasps of a handle while its joint is moved to ``value`` (m or rad)."""
+    """All grasps of a handle that hold while its joint is moved to ``value`` (m or rad)."""
     assert binding.handle is not None
     scene = context.scene
     handle = scene.handle(binding.handle)
@@ -93,13 +99,13 @@ def handle_holds(
     X_WO = scene.body_pose(handle.body, state.scene_q) @ transform(None, handle.point)
     moves = tuple(joint.motion(share * (value - start)) for share in (0.0, 0.5, 1.0))
     carried = frozenset(scene.moved_by(joint.name))
-    found = []
+    families = []
     for way in (1.0, -1.0):
         y, z = way * handle.closing, -handle.approach
         R = np.stack([np.cross(y, z), y, z], axis=1)
         fan = Fan(R, (handle.span, 0.0), (-_LEAN, _LEAN), 0.0, handle.thickness)
-        found.append(Family(fan, X_WO, moves, carried))
-    return found
+        families.append(Family(fan, X_WO, moves, carried))
+    return families
 
 
 def prove_no_grasp(
@@ -112,16 +118,17 @@ def prove_no_grasp(
 ) -> Failure | None:
     """A proof that no grasp is possible from anywhere in the stance sets, or None.
 
-    None also for arms of less than six joints, and grippers of which one jaw moves.
-
-    ``UNREACHABLE`` if the wrist is out of reach; ``BLOCKED`` names what the hand overlaps.
+    The Failure is ``UNREACHABLE`` if the wrist is always out of reach; else it is ``BLOCKED`` and
+    names what the hand overlaps. There are no proofs for arms with fewer than six joints, nor for
+    grippers of which only one jaw moves.
 
     Args:
-        context, state: the world.
+        context: the scene and the robot.
+        state: where everything is.
         families: the grasps.
         stances: where the base may stand.
         what: the task, for the message: ``take the sugar``.
-        item: name of the held item, if it is one. Only the fingers may touch it.
+        item: name of the item that is grasped, if it is one. Only the fingers may touch it.
     """
     # A short arm's grasps are tilted out of the families; a single jaw's are beside their middle.
     unlike = context.robot.group("arm").size < 6 or context.robot.gripper.one_jaw
@@ -131,7 +138,7 @@ def prove_no_grasp(
     if not all(proof.rules_out(family) for family in families):
         return None
     names = tuple(proof.causes)
-    told = {
+    certificate = {
         "kind": "covering",
         "stances": [stance.name for stance in stances],
         "family": [family.as_json() for family in families],
@@ -146,7 +153,7 @@ def prove_no_grasp(
             f"{metres(proof.shortfall)} out of reach (shown for all in {cells})",
             () if item is None else (item,),
             {"shortfall_m": proof.shortfall, "cells": float(proof.cells)},
-            told,
+            certificate,
         )
     least = (item, *proof.under)
     blockers = tuple(name for name in names if name not in least) or names
@@ -157,7 +164,7 @@ def prove_no_grasp(
         f"turns and leans (shown for all grasps in {cells})",
         blockers,
         {"cells": float(proof.cells)},
-        told,
+        certificate,
     )
 
 
@@ -166,8 +173,14 @@ class _Proof:
     """The state of the branch and bound.
 
     Attributes:
-        cells: number examined. far: of these out of reach. causes: what ruled out the others.
-        shortfall: least distance (m) out of reach.
+        context: the scene and the robot.
+        state: where everything is.
+        stances: where the base may stand.
+        item: name of the item that is grasped, or None.
+        cells: number of cells examined.
+        far: number of cells ruled out since they are out of reach.
+        shortfall: least distance (m) by which these are out of reach.
+        causes: number of cells that each body or item ruled out.
     """
 
     context: PlanningContext
@@ -181,9 +194,9 @@ class _Proof:
 
     @cached_property
     def composite(self) -> bool:
-        """Whether the fingers, where they touch one part of the item, may overlap another.
+        """Whether the item is a composite whose parts may be in the way of the fingers.
 
-        Not of meshes, on which it isn't known exactly where they close.
+        False with meshes among its parts: there it isn't known exactly where the fingers close.
         """
         item = None if self.item is None else self.context.scene.item(self.item)
         return item is not None and item.composite and all(s.kind != "mesh" for s in item.solid)
@@ -215,39 +228,57 @@ class _Proof:
         return True
 
     def _about(self, family: Family) -> list[ConvexPart]:
-        """Obstacles near enough; the item and its support first, as the least informative."""
+        """The obstacles near the family's grasps, the item and its support first.
+
+        So others are named as causes only for cells that these don't rule out.
+        """
         at = np.array([(move @ family.X_WO)[:3, 3] for move in family.moves])
         reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half))
         about = hand_bounds(self.context.robot, at) + reach
-        found = obstacles(self.context, self.state, family.carried, about)
-        return sorted(found, key=lambda p: (p.name != self.item, p.name not in self.under))
+        parts = obstacles(self.context, self.state, family.carried, about)
+        return sorted(parts, key=lambda p: (p.name != self.item, p.name not in self.under))
 
     def _left(
         self, family: Family, parts: Sequence[ConvexPart], still: Sequence[ConvexPart], cells: Array
     ) -> Array | None:
-        """The halves of the cells (n, 2, 4) that aren't ruled out; None where one never will be."""
+        """Examine cells, and return the halves of those that aren't ruled out.
+
+        Args:
+            parts: the parts of the hand.
+            still: the obstacles.
+            cells: middles and half sizes in turn, lean, x and z (n, 2, 4).
+
+        Returns:
+            The halves (m, 2, 4); or None if a cell can never be ruled out: its middle is in reach
+            and free, or it is too small to be halved.
+        """
         fan, middle, half = family.fan, cells[:, 0], cells[:, 1]
         X_WT = family.X_WO @ fan.poses(middle)
-        R_OF = fan.poses(middle * [1.0, 0.0, 0.0, 0.0])[:, :3, :3]  # but for signs, the fan's axes
-        # Farthest from the axis about which the fan turns.
+        R_OF = fan.poses(middle * [1.0, 0.0, 0.0, 0.0])[:, :3, :3]  # the fan's axes, up to signs
+        # The farthest that a grasp centre of the cell is from the axis about which the fan turns.
         out = np.abs(middle[:, 2]) + half[:, 2]
         slide = np.stack([half[:, 2], half[:, 3]], axis=1)
         open_, beaten = np.ones(len(cells), dtype=bool), np.zeros(len(cells), dtype=bool)
 
         def travel(far: float, from_axis: float) -> Array:
-            """Travel (n, 4) of a point within each cell, by coordinate."""
+            """How far (m) a point of the hand travels within each cell, by coordinate (n, 4).
+
+            ``far`` is its distance from the grasp centre, ``from_axis`` from the closing axis.
+            """
             return np.column_stack([(out + far) * half[:, 0], from_axis * half[:, 1], slide])
 
         def total(moved: Array) -> Array:
+            """The whole travel (n,) from that by coordinate; x and z are at right angles."""
             return moved[:, 0] + moved[:, 1] + np.hypot(moved[:, 2], moved[:, 3])
 
         robot, reach = self.context.robot, self.context.robot.kinematics.reach
-        bounds, p_TC = [shoulders(each, robot) for each in self.stances], reach.p_HC - robot.p_HT
+        bounds, p_TC = [shoulders(s, robot) for s in self.stances], reach.p_HC - robot.p_HT
         length = float(np.linalg.norm(p_TC))
+        # First the wrist: it must be out of reach by more than it travels within the cell.
         for move in family.moves:
             X = move @ X_WT
             p_WC = X[:, :3, :3] @ p_TC + X[:, :3, 3]  # C of ``ReachBounds``, ``length`` from T
-            short = np.min([beyond(p_WC, *each, reach.to_C) for each in bounds], axis=0)
+            short = np.min([beyond(p_WC, *bound, reach.to_C) for bound in bounds], axis=0)
             spare = short - total(travel(length, length))
             gone = open_ & (spare > 0.0)
             if gone.any():
@@ -255,6 +286,7 @@ class _Proof:
                 self.far += int(gone.sum())
                 open_ &= ~gone
             beaten |= short > 0.0
+        # Then the overlaps. ``beaten``: the middle is impossible, so that halving may help.
         displaced = [_displacements(part, middle, half) for part in parts]
         for other in still:
             for part, most in zip(parts, displaced, strict=True):
@@ -263,8 +295,8 @@ class _Proof:
                     continue
                 least = TOUCHING if own else 0.0
                 for move in family.moves:
-                    where = np.flatnonzero(open_)
-                    hit = where[overlaps(part, move @ X_WT[where], other) > least]
+                    rows = np.flatnonzero(open_)
+                    hit = rows[overlaps(part, move @ X_WT[rows], other) > least]
                     beaten[hit] = True
                     for way in _CORNERS:
                         shift = np.einsum("nij,nj->ni", R_OF[hit], way * most[hit])
@@ -284,10 +316,14 @@ class _Proof:
 
 
 def _displacements(part: ConvexPart, middle: Array, half: Array) -> Array:
-    """By how much (n, 3) the points of a part move, at most, within cells, along the fan's axes.
+    """Bounds (n, 3) on how far (m) points of a part move within cells, along the fan's axes.
 
-    For middles and half sizes (n, 4). Leaning and sliding move them across the closing direction
-    only, so that a wall beside the hand is overlapped in large cells.
+    Leaning and sliding move them only across the closing direction. So a wall beside the hand is
+    overlapped even in large cells.
+
+    Args:
+        middle: middles of the cells (n, 4).
+        half: their half sizes (n, 4).
     """
     _, lean, x, _ = middle.T
     v = part.solid.vertices
@@ -302,7 +338,7 @@ def _displacements(part: ConvexPart, middle: Array, half: Array) -> Array:
 
 
 def _halved(cells: Array, along: NDArray[np.int64]) -> Array:
-    """Each of the cells (n, 2, 4) halved along one of its coordinates: (2 n, 2, 4)."""
+    """The halves (2 n, 2, 4) of cells (n, 2, 4), each cut along one of its coordinates (n,)."""
     rows = np.arange(len(cells))
     half = cells[:, 1].copy()
     half[rows, along] /= 2.0

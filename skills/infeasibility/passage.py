@@ -1,8 +1,9 @@
-"""Whether the base can get to a stance at all, by exact areas in the plane.
+"""Proofs that the base can't get to a stance at all, from areas in the plane.
 
-A disc within the chassis, about the base's origin, fills the same place whatever the heading. Where
-its centre can't go, the base can't: obstacles grown by its radius split the plane into parts.
-Outlines and arcs are taken too small, so that only what is closed for certain counts as closed.
+A disc within the chassis, about the base's origin, covers the same area whatever the heading. Where
+the disc's centre can't go, the base can't go. Obstacles grown by the radius of the disc split the
+plane into parts, and the base stays in the part where it is. Outlines and arcs are taken too small,
+so that a passage counts as closed only if it is closed for certain.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ _SLACK = 1e-4  # m, for rounding
 
 
 def no_passage(context: PlanningContext, state: State, stances: Sequence[Stance]) -> Failure | None:
-    """A proof that the base can drive to none of ``stances`` while all stands as it does, or None.
+    """A proof that the base can drive to none of ``stances`` as things stand now, or None.
 
-    It names the bodies of drawers and doors, and the items, of which each alone closes the way, all
-    the others gone; none where fixed furniture does. There is no proof where opening either of two
-    doors would do.
+    The Failure names the drawers, doors and items of which each alone closes the way, even with all
+    the others gone. It names none if fixed furniture closes the way. There is no proof if moving
+    either of two of them would open the way.
     """
     import shapely
 
@@ -40,10 +41,11 @@ def no_passage(context: PlanningContext, state: State, stances: Sequence[Stance]
     ]
     limits, start = robot.group("base"), state.q[robot.slice("base")][:2]
     everywhere = shapely.box(*limits.lower[:2], *limits.upper[:2]).buffer(_SLACK)
-    goals = shapely.union_all([shapely.box(*np.ravel(places(each, robot))) for each in stances])
+    goals = shapely.union_all([shapely.box(*np.ravel(places(stance, robot))) for stance in stances])
 
     @cache
     def passes(gone: frozenset[str]) -> bool:
+        """Whether the base may get to a stance if these bodies and items are gone."""
         taken = shapely.union_all([area for name, area in areas if name not in gone])
         free = shapely.get_parts(everywhere - taken)
         here = free[shapely.distance(free, shapely.Point(start)) < _SLACK]
@@ -51,20 +53,23 @@ def no_passage(context: PlanningContext, state: State, stances: Sequence[Stance]
 
     moved = [name for joint in scene.joints for name in scene.moved_by(joint.name)]
     movable = frozenset([*moved, *scene.item_index])
-    # Of what rides on another drawer or door nothing is said.
+    # A body that two joints move (a drawer in a drawer) is never named.
     named = [n for n in sorted(movable) if moved.count(n) < 2 and not passes(movable - {n})]
     if passes(frozenset()) or (not named and passes(movable)):
         return None
-    names = [each.name for each in stances]
-    what = f"the base has no way past {' and '.join(named) or 'fixed furniture'} to stance set "
-    what += " or ".join(map(repr, names))
+    names = [stance.name for stance in stances]
+    message = f"the base has no way past {' and '.join(named) or 'fixed furniture'} to stance set "
+    message += " or ".join(map(repr, names))
     numbers = {"radius_m": radius, "lower_m": low, "upper_m": high}
     proof = {"kind": "passage", "start_m": start.tolist(), "stances": names, **numbers}
-    return Failure(FailureKind.BLOCKED, what, tuple(named), numbers, proof)
+    return Failure(FailureKind.BLOCKED, message, tuple(named), numbers, proof)
 
 
 def _slices(scene: Scene, state: State, low: float, high: float) -> Iterator[tuple[str, Array]]:
-    """Names of bodies and items, and points (n, 2) whose hull is a level slice of one shape."""
+    """Yield a body's or item's name, and points (n, 2) whose hull is a level slice of a shape.
+
+    The slice is in the middle of the heights (m) from ``low`` to ``high`` that the shape fills.
+    """
     for part in parts(scene, state, "", True)[1]:
         corners = part.solid.vertices
         bottom, top = max(low, corners[:, 2].min()), min(high, corners[:, 2].max())

@@ -1,7 +1,7 @@
-"""Refusals by sizes and distances alone: no search, but a certificate.
+"""Refusals of actions from sizes and distances alone: without a search, but with a certificate.
 
 Distance bounds hold for every configuration: the hand is never farther from the shoulder than the
-arm is long, and the item at most ``hand`` metres from the hand.
+arm is long, and the item is at most ``hand`` metres from the hand.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ _SLACK = 1e-9  # m, for rounding
 
 
 def no_such_region(furniture: str, what: str) -> Failure:
-    """A Failure because the furniture lacks what the action needs."""
+    """The Failure if furniture lacks a region or handle that the action needs.
+
+    Args:
+        what: the missing part, for the message: ``surface to place things on``.
+    """
     return Failure(
         FailureKind.CONTRADICTION,
         f"the scene gives '{furniture}' no {what}",
@@ -46,26 +50,26 @@ def no_such_region(furniture: str, what: str) -> Failure:
 
 
 def wrong_in_hand(context: PlanningContext, state: State, wanted: int | None) -> Failure | None:
-    """A Failure unless the hand holds the item, or nothing for None.
+    """A Failure unless the hand holds the item ``wanted``, or nothing for None.
 
-    The plan sees to that, unless its domain or a skill before does not do what its name says.
+    A plan guarantees that, unless its domain or an earlier skill doesn't do what its name says.
     """
     if state.held == wanted:
         return None
     held, needed = (
-        "nothing" if each is None else context.scene.items[each].name
-        for each in (state.held, wanted)
+        "nothing" if index is None else context.scene.items[index].name
+        for index in (state.held, wanted)
     )
     return Failure(
         FailureKind.BUDGET,
-        f"the hand must hold {needed} here, but the actions before leave {held} in it",
+        f"the hand must hold {needed} here, but the earlier actions leave {held} in it",
     )
 
 
 def does_not_fit(item: Item, region: Region) -> Failure | None:
     """A Failure with sizes if the item doesn't fit into the empty region, else None.
 
-    Neither upright nor, where it may lie, on any of its faces.
+    It must fit neither upright nor, if it may lie, on any of its faces.
     """
     sizes: dict[tuple[float, ...], Failure] = {}
     for pose in allowed_poses(item):
@@ -76,13 +80,14 @@ def does_not_fit(item: Item, region: Region) -> Failure | None:
     first, *others = sizes.values()
     if not others:
         return first
-    each = {"on_each_face": [dict(failed.certificate or {}) for failed in (first, *others)]}
+    faces = {"on_each_face": [dict(failed.certificate or {}) for failed in (first, *others)]}
     lying = " or ".join(f"{h:.3f} m high on {a:.3f} x {b:.3f} m" for a, b, h in list(sizes)[1:])
-    told = f"{first.message}; nor does it fit lying, {lying}"
-    return replace(first, message=told, certificate={**(first.certificate or {}), **each})
+    message = f"{first.message}; nor does it fit lying, {lying}"
+    return replace(first, message=message, certificate={**(first.certificate or {}), **faces})
 
 
 def _does_not_fit_upright(item: Item, region: Region) -> Failure | None:
+    """A Failure if an upright item is too high for a volume, or fits into no box at any yaw."""
     height = float(item.size[2])
     if region.kind == "volume":
         room = float(region.boxes[0, 1, 2] - region.boxes[0, 0, 2])
@@ -96,7 +101,8 @@ def _does_not_fit_upright(item: Item, region: Region) -> Failure | None:
             )
     rim = Upright.of(item).rim
     across = np.ptp(rim @ _normals(rim).T, axis=0)
-    short, long = float(across.min()), float(across.max())  # between parallel lines about it
+    # Least and greatest distance of parallel lines about it, of those along its edges.
+    short, long = float(across.min()), float(across.max())
     sides = np.sort(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
     # Necessary for any yaw: the shorter side must fit across the region's narrower one.
     diagonals = np.hypot(sides[:, 0], sides[:, 1])
@@ -123,7 +129,7 @@ def _normals(polygon: Array) -> Array:
 def too_wide(item: Item, gripper: Gripper) -> Failure | None:
     """A Failure with sizes if no side of the standing item fits between the fingers, else None.
 
-    It is too wide for them, or thinner than they close.
+    It is wider than the fingers open, or thinner than they close.
     """
     if grasps_of(item, gripper) or grasp_fans(item, np.eye(4), gripper):
         return None
@@ -131,17 +137,17 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
         return None
     x, y, _ = item.size
     widest = gripper.widest
-    told = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m"
+    message = f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand ({widest:.3f} m)"
     if item.grasps or max(x, y) < gripper.narrowest:
         closed = f"its fingers close to {gripper.narrowest:.3f} m"
-        told = f"{item.name} ({x:.3f} x {y:.3f} m) is too thin for the hand: {closed}"
+        message = f"{item.name} ({x:.3f} x {y:.3f} m) is too thin for the hand: {closed}"
     parts = {}
     if item.composite:
-        told += ", and no two free surfaces that face away from each other are as close"
+        message += ", and no two free surfaces that face away from each other are as close"
         parts = {"parts_m": [(2.0 * s.half_extents).tolist() for s in item.solid]}
     return Failure(
         FailureKind.DOES_NOT_FIT,
-        told,
+        message,
         (item.name,),
         {"width_m": float(min(x, y)), "room_m": widest},
         {
@@ -167,11 +173,11 @@ def cannot_take(scene: Scene, state: State, index: int, gripper: Gripper) -> Fai
 
 
 def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -> Failure | None:
-    """A Failure with sizes if an item has fallen over and can't be grasped as it lies.
+    """A Failure with sizes if an item has fallen over and can't be grasped as it lies, else None.
 
-    It is too wide to be held sideways. If it could be held from above and below, a proof that the
-    hand has no room for that is included. Also if it is a composite, however it stands, whose parts
-    are in the fingers' way.
+    It is too wide to be held sideways. If it could be held from above and below, the certificate
+    has a proof that the hand lacks room for that. A composite item is also refused, however it
+    stands, if its own parts are in the fingers' way.
     """
     scene, gripper = context.scene, context.robot.gripper
     item = scene.items[index]
@@ -206,9 +212,9 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
 
 
 def _parts_in_the_way(context: PlanningContext, state: State, index: int) -> Failure | None:
-    """A Failure with a proof if a composite's own parts leave the fingers no room at the others.
+    """A Failure with a proof if a composite item's own parts leave the fingers no room.
 
-    Whatever is moved or opened beside it.
+    It holds whatever is moved or opened beside the item.
     """
     scene, item = context.scene, context.scene.items[index]
     families = item_grasps(context, state, index)
@@ -237,7 +243,7 @@ def too_heavy(item: Item, physics: Physics) -> Failure | None:
         return None
     return Failure(
         FailureKind.UNSTABLE,
-        f"{item.name} weighs {weight:.0f} N, two fingers hold at most {held:.0f} N by friction",
+        f"{item.name} weighs {weight:.0f} N, but two fingers hold at most {held:.0f} N by friction",
         (item.name,),
         {"weight_N": weight, "held_N": held},
         {
@@ -260,12 +266,15 @@ def region_out_of_reach(
 ) -> Failure | None:
     """A Failure with a distance bound if no place in the region is in reach, else None.
 
-    It holds for all values of the joints that move the region, and for all ways to hold the item:
-    any grasp, or the one in ``state``. With a ``spot``, only what counts as there does. An item
-    that is not ``wholly`` in the region has its centre over it.
+    It holds for all values of the joints that move the region, and for all ways to hold the item.
+
+    Args:
+        state: the grasp in which the item is held, if it is; all other grasps count, too.
+        spot: an exact place in the region: then only poses that count as there matter.
+        wholly: whether the item is wholly in the region; else only its centre is over it.
     """
-    turned = [(each, box) for each in allowed_poses(item) for box in region.boxes]
-    points = np.concatenate([_standing(each.item, box, wholly) for each, box in turned])
+    turned = [(pose, box) for pose in allowed_poses(item) for box in region.boxes]
+    points = np.concatenate([_standing(pose.item, box, wholly) for pose, box in turned])
     what = f"all of {region.name}"
     if spot is not None:
         points[:, :2], what = spot.xy, f"the place for {item.name} on {region.name}"
@@ -281,7 +290,7 @@ def handle_does_not_fit(handle: Handle, gripper: Gripper) -> Failure | None:
     takes = f"{gripper.narrowest:.3f} to {gripper.widest:.3f} m"
     return Failure(
         FailureKind.DOES_NOT_FIT,
-        f"{handle.name} is {handle.thickness:.3f} m thick, the hand takes {takes}",
+        f"{handle.name} is {handle.thickness:.3f} m thick, but the hand takes {takes}",
         (handle.name,),
         {"thickness_m": handle.thickness, "room_m": gripper.widest},
         {
@@ -299,7 +308,7 @@ def handle_out_of_reach(context: PlanningContext, handle: Handle, stance: Stance
     points = handle.point + np.array([-along, along])
     box = _reach_of_body(context.scene, handle.body, points)
     robot = context.robot
-    aside = handle.thickness / 2.0 if robot.gripper.one_jaw else 0.0  # of T from the middle
+    aside = handle.thickness / 2.0 if robot.gripper.one_jaw else 0.0  # from the middle to T
     hand = float(np.linalg.norm(robot.p_HT)) + aside
     return _distance_bound(context, box, hand, stance, handle.name, (handle.name,))
 
@@ -309,8 +318,8 @@ def out_of_reach_as_found(
 ) -> Failure | None:
     """A Failure if the item that an action takes is out of reach, or can't be grasped as it lies.
 
-    It holds as long as the item is where ``state`` has it; for an item in a drawer, wherever the
-    drawer is. None if the action takes nothing, or nothing can be proven.
+    It holds as long as the item is where it is in ``state``; for an item in a drawer, wherever the
+    drawer is. None if the action takes nothing, or if nothing can be proven.
     """
     taken, place = skill.role.takes, skill.role.place
     if taken is None or place is None:
@@ -334,17 +343,17 @@ def out_of_reach_as_found(
 
 
 def _standing(item: Item, box: Array, wholly: bool) -> Array:
-    """Corners (n, 3) of the places of an item's centre whose footprint is in a box (2, 3).
+    """Corners (n, 3) of the places of an item's centre, its footprint within a box (2, 3).
 
-    Not ``wholly``: of any item whose centre is over the box, and which rests on it somehow.
+    If not ``wholly``, the centre may be anywhere over the box, and the item may rest on any side.
     """
     rim = Upright.of(item).rim
-    # From the edges, whatever its yaw.
+    # The centre is at least this far from the edges, whatever the yaw.
     short = float((rim * _normals(rim)).sum(axis=1).min()) if wholly else 0.0
     lower, upper = box[0, :2] + short, box[1, :2] - short
     middle = 0.5 * (lower + upper)
     lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)
-    # However it lies, if it is not said to stand.
+    # Its centre is at most this high, however it lies.
     high = max(float(np.linalg.norm(item.size)), float(box[1, 2] - box[0, 2]))
     up = (item.size[2] / 2.0,) if wholly else (0.0, high)
     xs, ys, zs = (lower[0], upper[0]), (lower[1], upper[1]), float(box[0, 2]) + np.array(up)
@@ -354,35 +363,35 @@ def _standing(item: Item, box: Array, wholly: bool) -> Array:
 def _hand_reach(context: PlanningContext, item: Item, state: State | None = None) -> float:
     """Largest distance (m) of the hand's origin from the item's centre in any grasp.
 
-    Grasps anywhere in its box, and the one in ``state`` if it is held.
+    The grasps are those of its list, or anywhere in its box; and the one in ``state``, if held.
     """
     p_HT, listed = context.robot.p_HT, grasps_of(item, context.robot.gripper) if item.grasps else ()
-    found = [float(np.linalg.norm(hand_in_item(g, p_HT)[:3, 3])) for g in listed]
-    if not found:
-        found = [float(np.linalg.norm(item.size / 2.0) + np.linalg.norm(p_HT))]
+    distances = [float(np.linalg.norm(hand_in_item(g, p_HT)[:3, 3])) for g in listed]
+    if not distances:
+        distances = [float(np.linalg.norm(item.size / 2.0) + np.linalg.norm(p_HT))]
     index = context.scene.item_index[item.name]
     if state is not None and state.held == index:
-        found.append(float(np.linalg.norm(inverse(state.items[index].X_PI)[:3, 3])))
-    return max(found)
+        distances.append(float(np.linalg.norm(inverse(state.items[index].X_PI)[:3, 3])))
+    return max(distances)
 
 
 def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:
-    """World box (2, 3) of points (n, 3) of a body for all values of its joints.
+    """A box (2, 3) in the world around points (n, 3) of a body for all values of its joints.
 
     None if a joint is revolute, for the ends of its range don't bound its travel.
     """
     joints = [j for name in scene.chain(body) if (j := scene.body(name).joint) is not None]
     if any(scene.joint(name).kind != "prismatic" for name in joints):
         return None
-    found = []
+    corners = []
     for ends in product((0, 1), repeat=len(joints)):
         scene_q = np.zeros(len(scene.joints))
         for name, end in zip(joints, ends, strict=True):
             joint = scene.joint(name)
             scene_q[scene.joint_index[name]] = (joint.lower, joint.upper)[end]
         X = scene.body_pose(body, scene_q)
-        found.append(points @ X[:3, :3].T + X[:3, 3])
-    everywhere = np.concatenate(found)
+        corners.append(points @ X[:3, :3].T + X[:3, 3])
+    everywhere = np.concatenate(corners)
     return np.array([everywhere.min(axis=0), everywhere.max(axis=0)])
 
 
@@ -394,7 +403,13 @@ def _distance_bound(
     what: str,
     objects: tuple[str, ...],
 ) -> Failure | None:
-    """The distance bound for a world box (2, 3), or None if it may be in reach, or anywhere."""
+    """The distance bound for a box (2, 3) in the world; None if it may be in reach, or is None.
+
+    Args:
+        hand: largest distance (m) of the hand's origin from what must be reached in the box.
+        what: the name of that, for the message.
+        objects: names of the objects concerned.
+    """
     if box is None:
         return None
     low, high, _, height = shoulders(stance, context.robot)

@@ -1,6 +1,8 @@
 """The kitchen's manipulations: their lines and strokes, and which pairs may touch.
 
-The generators are lazy and endless: grasps, placements and handle grasps in random order.
+The generators are lazy and endless. They yield grasps, placements and handle grasps in random
+order, so that a caller can go on until one can be solved. Checks of the hand alone (``with_room``)
+put those first that leave it room; the arm is left to ``reach``.
 """
 
 from __future__ import annotations
@@ -57,27 +59,28 @@ from galley.skills.manipulation.manipulation import (
 )
 from galley.skills.placing.placements import LaterItem, placements_in
 
-_FORCE_RATE = 1000.0  # Hz, of readings of the force: a control period of many arms
+_FORCE_RATE = 1000.0  # Hz, readings of the force: the control rate of many arms
 _TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
-_OVER = 0.02  # m, an item is lifted this far above what is beside it
-_ROUNDING = 0.0005  # m, of what stands exactly the margin away: nearer leaves none
-_ALIKE = math.cos(math.radians(2.0))  # two grasps that are turned by less are one
-_SAME_PLACE = 0.002  # m, likewise
-_NEAR_LOST = 0.03  # m, a place nearer than this to one where the item did not stay is the same
-_UNCHECKED = 6  # grasps and placements tried before the hand's room is looked at
+_OVER = 0.02  # m, an item is lifted this far above its neighbours
+_ROUNDING = 0.0005  # m, tolerance for what stands exactly the margin away
+_ALIKE = math.cos(math.radians(2.0))  # two grasps turned by less than this are the same
+_SAME_PLACE = 0.002  # m, the same for their positions
+_NEAR_LOST = 0.03  # m, a placement nearer than this to one that failed counts as failed, too
+_UNCHECKED = 6  # grasps and placements tried before the hand's room is checked
 _MOST_VAIN = 48  # placements in a row without room for the hand, after which the search ends
 _FEW = 16  # leaning grasps checked in one turn
-_UPWARDS = 0.2  # most of its direction by which a hand that puts an item down points up
-_COMPARED = 48  # placements of which the deepest are tried first
+_UPWARDS = 0.2  # most upward part of the direction of a hand that puts an item down
+_COMPARED = 48  # placements drawn together, of which the deepest are tried first
 
 
 def pick_manipulations(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
-    """Pick an item that stands or lies: approach, close, lift. Empty where no grasp exists.
+    """Ways to pick an item that stands or lies: approach, close, lift. Empty if no grasp exists.
 
-    Items that stand too near for a free motion to start beside them may touch during the lift,
-    which then ends above them.
+    Grasps come in the order of ``_grasps_in_turns``; the lift is short and high in turn, the
+    fingers open widely and narrowly in turn. Items that stand too near for a free motion to start
+    beside them may touch the picked item during the lift, which then ends above them.
     """
     scene, fingers, openings = context.scene, context.robot.fingers, _openings(context)
     item = scene.items[index]
@@ -91,6 +94,7 @@ def pick_manipulations(
     held = (Attachment("item", item.name),)
     for grasp in _grasps_in_turns(context, state, index, rng):
         exact = X_WI @ hand_in_item(grasp, context.robot.p_HT)
+        # An arm on a fixed base may only have a pose near that of the grasp.
         X_WH = context.nearest(exact, state)
         X_HI = item_in_hand(grasp, context.robot.p_HT) if X_WH is exact else inverse(X_WH) @ X_WI
         up = straight(X_WH, shifted(X_WH, np.array([0.0, 0.0, next(lifts)])), spacing.step)
@@ -111,15 +115,21 @@ def pick_manipulations(
 def _grasps_in_turns(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Grasp]:
-    """Grasps of an item, endlessly: all standard ones, then some leaning ones, and so on.
+    """Grasps of an item in the order in which they are tried, endlessly.
 
-    Those that closed on nothing, whichever way round the hand was, are left out while there are
-    others.
+    1. A few random standard grasps, without a check of the hand's room.
+    2. The other standard grasps at which the hand alone has room.
+    3. For an item that may lie, those away from its centre of mass that leave the hand room.
+    4. In turns: some leaning grasps that leave the hand room, and then all of the above again.
+
+    Grasps that closed on nothing in execution, whichever way round the hand was, are left out
+    while there are others.
     """
 
     missed = [X_IT for k, X_IT in context.failed.grasps if k == index]
 
     def untried(grasp: Grasp) -> bool:
+        """Whether the grasp is none of those that failed."""
         return not any(_same_grasp(X_IT, grasp.X_IT) for X_IT in missed)
 
     gripper = context.robot.gripper
@@ -145,13 +155,14 @@ def _grasps_in_turns(
         if not first and not checked:
             if not every:
                 return
+            # No grasp leaves the hand room: try them all, so that the failure names the reason.
             first = list(every)
         yield from more or (checked[k] for k in rng.permutation(len(checked)))
         yield from (first[k] for k in rng.permutation(len(first)))
 
 
 def _same_grasp(X_IA: Array, X_IB: Array) -> bool:
-    """Whether two fingers close alike with their grasp frames at X_IA and X_IB (4, 4)."""
+    """Whether the fingers close alike at grasp frames X_IA and X_IB (4, 4), either way round."""
     R_AB = X_IA[:3, :3].T @ X_IB[:3, :3]
     turned = R_AB[2, 2] < _ALIKE or abs(R_AB[1, 1]) < _ALIKE
     return not turned and float(np.linalg.norm(X_IA[:3, 3] - X_IB[:3, 3])) < _SAME_PLACE
@@ -164,9 +175,10 @@ def with_room(
     grasps: Sequence[Grasp],
     rng: np.random.Generator,
 ) -> Iterator[Grasp]:
-    """The grasps of an item at which the hand alone is free, and before it, in random order.
+    """The grasps of an item at which the hand alone is free of collision, in random order.
 
-    They are checked a few at a time.
+    It must be free at the grasp and half of the retreat before it. The grasps are checked lazily, a
+    few at a time.
     """
     if not grasps:
         return
@@ -197,14 +209,15 @@ def place_manipulations(
     spot: Spot | None = None,
     aside: bool = False,
 ) -> Iterator[Manipulation]:
-    """Place the held item in a region: lower, open, withdraw. Empty if none is held.
+    """Ways to place the held item in a region: lower, open, withdraw. Empty if none is held.
 
-    It is put down upright or, if it may lie, on any face with which the hand does not point up.
+    It is put down upright or, if it may lie, on any face that doesn't make the hand point up.
 
     Args:
-        later: items that need room in the region afterwards.
-        spot: the exact place; None: any free one.
-        aside: until it is taken by another grasp: one that was found lying may lie again.
+        later: items that later actions put into the region, and that need room there.
+        spot: the exact place; None for any free one.
+        aside: whether the item is only set aside, to be taken by another grasp. Then an item that
+            was found lying may lie again.
     """
     scene, fingers = context.scene, context.robot.fingers
     index = state.held
@@ -248,7 +261,7 @@ def place_manipulations(
         up = shifted(X_WH, np.array([0.0, 0.0, spacing.lift]))
         put = Placement(region.body, X_BI) if moves else Placement("world", X_WI)
         there = state.with_item(index, put)
-        if thin:  # it nearly touches what the plate lies on
+        if thin:  # the item nearly touches what the plate lies on
             down = pairs((item.name,), (region.body, *supports_of(context, there, index)))
         opening = min(most, next(openings)(width))
         yield Manipulation(
@@ -271,12 +284,15 @@ def place_manipulations(
 
 
 def may_lie_aside(context: PlanningContext, index: int) -> bool:
-    """Whether an item may lie where it is set aside: it may lie anyway, or was found lying."""
+    """Whether an item may lie where it is set aside.
+
+    It may if it may be turned anyway, or if it was found lying.
+    """
     return may_turn(context.scene.items[index]) or index in context.fell
 
 
 def _is_plate(shape: Shape) -> bool:
-    """Whether a shape is so thin that what stands on it is near to what it lies on."""
+    """Whether a shape is so thin that an item on it nearly touches what the shape lies on."""
     low, high = shape.bounds(np.eye(4))
     return shape.collision and bool(high[2] - low[2] < _TOUCHING)
 
@@ -284,12 +300,13 @@ def _is_plate(shape: Shape) -> bool:
 def _deepest_first(
     poses: Iterator[Array], X_WB: Array, stances: Sequence[Stance]
 ) -> Iterator[Array]:
-    """Of a few poses in a body at X_WB those first that are farthest from where the base stands.
+    """Poses in a body at X_WB, a few at a time, those first that are farthest from the stances.
 
-    What is put down behind leaves later items the way that it came.
+    An item that is put down at the back doesn't block the way of later ones.
     """
 
     def depth(X_BI: Array) -> float:
+        """Distance (m) from the nearest place where the base may stand."""
         p = (X_WB @ X_BI)[:2, 3]
         return min(math.dist(p, np.clip(p, s.lower[:2], s.upper[:2])) for s in stances)
 
@@ -298,7 +315,7 @@ def _deepest_first(
 
 
 def _others_first(poses: Iterator[Array], X_WB: Array, lost: Sequence[Array]) -> Iterator[Array]:
-    """Poses in a body at X_WB, those last that are near one of ``lost``, in the world."""
+    """Poses in a body at X_WB, those last that are near one of ``lost`` (poses in the world)."""
     near = []
     for X_BI in poses:
         p = (X_WB @ X_BI)[:3, 3]
@@ -312,9 +329,10 @@ def _others_first(poses: Iterator[Array], X_WB: Array, lost: Sequence[Array]) ->
 def _checked_later(
     poses: Iterator[Array], room: Callable[[Array], NDArray[np.bool_]]
 ) -> Iterator[Array]:
-    """Of poses those with room, but for the first few: only where tries are in vain it is scarce.
+    """Poses, the first few unchecked, then only those at which the hand has room.
 
-    Ends after many in a row without.
+    The check pays off only where room is scarce, which shows when the first tries fail. The
+    sampling ends after many poses in a row without room.
     """
     yield from islice(poses, _UNCHECKED)
     vain = 0
@@ -327,7 +345,7 @@ def _checked_later(
 def handle_manipulations(
     context: PlanningContext, state: State, handle: Handle, value: float, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
-    """Grasp a handle, move its joint to ``value`` (m or rad), let go."""
+    """Ways to grasp a handle, move its joint to ``value`` (m or rad), and let go; endless."""
     scene, fingers = context.scene, context.robot.fingers
     k = scene.joint_index[handle.joint]
     joint = scene.joints[k]
@@ -363,9 +381,12 @@ def handle_manipulations(
 def _approach(
     context: PlanningContext, X_WH: Array, gap: float, state: State, touch: frozenset[Pair]
 ) -> tuple[Line, ...]:
-    """Straight to the contact with open fingers, each so far (m) from what they will close on.
+    """Lines straight to the contact with open fingers.
 
-    A jaw that stands still comes beside it, and is then moved against it.
+    A jaw that stands still first comes beside the item, and is then moved against it.
+
+    Args:
+        gap: distance (m) of each finger from what it will close on.
     """
     spacing, come = context.robot.spacing, _beside(context, X_WH, gap)
     ways = [straight(backed_off(come, spacing.retreat), come, spacing.step)]
@@ -376,7 +397,7 @@ def _approach(
 def _withdraw(
     context: PlanningContext, X_WH: Array, gap: float, state: State, touch: frozenset[Pair]
 ) -> tuple[Line, ...]:
-    """Straight back from the contact, fingers open; a jaw that stands still first goes aside."""
+    """Lines straight back from the contact, fingers open; a still jaw first moves off the item."""
     spacing, go = context.robot.spacing, _beside(context, X_WH, gap)
     ways = [straight(X_WH, go, spacing.step)] if go is not X_WH else []
     ways += [straight(go, backed_off(go, spacing.retreat), spacing.step)]
@@ -384,23 +405,23 @@ def _withdraw(
 
 
 def _beside(context: PlanningContext, X_WH: Array, gap: float) -> Array:
-    """The hand moved so that a jaw that stands still is off what it holds; else X_WH itself."""
+    """The hand pose with a still jaw moved off what it holds; X_WH itself if both jaws move."""
     if not context.robot.gripper.one_jaw:
         return X_WH
     return shifted(X_WH, -min(gap, CLEARANCE) * X_WH[:3, 1])
 
 
 def _grip(context: PlanningContext, X_WH: Array) -> Guard:
-    """Ends a stroke when both fingers press with a share of their force."""
+    """The guard that ends a closing stroke when both fingers press with a share of their force."""
     force = THRESHOLDS.grip_force * context.scene.physics.finger_force
     return Guard(X_WH[:3, 1], force, 0.1)
 
 
 def _landing(item: Item, lift: float) -> Guard:
-    """Ends the lowering of an item when it is put down.
+    """The guard that ends the lowering of an item when it touches down.
 
-    Of what the hand feels, the item's inertia and noise are no contact. How fast it may be follows
-    from the arm's configuration (``optimize``).
+    Its force is above what the item's inertia and the sensor's noise cause without contact. How
+    fast the hand may be at contact follows from the arm's configuration (``optimize``).
     """
     limits = THRESHOLDS
     duration = 1.875 * lift / LOWER_SPEED  # of the quintic, whose peaks are 15/8 and 10/sqrt(3)
@@ -411,9 +432,12 @@ def _landing(item: Item, lift: float) -> Guard:
 
 
 def _stuck_or_shut(joint: Joint, start: float, value: float, p_WQ: Array) -> Guard:
-    """Ends the motion of a joint, by its handle at p_WQ, when it resists.
+    """The guard that ends the motion of a joint when it resists.
 
     At a joint limit the hand pushes on until it meets the stop.
+
+    Args:
+        p_WQ: the handle, a homogeneous point (4,).
     """
     ahead = joint.motion(np.sign(value - start) * 1e-3) @ p_WQ - p_WQ
     direction = ahead[:3] / np.linalg.norm(ahead[:3])
@@ -423,7 +447,7 @@ def _stuck_or_shut(joint: Joint, start: float, value: float, p_WQ: Array) -> Gua
 
 
 def _openings(context: PlanningContext) -> Iterator[Callable[[float], float]]:
-    """Each finger's opening (m) for an item's half width: fully and narrowly in turn.
+    """Functions from an item's half width to each finger's opening (m): wide and narrow in turn.
 
     Narrow openings fit between items that stand close together; wide ones tolerate more error.
     """
@@ -434,13 +458,13 @@ def _openings(context: PlanningContext) -> Iterator[Callable[[float], float]]:
 
 
 def supports_of(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
-    """Names of the furniture and links of the base within 3 mm of an item: what it stands on."""
+    """Names of what an item stands on: furniture and links of the base within 3 mm of it."""
     bodies = {body.name for body in context.scene.bodies}.union(context.robot.base_links)
     return tuple(sorted(near_to(context, state, index) & bodies))
 
 
 def touching_items(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
-    """Names of the items that an item touches, or nearly."""
+    """Names of the items within the margin of an item, so that a free motion can't start there."""
     beside = context.robot.spacing.margin - _ROUNDING
     return tuple(sorted(near_to(context, state, index, beside) & set(context.scene.item_index)))
 
@@ -448,7 +472,7 @@ def touching_items(context: PlanningContext, state: State, index: int) -> tuple[
 def near_to(
     context: PlanningContext, state: State, index: int, within: float = _TOUCHING
 ) -> set[str]:
-    """Names of what is nearer to an item than ``within`` metres."""
+    """Names of the bodies, links and items nearer to an item than ``within`` (m)."""
     name = context.scene.items[index].name
     context.world.set_state(state)
     near = context.world.near_pairs(within, (index,)).items()
@@ -456,10 +480,10 @@ def near_to(
 
 
 def height_over(context: PlanningContext, state: State, index: int, under: Sequence[str]) -> float:
-    """How far (m) to lift an item until it is above all that leaves it no margin to the sides.
+    """How far (m) to lift an item until it is above all that is within its margin at the sides.
 
     Args:
-        under: what it stands on.
+        under: names of what it stands on, which doesn't count.
     """
     item, X_WI = context.scene.items[index], item_pose(context.scene, state, index, np.eye(4))
     points = corners(item) @ X_WI[:3, :3].T + X_WI[:3, 3]
@@ -471,7 +495,10 @@ def height_over(context: PlanningContext, state: State, index: int, under: Seque
 
 
 def held_item_contacts(context: PlanningContext, state: State, item: Item) -> frozenset[Pair]:
-    """Pairs of the held item and links that it touches: after slipping it may lean on the palm."""
+    """Pairs of the held item and the links that it touches.
+
+    After slipping it may lean on the palm.
+    """
     context.world.set_state(state)
     near = context.world.near_pairs(_TOUCHING, ())
     links = frozenset(context.robot.links)

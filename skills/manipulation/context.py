@@ -1,4 +1,4 @@
-"""PlanningContext: what every skill works with."""
+"""The context of motion planning: scene, robot, collision worlds, settings, random streams."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from galley.skills.manipulation.effort import Effort
 if TYPE_CHECKING:  # pydrake loads late
     from galley.optimization.torques import TorqueModel
 
-HELD_SPEED = 0.6  # of the usual speed while an item is held
+HELD_SPEED = 0.6  # share of the usual speed while an item is held
 AWAY = -50.0  # m, height of removed items, far below the floor
-_RECOVERY = 40_000  # key of the random streams of replanning
+_RECOVERY = 40_000  # part of the key of the random streams of replanning
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,20 @@ class Settings:
     """Settings of refinement. Budgets count iterations, not seconds.
 
     Attributes:
-        seed: of all random streams.
-        planner: of free arm motions on the kernel: ``rrt-connect`` or ``rrt``.
-        checker: ``kernel``, compiled and conservative; or ``pybullet``, where the baseline RRT
-            plans for every joint group, whatever ``planner`` is.
-        optimize: makes trajectories of free paths: ``smooth``, ``time-optimal``, ``shortest`` (the
-            baseline QP, for the arm) or ``none``; these two stop at each corner.
-        l1: the goal region of the baseline RRT uses the L1 norm instead of a box.
-        iterations: of one RRT-Connect search. rrt_iterations: of one RRT search.
-        shortcuts: tries of shortcutting.
-        placements: stances, grasps and poses tried for one manipulation.
-        attempts: refinements of one action before backtracking to the one before it.
+        seed: the seed of all random streams.
+        planner: the planner of free arm motions on the kernel: ``rrt-connect`` or ``rrt``.
+        checker: the collision checker: ``kernel``, compiled and conservative; or ``pybullet``, with
+            which the baseline RRT plans for every joint group, whatever ``planner`` is.
+        optimize: how a free path becomes a trajectory: ``smooth``, ``time-optimal``, ``shortest``
+            (the baseline QP, for the arm) or ``none``; the last two stop at each corner.
+        l1: whether the goal region of the baseline RRT uses the L1 norm instead of a box.
+        iterations: limit on the iterations of one RRT-Connect search.
+        rrt_iterations: limit on the iterations of one RRT search.
+        shortcuts: number of shortcuts tried on a path; more make it shorter.
+        placements: how many stances, grasps and poses are tried for one manipulation.
+        attempts: refinements of one action before backtracking to the action before it.
         speed: share of the joint limits that free motions use.
-        effort: multiplies how much a search may try before it gives up.
+        effort: factor on how much a search may try before it gives up.
     """
 
     seed: int = 0
@@ -64,11 +65,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class FailedContacts:
-    """What failed under execution.
+    """Grasps and placements that failed in execution.
 
     Attributes:
-        grasps: that closed on nothing: an item's index and X_IT (4, 4).
-        placements: where an item did not stay: its index and X_WI (4, 4).
+        grasps: grasps that closed on nothing: the item's index and X_IT (4, 4).
+        placements: poses at which an item did not stay: its index and X_WI (4, 4).
     """
 
     grasps: tuple[tuple[int, Array], ...] = ()
@@ -83,8 +84,9 @@ class OnBase:
     """An item that fell onto the robot's base.
 
     Attributes:
-        index: the item's. placement: where it lies.
-        touching: pairs of it and links that only the base moves.
+        index: the item's index in the scene.
+        placement: where it lies.
+        touching: pairs of the item and the links under it, which only the base moves.
     """
 
     index: int
@@ -94,15 +96,18 @@ class OnBase:
 
 @dataclass
 class PlanningContext:
-    """Scene, robot, worlds, settings and random streams, and what is cached for them.
+    """Scene, robot, worlds, settings and random streams, with their caches.
 
     Attributes:
-        world: of PyBullet.
+        scene: the scene as it is known.
+        robot: the robot, as the hand that acts sees it.
+        world: PyBullet's world of scene and robot.
+        settings: the settings of refinement.
         recovery: number of replannings in this run; part of the key of every random stream.
-        listener: hears of stances and grasps that are tried.
-        failed: grasps and placements that failed under execution in this run. They are tried again
+        listener: is notified of each stance and grasp that is tried.
+        failed: grasps and placements that failed in execution in this run. They are tried again
             only if there are no others.
-        slide: of the push that was interrupted, if one was: its goal stays.
+        slide: the slide of the push that was interrupted, if any: its goal is kept.
         on_base: items that fell onto the robot's base.
         fell: indices of items that were found lying: they may lie again until they are stood up.
     """
@@ -120,12 +125,12 @@ class PlanningContext:
 
     @cached_property
     def torque_models(self) -> dict[object, TorqueModel]:
-        """Cache of ``optimize``: the robot's dynamics by held item."""
+        """The robot's dynamics by held item, a cache for ``optimize``."""
         return {}
 
     @cached_property
     def effort(self) -> Effort:
-        """What was tried so far."""
+        """What the search has tried so far."""
         return Effort()
 
     def rng(self, *key: int) -> np.random.Generator:
@@ -139,25 +144,25 @@ class PlanningContext:
 
         Args:
             recovery: number of replannings, this one included.
-            changes: other attributes, a ``scene`` with the same bodies and items among them.
+            changes: new values of attributes; a ``scene`` must have the same bodies and items.
         """
-        found = replace(self, recovery=recovery, **changes)
+        context = replace(self, recovery=recovery, **changes)
         for hand in self.robot.views or ("",):
-            known, new = self.acting(hand), found.acting(hand)
+            known, new = self.acting(hand), context.acting(hand)
             new.__dict__["kernel"] = known.kernel
             new.__dict__["torque_models"] = known.torque_models
-        return found
+        return context
 
     def without(self, bodies: Collection[str]) -> PlanningContext:
-        """The context without some bodies, their regions and their handles.
+        """The context without some bodies, and without their regions and handles.
 
-        It plans on the kernel, for PyBullet's world keeps all bodies.
+        It uses the kernel's checker, for PyBullet's world keeps all bodies.
         """
         scene = replace(
             self.scene,
             bodies=tuple(body for body in self.scene.bodies if body.name not in bodies),
-            regions=tuple(each for each in self.scene.regions if each.body not in bodies),
-            handles=tuple(each for each in self.scene.handles if each.body not in bodies),
+            regions=tuple(part for part in self.scene.regions if part.body not in bodies),
+            handles=tuple(part for part in self.scene.handles if part.body not in bodies),
         )
         return replace(self, scene=scene, settings=replace(self.settings, checker="kernel"))
 
@@ -172,8 +177,10 @@ class PlanningContext:
         return self.settings.checker == "kernel"
 
     def acting(self, hand: str) -> PlanningContext:
-        """The context in which the hand called ``hand`` acts, with the same caches; this one if it
-        does here, or for an empty name."""
+        """The context in which another hand acts, with the same caches.
+
+        Returns this context if the hand acts here already, or if the name is empty.
+        """
         if hand in ("", self.robot.hand):
             return self
         views: dict[str, PlanningContext] = self.__dict__.setdefault(
@@ -186,18 +193,18 @@ class PlanningContext:
         return views[hand]
 
     def always_touching(self, state: State) -> frozenset[Pair]:
-        """Pairs that touch in ``state`` whatever the hand does that acts.
+        """Pairs that touch in ``state`` whatever the acting hand does.
 
-        Those of what lies on the base, and of what other hands hold.
+        These are pairs of the base and items on it, and of other hands and the items they hold.
         """
         items = ((self.scene.items[k].name, hand) for k, hand in state.resting.items())
         held = (pairs(tuple(self.robot.acting(h).hand_links), (name,)) for name, h in items)
         return self.lying_on_base(state).union(*held)
 
     def lying_on_base(self, state: State) -> frozenset[Pair]:
-        """Pairs of the robot's base and what still lies on it in ``state``: they always touch."""
-        still = (each for each in self.on_base if state.items[each.index] is each.placement)
-        return frozenset().union(*(each.touching for each in still))
+        """Pairs of the robot's base and the items that still lie on it in ``state``."""
+        still = (item for item in self.on_base if state.items[item.index] is item.placement)
+        return frozenset().union(*(item.touching for item in still))
 
     def checker(
         self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float | None = None
@@ -212,13 +219,20 @@ class PlanningContext:
     def free(
         self, state: State, group: str, allowed: frozenset[Pair], margin: float
     ) -> Callable[[Array], bool]:
-        """A predicate: is a configuration (k,) of one group free, the rest as in ``state``?"""
+        """A function that tells whether a configuration (k,) of one group is free of collision.
+
+        All other joints are as in ``state``.
+
+        Args:
+            allowed: pairs that may touch.
+            margin: distance (m) that all other pairs must keep.
+        """
         checker = self.checker(state, allowed, margin)
-        where = self.robot.slice(group)
+        joints = self.robot.slice(group)
         q = state.q.copy()
 
         def free(values: Array) -> bool:
-            q[where] = values
+            q[joints] = values
             return checker.free(q)
 
         return free
@@ -229,9 +243,10 @@ class PlanningContext:
         return self.settings.speed * (HELD_SPEED if careful else 1.0)
 
     def nearest(self, X_WH: Array, state: State) -> Array:
-        """The pose of the hand nearest to X_WH (4, 4) that an arm on a base that stands can have.
+        """The hand pose nearest to X_WH (4, 4) that the arm can have if its base can't move.
 
-        The grasp centre stays where it is. See ``Kinematics.nearest``.
+        The grasp centre stays where it is; see ``Kinematics.nearest``. X_WH itself for a robot with
+        a mobile base.
         """
         if not self.robot.standing_links:
             return X_WH
@@ -243,18 +258,18 @@ class PlanningContext:
         return self.scene.robot.q[self.robot.slice("arm")]
 
     def hand(self, state: State) -> Callable[[Array], Array]:
-        """A function from the arm (7,) to X_WH (4, 4), the base as in ``state``."""
-        q, where = state.q.copy(), self.robot.slice("arm")
+        """A function from arm configurations (7,) to X_WH (4, 4), with the base as in ``state``."""
+        q, joints = state.q.copy(), self.robot.slice("arm")
 
         def pose(arm: Array) -> Array:
-            q[where] = arm
+            q[joints] = arm
             return self.robot.kinematics.hand_pose(q)
 
         return pose
 
 
 def without(state: State, items: Iterable[int]) -> State:
-    """The State with some items removed: far away, apart from each other."""
+    """The State with some items removed: moved far below the floor, apart from each other."""
     for index in items:
         away = frozen(transform(None, (0.0, 5.0 * index, AWAY)))
         state = state.with_item(index, Placement(WORLD, away))

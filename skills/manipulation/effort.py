@@ -1,38 +1,39 @@
-"""The effort of a search: all that it tries, counted in one unit."""
+"""The effort of a search: everything that it tries, counted in one unit."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 
+# Tries that each kind of work counts as.
 _COSTS = {
-    "ways": 1.0,  # to grasp or to put down a thing, each from one base pose
-    "refinements": 20.0,  # of actions, with their motions
-    "diagnoses": 20.0,  # refinements in counterfactual worlds
-    "plans": 40.0,
-    "pushes": 0.05,  # looked at for room and reach
-    "states": 0.05,  # that the task planner expands
+    "ways": 1.0,  # a way to grasp an item or to put it down, from one base pose
+    "refinements": 20.0,  # a refinement of an action, with its motions
+    "diagnoses": 20.0,  # a refinement in a counterfactual world
+    "plans": 40.0,  # a plan of the task planner
+    "pushes": 0.05,  # a push that is checked for room and reach
+    "states": 0.05,  # a state that the task planner expands
 }
 
 
 @dataclass
 class Effort:
-    """What was tried so far, in tries.
+    """What a search has tried so far, in tries.
 
-    A try is one way to grasp or to put down a thing from one base pose, and takes about 1 ms. Other
-    work counts as many tries as take about as long.
+    One try is one way to grasp an item or to put it down, from one base pose. It takes about 1 ms.
+    Other work counts as the number of tries that takes about as long.
 
     Attributes:
-        counts: how often what was tried: the kinds above.
+        counts: how often each kind of work was done, by its name in ``_COSTS``.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
 
     def spend(self, what: str, count: int = 1) -> None:
-        """Count more of one kind of work."""
+        """Add ``count`` to the work of one kind, a name in ``_COSTS``."""
         self.counts[what] += count
 
     @property
     def tries(self) -> float:
-        """All of it."""
+        """The total effort, in tries."""
         return sum(_COSTS[what] * count for what, count in self.counts.items())

@@ -1,8 +1,8 @@
-"""Escape: out of contact after an interrupted motion, to where free motions can begin.
+"""Escape: motions out of contact after an interrupted motion, to where free motions can begin.
 
-The hand may be close to something, the fingers around it, a held item displaced. The hand opens
-unless it holds or has pushed an item, and moves back, up, aside or the way it came, by as little as
-necessary.
+The hand may be close to something, with the fingers around it, or a held item may be displaced. The
+hand opens unless it holds or has pushed an item. Then it moves back, up, aside or the way it came,
+by as little as necessary.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from galley.skills.manipulation.lines import Tally, proven_line, stroke_motion, 
 from galley.skills.manipulation.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
 from galley.skills.manipulation.proof import CONTACT_CLEARANCE, holding_contact_pairs, prove
 
-_LENGTHS = (0.10, 0.05, 0.02)  # m, of a leg; the first that the arm can follow
-_LEAST = 0.02  # m, length of a leg at least
+_LENGTHS = (0.10, 0.05, 0.02)  # m, lengths of a leg; the first that the arm can follow is tried
+_LEAST = 0.02  # m, least length of a leg
 _TOUCHING = 0.002  # m, pairs nearer than this at a leg's beginning may touch along it
 _DEEPER = 0.0005  # m that such a pair may penetrate deeper along the leg
-_BASE_STEPS = (0.02, 0.05, 0.10)  # m that the base moves away from what is too near
+_BASE_STEPS = (0.02, 0.05, 0.10)  # m that the base moves away from things that are too near
 _SLOW = 0.25  # share of the limits for the base
-_ACTION = 0  # index: the motions belong to no action of the plan
+_ACTION = 0  # action index: the motions belong to no action of the plan
 
 
 def escape(
@@ -45,9 +45,9 @@ def escape(
     not penetrate deeper; all others are proven to stay clear.
 
     Args:
-        context: scene, robot, settings.
-        state: as observed.
-        motion: the interrupted one, to be tried backwards; or None.
+        context: the scene, robot and settings.
+        state: the observed State.
+        motion: the interrupted motion, to be tried backwards; or None.
 
     Returns:
         The motions, none if the robot is free already; or a ``budget`` Failure.
@@ -56,6 +56,7 @@ def escape(
         return ()
     pushed = motion is not None and motion.slide is not None
     opened, tried = () if pushed else _open_fingers(context, state), 0
+    # First with open fingers, then as they are.
     for first in (opened, ()) if opened else ((),):
         here = after(context.scene, context.robot, first[0], state) if first else state
         if first and _free(context, here):
@@ -66,25 +67,25 @@ def escape(
                 return (*first, leg)
     near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
     names = tuple(dict.fromkeys(name for c in near for name in (c.a, c.b)))
-    what = f"the robot finds no way out of contact ({tried} tried"
-    what += f"; too near: {near[0].a} and {near[0].b})" if near else ")"
-    return Failure(FailureKind.BUDGET, what, names, {"tries": float(tried)})
+    message = f"the robot finds no way out of contact ({tried} tried"
+    message += f"; too near: {near[0].a} and {near[0].b})" if near else ")"
+    return Failure(FailureKind.BUDGET, message, names, {"tries": float(tried)})
 
 
 def _free(context: PlanningContext, state: State) -> bool:
-    """Whether free motions can start in the State."""
+    """Whether the robot keeps the margin, so that free motions can start in the State."""
     return bool(context.checker(state, holding_contact_pairs(context, state)).free(state.q))
 
 
 def _touching(context: PlanningContext, state: State) -> frozenset[Pair]:
-    """The pairs that touch, or nearly."""
+    """The pairs that touch, or are nearer than ``_TOUCHING``: they may touch along a leg."""
     held = holding_contact_pairs(context, state) | context.always_touching(state)
     near = context.checker(state, held).contacts(state.q, within=_TOUCHING)
     return held | {(c.a, c.b) for c in near}
 
 
 def _open_fingers(context: PlanningContext, state: State) -> tuple[Motion, ...]:
-    """The stroke that opens empty fingers as far as possible; none if they touch nothing."""
+    """The stroke that opens empty fingers as far as possible; empty if they touch nothing."""
     now = float(context.robot.half_width(state.q[context.robot.slice("fingers")]))
     most = context.robot.gripper.open
     if state.held is not None or now > most - 1e-4:
@@ -103,10 +104,11 @@ def _open_fingers(context: PlanningContext, state: State) -> tuple[Motion, ...]:
 
 
 def _legs(context: PlanningContext, state: State, motion: Motion | None) -> Iterator[Motion | None]:
-    """Each leg tried from a State; None where it is not proven, or does not end free."""
+    """Yield the legs tried from a State; None for one without a proof, or that doesn't end free."""
     allowed = _touching(context, state)
     for arms, phase in _arm_ways(context, state, motion):
         yield _arm_leg(context, state, arms, phase, allowed)
+    # If the base is too near to something, it gives way in one of several directions.
     near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
     lying = context.lying_on_base(state)
     if not lying and any({c.a, c.b} & set(context.robot.base_links) for c in near):
@@ -121,8 +123,10 @@ def _legs(context: PlanningContext, state: State, motion: Motion | None) -> Iter
 def _arm_ways(
     context: PlanningContext, state: State, motion: Motion | None
 ) -> Iterator[tuple[Array, str]]:
-    """Arm configurations (n, 7) of straight legs from a State, and back along the interrupted
-    motion, with their names."""
+    """Yield arm configurations (n, 7) of the legs to try, with their names.
+
+    Straight legs of the hand come first, then the path of the interrupted motion backwards.
+    """
     base = state.q[context.robot.slice("base")]
     arm = state.q[context.robot.slice("arm")]
     X_WH = context.hand(state)(arm)
@@ -150,10 +154,10 @@ def _arm_leg(
     """A leg up to its first free configuration that is at least ``_LEAST`` away, or to its end."""
     hand, Q = context.hand(state), context.robot.with_groups(state.q, arm=arms)
     poses = np.array([hand(arm) for arm in arms])
-    far = np.linalg.norm(poses[:, :3, 3] - poses[0, :3, 3], axis=1) >= _LEAST - 1e-6
-    far[-1] = True
+    away = np.linalg.norm(poses[:, :3, 3] - poses[0, :3, 3], axis=1) >= _LEAST - 1e-6
+    away[-1] = True
     free = context.checker(state, holding_contact_pairs(context, state)).free_many(Q)
-    ends = np.flatnonzero(free[1:] & far[1:]) + 2
+    ends = np.flatnonzero(free[1:] & away[1:]) + 2
     if not len(ends):
         return None
     arms, poses = arms[: ends[0]], poses[: ends[0]]
@@ -167,7 +171,7 @@ def _arm_leg(
 def _base_leg(
     context: PlanningContext, state: State, step: Array, allowed: frozenset[Pair]
 ) -> Motion | None:
-    """A straight drive by a step (3,)."""
+    """A straight drive by a step (3,), or None if it can't be proven or doesn't end free."""
     group, start = context.robot.group("base"), state.q[context.robot.slice("base")]
     goal = start + step
     inside = (goal >= group.lower).all() and (goal <= group.upper).all()
@@ -190,7 +194,11 @@ def _base_leg(
 def _deeper(
     context: PlanningContext, state: State, group: str, way: Array, allowed: frozenset[Pair]
 ) -> bool:
-    """Whether an allowed pair penetrates deeper along the leg than at its beginning."""
+    """Whether an allowed pair penetrates deeper along the leg than at its beginning.
+
+    Args:
+        way: configurations of the group along the leg (m, k).
+    """
     held = holding_contact_pairs(context, state) | context.always_touching(state)
     checker = context.world.checker(state, held, 0.0)
     before: dict[Pair, float] | None = None
@@ -204,14 +212,17 @@ def _deeper(
 
 
 def _directions(X_WH: Array, holding: bool) -> tuple[tuple[Array, str], ...]:
-    """Unit vectors (3,) in the world along which the hand may leave, the likeliest first."""
+    """Directions in which the hand may leave, unit vectors (3,) in the world, and their names.
+
+    The first choice comes first: back, or with an item in the hand up.
+    """
     back, up = -X_WH[:3, 2], np.array([0.0, 0.0, 1.0])
     aside = X_WH[:3, 0], -X_WH[:3, 0], X_WH[:3, 1], -X_WH[:3, 1]
-    found = [(back, "back off"), (up, "up")]
+    ways = [(back, "back off"), (up, "up")]
     if holding:
-        found.reverse()
+        ways.reverse()
     both = back + up
     if np.linalg.norm(both) > 0.3:
-        found.append((both / np.linalg.norm(both), "back and up"))
-    found += [(side, "aside") for side in aside]
-    return tuple(found)
+        ways.append((both / np.linalg.norm(both), "back and up"))
+    ways += [(side, "aside") for side in aside]
+    return tuple(ways)

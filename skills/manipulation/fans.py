@@ -1,7 +1,8 @@
-"""Fans: continuous families of grasps; and those of composites, whose bounding box is no guide.
+"""Fans: continuous families of grasps with one closing direction.
 
-Fingers close on surfaces of a composite's parts that face away from each other. The parts are
-convex; each is approximated by a polyhedron within it.
+Most of this file makes the fans of composite items, for which the bounding box is no guide: there
+the fingers close on surfaces of the parts that face away from each other. The parts are convex;
+each is approximated by a polyhedron within it.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from galley.robots.model import Gripper
 from galley.skills.manipulation.hand import ConvexPart, convex_part, overlaps
 from galley.skills.manipulation.polyhedra import Polyhedron, of_hull, polyhedron
 
-_WAY = Spacing().retreat  # m, along which fingers that come to an item need room
+_WAY = Spacing().retreat  # m, length of the path on which fingers that come to an item need room
 CLEARANCE = 0.006  # m between each finger and the item when it opens narrowly
-_FLAT = 0.001  # m, a pad rests on what lies this near to the first point that it meets
-_STEEPEST = np.radians(20.0)  # between a pad and the surface below its middle; far within friction
+_FLAT = 0.001  # m, a pad rests on all points this near to the first that it meets
+_STEEPEST = np.radians(20.0)  # between a pad and the surface below it; far within friction
 _ALIKE = float(np.cos(np.radians(10.0)))  # closing directions of a mesh nearer than this are one
-TOUCHING = 0.0005  # m that a finger may overlap a part beside the surface that it touches
+TOUCHING = 0.0005  # m that a finger may overlap parts other than the one that it touches
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,15 @@ class Fan:
     anywhere in the item's box in that plane, deep enough for the pads.
 
     Attributes:
-        R_IF: the fan's frame (3, 3) in the item's: y is the closing direction; the hand points
+        R_IF: the fan's frame in the item's (3, 3): y is the closing direction; the hand points
             along -z at lean 0 and along x at lean 90 degrees.
-        half: largest offset (m) of the grasp centre from the item's, along x and z.
-        lean: range, rad. turn: about the item's z axis, from 0 to this, rad.
-        width: of the item between the fingers, metres.
-        X_IO: for a part of a composite, the frame in the item's (4, 4) that stands for it above.
-        parts: likewise, which of its solid shapes the fingers touch.
+        half: largest offset (m) of the grasp centre from the item's centre, along x and z.
+        lean: range of the lean, rad.
+        turn: range of the turn about the item's z axis, from 0 to this, rad.
+        width: width of the item between the fingers, metres.
+        X_IO: the frame O (4, 4) that takes the place of the item's frame above; the item's own,
+            except for a part of a composite item.
+        parts: for a composite item, indices of the solid shapes that the fingers touch.
     """
 
     R_IF: Array
@@ -55,7 +58,10 @@ class Fan:
     parts: tuple[int, int] = (-1, -1)
 
     def poses(self, cells: Array) -> Array:
-        """X_OT (n, 4, 4) for rows (n, 4) of turn and lean (rad), and x and z (m) in its frame."""
+        """Grasp poses X_OT (n, 4, 4) for rows (n, 4) of turn, lean (rad), x and z (m).
+
+        x and z are the offsets of the grasp centre in the fan's frame.
+        """
         turn, lean, x, z = cells.T
         zero, one = np.zeros(len(cells)), np.ones(len(cells))
         c, s = np.cos(lean), np.sin(lean)
@@ -72,38 +78,46 @@ class Fan:
 
 @lru_cache(maxsize=256)
 def _polyhedra(item: Item) -> tuple[Polyhedron, ...]:
+    """A polyhedron for each solid shape of an item, in the item's frame; cached."""
     return tuple(polyhedron(shape) for shape in item.solid)
 
 
 @lru_cache(maxsize=256)
 def _convex_parts(item: Item) -> tuple[ConvexPart, ...]:
+    """The same as convex parts, for the hand's overlap check."""
     return tuple(convex_part("", solid) for solid in _polyhedra(item))
 
 
 @lru_cache(maxsize=256)
 def composite_fans(item: Item, up: tuple[float, float, float], gripper: Gripper) -> tuple[Fan, ...]:
-    """The grasps of a composite: on all pairs of surfaces that face away from each other.
+    """The fans of a composite item: on all pairs of surfaces that face away from each other.
 
-    Not on those that another part covers, nor under an upright item. The nearest to the item's
-    middle come first.
+    Surfaces that another part covers are left out, and so is the underside of an upright item. The
+    fans nearest to the item's middle come first.
 
     Args:
-        item: the item. gripper: the fingers.
-        up: the vertical, in the item's frame.
+        item: the item.
+        up: the vertical in the item's frame.
+        gripper: the fingers.
     """
-    found = [fan for y in _directions(item) for fan in _across(item, y, np.array(up), gripper)]
+    fans = [fan for y in _directions(item) for fan in _across(item, y, np.array(up), gripper)]
+    # A cylinder or sphere can also be held across its curved side, at any turn.
     for k, shape in enumerate(item.solid):
         if shape.kind in ("cylinder", "sphere") and 2.0 * shape.size[0] <= gripper.widest:
             X_IO = shape.X_BS if shape.kind == "cylinder" else transform(None, shape.X_BS[:3, 3])
             lean = np.pi / 2.0 if np.dot(up, X_IO[:3, 2]) > 1.0 - 1e-6 else np.pi
-            found += _both_ways(X_IO, 2.0 * shape.half_extents, lean, np.pi, (k, k), gripper)
-    return tuple(sorted(found, key=lambda fan: float(np.linalg.norm(fan.X_IO[:3, 3]))))
+            fans += _both_ways(X_IO, 2.0 * shape.half_extents, lean, np.pi, (k, k), gripper)
+    return tuple(sorted(fans, key=lambda fan: float(np.linalg.norm(fan.X_IO[:3, 3]))))
 
 
 def _both_ways(
     X_IO: Array, sides: Array, lean: float, turn: float, parts: tuple[int, int], gripper: Gripper
 ) -> list[Fan]:
-    """Fans that close along y of X_IO (4, 4) on surfaces that overlap by ``sides`` (3,)."""
+    """Two fans, both ways round, that close along y of X_IO (4, 4).
+
+    Args:
+        sides: sides (3,) of the box between the two surfaces, in the frame O.
+    """
     half = np.maximum(0.0, sides / 2.0 - gripper.pad)
     within, leans, width = (float(half[0]), float(half[2])), (-lean, lean), float(sides[1])
     ways = ((1.0, parts), (-1.0, (parts[1], parts[0])))
@@ -114,29 +128,35 @@ def _both_ways(
 
 
 def _directions(item: Item) -> list[Array]:
-    """Normals (3,) of the parts' flat faces, one of each parallel pair."""
-    found: list[Array] = []
+    """Normals (3,) of the parts' flat faces, one of each parallel pair: closing directions."""
+    normals: list[Array] = []
     for shape, solid in zip(item.solid, _polyhedra(item), strict=True):
         axes, alike = shape.X_BS[:3, :3].T, 1.0 - 1e-9
         if shape.kind == "mesh":
             axes, alike = np.concatenate([axes, solid.normals]), _ALIKE
         for n in axes[{"cylinder": 2, "sphere": 3}.get(shape.kind, 0) :]:
-            if all(abs(n @ other) < alike for other in found):
-                found.append(n)
-    return found
+            if all(abs(n @ other) < alike for other in normals):
+                normals.append(n)
+    return normals
 
 
 def _across(item: Item, y: Array, up: Array, gripper: Gripper) -> Iterator[Fan]:
-    """The fans that close along the unit vector y (3,)."""
+    """The fans that close along the unit vector y (3,).
+
+    For each pair of parts, one on each side, the overlap of their faces seen along y is where the
+    pads can rest. The pair is used if the faces are at most as far apart as the fingers open, and
+    if no other part covers them.
+    """
     flat = bool(abs(y @ up) > 1.0 - 1e-6)  # one finger is below
     z = np.eye(3)[np.abs(y).argmin()] if flat else up
     z = z - y * (y @ z)
     z = z / np.linalg.norm(z)
     R = np.stack([np.cross(y, z), y, z], axis=1)
     solids = _polyhedra(item)
-    each = list(zip(item.solid, solids, strict=True))
-    tops, bottoms = ([_facing(*some, way * y) @ R for some in each] for way in (1.0, -1.0))
+    shapes = list(zip(item.solid, solids, strict=True))
+    tops, bottoms = ([_facing(*some, way * y) @ R for some in shapes] for way in (1.0, -1.0))
     P, Q = (np.array([(p.min(axis=0), p.max(axis=0)) for p in some]) for some in (tops, bottoms))
+    # Boxes (a, b) where face a of ``tops`` is opposite face b of ``bottoms``; y runs between them.
     low = np.maximum(P[:, None, 0], Q[:, 0])
     high = np.minimum(P[:, None, 1], Q[:, 1])
     low[..., 1], high[..., 1] = Q[:, 0, 1], P[:, None, 1, 1]
@@ -148,6 +168,7 @@ def _across(item: Item, y: Array, up: Array, gripper: Gripper) -> Iterator[Fan]:
         under = float((box[:, 1] * y[2]).min() + item.size[2] / 2.0)
         if flat and up[2] > 1.0 - 1e-6 and under < gripper.to_finger:
             continue  # there is no room for a finger under a standing item
+        # A part that holds the whole pad area just beyond a face covers it.
         beyond = [np.meshgrid(box[:, 0], v, box[:, 2]) for v in box[:, 1] + (-_FLAT, _FLAT)]
         points = [np.reshape(mesh, (3, 4)).T @ R.T for mesh in beyond]
         if not any(_within(solid, some) for solid in solids for some in points):
@@ -156,7 +177,7 @@ def _across(item: Item, y: Array, up: Array, gripper: Gripper) -> Iterator[Fan]:
 
 
 def _facing(shape: Shape, solid: Polyhedron, y: Array) -> Array:
-    """Vertices (n, 3) of the surface on which a pad that comes against y (3,) may rest."""
+    """Vertices (n, 3) of the surface on which a pad that moves along -y (3,) may rest."""
     level = solid.vertices @ y
     rests = level > level.max() - _FLAT
     if shape.kind == "mesh":  # it may taper
@@ -172,9 +193,10 @@ def _within(solid: Polyhedron, points: Array) -> bool:
 
 
 def all_found(item: Item, widest: float) -> bool:
-    """Whether a composite surely has no more surfaces, at most so far apart (m), than its fans.
+    """Whether a composite item surely has no grasps besides those of its fans.
 
-    A mesh or a sphere in which no ball is as wide may: not all ways that it faces are looked at.
+    False if a mesh or a sphere might be held across in a direction that the fans don't cover. That
+    is excluded only if a ball wider than ``widest`` (m) fits into it.
     """
     each = zip(item.solid, _polyhedra(item), strict=True)
     some = [(p.vertices, p.normals) for s, p in each if s.kind in ("mesh", "sphere")]
@@ -182,9 +204,9 @@ def all_found(item: Item, widest: float) -> bool:
 
 
 def closed_on(item: Item, X_IT: Array, parts: tuple[int, int]) -> tuple[Array, Array]:
-    """Grasps (n, 4, 4) put in the middle of the surfaces behind the pads, and their widths (n,).
+    """Grasps (n, 4, 4) centred between the surfaces that the pads meet, and their widths (n,).
 
-    The width is -inf where behind the middle of a pad there is no surface, or a steep one.
+    The width is -inf if the middle of a pad meets no surface, or a steep one.
     """
     y, (a, b) = X_IT[:, :3, 1], (_polyhedra(item)[k] for k in parts)
     top, bottom = _end(a, X_IT[:, :3, 3], y), _end(b, X_IT[:, :3, 3], -y)
@@ -195,10 +217,11 @@ def closed_on(item: Item, X_IT: Array, parts: tuple[int, int]) -> tuple[Array, A
 
 
 def _end(solid: Polyhedron, p: Array, y: Array) -> Array:
-    """How far (n,) lines from points p (n, 3) along y (n, 3) stay in a solid; -inf: not at all.
+    """How far (n,) lines from points p (n, 3) along y (n, 3) stay in a solid.
 
-    Nor where they leave it through a steep surface.
+    -inf if a line misses the solid, or leaves it through a steep surface.
     """
+    # Clip each line by the slab between each pair of parallel faces.
     own, at, rate = (v @ solid.normals.T for v in (solid.vertices, p, y))
     speed = np.where(np.abs(rate) < 1e-9, 1e-9, rate)
     t = np.stack([(own.min(axis=0) - at) / speed, (own.max(axis=0) - at) / speed])
@@ -215,16 +238,21 @@ def fingers_clear(
     gripper: Gripper,
     parts: tuple[int, int] = (-1, -1),
 ) -> NDArray[np.bool_]:
-    """Which grasps (n, 4, 4) leave the fingers room beside the item on their way and as they close.
+    """Which grasps leave the fingers room beside the item, on their way and as they close: (n,).
 
     Args:
-        item, X_IT: the grasps. gripper: the fingers.
-        closed, opened: between the fingers, metres.
-        parts: the solid shapes not to look at: at the end of y, and opposite.
+        item: the item.
+        X_IT: the grasps (n, 4, 4).
+        closed: distance between the fingers at the grasp, metres.
+        opened: distance between them on the way, metres.
+        gripper: the fingers.
+        parts: indices of the solid shapes that the fingers may touch: the one at the end of y, and
+            the one opposite.
     """
     clear = np.ones(len(X_IT), dtype=bool)
     x, z = (-gripper.pad, gripper.pad), (-gripper.to_palm - _WAY, gripper.pad)
     for part, way in zip(parts, (0.5, -0.5), strict=True):
+        # The box that one finger sweeps, from where it comes from to where it closes.
         y = sorted((way * closed, way * (opened + 4.0 * gripper.to_finger)))
         finger = convex_part("", of_hull(hull(np.stack(np.meshgrid(x, y, z), -1).reshape(8, 3))))
         low, high = finger.solid.box
@@ -239,7 +267,10 @@ def fingers_clear(
 
 
 def widest_opening(item: Item, X_IT: Array, width: float, gripper: Gripper) -> float:
-    """How far apart (m) the fingers may be at a grasp (4, 4) as they come or go."""
+    """How far apart (m) the fingers may be as they come to a grasp (4, 4), or leave it.
+
+    Fully open if the item's other parts leave room for that, else just wider than the item.
+    """
     narrow = min(gripper.opening, width + 2.0 * CLEARANCE)
     X_IT = gripper.centred(X_IT, width, -1.0)
     if gripper.opens_fully or not item.composite:

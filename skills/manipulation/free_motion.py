@@ -1,7 +1,7 @@
-"""Free motions: the arm or the base to a goal, with the full margin to everything.
+"""Free motions: the arm or the base moves to a goal, and keeps the full margin to everything.
 
-RRT-Connect or the baseline RRT check sampled edges, on the kernel or in PyBullet; ``proof``
-certifies the path.
+RRT-Connect or the baseline RRT searches for a path and checks sampled states of its edges, on the
+kernel or in PyBullet. ``proof`` then certifies the whole path.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from galley.skills.manipulation.proof import free_view, holding_contact_pairs, p
 
 BOTH = "base+arm"
 _RADIUS = 0.6  # longest edge of a tree, in the metric of the group
-_FINENESS = (1.0, 0.5, 0.25)  # edge resolution of each search, relative to the space's
+_FINENESS = (1.0, 0.5, 0.25)  # edge resolution of each search, relative to that of the space
 
 
 def free_motion(
@@ -45,11 +45,15 @@ def free_motion(
 ) -> Motion | Failure:
     """Move one joint group from ``state`` to one of ``goals`` (m, k).
 
-    The settings' planner finds a path (RRT-Connect for the base, the baseline RRT in PyBullet),
-    which is shortcut and proven. With ``shortest`` the baseline QP replaces an arm's path if its
-    result is proven free. If the arm alone has no path, base and arm move together. The trajectory
-    stops at each corner; ``optimize`` makes the final one. Half the margin has to do where start or
-    goal has room for no more.
+    1. The planner of the settings finds a path (for the base RRT-Connect, in PyBullet always the
+       baseline RRT). If the arm alone has no path, base and arm move together.
+    2. The path is shortcut. With the setting ``shortest`` the baseline QP shortens an arm's path
+       instead, if its result is proven free.
+    3. The path is proven free. If the proof finds a collision between sampled states, the search
+       is repeated with finer edges.
+
+    The trajectory stops at each corner; ``optimize`` makes the final one. If start or goal has room
+    for no more, half of the margin must do.
     """
     began = time.perf_counter()
     goals, start = np.atleast_2d(goals), state.q[context.robot.slice(group)]
@@ -57,23 +61,23 @@ def free_motion(
     for finer in _FINENESS:
         # Where the proof finds a hit between sampled states, search again with finer edges.
         finder = Finder(context, state, group, finer, margin, rng)
-        found, planner = finder.search(start, goals)
-        blocked = isinstance(found, Failure) and found.kind is FailureKind.BUDGET
+        planned, planner = finder.search(start, goals)
+        blocked = isinstance(planned, Failure) and planned.kind is FailureKind.BUDGET
         if group == "arm" and blocked and context.robot.holonomic:
             # The base makes room for the arm and comes back.
             group, start = BOTH, state.q[context.robot.slice(BOTH)]
             base = np.repeat(state.q[None, context.robot.slice("base")], len(goals), axis=0)
             goals = np.hstack([base, goals])
             finder = Finder(context, state, group, finer, margin, rng)
-            found, planner = finder.search(start, goals)
-        if isinstance(found, Failure):
-            return found.within(phase)
-        record = Record(planner, length_rrt=found.length, margin_m=margin)
+            planned, planner = finder.search(start, goals)
+        if isinstance(planned, Failure):
+            return planned.within(phase)
+        record = Record(planner, length_rrt=planned.length, margin_m=margin)
         if group == "arm" and context.settings.optimize == "shortest":
-            path, record = _optimized(found, finder, record)
+            path, record = _optimized(planned, finder, record)
             if path is not None:
                 break
-        path = finder.shortcut(found)
+        path = finder.shortcut(planned)
         if path is None:
             continue
         certificate = finder.prove(path)
@@ -83,10 +87,10 @@ def free_motion(
             )
             break
     else:
-        what = "no path could be proven free" if path else "no room was found to turn along a path"
+        why = "no path could be proven free" if path else "no room was found to turn along a path"
         return Failure(
             FailureKind.BUDGET,
-            f"{what} in {len(_FINENESS)} searches",
+            f"{why} in {len(_FINENESS)} searches",
             numbers={"searches": float(len(_FINENESS))},
         ).within(phase)
     spent = 1e3 * (time.perf_counter() - began)
@@ -101,7 +105,11 @@ def free_motion(
 class Finder:
     """Plans paths of one joint group in one State, on the kernel or with PyBullet's checks.
 
-    Edges are ``finer`` than the default; sampled states keep the ``margin``, proven is half of it.
+    Args:
+        group: the joint group that moves.
+        finer: factor on the distance between the states that are checked on an edge.
+        margin: distance (m) that the sampled states keep; half of it is proven.
+        rng: the source of randomness.
     """
 
     def __init__(
@@ -137,17 +145,18 @@ class Finder:
         if view is None:
             return self.rrt(start, goals, None), "rrt"
         options = SearchOptions(radius=_RADIUS, iterations=settings.iterations, shortcuts=0)
-        found = search(view, start, goals, self._seed, "rrt-connect", options)
-        return found, "rrt-connect"
+        path = search(view, start, goals, self._seed, "rrt-connect", options)
+        return path, "rrt-connect"
 
     def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
-        """A path of the RRT into the region or, if it is None, to one of goals (m, k)."""
+        """A path of the baseline RRT into a region or, if that is None, to one of goals (m, k)."""
         return self._rrt.plan(self._space, self._free, start, region, goals, self.rng)
 
     def shortcut(self, path: Path) -> Path | None:
-        """Shortened on the kernel, where new edges are proven; else ``optimize`` shortens it.
+        """The path, shortened on the kernel, which also proves the new edges.
 
-        Made of turns and straight drives for a differential base; None: no room for them is found.
+        In PyBullet it stays as it is, and ``optimize`` shortens it. For a differential base it then
+        consists of turns and straight drives; None if there is no room for these.
         """
         path, base = self._shortened(path), self.context.robot.group(self.group)
         if not base.differential:
@@ -156,6 +165,7 @@ class Finder:
         return None if way is None else Path(self.group, way)
 
     def _shortened(self, path: Path) -> Path:
+        """The path with shortcuts; unchanged without a kernel."""
         if self._view is None:
             return path
         shortcuts = self.context.settings.shortcuts
@@ -166,7 +176,7 @@ class Finder:
         return compiled_search.shorten(path, view, self._seed, options)
 
     def prove(self, path: Path) -> Certificate:
-        """The proof that a path is free."""
+        """Certify that the path keeps half of the margin."""
         required = 0.5 * self.margin
         return prove(self.context, self.state, path, self.allowed, required, margin=self.margin)
 
@@ -180,8 +190,8 @@ class Finder:
     def by_region(self, start: Array, goals: Array) -> Path | Failure:
         """A path of the RRT into a region around the hand's pose at the first goal, then to a goal.
 
-        The path may arrive with another elbow than the goals (m, k). What follows starts at a goal,
-        so connect to one of them by an edge, or plan to one of them instead.
+        The path may arrive with another elbow position than the goals (m, k) have. The next motion
+        starts at a goal, so connect to one of them by an edge, or plan to one of them instead.
         """
         hand, l1 = self.context.hand(self.state), self.context.settings.l1
         X_HT = transform(None, self.context.robot.p_HT)
@@ -190,19 +200,19 @@ class Finder:
             return hand(arm) @ X_HT
 
         region = EndRegion(pose, pose(goals[0]), radius=0.02 if l1 else 0.01, l1=l1)
-        found = self.rrt(start, goals, region)
-        if isinstance(found, Failure) or (np.abs(goals - found.end).max(axis=1) < 1e-9).any():
-            return found
+        path = self.rrt(start, goals, region)
+        if isinstance(path, Failure) or (np.abs(goals - path.end).max(axis=1) < 1e-9).any():
+            return path
         for goal in goals:
-            if self.free(Path(self.group, np.stack([found.end, goal]))):
-                return Path(self.group, np.vstack([found.waypoints, goal]))
+            if self.free(Path(self.group, np.stack([path.end, goal]))):
+                return Path(self.group, np.vstack([path.waypoints, goal]))
         return self.rrt(start, goals, None)
 
 
 def _margin(
     context: PlanningContext, state: State, group: str, start: Array, goals: Array
 ) -> float:
-    """The margin (m) that start (k,) and one of goals (m, k) keep: the usual one, or half of it."""
+    """The margin (m) that start (k,) and one of goals (m, k) keep: the full one, or half of it."""
     allowed = holding_contact_pairs(context, state)
     spacing = context.robot.spacing
     for margin in (spacing.margin, spacing.narrow):
@@ -217,12 +227,12 @@ def _margin(
 
 
 def _optimized(path: Path, finder: Finder, record: Record) -> tuple[Path | None, Record]:
-    """The QP's path if it is proven free, else None; and the record."""
+    """The path of the QP if it is proven free, else None; and the record, with the outcome."""
     from galley.optimization.shortest import shortest  # late: it loads a QP solver
 
     began = time.perf_counter()
     result = shortest(path)
-    kept = None
+    proven = None
     if isinstance(result, Failure):
         outcome = f"kept the planned path: {result.message}"
     else:
@@ -231,14 +241,14 @@ def _optimized(path: Path, finder: Finder, record: Record) -> tuple[Path | None,
         if finder.free(result):
             certificate = finder.prove(result)
             if certificate.hit is None:
-                kept, outcome = result, "shortest"
+                proven, outcome = result, "shortest"
                 record = replace(
                     record,
                     length_optimized=result.length,
                     min_clearance_m=certificate.clearance,
                 )
     spent = 1e3 * (time.perf_counter() - began)
-    return kept, replace(record, optimizer=outcome, optimization_ms=spent)
+    return proven, replace(record, optimizer=outcome, optimization_ms=spent)
 
 
 def held_attachment(context: PlanningContext, state: State) -> tuple[Attachment, ...]:

@@ -1,10 +1,10 @@
 """Grasps from an item's geometry: two parallel fingers close across its bounding box.
 
-On a composite they close on opposed surfaces of its parts.
+On a composite item they close on opposed surfaces of its parts.
 
-``grasp_fans`` are the continuous family of all of them, about which refusals are proven. Planning
-tries two lists from it: the standard grasps (``grasps_of``, ``grasps_at``) and, if these fail,
-``leaning_grasps``.
+``grasp_fans`` is the continuous family of all grasps; refusals are proven about it. Planning tries
+two finite lists from the family: the standard grasps (``grasps_of``, ``grasps_at``) and, if these
+fail, ``leaning_grasps``.
 """
 
 from __future__ import annotations
@@ -38,18 +38,19 @@ _LYING = float(np.cos(np.pi / 4))  # cosine of the tilt at which another face is
 _HIGH = 0.045  # m from the grasp centre to the item's top in a grasp from the side, at most
 _END = 0.03  # m from the end of a lying item to a grasp near that end
 _FINE_LEANS = np.radians(5.0)  # between the approach directions of ``leaning_grasps``
-_TURNS = np.radians(30.0)  # between their closing directions on a round item
+_TURNS = np.radians(30.0)  # between the closing directions of these on a round item
 _PARTS_LEANS = np.pi / 4  # between the approach directions of a composite's standard grasps
-_LEVER = 0.015  # m, horizontally, by which these may hold it farther from its centre of mass
+_LEVER = 0.015  # m, horizontally, that these may be farther from its centre of mass than the best
 _PAIRS = 48  # pairs of a composite's surfaces that grasps are made for, at most
 
 
 def grasps_of(item: Item, gripper: Gripper) -> tuple[Grasp, ...]:
-    """The item's own list, or grasps of its box or parts from the top and the sides.
+    """The grasps of an upright item: its own list, or grasps from the top and the sides.
 
-    For each face but the bottom, and each of its two directions that fits between the fingers: the
-    hand points at the face (or leans over its edge), at one of two depths, both ways round. For a
-    round item also turned by 30 and 60 degrees.
+    For a box there are grasps at each face except the bottom, along each of the face's two
+    directions that fits between the fingers. The hand points at the face (or leans over its edge),
+    at one of two depths, both ways round. For a round item they are also turned by 30 and 60
+    degrees. For a composite item see ``_well_balanced``.
     """
     if item.grasps or not item.composite:
         sides = tuple(float(side) for side in item.size)
@@ -62,10 +63,12 @@ def grasps_at(
 ) -> tuple[Grasp, ...]:
     """The grasps of an item as it stands or lies in ``state``; it must not be held.
 
-    ``grasps_of`` if it is upright or has a list of its own. If it has fallen over, the hand comes
-    from any face but the one below. The fingers close sideways, or above and below where the item
-    sticks out over an edge and leaves room for a finger. Of an item that ``may_turn`` only those
-    near its centre of mass, unless it is not ``turning`` in the air.
+    If it is upright or has a list of its own, these are ``grasps_of``. If it has fallen over, the
+    hand comes from any face except the one below. The fingers close sideways; or above and below,
+    where the item sticks out over an edge and leaves room for a finger.
+
+    Args:
+        turning: an item that ``may_turn`` in the air is grasped only near its centre of mass.
     """
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
@@ -75,19 +78,21 @@ def grasps_at(
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
     if balanced:
-        found = _well_balanced(item, X_WI, gripper)
+        grasps = _well_balanced(item, X_WI, gripper)
     elif item.round and abs(down[2]) < _LYING:
-        found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
+        # A cylinder on its side rests on a line, at any angle about its axis.
+        grasps = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
     else:
         axis = int(np.argmax(np.abs(down)))
-        found = _of_box(sides, gripper, axis, float(np.sign(down[axis])))
-    return _fitting(_with_room_below(scene, state, found, X_WI, gripper), gripper)
+        grasps = _of_box(sides, gripper, axis, float(np.sign(down[axis])))
+    return _fitting(_with_room_below(scene, state, grasps, X_WI, gripper), gripper)
 
 
 def _fitting(grasps: tuple[Grasp, ...], gripper: Gripper) -> tuple[Grasp, ...]:
-    """Those of what is not too thin, with the grasp frame where this gripper has it.
+    """The grasps at which the item is thick enough, with the grasp frame of this gripper.
 
-    Until here it is in the middle between the fingers.
+    Until here the frame is in the middle between the fingers. A gripper of which one jaw moves has
+    it elsewhere.
     """
     held = tuple(grasp for grasp in grasps if grasp.width > gripper.narrowest - 1e-9)
     if not gripper.one_jaw:
@@ -96,39 +101,43 @@ def _fitting(grasps: tuple[Grasp, ...], gripper: Gripper) -> tuple[Grasp, ...]:
 
 
 def _rolled(sides: tuple[float, ...], angle: float, gripper: Gripper) -> tuple[Grasp, ...]:
-    """Grasps of a round item that lies, rolled so that its direction at ``angle`` is below.
+    """Grasps of a round item that lies, rolled so that its direction at ``angle`` (rad) is below.
 
-    Those for the +x side below, turned about the axis. Only through the axis, for beside it the
-    fingers would slip off.
+    They are the grasps for the +x side below, turned about the axis. All of them close through the
+    axis, for beside it the fingers would slip off.
     """
-    found: dict[bytes, Grasp] = {}
+    grasps: dict[bytes, Grasp] = {}
     turn = transform(rotation_z(angle), np.zeros(3))
     for grasp in _of_box(sides, gripper, 0, 1.0):
         X = turn @ grasp.X_IT
         X[:2, 3] = 0.0
-        found.setdefault(X.tobytes(), Grasp(grasp.name, frozen(X), grasp.width))
-    return tuple(found.values())
+        grasps.setdefault(X.tobytes(), Grasp(grasp.name, frozen(X), grasp.width))
+    return tuple(grasps.values())
 
 
 def is_upright(X_WI: Array) -> bool:
-    """Whether an item at X_WI (4, 4) stands, give or take 45 degrees."""
+    """Whether an item at X_WI (4, 4) stands upright, give or take 45 degrees."""
     return bool(X_WI[2, 2] > _LYING)
 
 
 def may_turn(item: Item) -> bool:
-    """Whether it may be put down otherwise than it was taken: it may lie, or was found lying."""
+    """Whether an item may be put down otherwise than it was taken.
+
+    It may if the scene allows it to lie, or if the scene has it lying.
+    """
     return not (item.upright and is_upright(item.X_WI))
 
 
 def _with_room_below(
     scene: Scene, state: State, grasps: Sequence[Grasp], X_WI: Array, gripper: Gripper
 ) -> tuple[Grasp, ...]:
-    """Those whose fingers close sideways, or whose lower finger is free of furniture."""
+    """The grasps whose fingers close sideways, or whose lower finger is clear of furniture."""
     if not grasps:
         return ()
     X_WT = X_WI @ np.array([grasp.X_IT for grasp in grasps])
     p, y, z = X_WT[:, :3, 3], X_WT[:, :3, 1], X_WT[:, :3, 2]
     widths = np.array([grasp.width for grasp in grasps])
+    # Two points of the lower finger: at its tip, and ``_END`` back along it.
     beside = -np.sign(y[:, 2:]) * (widths / 2.0 + gripper.to_finger)[:, None] * y
     points = (p + beside)[:, None] - np.array([[0.0], [_END]]) * z[:, None]  # (n, 2, 3)
     hit = np.zeros(len(grasps), dtype=bool)
@@ -144,11 +153,11 @@ def _with_room_below(
 
 
 def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
-    """The family of grasps of an item at X_WI (4, 4), both ways round.
+    """The continuous family of grasps of an item at X_WI (4, 4), as fans.
 
-    Across each side that fits between the fingers. If the item is upright, the fingers close
-    sideways and the hand never points up; if it lies, the hand may come from all around. Empty for
-    an item with a list of its own.
+    There are two fans, both ways round, for each side that fits between the fingers. If the item is
+    upright, the fingers close sideways and the hand never points up. If it lies, the hand may come
+    from all around. Empty for an item with a list of its own.
     """
     if item.grasps:
         return ()
@@ -156,9 +165,10 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
         return composite_fans(item, _up(X_WI), gripper)
     standing = is_upright(X_WI)
     lean = (-np.pi / 2, np.pi / 2) if standing else (-np.pi, np.pi)
-    found = []
+    fans = []
     for closing in (0, 1) if standing else (0, 1, 2):
         width = float(item.size[closing])
+        # The second side of a round item is the first one turned.
         if not gripper.narrowest <= width <= gripper.widest or (item.round and closing == 1):
             continue
         up = 2 if closing != 2 else 0
@@ -169,14 +179,15 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
         for way in (1.0, -1.0):
             y, z = way * np.eye(3)[closing], np.eye(3)[up]
             R_IF = frozen(np.stack([np.cross(y, z), y, z], axis=1))
-            found.append(Fan(R_IF, (half[0], half[1]), lean, turn, width))
-    return tuple(found)
+            fans.append(Fan(R_IF, (half[0], half[1]), lean, turn, width))
+    return tuple(fans)
 
 
 def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
     """Grasps at every 5 degrees of lean, in addition to the standard ones.
 
-    In the middle of the item or at the edge that the hand comes over, near the top or lower.
+    They are in the middle of the item or at the edge over which the hand comes, near the top or
+    lower.
     """
     X_WI = item_pose(scene, state, index, np.eye(4))
     leaning = _of_fans(scene.items[index], _up(X_WI), gripper, _FINE_LEANS, "leaning ")
@@ -184,23 +195,24 @@ def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> 
 
 
 def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ...]:
-    """Standard grasps of a composite, or an item that may lie: its weight turns it least in them.
+    """Standard grasps of a composite item, or of one that may lie.
 
-    Or nearly. What may lie is turned in the air: all that counts is how far from its centre of mass
-    the fingers close, and that the palm stays out of it.
+    These are the grasps in which its weight turns it least, within ``_LEVER``. The lever is the
+    distance of the grasp centre from the centre of mass: horizontally, or for an item that may lie,
+    and so is turned in the air, from the closing axis. The palm must also stay out of the latter.
     """
-    found = _of_fans(item, _up(X_WI), gripper, _PARTS_LEANS, "")
+    grasps = _of_fans(item, _up(X_WI), gripper, _PARTS_LEANS, "")
     centre, _ = inertial(item.shapes, np.eye(4), item.mass)
     if may_turn(item) and not item.composite:
         room = gripper.to_palm - _PALM_ROOM
-        found = tuple(grasp for grasp in found if _depth(item, grasp) < room) or found
+        grasps = tuple(grasp for grasp in grasps if _depth(item, grasp) < room) or grasps
     levers = []
-    for grasp in found:
+    for grasp in grasps:
         p = grasp.X_IT[:3, 3] - centre
         lever = np.cross(grasp.X_IT[:3, 1], p) if may_turn(item) else X_WI[:2, :3] @ p
         levers.append(float(np.linalg.norm(lever)))
     most = min(levers, default=0.0) + _LEVER
-    return tuple(grasp for grasp, lever in zip(found, levers, strict=True) if lever < most)
+    return tuple(grasp for grasp, lever in zip(grasps, levers, strict=True) if lever < most)
 
 
 def _depth(item: Item, grasp: Grasp) -> float:
@@ -210,7 +222,7 @@ def _depth(item: Item, grasp: Grasp) -> float:
 
 
 def _up(X_WI: Array) -> tuple[float, float, float]:
-    """The vertical in the frame of an item at X_WI (4, 4)."""
+    """The vertical (3,) in the frame of an item at X_WI (4, 4), as numbers that can be cached."""
     x, y, z = X_WI[2, :3].tolist()
     return x, y, z
 
@@ -219,15 +231,23 @@ def _up(X_WI: Array) -> tuple[float, float, float]:
 def _of_fans(
     item: Item, up: tuple[float, float, float], gripper: Gripper, leans: float, kind: str
 ) -> tuple[Grasp, ...]:
-    """Grasps of the item's fans at every so many radians of lean, none of them from below."""
-    found: list[Grasp] = []
+    """Grasps of the item's fans at regular leans, none of them from below.
+
+    Args:
+        up: the vertical in the item's frame.
+        leans: step of the lean, rad.
+        kind: prefix of the grasps' names.
+    """
+    grasps: list[Grasp] = []
     X_WI = np.eye(4)
-    X_WI[2, :3] = up  # nothing else of it is asked about
+    X_WI[2, :3] = up  # the rest of the pose is never used
     for k, fan in enumerate(grasp_fans(item, X_WI, gripper)[: 2 * _PAIRS]):
         cells = np.array(list(_cells(fan, X_WI @ fan.X_IO, gripper, leans)))
         X_IT, widths = fan.X_IO @ fan.poses(cells), np.full(len(cells), fan.width)
+        # Never from below: the hand must not point up.
         taken = X_IT[:, :3, 2] @ X_WI[2, :3] <= 1e-6
         if item.composite:
+            # The fingers close on the parts' real surfaces, and need room beside the others.
             X_IT, widths = closed_on(item, X_IT, fan.parts)
             opened = fan.width + 2.0 * CLEARANCE
             taken &= (widths > 0.0) & (widths <= gripper.widest)
@@ -236,14 +256,15 @@ def _of_fans(
             turn, lean, x, z = cells[row]
             name = f"{kind}{k}/{np.degrees(turn):.0f}/{np.degrees(lean):+.0f}deg"
             name += f"/{1e3 * x:.0f}/{1e3 * z:.0f}mm"
-            found.append(Grasp(name, frozen(X_IT[row]), float(widths[row])))
-    return tuple(found)
+            grasps.append(Grasp(name, frozen(X_IT[row]), float(widths[row])))
+    return tuple(grasps)
 
 
 def _cells(
     fan: Fan, X_WI: Array, gripper: Gripper, step: float
 ) -> Iterator[tuple[float, float, float, float]]:
-    """The grasps of a fan to try, at leans (rad) ``step`` apart: rows for ``Fan.poses``."""
+    """Yield the grasps of a fan to try, leans ``step`` (rad) apart, as rows for ``Fan.poses``."""
+    # A round item that lies is turned so that its first direction is below.
     first = (
         float(np.arctan2(-X_WI[2, 1], -X_WI[2, 0])) if fan.turn and not is_upright(X_WI) else 0.0
     )
@@ -273,15 +294,15 @@ def _cells(
 
 @cache
 def _generated(sides: tuple[float, ...], turned: bool, gripper: Gripper) -> tuple[Grasp, ...]:
-    """Grasps for a box of these sides, metres; ``turned`` about the upright axis too, if round."""
-    found = list(_of_box(sides, gripper))
+    """Grasps for an upright box of these sides (m); if ``turned``, also about the upright axis."""
+    grasps = list(_of_box(sides, gripper))
     for angle in ROUND_TURNS if turned else ():
         X = transform(rotation_z(angle), np.zeros(3))
-        found += (
+        grasps += (
             Grasp(f"{g.name}/{np.degrees(angle):.0f}", frozen(X @ g.X_IT), g.width)
             for g in _of_box(sides, gripper)
         )
-    return tuple(found)
+    return tuple(grasps)
 
 
 @cache
@@ -290,13 +311,13 @@ def _of_box(
 ) -> tuple[Grasp, ...]:
     """Grasps of a box of these sides (m) that stands or lies on the face ``sign`` of axis ``down``.
 
-    From the face above, with the fingers closing sideways; of an item that stands also leaning over
-    an edge. From the sides, high up. On an item that lies the fingers close sideways or one of them
-    below, in the middle and near both ends.
+    From the face above the fingers close sideways; on an item that stands the hand may also lean
+    over an edge. From the sides the hand grasps high up. On an item that lies the fingers close
+    sideways, or one of them below, in the middle and near both ends.
     """
     size = np.array(sides)
     half, standing, depths = size / 2.0, (down, sign) == (2, -1.0), _depths(gripper)
-    found = []
+    grasps = []
     faces = [(axis, way) for axis in range(3) for way in (1.0, -1.0) if (axis, way) != (down, sign)]
     if standing:
         faces = [faces[-1], *faces[:-1]]  # the top first
@@ -313,6 +334,7 @@ def _of_box(
             if down not in (axis, closing):  # high up: the hand stays clear of the worktop
                 shifts = [-sign * np.eye(3)[down] * max(0.0, half[down] - _HIGH)]
             for depth in (*depths, _SHALLOW) if closing == down else depths:
+                # Deeper than the middle makes no difference: keep one such depth.
                 if depth > half[axis] + 1e-9 and depth != depths[-1]:
                     continue
                 over = standing and axis == down and depth == depths[-1]
@@ -329,12 +351,12 @@ def _of_box(
                     name += f"/{'xyz'[closing]}{'-+'[turn > 0]}/{1e3 * depth:.0f}mm"
                     name += f"/{np.degrees(lean):+.0f}deg" if lean else ""
                     name = name if standing else f"lying {name}/{k}"
-                    found.append(Grasp(name, frozen(transform(R, p)), float(size[closing])))
-    return tuple(found)
+                    grasps.append(Grasp(name, frozen(transform(R, p)), float(size[closing])))
+    return tuple(grasps)
 
 
 def _depths(gripper: Gripper) -> tuple[float, ...]:
-    """``DEPTHS`` that leave room for the palm."""
+    """The ``DEPTHS``, made smaller where the palm would touch the item."""
     return tuple(dict.fromkeys(min(d, gripper.to_palm - _PALM_ROOM) for d in DEPTHS))
 
 

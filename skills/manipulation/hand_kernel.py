@@ -1,4 +1,8 @@
-"""Compiled: how deep a convex polyhedron overlaps another one, at many poses."""
+"""Compiled: how deep a convex polyhedron penetrates another one, at many poses.
+
+By the separating axis theorem (see ``polyhedra``): the least overlap of the projections on all face
+normals and on all cross products of edges is the penetration depth.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,18 @@ import math
 
 import numpy as np
 
+from galley.compiled.annotations import Float, Point, Points, Vector
 from galley.compiled.jit import entry, kernel
-from galley.domain.frames import Array
 
 _PARALLEL = 1e-6  # a cross product of unit vectors this short has no direction
 
 
 @kernel
-def _overlap(axis: Array, a: Array, b: Array) -> float:
-    """Overlap of the projections of points a (n, 3) and b (m, 3) on an axis (3,)."""
+def _overlap(axis: Point, a: Points, b: Points) -> float:
+    """Overlap of the projections of points ``a`` (n, 3) and ``b`` (m, 3) on an axis (3,).
+
+    Negative if the projections are apart: then so are the hulls of the points.
+    """
     low_a = low_b = math.inf
     high_a = high_b = -math.inf
     for k in range(len(a)):
@@ -29,26 +36,35 @@ def _overlap(axis: Array, a: Array, b: Array) -> float:
 @entry("f8:2 f8:2 f8:2 f8:3 f8:2 f8:2 f8:2 f8:1")
 @kernel
 def depths(
-    a: Array,
-    normals: Array,
-    edges: Array,
-    X: Array,
-    b: Array,
-    b_normals: Array,
-    b_edges: Array,
-    out: Array,
+    a: Points,
+    normals: Points,
+    edges: Points,
+    X: Float,
+    b: Points,
+    b_normals: Points,
+    b_edges: Points,
+    out: Vector,
 ) -> None:
-    """Write the depth of polyhedron a at poses X (n, 4, 4) in b, 0 where they are apart, to (n,).
+    """Write how deep polyhedron ``a`` at poses X penetrates ``b`` to ``out`` (n,), in metres.
+
+    0 where they are apart.
 
     Args:
-        a, normals, edges: vertices, and directions of faces and edges (m, 3), see ``Polyhedron``.
-        b, b_normals, b_edges: likewise.
+        a: vertices of the moving polyhedron, in its own frame (v, 3).
+        normals: its face normals (f, 3), one of each parallel pair, see ``Polyhedron``.
+        edges: directions of its edges (e, 3), likewise.
+        X: its poses (n, 4, 4).
+        b: vertices of the other polyhedron, in the world (w, 3).
+        b_normals: its face normals (g, 3).
+        b_edges: directions of its edges (h, 3).
+        out: the depths (n,).
     """
     points, faces, ridges = np.empty_like(b), np.empty_like(b_normals), np.empty_like(b_edges)
     axis = np.empty(3)
     for n in range(len(X)):
         R, p = X[n, :3, :3], X[n, :3, 3]
-        for i in range(3):  # b in the frame of a
+        # Transform b into the frame of a, where the arrays of a hold for every pose.
+        for i in range(3):
             for k in range(len(b)):
                 points[k, i] = 0.0
                 for j in range(3):
@@ -61,6 +77,7 @@ def depths(
                 ridges[k, i] = 0.0
                 for j in range(3):
                     ridges[k, i] += b_edges[k, j] * R[j, i]
+        # Try the axes in the order of cost. As soon as one separates the two, the rest is skipped.
         least = math.inf
         for k in range(len(faces)):
             if least > 0.0:
@@ -72,6 +89,7 @@ def depths(
             for m in range(len(ridges)):
                 if least <= 0.0:
                     break
+                # The cross product of the two edges; parallel edges give no new axis.
                 for i in range(3):
                     j, h = (i + 1) % 3, (i + 2) % 3
                     axis[i] = edges[k, j] * ridges[m, h] - edges[k, h] * ridges[m, j]

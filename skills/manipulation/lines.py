@@ -1,6 +1,6 @@
-"""Arm configurations along the lines of a Manipulation: checked, timed and proven.
+"""Arm configurations along the lines of a Manipulation: checked, timed and proven free.
 
-Rejected candidates are counted by reason, for the message if none is left.
+Rejected candidates are counted by reason (``Tally``), for the message if none is left.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from galley.skills.manipulation.proof import (
 OUT_OF_REACH = "out of the arm's reach"
 IN_COLLISION = "in collision"
 TOO_NARROW = "nearer than the margin"
-_SAMPLED_HITS = 25  # states in collision that are examined for what is in the way
+_SAMPLED_HITS = 25  # states in collision that are examined to name what is in the way
 _FAR = 0.2  # rad, between knots this far from a limit the curve can't exceed it
-_STROKE_STATES = 6  # checked while the fingers open or close
-_STROKE_SPEED = 0.5  # share of the fingers' limits
+_STROKE_STATES = 6  # states checked while the fingers open or close
+_STROKE_SPEED = 0.5  # share of the fingers' limits that a stroke uses
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Tally:
     """Counts rejected candidates by reason.
 
     Attributes:
-        tried: number of candidates.
+        tried: number of candidates tried.
         reasons: how often each reason occurred.
     """
 
@@ -55,17 +55,21 @@ class Tally:
     _hits: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
 
     def hit(self, what: Callable[[], tuple[str, ...]], reason: str) -> None:
-        """Count a collision; ``what`` returns the names of what is hit and is called if needed."""
+        """Count a collision; ``what`` returns the names that are hit, if they are needed."""
         self.reasons[reason] += 1
         self._hits.append(what)
 
     def bodies(self) -> Counter[str]:
-        """How often each body or item was hit, in a sample of the candidates."""
+        """How often each body or item was hit, in a sample of at most 25 of the collisions."""
         step = max(1, -(-len(self._hits) // _SAMPLED_HITS))
         return Counter(name for what in self._hits[::step] for name in what())
 
     def failure(self, what: str) -> Failure:
-        """A ``budget`` Failure with the reasons; it proves nothing."""
+        """A ``budget`` Failure with the reasons; it proves nothing.
+
+        Args:
+            what: the task, for the message, after "no way found to".
+        """
         reasons = [f"{reason} {n}x" for reason, n in self.reasons.most_common()]
         message = f"no way found to {what} in {self.tried} tries"
         if not self.tried:
@@ -82,11 +86,13 @@ class Tally:
 
 @dataclass(frozen=True)
 class Segment:
-    """A Line with arm configurations (n, 7) at its poses and their timing.
+    """The arm's motion along a Line.
 
     Attributes:
-        clearance: m, to all undeclared bodies, proven or measured.
-        margin: m, kept where free motions begin and end.
+        path: arm configurations (n, 7) at the line's poses.
+        trajectory: their timing.
+        clearance: distance (m) that all pairs keep which may not touch, proven or measured.
+        margin: distance (m) kept where free motions connect.
     """
 
     path: Path
@@ -95,7 +101,7 @@ class Segment:
     margin: float
 
     def motion(self, line: Line, action_index: int, phase: str) -> Motion:
-        """The Motion along the Line."""
+        """The Motion along the Line, as part of an action of the plan."""
         record = Record("straight", length_rrt=self.path.length, min_clearance_m=self.clearance)
         return Motion(
             action_index,
@@ -116,9 +122,10 @@ class ManipulationPart:
     """A Line, or a Stroke at the end of one, with the openings of the fingers.
 
     Attributes:
-        line: the line; for a stroke the line before it, at whose end the world stands still.
-        opening: of each finger (m) at its beginning. closing: at its end.
-        stroke: whether it is a stroke.
+        line: the line; for a stroke the line before it, with the world as at its end.
+        opening: distance of each finger from the middle (m) at its beginning.
+        closing: the same at its end.
+        stroke: whether the part is a stroke.
     """
 
     line: Line
@@ -128,20 +135,20 @@ class ManipulationPart:
 
 
 def manipulation_parts(manipulation: Manipulation) -> tuple[ManipulationPart, ...]:
-    """A Manipulation's steps with openings."""
-    found: list[ManipulationPart] = []
+    """The steps of a Manipulation, each with the openings of the fingers."""
+    parts: list[ManipulationPart] = []
     opening = manipulation.opening
     for step in manipulation.steps:
         if isinstance(step, Stroke):
-            line = found[-1].line  # the first step is a Line
+            line = parts[-1].line  # the first step is a Line
             still = line.state if line.scene_q is None else line.state.with_scene(line.scene_q[-1])
             allowed = step.allowed | line.allowed
             line, closing = replace(line, state=still, scene_q=None, allowed=allowed), step.opening
         else:
             line, closing = step, opening
-        found.append(ManipulationPart(line, opening, closing, isinstance(step, Stroke)))
+        parts.append(ManipulationPart(line, opening, closing, isinstance(step, Stroke)))
         opening = closing
-    return tuple(found)
+    return tuple(parts)
 
 
 def _count_hit(
@@ -154,9 +161,10 @@ def _count_hit(
     tally: Tally,
     line: bool = False,
 ) -> None:
-    """Count that none of the configurations Q (m, n) keeps a margin.
+    """Count a collision, for none of the configurations Q (m, n) keeps a margin.
 
-    As a matter of the margin if some collide with nothing, or all of a line's.
+    The reason is the margin if some of them (for a ``line``: all) collide with nothing; else it is
+    the collision.
     """
     checker = context.checker(state, allowed, margin)
     apart = context.checker(state, allowed, 0.0).free_many(Q, scene_q)
@@ -189,14 +197,14 @@ def stroke_motion(
 
 
 def stroke_states(context: PlanningContext, q: Array, opening: float) -> Array:
-    """Configurations (m, n) while the fingers move from q (n,) to an opening."""
+    """Configurations (m, n) of the robot while the fingers move from q (n,) to an opening (m)."""
     now = q[context.robot.slice("fingers")]
     then = context.robot.fingers_at(opening)
     return context.robot.with_groups(q, fingers=np.linspace(now, then, _STROKE_STATES))
 
 
 def touched(context: PlanningContext, contacts: Sequence[Contact]) -> tuple[str, ...]:
-    """Names of the bodies and items in some contacts."""
+    """Names of the bodies and items in some contacts, without the robot's links."""
     names = (name for contact in contacts for name in (contact.a, contact.b))
     return tuple(name for name in names if name not in context.robot.links)
 
@@ -204,7 +212,10 @@ def touched(context: PlanningContext, contacts: Sequence[Contact]) -> tuple[str,
 def free_at_contact(
     context: PlanningContext, first: ManipulationPart, base: Array, options: Array, tally: Tally
 ) -> Array:
-    """The collision-free ones of the arm configurations (k, 7) at the end of the first line."""
+    """Those of the arm configurations (k, 7) that are free at the end of the first line.
+
+    If none is free, ``tally`` counts a collision.
+    """
     line = first.line
     scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(options), axis=0)
     Q = assemble(context.robot, line.state.q, base, options, first.opening)
@@ -217,9 +228,12 @@ def free_at_contact(
 def assemble(
     robot: RobotModel, q: Array, base: Array, arms: Array, openings: float | Array
 ) -> Array:
-    """Configurations (m, n): q (n,) with bases (3,) or (m, 3), arms (m, 7), openings () or (m,).
+    """Configurations (m, n) of the robot: q (n,) with other values for base, arm and fingers.
 
-    An opening (m) is that of each finger.
+    Args:
+        base: base poses (3,) or (m, 3).
+        arms: arm configurations (m, 7).
+        openings: distance of each finger from the middle, metres: () or (m,).
     """
     Q = np.repeat(q[None], len(arms), axis=0)
     Q[:, robot.slice("base")] = base
@@ -237,21 +251,24 @@ def follow_lines(
 ) -> tuple[Segment, ...] | None:
     """The segments of all lines for an arm configuration (7,) at the contact, or None.
 
-    The cheapest tests come first: whether the arm can follow; sampled states, with the full margin
-    at both ends, where free motions connect; then the proofs.
+    The cheapest tests come first: can the arm follow the lines? Do the ends, where free motions
+    connect, keep the margin? Are sampled states free of collision? Last come the proofs.
     """
     paths = _followed(parts, base, contact, context.robot.kinematics)
     if paths is None:
-        tally.reasons["the arm can't keep the line"] += 1
+        tally.reasons["the arm can't follow the line"] += 1
         return None
 
     robot, first, last = context.robot, parts[0], parts[-1]
     spacing = robot.spacing
 
-    def kept(
+    def margin_kept(
         line: Line, arms: Array, some: slice, opening: float
     ) -> tuple[NDArray[np.int64], float] | None:
-        """At which of some poses of a line what margin (m) is kept; None: nowhere."""
+        """Indices of the poses of a line that keep a margin, and that margin (m).
+
+        The full margin if any pose keeps it, else half of it; None if no pose keeps even that.
+        """
         allowed = holding_contact_pairs(context, line.state)
         Q = assemble(robot, line.state.q, base, arms[some], opening)
         scene_q = None if line.scene_q is None else line.scene_q[some]
@@ -264,8 +281,8 @@ def follow_lines(
 
     # Free motions connect where a margin is kept: the first and the last line are cut there. Where
     # there is little room the hand comes and leaves by a shorter way, or the margin is half of it.
-    begin = kept(first.line, paths[0], slice(None, -1), first.opening)
-    end = kept(last.line, paths[-1], slice(1, None), last.closing)
+    begin = margin_kept(first.line, paths[0], slice(None, -1), first.opening)
+    end = margin_kept(last.line, paths[-1], slice(1, None), last.closing)
     if begin is None or end is None:
         return None
     start, stop, margin = int(begin[0][0]), int(end[0][-1]) + 2, min(begin[1], end[1])
@@ -275,37 +292,40 @@ def follow_lines(
     if not _sampled(context, parts, paths, base, tally):
         return None
     lines = [part for part in parts if not part.stroke]
-    found = []
+    segments = []
     for part, arms in zip(lines, paths, strict=True):
         q = assemble(robot, part.line.state.q, base, arms[:1], part.opening)[0]
         segment = proven_line(context, part.line, q, arms, tally)
         if segment is None:
             return None
-        found.append(replace(segment, margin=margin))
-    return tuple(found)
+        segments.append(replace(segment, margin=margin))
+    return tuple(segments)
 
 
 def _followed(
     steps: tuple[ManipulationPart, ...], base: Array, contact: Array, kinematics: Kinematics
 ) -> list[Array] | None:
-    """Arm configurations (n, 7) along each line; the first line is followed backwards."""
-    found: list[Array] = []
+    """Arm configurations (n, 7) along each line; None if the arm can't follow one.
+
+    The first line is followed backwards, for the arm is solved at its end, the contact.
+    """
+    paths: list[Array] = []
     for part in steps:
         if part.stroke:
             continue
-        if not found:
+        if not paths:
             path = kinematics.follow(contact, part.line.poses[::-1], base)
             path = None if path is None else path[::-1]
         else:
-            path = kinematics.follow(found[-1][-1], part.line.poses, base)
+            path = kinematics.follow(paths[-1][-1], part.line.poses, base)
         if path is None:
             return None
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths
 
 
 def _between(line: Line, begin: int | None, end: int | None) -> Line:
-    """A part of a line."""
+    """The part of a line between two of its poses."""
     scene_q = None if line.scene_q is None else line.scene_q[begin:end]
     return replace(line, poses=line.poses[begin:end], scene_q=scene_q)
 
@@ -329,13 +349,14 @@ def _sampled(
         else:
             arms = next(rest)
             Q = assemble(robot, line.state.q, base, arms, part.opening)
+        # A pushed item moves along, so each state has a checker of its own.
         if line.slide is None or part.stroke:
             state = line.state
             free = context.checker(state, line.allowed, CONTACT_MARGIN).free_many(Q, line.scene_q)
         else:
             states = slide_states(context, line)
             checkers = (context.checker(s, line.allowed, CONTACT_MARGIN) for s in states)
-            free = np.array([each.free(q) for each, q in zip(checkers, Q, strict=True)])
+            free = np.array([checker.free(q) for checker, q in zip(checkers, Q, strict=True)])
             state = states[int(free.argmin())]
         if not free.all():
             scene_q = None if line.scene_q is None else line.scene_q[~free]
@@ -353,19 +374,20 @@ def slide_states(context: PlanningContext, line: Line) -> list[State]:
     X_WI = item_pose(scene, state, index, np.eye(4))
     moved = line.slide.moved(X_WI, line.poses[:, :3, 3] - line.poses[0, :3, 3])
     placed = [placement_at(scene, frozen(X), state.scene_q) for X in moved]
-    return [state.with_item(index, each) for each in placed]
+    return [state.with_item(index, placement) for placement in placed]
 
 
 def proven_line(
     context: PlanningContext, line: Line, q: Array, arms: Array, tally: Tally
 ) -> Segment | None:
-    """A line's timing, with proof that only declared pairs touch; None if there is none.
+    """The segment of a line, timed and proven to touch only allowed pairs; None if that fails.
 
-    An item that is pushed is left out of the proof, but not of the states that are sampled.
+    A pushed item is left out of the proof, but not of the states that were sampled before.
 
     Args:
-        q: the robot's configuration (n,) at the beginning. arms: (m, 7), at the line's poses.
-        tally: gets the reason for None.
+        q: the robot's configuration (n,) at the beginning.
+        arms: arm configurations (m, 7) at the line's poses.
+        tally: counts the reason if there is no segment.
     """
     group, kinematics = context.robot.group("arm"), context.robot.kinematics
     path = Path("arm", arms)
@@ -375,8 +397,10 @@ def proven_line(
     breaks = trajectory.breaks
     middles = trajectory(0.5 * (breaks[:-1] + breaks[1:]))
     if not keeps_limits(trajectory, group):
-        tally.reasons["the arm can't keep the line"] += 1
+        tally.reasons["the arm can't follow the line"] += 1
         return None
+    # The proof covers the chords of the path. The spline bulges off them: require as much more
+    # clearance as any point of the arm can move by that.
     off = _off_chord(trajectory(breaks), middles).max(axis=0)
     reach = held_reach(context, line.state)
     bulge = kinematics.travel_bound("arm", np.zeros(group.size), off, reach)
@@ -387,13 +411,14 @@ def proven_line(
         context, state, path, line.allowed, CONTACT_CLEARANCE + bulge, line.scene_q, line=True
     )
     if proof.hit is not None:
-        tally.reasons["too near on the way"] += 1
+        tally.reasons["too close on the way"] += 1
         return None
     return Segment(path, trajectory, proof.clearance, context.robot.spacing.margin)
 
 
 def keeps_limits(trajectory: Trajectory, group: JointGroup) -> bool:
     """Whether a trajectory never exceeds its group's position limits."""
+    # A quick test first, for finding the extremes takes longer.
     knots = trajectory(trajectory.breaks)
     spare = np.minimum(knots - group.lower, group.upper - knots).min(axis=0)
     if (spare > _FAR).all():
@@ -403,7 +428,7 @@ def keeps_limits(trajectory: Trajectory, group: JointGroup) -> bool:
 
 
 def _off_chord(knots: Array, middles: Array) -> Array:
-    """Deviation (n - 1, k) of the points between knots (n, k) from the chords."""
+    """Deviation (n - 1, k) from the chords of the points in the middle between knots (n, k)."""
     chord, out = np.diff(knots, axis=0), middles - knots[:-1]
     share = (out * chord).sum(axis=1) / np.maximum((chord * chord).sum(axis=1), 1e-18)
     return np.asarray(np.abs(out - share[:, None] * chord))

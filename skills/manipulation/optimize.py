@@ -1,4 +1,4 @@
-"""Final trajectories and the figures of the report, once all Motions of a plan are found.
+"""Final trajectories, and the figures for the report, once all Motions of a plan are found.
 
 During refinement most candidates are rejected, so it makes quick trajectories and measures nothing.
 """
@@ -32,28 +32,28 @@ if TYPE_CHECKING:  # pydrake loads late
     from galley.optimization.time_optimal import OptimizedTrajectory
     from galley.optimization.torques import TorqueModel
 
-IN_CONTACT = ("straight", "direct")  # planners of lines and strokes: all others move freely
-TORQUE_SHARE = 0.8  # of the torque limits, used by plans; the rest is for control
-_TORQUE_RATE = 50.0  # Hz, samples of the torque; the share covers what lies between them
+IN_CONTACT = ("straight", "direct")  # planners of lines and strokes; motions of others are free
+TORQUE_SHARE = 0.8  # share of the torque limits that plans use; the rest is for control
+_TORQUE_RATE = 50.0  # Hz, samples of the torque; the share covers the times between them
 _ASTERN = 2.0  # s that a metre backwards counts more than a metre forward
 _TOLERANCE = 0.03  # relative gain below which the optimization of a drive ends
-_NUDGE = 1e-3  # m of the hand along a guard, by which its joints' rates are found
+_NUDGE = 1e-3  # m, a step of the hand along a guard that gives the ratios of the joints' speeds
 _STEP = 0.01  # rad or m between states whose clearance is measured
 
 
 def optimize_trajectories(
     context: PlanningContext, motions: tuple[Motion, ...], state: State
 ) -> tuple[Motion, ...]:
-    """Motions that follow each other, with final trajectories and the figures of their records.
+    """Successive motions with final trajectories and with the figures in their records.
 
     A free motion gets its trajectory by ``settings.optimize``; if that fails, it stops at each
     corner of its path. Lines and strokes keep theirs. The paths are unchanged. Free motions are
-    optimized side by side; the trajectories don't depend on how many at a time.
+    optimized in parallel; the trajectories don't depend on the number of threads.
 
     Args:
-        context: that of the refinement.
-        motions: from ``Skill.refine``.
-        state: in which the first begins.
+        context: the context of the refinement.
+        motions: the motions, from ``Skill.refine``.
+        state: the State in which the first one begins.
     """
     states = []
     for motion in motions:
@@ -64,7 +64,7 @@ def optimize_trajectories(
 
 
 def _finished(context: PlanningContext, motion: Motion, state: State) -> Motion:
-    """A motion with its trajectory, within torque and contact limits, and its figures."""
+    """A motion kept within torque and contact limits, with its figures in the record."""
     motion = _guarded(context, _within_torque_limits(context, motion, state), state)
     velocity, acceleration, jerk = limit_ratios(
         motion.trajectory, context.robot.group(motion.group)
@@ -84,12 +84,12 @@ def _finished(context: PlanningContext, motion: Motion, state: State) -> Motion:
 def _optimized(
     context: PlanningContext, motions: Sequence[Motion], states: Sequence[State]
 ) -> list[Motion]:
-    """The motions, free ones with the settings' trajectory; unchanged where there is none.
+    """The motions, free ones with the trajectory that the settings name; else unchanged.
 
-    ``smooth`` and ``time-optimal`` are proven on the kernel, whatever planned the path.
+    ``smooth`` and ``time-optimal`` are proven on the kernel, whichever checker the path had.
     """
     method = context.settings.optimize
-    found = list(motions)
+    timed = list(motions)
     free = [
         k
         for k, motion in enumerate(motions)
@@ -97,7 +97,7 @@ def _optimized(
         and not context.acting(motion.hand).robot.group(motion.group).differential  # it would slip
     ]
     if method not in ("smooth", "time-optimal"):
-        return found
+        return timed
     # Late: SciPy takes longer to load than many a task takes to be refused.
     from galley.optimization.program import Weights
     from galley.optimization.smooth import SmoothOptions, smooth
@@ -113,6 +113,7 @@ def _optimized(
         views.setdefault(view, []).append(k)
 
     def of_view(entry: tuple[View, list[int]]) -> None:
+        """Optimize all motions that share a view, one after the other."""
         view, rows = entry
         for k in rows:
             motion, began = motions[k], perf_counter()
@@ -123,41 +124,42 @@ def _optimized(
             else:
                 options = forward if _goes_far(motion) else None
                 result = smooth(view, motion.path, group, scale, options=options)
-            found[k] = _with_trajectory(motion, result, 1e3 * (perf_counter() - began))
+            timed[k] = _with_trajectory(motion, result, 1e3 * (perf_counter() - began))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(of_view, views.items()))
-    return found
+    return timed
 
 
 def _goes_far(motion: Motion) -> bool:
-    """Whether it is a drive so long that the base should face where it goes."""
+    """Whether a motion is a drive so long that the base should face the direction of travel."""
     apart = motion.path.end - motion.path.start
     return motion.group == "base" and float(np.hypot(apart[0], apart[1])) > SIDESTEP
 
 
-def _with_trajectory(motion: Motion, found: OptimizedTrajectory | Failure, ms: float) -> Motion:
+def _with_trajectory(motion: Motion, result: OptimizedTrajectory | Failure, ms: float) -> Motion:
+    """The motion with the result of an optimization that took ``ms`` milliseconds."""
     spent = motion.record.optimization_ms + ms
-    if isinstance(found, Failure):
-        note = f"stops at each corner: {found.message}"
+    if isinstance(result, Failure):
+        note = f"stops at each corner: {result.message}"
         return replace(motion, record=replace(motion.record, optimizer=note, optimization_ms=spent))
     return replace(
         motion,
-        trajectory=found.trajectory,
+        trajectory=result.trajectory,
         record=replace(
             motion.record,
-            optimizer=f"{found.method} ({found.note})" if found.note else found.method,
+            optimizer=f"{result.method} ({result.note})" if result.note else result.method,
             optimization_ms=spent,
-            length_optimized=found.trajectory.length(),
+            length_optimized=result.trajectory.length(),
         ),
     )
 
 
 def _within_torque_limits(context: PlanningContext, motion: Motion, state: State) -> Motion:
-    """An arm motion, slowed down if it would exceed the torque limits.
+    """A motion of the arm, slowed down if it would exceed the torque limits.
 
-    The path and its proof stay. If gravity alone exceeds the limits, slowing down doesn't help and
-    the motion is unchanged.
+    Its path stays the same, so its proof stays valid. If gravity alone exceeds the limits, slowing
+    down doesn't help and the motion is unchanged.
     """
     if "arm" not in motion.group:
         return motion
@@ -176,16 +178,16 @@ def _within_torque_limits(context: PlanningContext, motion: Motion, state: State
 
 
 def _guarded(context: PlanningContext, motion: Motion, state: State) -> Motion:
-    """A motion that seeks contact, with a speed at which contact is no harder than it may be.
+    """A motion that seeks contact, with its guard's speed limited so that contact is gentle enough.
 
-    With an item in the hand that is ``impact_force``; with an empty one what its motors push, and
-    for the impact half of what the guard's force may be exceeded by. The arm, its motors in step
-    and the base locked, weighs on contact what it does along the end of the line, an empty one
-    along the search. The impact is plastic. A handle that the hand leads keeps the speed that its
-    skill gave.
+    The limit on the force is ``impact_force`` with an item in the hand. With an empty hand it is
+    the force with which the motors push, plus half of the amount by which the guard's force may be
+    exceeded. The moving mass is that of the arm, its motors in step and the base locked, along the
+    end of the line, or along the guard for an empty hand. The impact is plastic. The hand keeps the
+    speed that the skill gave when it leads a handle.
     """
     guard, limits, robot = motion.guard, THRESHOLDS, context.robot
-    leads = any(each.kind == "joint" for each in motion.attachments)
+    leads = any(attachment.kind == "joint" for attachment in motion.attachments)
     if guard is None or "arm" not in motion.group or (leads and guard.speed is not None):
         return motion
     state = effects(context.scene, robot, motion, state).state
@@ -198,7 +200,7 @@ def _guarded(context: PlanningContext, motion: Motion, state: State) -> Motion:
         arms = robot.kinematics.follow(end[robot.slice("arm")], poses[::-1], end[:3])
         before = end if arms is None else robot.with_groups(end, arm=arms[-1:])[0]
     way = float(guard.direction @ (hand(end) - hand(before))[:3, 3])
-    if way <= 0.0:  # the hand doesn't move along the guard: nothing is known of its speed
+    if way <= 0.0:  # the hand doesn't move along the guard: no limit on its speed follows
         return motion
     mass = driven_mass(_dynamics(context, state).mass_matrix(end), end - before, way)
     speed = fastest(most, mass, limits.impact_window, push)
@@ -207,7 +209,7 @@ def _guarded(context: PlanningContext, motion: Motion, state: State) -> Motion:
 
 
 def _dynamics(context: PlanningContext, state: State) -> TorqueModel:
-    """The robot's, with what it holds."""
+    """The dynamics of the robot with the item that it holds in ``state``; cached."""
     from galley.optimization.torques import HeldItem, TorqueModel
 
     index = state.held
@@ -222,8 +224,8 @@ def _dynamics(context: PlanningContext, state: State) -> TorqueModel:
 def _clearance(context: PlanningContext, motion: Motion, state: State) -> float | None:
     """Least clearance (m) along the motion, measured on the kernel.
 
-    The record's figure if a joint or a pushed item moves with the hand, or if PyBullet's proof has
-    measured it.
+    The clearance of the record stays if a joint or a pushed item moves with the hand, or if
+    PyBullet's proof has measured it.
     """
     proven: float | None = motion.record.min_clearance_m
     led = any(a.kind == "joint" for a in motion.attachments) or motion.slide is not None

@@ -1,7 +1,7 @@
-"""Where a flat item sticks out over an edge of its support, far enough for a finger below it.
+"""Poses in which a flat item sticks out over an edge of its support, with room for a finger below.
 
-What lies too flat to be held sideways is held from above and below there, its centre of mass well
-inside the edge.
+An item that lies too flat to be held sideways is pushed there, and then held from above and below.
+Its centre of mass stays well inside the edge.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasps import grasps_at, is_upright
 from galley.skills.manipulation.pushes import INSIDE, Pushed
 
-_OUT = (0.05, 0.04, 0.031)  # m that it sticks out
-_SHARE = 1.0 / 3.0  # of what is on the edge's side of the centre of mass, that stays inside
-_STEP = 0.04  # m along an edge
-_LEVEL = 0.003  # m, between an item's underside and what it lies on
+_OUT = (0.05, 0.04, 0.031)  # m that the item sticks out, the first choice first
+_SHARE = 1.0 / 3.0  # of the part between centre of mass and rim, so much stays inside at least
+_STEP = 0.04  # m between poses along an edge
+_LEVEL = 0.003  # m between an item's underside and the top on which it lies, at most
 
 
 def is_flat(context: PlanningContext, state: State, index: int, rng: np.random.Generator) -> bool:
-    """Whether the hand has room for no grasp of an item that lies, which is low enough to be held
-    from above and below."""
+    """Whether an item lies so flat that it must stick out over an edge to be grasped.
+
+    The hand has room for none of its grasps, and it is thin enough to be held from above and below.
+    """
     item, gripper = context.scene.items[index], context.robot.gripper
     X_WI = item_pose(context.scene, state, index, np.eye(4))
     if is_upright(X_WI) or np.ptp(corners(item) @ X_WI[2, :3]) > gripper.widest:
@@ -37,9 +39,10 @@ def is_flat(context: PlanningContext, state: State, index: int, rng: np.random.G
 
 
 def top_below(scene: Scene, state: State, index: int) -> Region | None:
-    """The whole top on which an item lies, up to its edges: regions may be smaller, or missing.
+    """The whole top on which an item lies, up to its edges, as a region.
 
-    Of the upright boxes of one body; None if it lies on something else.
+    The scene's own regions may be smaller, or missing. The top consists of the upright boxes of one
+    body. None if the item lies on something else.
     """
     X_WI = item_pose(scene, state, index, np.eye(4))
     low = X_WI[2, 3] + float((corners(scene.items[index]) @ X_WI[2, :3]).min())
@@ -48,9 +51,10 @@ def top_below(scene: Scene, state: State, index: int) -> Region | None:
         for shape in body.shapes:
             if shape.collision and shape.kind == "box":
                 box = np.array(shape.bounds(np.eye(4)))
-                whole = np.allclose(np.prod(np.ptp(box, axis=0)), np.prod(shape.size))
+                # A box fills its bounding box only if it is not tilted.
+                upright = np.allclose(np.prod(np.ptp(box, axis=0)), np.prod(shape.size))
                 box[0, 2] = box[1, 2]
-                if whole and abs(X_WB[2, 3] + box[0, 2] - low) <= _LEVEL:
+                if upright and abs(X_WB[2, 3] + box[0, 2] - low) <= _LEVEL:
                     boxes.append(box)
         p_B = (X_WI[:2, 3] - X_WB[:2, 3]) @ X_WB[:2, :2]
         if any((box[0, :2] <= p_B).all() and (p_B <= box[1, :2]).all() for box in boxes):
@@ -59,20 +63,25 @@ def top_below(scene: Scene, state: State, index: int) -> Region | None:
 
 
 def overhanging(pushed: Pushed) -> Array:
-    """Poses x, y, yaw and metres that it sticks out over an edge there (n, 4), in the world."""
-    found = list[Array]()
+    """Poses in which an item sticks out over an edge of its surface.
+
+    Returns:
+        x, y, yaw in the world, and the length (m) that sticks out: (n, 4).
+    """
+    poses = list[Array]()
     for box, axis, sign, quarter in product(pushed.surface.boxes, (0, 1), (1, -1), range(4)):
+        # The rim and the centre of mass of the item, turned by quarters, about its middle.
         R = rotation_z(quarter * np.pi / 2.0)[:2, :2]
         rim, middle, other = pushed.outline @ R.T, R @ pushed.slider.middle, 1 - axis
-        far = float((sign * rim[:, axis]).max())
-        inside = far - sign * middle[axis]
+        edge = float((sign * rim[:, axis]).max())
+        inside = edge - sign * middle[axis]
         begin, last = box[0, other] - rim[:, other].min(), box[1, other] - rim[:, other].max()
         for out in _OUT:
             if inside - out >= max(INSIDE, _SHARE * inside):
                 along = np.arange(begin, last, _STEP)
                 row = np.tile([0.0, 0.0, quarter * np.pi / 2.0, out], (len(along), 1))
-                row[:, axis], row[:, other] = box[int(sign > 0), axis] + sign * (out - far), along
-                found.append(row)
-    rows = np.concatenate([np.empty((0, 4)), *found])
+                row[:, axis], row[:, other] = box[int(sign > 0), axis] + sign * (out - edge), along
+                poses.append(row)
+    rows = np.concatenate([np.empty((0, 4)), *poses])
     rows[:, :3] = pushed.in_world(rows[:, :3])
     return np.asarray(rows[pushed.clear(rows[:, :3], max(_OUT))])

@@ -1,4 +1,4 @@
-"""Convex polyhedra: separation, penetration depth, and first contact of a sliding one.
+"""Convex polyhedra: separation, penetration depth, and first contact of a sliding polyhedron.
 
 By the separating axis theorem (Gottschalk, Lin and Manocha, OBBTree, 1996): two are apart exactly
 if their projections on a face normal, or on the cross product of an edge of each, are apart. The
@@ -19,18 +19,19 @@ from galley.domain.frames import Array
 from galley.domain.meshes import Hull, hull
 from galley.domain.scene.model import Shape
 
-_SIDES = 24  # of the prism in a cylinder
-_POINTS = 200  # vertices of the polyhedron in a sphere
+_SIDES = 24  # sides of the prism within a cylinder
+_POINTS = 200  # vertices of the polyhedron within a sphere
 _PARALLEL = 1e-9  # a cross product this short has no direction
 
 
 @dataclass(frozen=True)
 class Polyhedron:
-    """Vertices, and the directions along which it can be separated from others.
+    """A convex polyhedron: vertices, and the directions that can separate it from others.
 
     Attributes:
-        vertices: (v, 3), metres. normals: of its faces (f, 3), one of each parallel pair.
-        edges: directions of its edges (e, 3), likewise.
+        vertices: its corners (v, 3), metres.
+        normals: unit normals of its faces (f, 3), one of each parallel pair.
+        edges: unit directions of its edges (e, 3), one of each parallel pair.
     """
 
     vertices: Array
@@ -46,13 +47,15 @@ class Polyhedron:
     def arrays(self) -> tuple[Array, Array, Array]:
         """Vertices, normals and edges as compiled functions take them."""
         vertices, normals, edges = (
-            np.array(each, order="C") for each in (self.vertices, self.normals, self.edges)
+            np.array(rows, order="C") for rows in (self.vertices, self.normals, self.edges)
         )
         return vertices, normals, edges
 
     def section(self, z: float) -> Array:
-        """Points (n, 2) whose hull is the section at a height, m: where lines between vertices
-        below and above cross it."""
+        """Points (n, 2) whose hull is the horizontal section at a height z, m.
+
+        They are where lines between a vertex below and one above cross that height.
+        """
         v = self.vertices
         below, above = v[v[:, 2] <= z][:, None], v[v[:, 2] > z][None]
         share = (z - below[..., 2:]) / (above[..., 2:] - below[..., 2:])
@@ -65,7 +68,7 @@ class Polyhedron:
 
 
 def polyhedron(shape: Shape) -> Polyhedron:
-    """The polyhedron of a scene's shape, in the frame of its body."""
+    """The polyhedron within a shape of the scene, in the frame of its body."""
     if shape.points is not None:
         return _of_mesh(shape.points.tobytes()).moved(shape.X_BS)
     solid = of_shape(shape)
@@ -74,12 +77,12 @@ def polyhedron(shape: Shape) -> Polyhedron:
 
 @lru_cache(maxsize=64)
 def _of_mesh(points: bytes) -> Polyhedron:
-    """The polyhedron of a mesh's corners, (n, 3) of float64: of hundreds it takes a while."""
+    """The hull of a mesh's corners, the bytes of (n, 3) float64; cached, for it takes a while."""
     return of_hull(hull(np.frombuffer(points).reshape(-1, 3)))
 
 
 def separation(a: Polyhedron, b: Polyhedron) -> float:
-    """The widest gap (m) along any axis, at most the distance; negative: the depth."""
+    """The widest gap (m) along any axis: a lower bound on the distance; negative: the depth."""
     low_a, high_a, low_b, high_b = _projections(a, b, _axes(a, b))
     return float(np.maximum(low_b - high_a, low_a - high_b).max())
 
@@ -97,6 +100,7 @@ def first_contact(a: Polyhedron, b: Polyhedron, u: Array, slack: float) -> float
     axes = _axes(a, b)
     low_a, high_a, low_b, high_b = _projections(a, b, axes)
     rate = axes @ u
+    # Does it meet at all, when overlaps up to the slack don't count?
     if not _meets(low_a + slack, high_a - slack, low_b, high_b, rate)[0] < np.inf:
         return np.inf
     start, end = _meets(low_a, high_a, low_b, high_b, rate)
@@ -106,7 +110,12 @@ def first_contact(a: Polyhedron, b: Polyhedron, u: Array, slack: float) -> float
 def _meets(
     low_a: Array, high_a: Array, low_b: Array, high_b: Array, rate: Array
 ) -> tuple[float, float]:
-    """Travel at which the intervals begin and cease to overlap on all axes, or (inf, inf)."""
+    """Travel at which the intervals of a and b begin and cease to overlap on all axes.
+
+    (inf, inf) if they never overlap on all at the same time. ``rate`` is how far a moves along each
+    axis per unit of travel.
+    """
+    # An axis across the motion decides at once: the intervals overlap always or never.
     still = np.abs(rate) < _PARALLEL
     if (still & ((high_a <= low_b) | (low_a >= high_b))).any():
         return np.inf, np.inf
@@ -120,6 +129,7 @@ def _meets(
 
 
 def _axes(a: Polyhedron, b: Polyhedron) -> Array:
+    """The axes (n, 3) that can separate two polyhedra: face normals, and edges crossed."""
     crossed = np.cross(a.edges[:, None], b.edges[None]).reshape(-1, 3)
     length = np.linalg.norm(crossed, axis=1)
     crossed = crossed[length > 1e-6] / length[length > 1e-6, None]
@@ -127,12 +137,13 @@ def _axes(a: Polyhedron, b: Polyhedron) -> Array:
 
 
 def _projections(a: Polyhedron, b: Polyhedron, axes: Array) -> tuple[Array, Array, Array, Array]:
+    """Lowest and highest projection of a, then of b, on each axis: (n,) each."""
     on_a, on_b = axes @ a.vertices.T, axes @ b.vertices.T
     return on_a.min(axis=1), on_a.max(axis=1), on_b.min(axis=1), on_b.max(axis=1)
 
 
 def unposed(solid: Solid) -> Polyhedron:
-    """The polyhedron of a solid, in the solid's frame."""
+    """The polyhedron within a solid, in the solid's frame."""
     if solid.kind == BOX:
         signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
         return Polyhedron(signs * solid.size, np.eye(3), np.eye(3))
@@ -159,7 +170,7 @@ def unposed(solid: Solid) -> Polyhedron:
 
 
 def of_hull(shape: Hull) -> Polyhedron:
-    """The polyhedron of a hull; its edges are where two faces share two corners."""
+    """The polyhedron of a hull; two faces that share two corners meet in an edge."""
     touching = np.abs(shape.vertices @ shape.normals.T - shape.offsets) < 1e-7
     corners = touching.astype(np.float32)
     shared = corners.T @ corners  # of two faces

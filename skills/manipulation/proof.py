@@ -1,4 +1,4 @@
-"""Certifies that paths are free of collision, not only their sampled states."""
+"""Proofs that whole paths are free of collision, not only their sampled states."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from galley.motion.certify import CAP, Certificate, at, certify
 from galley.motion.path import Path
 from galley.skills.manipulation.context import PlanningContext
 
-CONTACT_MARGIN = 0.001  # m between undeclared pairs in the sampled states of a line
-CONTACT_CLEARANCE = 0.0003  # m, proven along lines between undeclared pairs
+CONTACT_MARGIN = 0.001  # m between pairs that may not touch, in the sampled states of a line
+CONTACT_CLEARANCE = 0.0003  # m, proven along lines between pairs that may not touch
 
 
 def prove(
@@ -27,18 +27,21 @@ def prove(
     line: bool = False,
     margin: float | None = None,
 ) -> Certificate:
-    """Certify that undeclared pairs keep ``required`` metres along the whole path.
+    """Certify that all pairs not ``allowed`` keep a distance along the whole path.
 
-    The kernel also proves that the robot's links stay apart; the clearance of its certificate is
-    ``required``, not measured. With PyBullet, links are checked for penetration in sampled states.
+    The kernel also proves that the robot's links stay apart. The clearance in its certificate is
+    ``required``, which is a bound and not measured. PyBullet checks the links only for penetration,
+    in sampled states.
 
     Args:
-        context, state, path: what moves, and where.
-        allowed: the declared pairs.
-        required: metres.
+        context: the scene, the robot and the checker to use.
+        state: everything that the path doesn't move.
+        path: the path of a joint group.
+        allowed: pairs that may touch.
+        required: the distance, metres.
         scene_q: scene joint values (n, nj) at the waypoints of a line that moves a joint.
-        line: whether the path is a Line of a Manipulation, else a free motion.
-        margin: metres that the sampled states of a free motion keep; None: the robot's.
+        line: whether the path is a Line of a Manipulation; else it is a free motion.
+        margin: distance (m) that the sampled states of a free motion keep; by default the robot's.
     """
     if context.compiled:
         if line:
@@ -51,25 +54,27 @@ def prove(
                     state, points, scene_q, allowed, CONTACT_MARGIN
                 )
         else:
-            kept = context.robot.spacing.margin if margin is None else margin
-            view = free_view(context, state, path.group, allowed, kept)
+            sampled = context.robot.spacing.margin if margin is None else margin
+            view = free_view(context, state, path.group, allowed, sampled)
             points = path.waypoints
-        found = view.unproven(points, required)
-        hit = None if found is None else found[0] + found[1]
+        unproven = view.unproven(points, required)
+        hit = None if unproven is None else unproven[0] + unproven[1]
         return Certificate(hit, required, len(points))
     checker = context.checker(state, allowed | context.kernel.constant_pairs(path.group))
-    where, q = context.robot.slice(path.group), state.q.copy()
+    joints, q = context.robot.slice(path.group), state.q.copy()
     points = path.waypoints
     reach = held_reach(context, state)
 
     def clearance(s: float) -> float:
-        q[where] = at(points, s)
+        """Distance (m) of the nearest pair at a place s of the path, at most ``CAP``."""
+        q[joints] = at(points, s)
         moved = None if scene_q is None else at(scene_q, s)
         near = checker.contacts(q, moved, within=CAP)
         return near[0].distance if near else CAP
 
     def travel(a: Array, b: Array) -> float:
-        # A drawer that the hand moves travels no further than the hand.
+        """Bound (m) on the travel of any point that moves, from a to b (k,)."""
+        # A drawer that the hand moves travels no farther than the hand.
         return context.robot.kinematics.travel_bound(path.group, a, b, reach)
 
     return certify(points, clearance, travel, required)
@@ -78,7 +83,12 @@ def prove(
 def free_view(
     context: PlanningContext, state: State, group: str, allowed: frozenset[Pair], margin: float
 ) -> View:
-    """The kernel's view for a group's free motions: their search, proof and clearance."""
+    """The kernel's view of a group's free motions, for their search, proof and clearance.
+
+    Args:
+        allowed: pairs that may touch.
+        margin: distance (m) that all other pairs must keep.
+    """
     allowed = allowed | context.always_touching(state)
     if "base" in group:
         allowed = allowed | context.kernel.constant_pairs(group)
@@ -86,7 +96,7 @@ def free_view(
 
 
 def holding_contact_pairs(context: PlanningContext, state: State) -> frozenset[Pair]:
-    """Pairs of the held item and the fingers, which always touch."""
+    """Pairs of the held item and the fingers, which always touch; empty if none is held."""
     return held_pairs(context.scene, context.robot, state)
 
 

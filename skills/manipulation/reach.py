@@ -1,4 +1,8 @@
-"""Finds base and arm configurations for a Manipulation, collisions checked."""
+"""Finds collision-free base and arm configurations for a Manipulation.
+
+``solve_manipulation`` does it for a given base pose: inverse kinematics at the contact, then the
+lines (``lines``). ``solve_from_stances`` draws base poses of a stance set and ranks them first.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,12 @@ from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.manipulation.proof import holding_contact_pairs
 
 _REDUNDANT = 12  # values of the redundant joint tried at a contact
-_REDUNDANT_FIRST = 6  # the same to score base poses
-_SOLUTIONS = 6  # free arm configurations tried at a contact
+_REDUNDANT_FIRST = 6  # the same when base poses are scored
+_SOLUTIONS = 6  # free arm configurations from which the lines are tried
 _BASES = 16  # free base poses compared for one manipulation
 _DRAWN = 128  # base poses drawn at a time
-_MOST_DRAWN = 4096  # of them, for the manipulations of one step
-_RANK = ("best", "second best")  # of them, those that are solved
+_MOST_DRAWN = 4096  # base poses drawn for all manipulations of one step, at most
+_RANK = ("best", "second best")  # the base poses of a comparison that are tried
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,9 @@ class ManipulationSolution:
 
     Attributes:
         manipulation: the lines and strokes.
-        base: pose (3,). segments: one for each Line, in order.
-        reason: why this base, if there was a choice.
+        base: the base pose (3,).
+        segments: the arm's segment for each Line, in order.
+        reason: why this base pose was chosen, if there was a choice.
     """
 
     manipulation: Manipulation
@@ -51,16 +56,16 @@ class ManipulationSolution:
 
     @property
     def margin(self) -> float:
-        """Metres that are kept where free motions begin and end."""
+        """The margin (m) kept where the free motions before and after it connect."""
         return min(self.segments[0].margin, self.segments[-1].margin)
 
     @property
     def before(self) -> Array:
-        """Arm configuration (7,) at the beginning of the first line."""
+        """The arm configuration (7,) at the beginning of the first line."""
         return self.segments[0].path.start
 
     def state_after(self, robot: RobotModel) -> State:
-        """The State after the last line, except that base and arm are where they were before."""
+        """The State after the last line, but with base and arm where they were before it all."""
         last = self.manipulation.steps[-1]
         assert isinstance(last, Line)
         strokes = [s for s in self.manipulation.steps if isinstance(s, Stroke)]
@@ -77,7 +82,12 @@ def solve_manipulation(
     rng: np.random.Generator,
     tally: Tally,
 ) -> ManipulationSolution | None:
-    """Arm configurations for all lines from a base pose (3,), or None."""
+    """Solve a Manipulation from one base pose (3,); None if no solution is found.
+
+    Inverse kinematics gives arm configurations at the contact. Those free of collision are tried
+    as starts of the lines, until one keeps the full margin at both ends. ``tally`` counts why
+    candidates are rejected.
+    """
     tally.tried += 1
     context.effort.spend("ways")
     kinematics = context.robot.kinematics
@@ -89,9 +99,10 @@ def solve_manipulation(
         parts = manipulation_parts(manipulation)
         options = free_at_contact(context, parts[0], base, rng.permutation(options), tally)
         for q in options[:_SOLUTIONS]:
-            found = follow_lines(context, parts, base, q, tally)
-            if found is not None:
-                solution = ManipulationSolution(manipulation, base, found)
+            segments = follow_lines(context, parts, base, q, tally)
+            if segments is not None:
+                solution = ManipulationSolution(manipulation, base, segments)
+                # With less than the full margin look on, but keep this one.
                 if solution.margin == context.robot.spacing.margin:
                     break
     else:
@@ -103,13 +114,13 @@ def solve_manipulation(
 def widest_first(
     found: Iterator[ManipulationSolution], most: float
 ) -> Iterator[ManipulationSolution]:
-    """Solutions as they come, those last where free motions keep less than ``most`` m."""
+    """Yield solutions as they come, but those with a smaller margin than ``most`` (m) last."""
     narrow = []
-    for each in found:
-        if each.margin == most:
-            yield each
+    for solution in found:
+        if solution.margin == most:
+            yield solution
         else:
-            narrow.append(each)
+            narrow.append(solution)
     yield from narrow
 
 
@@ -124,20 +135,22 @@ def solve_from_stances(
     limit: int | None = None,
     forward: int = 0,
 ) -> Iterator[ManipulationSolution]:
-    """Manipulations solved from random base poses of a stance set, lazily.
+    """Solve manipulations from random base poses of a stance set, lazily.
 
-    For each manipulation many base poses are compared; the first that solves it counts.
+    For each manipulation many base poses are compared, and the best two are tried.
 
     Args:
-        arm_q: the folded configuration (7,) in which the base arrives; it must be free there.
-        limit: number of tries; default: the settings'.
-        forward: first tries, in which the base faces where it comes to; later any heading is drawn.
+        arm_q: the folded arm (7,) with which the base arrives; it must be free of collision there.
+        limit: number of tries; by default that of the settings.
+        forward: number of first tries in which the base has the heading of a straight drive from
+            ``state``; later any heading is drawn.
     """
     limit = context.settings.placements if limit is None else limit
     ahead, bases = tally.tried < forward, None
     for manipulation in manipulations:
         if tally.tried >= limit:
             return
+        # A new sampler when the first tries, which arrive forward, are used up.
         if bases is None or (ahead and tally.tried >= forward):
             ahead = tally.tried < forward
             bases = _FreeBases(context, stance, arm_q, state, rng, ahead)
@@ -152,11 +165,12 @@ def solve_from_stances(
 class _FreeBases:
     """Base poses of a stance set at which the robot is free with its arm folded, drawn as needed.
 
-    Those that were drawn for one manipulation serve the next: most ways to take a thing are from
-    the same places, and few of the places that are drawn have room for the base.
+    Poses drawn for one manipulation serve the next, too: most ways to take an item are possible
+    from the same places, and few of the places drawn have room for the base.
 
     Args:
-        arm_q: the folded arm (7,). forward: turned as a drive from ``state`` arrives there forward.
+        arm_q: the folded arm (7,).
+        forward: whether the base is turned as a straight drive from ``state`` arrives there.
     """
 
     def __init__(
@@ -175,10 +189,11 @@ class _FreeBases:
         self._all = self._bases
 
     def best(self, manipulation: Manipulation, tally: Tally) -> list[tuple[Array, str]]:
-        """The best two (3,) from which the arm reaches a contact, and the reason for each.
+        """The best two base poses (3,) of at most 16, with the reason for each.
 
-        Best by the greatest manipulability times root of joint margin of a configuration there, and
-        by a short drive with little turning, forward rather than backwards. Of at most 16.
+        The score (``base_placement.placement``) prefers high manipulability and joint margin at the
+        contact, and a short drive with little turning, forward rather than backwards. Poses from
+        which the arm doesn't reach are left out; if none reaches, ``tally`` counts a try.
         """
         X_WH, robot = manipulation.contact, self._robot
         near = self._near(X_WH)
@@ -195,16 +210,17 @@ class _FreeBases:
             tally.reasons["no room for the base" if blocked else OUT_OF_REACH] += 1
         draws = f"of the free draws ({len(options)}) for '{manipulation.name}'"
         ranked = zip(_RANK, options, strict=False)
-        return [(each.base, f"{rank} {draws}, {each.reason()}") for rank, each in ranked]
+        return [(option.base, f"{rank} {draws}, {option.reason()}") for rank, option in ranked]
 
     def _near(self, X_WH: Array) -> Array:
-        """Those that are near enough to X_WH (4, 4) for the stretched arm."""
+        """The free base poses (n, 3) near enough to X_WH (4, 4) for the stretched arm."""
         return np.asarray(self._bases[in_ring(X_WH, self._bases, self._robot)])
 
     def _draw(self, X_WH: Array) -> None:
+        """Draw more base poses around X_WH (4, 4), and keep those free of collision."""
         bases = sample_stances(X_WH, self._stance, self._robot, _DRAWN, self._rng)
         self._drawn += _DRAWN
-        if self._robot.standing_links and len(bases):  # there is no other
+        if self._robot.standing_links and len(bases):  # a base that stands has no other pose
             self._drawn = _MOST_DRAWN
         if self._forward:
             bases = facing(bases, self._q[self._robot.slice("base")], self._stance)

@@ -1,6 +1,9 @@
-"""Plans the Motions of one manipulation, and looks ahead to the actions after it.
+"""Plans the Motions of an action's manipulations, and looks ahead to the actions after it.
 
-The current stance is tried first, then others of the furniture's stance set.
+``plan_step`` is the core: it goes through solved manipulations (``reach``), those from the current
+stance first, then those from other stances of the furniture's stance set. It drops those after
+which the next step is impossible, and plans the free motions to the others. The first for which
+all Motions are found is taken.
 """
 
 from __future__ import annotations
@@ -36,9 +39,16 @@ from galley.skills.skill import BoundAction, Skill, acting_hand, region_of, stan
 
 @dataclass
 class MotionBuilder:
-    """Plans an action's Motions one by one; ``state`` is the State after the last one.
+    """Plans an action's Motions one by one.
 
-    Methods return None if they added their Motions, else a Failure.
+    Methods return None if they have added their Motions, else a Failure.
+
+    Attributes:
+        context: the scene, robot, world and settings.
+        state: the State after the last Motion added.
+        action_index: position of the action in the plan.
+        rng: the source of randomness.
+        motions: the Motions added so far.
     """
 
     context: PlanningContext
@@ -48,7 +58,7 @@ class MotionBuilder:
     motions: list[Motion] = field(default_factory=list)
 
     def add(self, motion: Motion) -> None:
-        """Append a Motion and update the State."""
+        """Append a Motion, and update the State to the one after it."""
         touching = self.context.always_touching(self.state)
         hand, allowed = self.context.robot.hand, motion.allowed | touching
         if touching or hand:
@@ -57,7 +67,14 @@ class MotionBuilder:
         self.state = after(self.context.scene, self.context.robot, motion, self.state)
 
     def move_base(self, goal: Array, step: str, reason: str = "") -> Failure | None:
-        """Fold the arm if necessary, then drive to ``goal`` (3,), for a ``reason`` or none."""
+        """Fold the arm if necessary, then drive to the base pose ``goal`` (3,).
+
+        Nothing moves if the base is there.
+
+        Args:
+            step: prefix of the phases' names.
+            reason: why this goal was chosen, for the report.
+        """
         q = self.state.q[self.context.robot.slice("base")]
         base = self.context.robot.group("base")
         heading = nearest_turn(goal[2], q[2], base.lower[2], base.upper[2])
@@ -67,9 +84,9 @@ class MotionBuilder:
         lying = self.context.lying_on_base(self.state)
         if lying:
             names = tuple(sorted(set().union(*lying) & set(self.context.scene.item_index)))
-            what = f"{' and '.join(names)} on the robot's base would drive along"
-            return Failure(FailureKind.BUDGET, what, names).within(f"{step}drive")
-        aside = escape(self.context, self.state)  # what stands beside the robot, at the start say
+            message = f"{' and '.join(names)} on the robot's base would be carried along"
+            return Failure(FailureKind.BUDGET, message, names).within(f"{step}drive")
+        aside = escape(self.context, self.state)  # the robot may start too near to something
         if isinstance(aside, Failure):
             return aside.within(f"{step}give way")
         for motion in aside:
@@ -80,7 +97,7 @@ class MotionBuilder:
     def fold(self, phase: str, base: Array | None = None) -> Failure | None:
         """Move the arm into a folded configuration, unless it is in one.
 
-        Into one that is free at another ``base`` (3,), too, if there is any.
+        If possible, into one that is free of collision at another base pose ``base`` (3,), too.
         """
         context, robot = self.context, self.context.robot
         arm, goals = self.state.q[robot.slice("arm")], folded_configurations(context, self.state)
@@ -93,7 +110,7 @@ class MotionBuilder:
         return self.free("arm", goals, phase) if len(goals) else _no_room(phase)
 
     def free(self, group: str, goals: Array, phase: str, reason: str = "") -> Failure | None:
-        """Move a joint group to one of some goals (m, k), without contact."""
+        """Move a joint group to one of the goals (m, k), without contact."""
         motion = free_motion(
             self.context, self.state, group, goals, phase, self.action_index, self.rng
         )
@@ -103,7 +120,7 @@ class MotionBuilder:
         return None
 
     def run(self, reached: ManipulationSolution, step: str = "") -> Failure | None:
-        """The whole manipulation: drive, reach, lines and strokes."""
+        """Add the Motions of a whole manipulation: drive, reach, lines and strokes."""
         opening = reached.manipulation.opening
         failed = self.move_base(reached.base, step, reached.reason)
         if failed is not None:
@@ -118,7 +135,7 @@ class MotionBuilder:
         if not opens_first:
             if not self._room_for(opening):
                 return Failure(
-                    FailureKind.BUDGET, "no room to open the fingers, neither here nor there"
+                    FailureKind.BUDGET, "no room to open the fingers, before or after the reach"
                 ).within(f"{step}open fingers")
             self.move_fingers(opening, step)
         segments = iter(reached.segments)
@@ -131,7 +148,7 @@ class MotionBuilder:
         return None
 
     def move_fingers(self, opening: float, step: str) -> None:
-        """Move the empty fingers to ``opening`` (m each)."""
+        """Move the empty fingers until each is ``opening`` (m) from the middle."""
         robot = self.context.robot
         q = self.state.q[robot.slice("fingers")]
         if self.state.held is None and np.abs(q - robot.fingers_at(opening)).max() > 1e-9:
@@ -139,11 +156,12 @@ class MotionBuilder:
             self._stroke(Stroke(f"{verb} fingers", opening, frozenset(), ()), step)
 
     def _stroke(self, part: Stroke, step: str) -> None:
+        """Add the Motion of a stroke."""
         q = self.state.q
         self.add(stroke_motion(self.context, q, part, self.action_index, step + part.phase))
 
     def _room_for(self, opening: float) -> bool:
-        """Whether the empty fingers can move to ``opening`` at the current pose."""
+        """Whether the empty fingers can move to ``opening`` (m) where the hand is."""
         Q = stroke_states(self.context, self.state.q, opening)
         if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
             return True
@@ -151,15 +169,17 @@ class MotionBuilder:
 
 
 def _no_room(phase: str) -> Failure:
-    return Failure(FailureKind.BUDGET, "the folded arm finds no room").within(phase)
+    """The Failure if no folded configuration is free of collision."""
+    return Failure(FailureKind.BUDGET, "the folded arm has no room").within(phase)
 
 
 def at_rest(
     context: PlanningContext, state: State, action_index: int, rng: np.random.Generator
 ) -> tuple[tuple[Motion, ...], State]:
-    """Motions that fold the arms of the hands which do not act in ``context``, and what they leave.
+    """Motions that fold the arms of the hands which don't act, and the State after them.
 
-    First that of the hand that acted last. Where one finds no way it stays.
+    The arm of the hand that acted last is folded first. An arm for which no path is found stays
+    where it is.
     """
     robot, motions = context.robot, list[Motion]()
     for hand in dict.fromkeys((state.hand, *robot.views)):
@@ -174,7 +194,8 @@ def at_rest(
 def folded_configurations(context: PlanningContext, state: State) -> Array:
     """Folded arm configurations (m, n) that are free at the current stance, best first.
 
-    Variants of the start's configuration leave room for a held item; empty if none is free.
+    They are variants of the arm's configuration at the start, which leave room for a held item.
+    Empty if none is free.
     """
     checker = context.checker(state, holding_contact_pairs(context, state))
     group = context.robot.group("arm")
@@ -189,15 +210,15 @@ def folded_configurations(context: PlanningContext, state: State) -> Array:
 HERE = 16  # manipulations tried from the current stance before others are sampled
 PATHS = 4  # solved manipulations for which free motions are planned
 RETRIES = 3  # of a step of a compound action
-_AHEAD = 60  # tries of a look ahead
-_REJECTIONS = 12  # solutions rejected by ``accepts``; after that any is accepted, and the next step
-# fails and says why
+_AHEAD = 60  # tries to solve the next step when looking ahead
+_REJECTIONS = 12  # solutions that ``accepts`` may reject. After that any is accepted, and the next
+# step fails and says why
 
 Contacts = Callable[[State, np.random.Generator], Iterator[Manipulation]]
-"""Makes the possible manipulations in a State, lazily, in random order."""
+"""Yields the possible manipulations in a State, lazily, in random order."""
 
 Accepts = Callable[[State, np.random.Generator], bool]
-"""Whether the next step is possible from the State after the manipulation."""
+"""Tells whether the next step is possible from the State after a manipulation."""
 
 
 @dataclass(frozen=True)
@@ -205,10 +226,10 @@ class SkillStep:
     """A choice of manipulations, one of which is to be executed.
 
     Attributes:
-        contacts: makes them.
+        contacts: yields the manipulations.
         place: the furniture in whose stance set the base must stand.
-        name: of a step of a compound action; empty if the step is the whole action.
-        accepts: looks ahead from the State afterwards; None: every solution is accepted.
+        name: name of a step of a compound action; empty if the step is the whole action.
+        accepts: looks ahead from the State afterwards; with None every solution is accepted.
     """
 
     contacts: Contacts
@@ -224,9 +245,10 @@ def carry_out(
     state: State,
     rng: np.random.Generator,
 ) -> tuple[Motion, ...] | Failure:
-    """The Motions of an action's steps, one after another.
+    """Plan the Motions of an action's steps, one after another.
 
-    The steps of a compound action have names; a Failure says in which step it occurred.
+    The steps of a compound action have names; a Failure tells in which step it occurred. Such a
+    step is retried a few times, unless all tries for its manipulations are used up.
     """
     builder = MotionBuilder(context, state, action.index, rng)
     compound = False
@@ -236,7 +258,7 @@ def carry_out(
         for _ in range(RETRIES if step.name else 1):
             failed = plan_step(builder, step, step.name or str(action))
             if failed is None or "tries" in failed.numbers:
-                break  # all tries are used up: more won't help
+                break  # all manipulations have been tried: more tries won't help
         if failed is not None:
             return failed.within(step.name) if step.name else failed
     if compound:
@@ -248,9 +270,9 @@ def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | N
     """Add the Motions of one step; if it fails, the builder is unchanged.
 
     Args:
-        builder: gets the Motions.
+        builder: where the Motions are added.
         step: the step.
-        what: the step or action, for messages.
+        what: name of the step or action, for messages.
     """
     context, start, rng = builder.context, builder.state, builder.rng
     done = len(builder.motions)
@@ -262,18 +284,20 @@ def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | N
     ):
         if paths >= PATHS:
             break
+        # Look ahead: this grasp, say, may not allow the placement that comes next.
         if (
             step.accepts is not None
             and rejected < _REJECTIONS
             and not step.accepts(reached.state_after(context.robot), rng)
         ):
             rejected += 1
-            tally.reasons["the next step can't follow"] += 1
+            tally.reasons["the next step would be impossible"] += 1
             continue
         paths += 1
         failed = builder.run(reached, f"{step.name}: " if step.name else "")
         if failed is None:
             return None
+        # No free motion to this one: undo its Motions, and take the next.
         del builder.motions[done:]
         builder.state = start
     return failed or tally.failure(what)
@@ -282,6 +306,7 @@ def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | N
 def _candidates(
     context: PlanningContext, step: SkillStep, start: State, rng: np.random.Generator, tally: Tally
 ) -> Iterator[ManipulationSolution]:
+    """Solved manipulations of a step: from the current stance, then from others."""
     yield from from_current_stance(
         context, step.contacts(start, rng), step.place, start, rng, tally
     )
@@ -303,9 +328,9 @@ def from_current_stance(
     tally: Tally,
     limit: int = HERE,
 ) -> Iterator[ManipulationSolution]:
-    """Solutions of the first ``limit`` contacts from the current stance.
+    """Solve the first ``limit`` contacts from where the base stands.
 
-    Empty if the base is not near the furniture.
+    Yields nothing if the base is outside the furniture's stance set.
     """
     base = state.q[context.robot.slice("base")]
     if not stance_of(context, place).contains(base):
@@ -325,10 +350,10 @@ def any_reachable(
 ) -> bool:
     """Whether a short search solves any contact from some stance of the furniture."""
     stance = stance_of(context, place)
-    found = solve_from_stances(
+    solutions = solve_from_stances(
         context, contacts, stance, context.folded_arm, state, rng, Tally(), _AHEAD
     )
-    return next(found, None) is not None
+    return next(solutions, None) is not None
 
 
 def placed_later(
@@ -338,14 +363,14 @@ def placed_later(
     region: str | None,
     but: str,
 ) -> tuple[LaterItem, ...]:
-    """The items that later actions put into a region, except the one named ``but``."""
-    found: dict[str, LaterItem] = {}
+    """The items that later actions put into a region, except the item named ``but``."""
+    later: dict[str, LaterItem] = {}
     for action in upcoming:
         thing, place = _put(action, skills)
         if thing is None or place is None or place.region != region or thing.target == but:
             continue
-        found.setdefault(thing.target, LaterItem(context.scene.item(thing.target), place.spot))
-    return tuple(found.values())
+        later.setdefault(thing.target, LaterItem(context.scene.item(thing.target), place.spot))
+    return tuple(later.values())
 
 
 def can_be_placed_later(
@@ -354,15 +379,15 @@ def can_be_placed_later(
     skills: Mapping[str, Skill],
     index: int,
 ) -> Accepts | None:
-    """A check that an item can be put down, as it is held, where the plan puts it next.
+    """A check whether an item can be put down, as it is held, where the plan puts it next.
 
-    A grasp that takes an item out may not do for putting it down. None if the plan doesn't put it
-    down, if another hand does, or if the action also opens furniture.
+    A grasp with which an item can be taken may not allow putting it down. None if the plan doesn't
+    put it down, if another hand does, or if the action that does also opens furniture.
     """
     item = context.scene.items[index]
     for k, action in enumerate(upcoming):
         if acting_hand(context.robot, (action,)) not in ("", context.robot.hand):
-            if item.name in (each.target for each in action.bindings):
+            if item.name in (binding.target for binding in action.bindings):
                 return None
             continue
         thing, place = _put(action, skills)
@@ -379,7 +404,7 @@ def can_be_placed_later(
 
 
 def _put(action: BoundAction, skills: Mapping[str, Skill]) -> tuple[Binding | None, Binding | None]:
-    """The item that an action puts or pushes, and the furniture; None for each that it lacks."""
+    """The item that an action puts down or pushes, and the furniture; None where it has none."""
     skill = skills.get(action.name)
     if skill is None or skill.role.sets is None:
         return None, None

@@ -1,7 +1,8 @@
-"""Where items can stand.
+"""Where items can stand in a region.
 
 - ``footprints``: outlines from above, and gaps between them
 - ``placements``: collision-free poses in a region that leave room for later items
-- ``packing``: whether several items fit together: an arrangement, a proof that not, or neither
-- ``arrangements``: the search behind it, over all poses in a box
+- ``packing``: whether several items fit together: an arrangement, a proof that they don't, or
+  neither
+- ``arrangements``: the search behind the proof, over all poses in a box
 """

@@ -1,8 +1,9 @@
-"""Arrangements of a few convex shapes in a box, at any position and yaw: one, or a proof of none.
+"""Arrangements of a few convex shapes in a box, at any position and yaw, or a proof of none.
 
-Branch and bound over cells: ranges of x, y and yaw for each shape. At every yaw of a range a shape
-fills its kernel, the intersection of the turned shapes. A cell is excluded if a shape sticks out of
-the box, or if two kernels overlap wherever in their ranges they stand; else a range is halved.
+The method is branch and bound over cells: ranges of x, y and yaw for each shape. At every yaw of
+its range a shape fills its kernel, the intersection of the turned shapes. A cell is excluded if a
+shape sticks out of the box wherever it stands in its range, or if two kernels overlap wherever they
+stand; else one of its ranges is halved. In some cells of each batch an arrangement is tried.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from galley.domain.frames import Array
 from galley.skills.placing.footprints import padded
 
 TOUCHING = 1e-4  # m, how much shapes in an arrangement may overlap
-_LEVELS = 7  # of ranges of yaw, each half as wide as the one before
-_STEP = np.radians(15.0)  # between the yaws that a kernel is made of
-_YAWS = 5  # that a kernel is made of, at most
+_LEVELS = 7  # levels of ranges of yaw, each half as wide as the one before
+_STEP = np.radians(15.0)  # between the yaws from which a kernel is made
+_YAWS = 5  # yaws from which a kernel is made, at most
 _FULL = 2.0 * np.pi
 _TIDY = _FULL / 8.0  # arrangements are tried at multiples of this, where a range has one
-_ROUND = 8  # regular polygons with more corners aren't turned
+_ROUND = 8  # regular polygons with more corners aren't turned, as if they were circles
 _BATCH = 256  # cells examined together, at most
 _TOGETHER = 8192  # pairs compared together, at most
-_TRIED = 8  # of the cells in a batch: in these, shapes are pushed apart
-_PUSHES = 20
-_TURN = 1.5  # m of position that 1 m of loss is worth: which range is halved
+_TRIED = 8  # cells of a batch in which an arrangement is tried by pushing shapes apart
+_PUSHES = 20  # steps of that
+_TURN = 1.5  # m of position that 1 m of loss counts as when a range is chosen to be halved
 _NEAR = 0.002  # m, added to gaps: ranges of shapes that may be nearer are halved first
 _SLACK = 1e-7  # m, for rounding
 _ANGLES = np.arange(48) * np.pi / 24.0
@@ -38,10 +39,12 @@ _DIRECTIONS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 class Shape:
     """A convex shape to be arranged: polygons about the middle of its body, counter-clockwise.
 
+    The corners are kept as bytes, so that shapes can be compared and cached.
+
     Attributes:
-        body: corners (n, 2) of what must not overlap others.
-        rim: corners (m, 2) of what must lie within the box.
-        middle: of the body's corners in the frame in which the shape was given, m.
+        body: corners (n, 2) of the polygon that must not overlap others, m.
+        rim: corners (m, 2) of the polygon that must lie within the box, m.
+        middle: middle of the body's corners in the frame in which the shape was given, m.
     """
 
     body: bytes
@@ -50,19 +53,19 @@ class Shape:
 
     @classmethod
     def of(cls, body: Array, rim: Array) -> Shape:
-        """The shape with corners (n, 2) and (m, 2) in any frame."""
+        """The shape with corners of body (n, 2) and rim (m, 2) in any frame."""
         middle = body.mean(axis=0)
         x, y = middle.tolist()
         return cls((body - middle).tobytes(), (rim - middle).tobytes(), (x, y))
 
     @property
     def polygons(self) -> tuple[Array, Array]:
-        """Body and rim."""
-        body, rim = (np.frombuffer(each).reshape(-1, 2) for each in (self.body, self.rim))
+        """The corners of body (n, 2) and rim (m, 2), about the middle of the body."""
+        body, rim = (np.frombuffer(corners).reshape(-1, 2) for corners in (self.body, self.rim))
         return body, rim
 
     def symmetric(self, by: Array) -> bool:
-        """Whether a matrix (2, 2) maps it onto itself."""
+        """Whether a matrix (2, 2) maps the shape onto itself."""
         return all(_same(polygon @ by, polygon) for polygon in self.polygons)
 
 
@@ -70,22 +73,22 @@ class Shape:
 def arrange(
     shapes: tuple[Shape, ...], fixed: tuple[bytes, ...], sides: tuple[float, float], most: int
 ) -> Array | int | None:
-    """How shapes stand in the box from (0, 0) to ``sides`` without overlap, or that they can't.
+    """Arrange shapes in the box from (0, 0) to ``sides`` without overlap, or prove that none can.
 
     Args:
-        shapes: at least one.
-        fixed: convex polygons (n, 2) that no body may overlap.
-        sides: of the box, m.
-        most: pairs of shapes to compare; each cell counts as 4 of them.
+        shapes: the shapes, at least one.
+        fixed: bytes of convex polygons (n, 2) that no body may overlap.
+        sides: sides of the box, m.
+        most: limit on the pairs of shapes compared; each cell counts as 4 pairs.
 
     Returns:
-        Poses (n, 3) of x, y and yaw of their frames, with overlaps of ``TOUCHING`` at most; or how
-        many cells were examined, which proves that there are none; or None: neither.
+        Poses x, y, yaw (n, 3) of the shapes' frames, which overlap by ``TOUCHING`` at most; or the
+        number of cells examined, if that proves that there is no arrangement; or None for neither.
     """
     n, count = len(shapes), len(shapes) + len(fixed)
     tables = [_turned(shape) for shape in shapes]
     starts = np.cumsum([0, *(len(table.yaw) for table in tables)])
-    still = [np.frombuffer(each).reshape(-1, 2) for each in fixed]
+    still = [np.frombuffer(polygon).reshape(-1, 2) for polygon in fixed]
     kernels = _Polygons([p for table in tables for p in table.kernels] + still)
     bodies = _Polygons([p for table in tables for p in table.bodies] + still)
     reach, exact, loss, yaw = (
@@ -97,6 +100,8 @@ def arrange(
     of = (np.arange(n)[:, None] == i).astype(float) - (np.arange(n)[:, None] == j)  # (n, pairs)
     equal = [(a, b) for b in range(n) for a in range(b) if shapes[a] == shapes[b]]
 
+    # Cells: ``rows`` has the range of yaw of each shape, a row in its table; ``boxes`` the range of
+    # its position.
     rows = np.array([[*starts[:-1], *range(starts[-1], starts[-1] + len(fixed))]], int)
     boxes = np.zeros((1, count, 2, 2))  # lowest and highest x and y
     boxes[0, :n, 1] = sides
@@ -110,32 +115,34 @@ def arrange(
         examined += len(row)
         if examined * (len(pairs) + 4) > most:
             return None
+        # No shape may stick out of the box: that narrows its range.
         low, high = box[:, :n, 0], box[:, :n, 1]
         np.maximum(low, reach[row[:, :n], 0], out=low)
         np.minimum(high, sides - reach[row[:, :n], 1], out=high)
-        for a, b in equal:  # they stand in the order of their x
+        for a, b in equal:  # equal shapes can be swapped: let them stand in the order of their x
             low[:, b, 0] = np.maximum(low[:, b, 0], low[:, a, 0])
             high[:, a, 0] = np.minimum(high[:, a, 0], high[:, b, 0])
         inside = (low <= high + _SLACK).all(axis=(1, 2))
         row, box = row[inside], box[inside]
         middle, half = box.mean(axis=2), np.maximum(0.0, box[:, :, 1] - box[:, :, 0]) / 2.0
         apart, within = middle[:, j] - middle[:, i], half[:, i] + half[:, j]
+        # The widest gap that two kernels can have in their ranges: below 0 they always overlap.
         gap, _ = kernels.gaps(row[:, i], row[:, j], apart, within)
-        kept = (gap >= -_SLACK).all(axis=1)
-        row = row[kept]
+        possible = (gap >= -_SLACK).all(axis=1)
+        row = row[possible]
         if not len(row):
             continue
-        box, middle, half, gap = (each[kept] for each in (box, middle, half, gap))
+        box, middle, half, gap = (array[possible] for array in (box, middle, half, gap))
         # The last cells are the smallest: an arrangement in one of them ends the search.
         turns = row[-_TRIED:]
         limits = np.stack([exact[turns[:, :n], 0], sides - exact[turns[:, :n], 1]])
-        found = _pushed_apart(bodies, turns, (i, j, of), middle[-_TRIED:], limits)
-        if found is not None:
-            k, xy = found
+        arrangement = _pushed_apart(bodies, turns, (i, j, of), middle[-_TRIED:], limits)
+        if arrangement is not None:
+            k, xy = arrangement
             turn = yaw[turns[k, :n]]
             middles = np.array([s.middle @ _rotation(t) for s, t in zip(shapes, turn, strict=True)])
             return np.column_stack([xy - middles, turn])
-        # Halved is a range that is wide, of a shape that may be near to another.
+        # Halve the widest range; those of shapes that may be near to another count as wider.
         near = np.where(of != 0.0, 1.0 / (gap[:, None] + _NEAR), 1.0).max(axis=2, initial=1.0)
         widths = np.concatenate([half[:, :n], _TURN * loss[row[:, :n], None]], axis=2)
         widths *= near[..., None]
@@ -158,16 +165,16 @@ def _pushed_apart(
     at: Array,
     limits: Array,
 ) -> tuple[int, Array] | None:
-    """Which of some cells holds an arrangement at given yaws, and its positions (n, 2); or None.
+    """The first of some cells in which an arrangement is found, and its positions (n, 2); or None.
 
-    Shapes that overlap are pushed apart, and back into the box.
+    Shapes that overlap are pushed apart, and back into the box, step by step.
 
     Args:
-        bodies: of all shapes at all yaws.
-        turns: which of them in each cell (k, m), the first n movable.
-        pairs: first and second of those compared (p,); which movable ones these are, as 1 and -1,
-            (n, p).
-        at: where they begin (k, m, 2).
+        bodies: the bodies of all shapes at all yaws.
+        turns: indices of the bodies in each cell (k, m); the first n can be moved.
+        pairs: indices of the first and the second shape of each pair (p,); and for each movable
+            shape 1 and -1 at the pairs in which it is the first and the second (n, p).
+        at: positions at which they begin (k, m, 2).
         limits: lowest and highest positions (2, k, n, 2) of the movable ones.
     """
     n = limits.shape[2]
@@ -184,7 +191,11 @@ def _pushed_apart(
 
 
 class _Polygons:
-    """Convex polygons, to be compared in pairs."""
+    """Convex polygons, prepared to be compared in pairs.
+
+    Args:
+        polygons: corners (n, 2) of each, counter-clockwise, m.
+    """
 
     def __init__(self, polygons: list[Array]) -> None:
         self._corners = padded(polygons)  # (m, v, 2)
@@ -199,12 +210,15 @@ class _Polygons:
     def gaps(
         self, a: NDArray[np.int64], b: NDArray[np.int64], apart: Array, within: Array | None = None
     ) -> tuple[Array, Array]:
-        """The largest gap (n, k) between polygons along an edge's normal, and the normal (n, k, 2).
+        """The largest gap of polygons along an edge's normal (n, k), and that normal (n, k, 2).
+
+        Negative gaps are overlaps.
 
         Args:
-            a, b: their indices (n, k).
-            apart: from the origin of ``a`` to that of ``b`` (n, k, 2), m.
-            within: by how much that may differ (n, k, 2), m: the largest gap of all.
+            a: indices of the first polygons (n, k).
+            b: indices of the second ones (n, k).
+            apart: vectors from the origin of the first to that of the second (n, k, 2), m.
+            within: how much these may vary (n, k, 2), m; the gap is then the largest possible.
         """
         gaps, normals = [], []
         for p, q, sign in ((a, b, 1.0), (b, a, -1.0)):
@@ -223,15 +237,15 @@ class _Polygons:
 
 @dataclass(frozen=True, eq=False)
 class _Turned:
-    """A shape over ranges of yaw: row k, and its halves in rows 2 k + 1 and 2 k + 2.
+    """A shape over N ranges of yaw, as a binary tree: the halves of row k are 2 k + 1 and 2 k + 2.
 
     Attributes:
-        kernels: what its body fills at every yaw of the range, N polygons (v, 2).
-        reach: how far its rim reaches below and above the origin in x and y (N, 2, 2), at least.
-        yaw: one of the range (N,), at which arrangements are tried.
-        bodies: its body at that yaw, N polygons.
-        exact: how far its rim reaches at that yaw (N, 2, 2).
-        loss: by how much the body exceeds the kernel (N,), m; 0: the range isn't halved.
+        kernels: polygon (v, 2) that the body fills at every yaw of the range.
+        reach: how far the rim reaches below and above the origin in x and y at least (N, 2, 2), m.
+        yaw: a yaw of the range at which arrangements are tried (N,), rad.
+        bodies: the body at that yaw, polygons (v, 2).
+        exact: how far the rim reaches at that yaw (N, 2, 2), m.
+        loss: how much the body exceeds the kernel (N,), m; 0 if the range isn't halved.
     """
 
     kernels: list[Array]
@@ -244,6 +258,7 @@ class _Turned:
 
 @lru_cache(maxsize=64)
 def _turned(shape: Shape) -> _Turned:
+    """The table of a shape over ranges of yaw; a symmetric shape needs less than a full turn."""
     body, rim = shape.polygons
     levels, folds = _LEVELS, next(k for k in (4, 2, 1) if shape.symmetric(_rotation(_FULL / k)))
     regular = len(body) > _ROUND and _same(body @ _rotation(_FULL / len(body)), body)
@@ -265,7 +280,7 @@ def _turned(shape: Shape) -> _Turned:
 
 
 def _kernel(polygon: Array, low: float, width: float) -> Array:
-    """What a convex polygon (n, 2) around the origin fills at all yaws of a range: (m, 2)."""
+    """A polygon (m, 2) that a convex one (n, 2) about the origin fills at all yaws of a range."""
     import shapely
 
     yaws = np.linspace(low, low + width, int(np.clip(np.ceil(width / _STEP) + 1, 2, _YAWS)))
@@ -277,21 +292,27 @@ def _kernel(polygon: Array, low: float, width: float) -> Array:
 
 
 def _reach(rim: Array, low: Array, width: Array | float) -> Array:
-    """Least reach (n, 2, 2) below and above the origin, in x and y, over ranges of yaw (n,)."""
+    """Least reach (n, 2, 2) of the rim below and above the origin, in x and y, over ranges of yaw.
+
+    Args:
+        rim: corners (m, 2).
+        low: where each range begins (n,), rad.
+        width: how wide it is, rad.
+    """
     x, y = (np.roll(rim, -1, axis=0) - rim).T
     facing, reach = np.arctan2(-x, y), (rim[:, 0] * y - rim[:, 1] * x) / np.hypot(x, y)
-    found = []
+    sides = []
     for angle in (np.pi, 1.5 * np.pi, 0.0, 0.5 * np.pi):
         # It is least at an end of the range, or where an edge faces that way.
         ends = [rim @ [np.cos(angle - t), np.sin(angle - t)] for t in (low, low + width)]
         since = (angle - facing[:, None] - low + _SLACK) % _FULL
         faces = np.where(since <= width + 2.0 * _SLACK, reach[:, None], np.inf)
-        found.append(np.vstack([np.max(ends, axis=1), faces]).min(axis=0))
-    return np.stack(found, axis=1).reshape(-1, 2, 2)
+        sides.append(np.vstack([np.max(ends, axis=1), faces]).min(axis=0))
+    return np.stack(sides, axis=1).reshape(-1, 2, 2)
 
 
 def _rotation(angle: float) -> Array:
-    """The matrix (2, 2) that turns points (n, 2) before it."""
+    """The matrix (2, 2) that turns points (n, 2) by an angle (rad): ``points @ matrix``."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, s], [-s, c]])
 

@@ -1,6 +1,6 @@
-"""Footprints: outlines of items from above, and the gaps between them.
+"""Footprints: outlines of items seen from above, and the gaps between them.
 
-All in two dimensions, in the frame B of a region's body (z up), metres.
+Everything is in two dimensions, in the frame B of a region's body (z up), in metres.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from galley.domain.predicates import corners
 from galley.domain.scene.model import Item, Region, Scene, Shape
 from galley.domain.state import State, item_pose
 
-SIDES = 12  # of the polygon about a circle
-_SIDES_WITHIN = 24  # of the one within it, for proofs
-_NEAR_FLOOR = 0.01  # m, an item with its underside this near to the floor stands on it
+SIDES = 12  # sides of the polygon about a circle
+_SIDES_WITHIN = 24  # sides of the polygon within a circle, for proofs
+_NEAR_FLOOR = 0.01  # m, an item with its underside this near to a box's floor stands on it
 _LOW = 0.002  # m, furniture that rises less than this above a floor is part of it
 _GRID = 1e-6  # m, corners of an outline nearer than this are one
 _VERTICAL = 1e-6  # tolerance of a vertical direction
@@ -28,8 +28,9 @@ class Layer:
     """A part of an item that fills a convex polygon at every height from ``low`` to ``high``.
 
     Attributes:
-        low, high: metres above the floor that the item stands on.
-        polygon: (n, 2), counter-clockwise, within the item.
+        low: lower end, metres above the floor on which the item stands.
+        high: upper end, likewise.
+        polygon: corners (n, 2), counter-clockwise, within the item.
     """
 
     low: float
@@ -42,12 +43,12 @@ class Upright:
     """An upright item in a frame at its own centre, to be placed.
 
     Attributes:
-        size: its bounding box (3,).
-        outline: convex (n, 2), counter-clockwise, contains its footprint.
-        layers: parts that it surely fills, for proofs.
-        rim: convex (n, 2), counter-clockwise: its bounding rectangle; of a composite, the polygon
-            around its layers, within ``outline``.
-        composite: whether it is an item of several shapes.
+        size: sides of its bounding box (3,).
+        outline: convex polygon (n, 2), counter-clockwise, that contains its footprint.
+        layers: layers that it surely fills, for proofs.
+        rim: convex polygon (n, 2), counter-clockwise, that must lie in a region: its bounding
+            rectangle; for a composite item the hull of its layers, within ``outline``.
+        composite: whether the item has several shapes.
     """
 
     size: Array
@@ -58,7 +59,7 @@ class Upright:
 
     @classmethod
     def of(cls, item: Item) -> Upright:
-        """The item, standing upright."""
+        """The footprint of an item that stands upright, about its own centre."""
         X = np.eye(4)
         X[2, 3] = item.size[2] / 2.0
         layers = _layers(item, X)
@@ -74,9 +75,9 @@ class Footprint:
     """The footprint of an item that stands in a region.
 
     Attributes:
-        outline: convex (n, 2), counter-clockwise, in the frame of the region's body.
-        name: the item's, for messages.
-        layers: parts that it surely fills, for proofs.
+        outline: convex polygon (n, 2), counter-clockwise, in the frame of the region's body.
+        name: name of the item, for messages.
+        layers: layers that it surely fills, for proofs.
     """
 
     outline: Array
@@ -85,7 +86,7 @@ class Footprint:
 
     @classmethod
     def from_item(cls, scene: Scene, state: State, index: int, region: Region) -> Footprint | None:
-        """The footprint of item ``index``; None if it is held or not on or in the region.
+        """The footprint of item ``index``; None if it is held, or not on or in the region.
 
         It is in the region if its outline overlaps one of the region's boxes and its underside is
         within 10 mm of that box's floor.
@@ -115,7 +116,7 @@ def furniture_on(
     """Footprints of the furniture that leaves no room in a region for an item of a height (m).
 
     These are all solid shapes over a box of the region between its floor and that height. In a
-    drawer only those that move with it count, for the others are not above it when it is open.
+    drawer only those that move with it count: the others are not above it when it is open.
     """
     return _furniture_on(scene, scene_q.tobytes(), region, height)
 
@@ -124,8 +125,9 @@ def furniture_on(
 def _furniture_on(
     scene: Scene, scene_q: bytes, region: Region, height: float
 ) -> tuple[Footprint, ...]:
+    """``furniture_on``, with the scene joints as bytes, so that it can be cached."""
     own = moving_with(scene, region.body) if scene.carried(region.body) else None
-    found: list[Footprint] = []
+    prints: list[Footprint] = []
     for body, shape, X_BS, (low, high) in solid_furniture(scene, scene_q, region.body):
         if own is not None and body not in own:
             continue
@@ -142,56 +144,56 @@ def _furniture_on(
                     points = (_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2]
                 outline = convex_hull(points)
                 # Proofs add up areas, so shapes that overlap others have no layers.
-                alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in found)
+                alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in prints)
                 layers = _layers_of(shape, X_S, floor) if alone else ()
-                found.append(Footprint(frozen(outline), body, layers))
+                prints.append(Footprint(frozen(outline), body, layers))
                 break
-    return tuple(found)
+    return tuple(prints)
 
 
 @lru_cache(maxsize=64)
 def solid_furniture(
     scene: Scene, scene_q: bytes, within: str
 ) -> tuple[tuple[str, Shape, Array, tuple[Array, Array]], ...]:
-    """Each solid shape of the furniture but meshes: body's name, shape, X_BS (4, 4), bounding box.
+    """Each solid shape of the furniture except meshes: body's name, shape, X_BS (4, 4), box.
 
     X_BS is the pose of the shape's body S in the frame of the body ``within``, B, where the box has
     its lowest and highest corner (3,). ``scene_q`` are the bytes of the scene's joints.
     """
     joints = np.frombuffer(scene_q)
     X_BW = inverse(scene.body_pose(within, joints))
-    found = []
+    shapes = []
     for body in scene.bodies:
         X_BS = frozen(X_BW @ scene.body_pose(body.name, joints))
         for shape in body.shapes:
             if shape.collision and shape.kind != "mesh":
-                found.append((body.name, shape, X_BS, shape.bounds(X_BS)))
-    return tuple(found)
+                shapes.append((body.name, shape, X_BS, shape.bounds(X_BS)))
+    return tuple(shapes)
 
 
 def moving_with(scene: Scene, body: str) -> frozenset[str]:
-    """The bodies moved by the joint nearest to a body; the body alone if there is none."""
+    """The bodies that move with a body's nearest joint; the body alone if it has no joint."""
     joints = (scene.body(name).joint for name in scene.chain(body))
     joint = next((name for name in joints if name is not None), None)
     return frozenset((body,) if joint is None else scene.moved_by(joint))
 
 
 def placed(outline: Array, poses: Array) -> Array:
-    """The outline (n, 2) at poses (m, 3) of x, y, yaw: (m, n, 2)."""
+    """The corners (m, n, 2) of an outline (n, 2) at poses x, y, yaw (m, 3 or more)."""
     c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
     x, y = outline[:, 0], outline[:, 1]
-    found = np.empty((len(poses), len(outline), 2))
-    found[:, :, 0] = c[:, None] * x - s[:, None] * y + poses[:, :1]
-    found[:, :, 1] = s[:, None] * x + c[:, None] * y + poses[:, 1:2]
-    return found
+    outlines = np.empty((len(poses), len(outline), 2))
+    outlines[:, :, 0] = c[:, None] * x - s[:, None] * y + poses[:, :1]
+    outlines[:, :, 1] = s[:, None] * x + c[:, None] * y + poses[:, 1:2]
+    return outlines
 
 
 def gaps(polygons: Array, others: Array) -> Array:
     """Lower bounds (m, k) on the distance from each polygon (m, n, 2) to each other (k, v, 2).
 
-    The largest gap along an edge normal of either polygon. Exact where an edge is nearest, smaller
-    where two corners are; negative exactly if they overlap (separating axis theorem). Padded rows
-    repeat their last corner.
+    The bound is the largest gap along an edge normal of either polygon. It is exact if an edge is
+    nearest, and smaller if two corners are. It is negative exactly if the polygons overlap
+    (separating axis theorem). Padded rows repeat their last corner.
     """
     away = _along_normals(others, polygons).T
     return np.maximum(_along_normals(polygons, others), away)
@@ -209,8 +211,8 @@ def convex_hull(points: Array) -> Array:
     """Corners (n, 2) of the convex hull of points (m, 2), counter-clockwise from the leftmost."""
     import shapely
 
-    found = shapely.MultiPoint(np.round(points, 9)).convex_hull
-    ring = found.normalize().exterior.coords  # clockwise from the leftmost, which ends it, too
+    polygon = shapely.MultiPoint(np.round(points, 9)).convex_hull
+    ring = polygon.normalize().exterior.coords  # clockwise from the leftmost, which ends it, too
     return frozen(ring[:0:-1])
 
 
@@ -221,7 +223,7 @@ def area(polygon: Array) -> float:
 
 
 def _along_normals(a: Array, b: Array) -> Array:
-    """The largest gap (m, k) along the edges' outward normals of a (m, n, 2) to b (k, v, 2)."""
+    """The largest gap (m, k) from polygons a (m, n, 2) to b (k, v, 2) along the normals of a."""
     edges = np.roll(a, -1, axis=1) - a
     lengths = np.hypot(edges[..., 0], edges[..., 1])
     flat = lengths < 1e-9  # of a repeated corner
@@ -237,7 +239,7 @@ def _along_normals(a: Array, b: Array) -> Array:
 
 
 def circle(radius: float, outside: bool) -> Array:
-    """A polygon (n, 2) about or, with more sides, within a circle; some sides face +-x and +-y."""
+    """A polygon (n, 2) about a circle, or within it with more sides; some face +-x and +-y."""
     sides = SIDES if outside else _SIDES_WITHIN
     turn = np.pi / sides
     angle = turn + 2.0 * turn * np.arange(sides)
@@ -256,7 +258,7 @@ def _solid(shape: Shape, outside: bool) -> Array:
 
 
 def outline_of(item: Item, X: Array) -> Array:
-    """The convex outline (n, 2) of the item's solid shapes, its frame at X (4, 4)."""
+    """The convex outline (n, 2) of an item's solid shapes, with its frame at X (4, 4)."""
     points = [_seen_from_above(shape, X) for shape in item.solid]
     if not item.solid:
         points.append((corners(item) @ X[:3, :3].T + X[:3, 3])[:, :2])
@@ -271,14 +273,14 @@ def _around(outline: Array) -> Array:
     u = np.column_stack([np.cos(angles), np.sin(angles)])  # outward normals of the sides
     reach, v = (outline @ u.T).max(axis=0), np.roll(u, -1, axis=0)
     sides = np.stack([u, v], axis=1)  # that meet in a corner
-    found: Array = np.linalg.solve(sides, np.stack([reach, np.roll(reach, -1)], axis=1)[..., None])
-    return convex_hull(found[..., 0])
+    rim: Array = np.linalg.solve(sides, np.stack([reach, np.roll(reach, -1)], axis=1)[..., None])
+    return convex_hull(rim[..., 0])
 
 
 def outline_above(item: Item, X: Array, height: float) -> Array:
-    """The outline (n, 2), convex or not, of what of the item at X (4, 4) is above a height (m).
+    """The outline (n, 2) of the shapes of an item at X (4, 4) that rise above a height (m).
 
-    Of parts that don't touch, the convex one about them.
+    It need not be convex. Shapes that don't touch get their common convex outline.
     """
     import shapely
 
@@ -287,9 +289,9 @@ def outline_above(item: Item, X: Array, height: float) -> Array:
         for shape in item.solid
         if shape.bounds(X)[1][2] > height
     ]
-    found = shapely.union_all(parts, grid_size=_GRID).simplify(_GRID)
-    found = found if found.geom_type == "Polygon" else found.convex_hull
-    return np.array(found.exterior.coords)[:-1]
+    union = shapely.union_all(parts, grid_size=_GRID).simplify(_GRID)
+    union = union if union.geom_type == "Polygon" else union.convex_hull
+    return np.array(union.exterior.coords)[:-1]
 
 
 def _seen_from_above(shape: Shape, X: Array) -> Array:
@@ -302,12 +304,12 @@ def _seen_from_above(shape: Shape, X: Array) -> Array:
 
 
 def _layers(item: Item, X: Array) -> tuple[Layer, ...]:
-    """A layer for each box and cylinder with a vertical axis."""
+    """The layers of an item at X (4, 4): one for each box and cylinder with a vertical axis."""
     return tuple(layer for shape in item.solid for layer in _layers_of(shape, X @ shape.X_BS, 0.0))
 
 
 def _layers_of(shape: Shape, X_S: Array, floor: float) -> tuple[Layer, ...]:
-    """What a shape at X_S (4, 4) surely fills, heights above ``floor``: one layer or none."""
+    """The layer that a shape at X_S (4, 4) surely fills, with heights above ``floor``; or none."""
     if shape.kind not in ("box", "cylinder"):
         return ()
     up = np.abs(X_S[2, :3])  # of the shape's axes

@@ -1,8 +1,9 @@
-"""Whether several items fit into a region together: an arrangement, a proof that not, or neither.
+"""Whether several items fit into a region together: an arrangement, a proof of none, or neither.
 
-The proof: the bounding rectangle of each item must lie within one of the region's boxes, and no two
-items may overlap at any height. For one height it shows that every assignment of the items to the
-boxes fails: by areas, or since no arrangement of some of them in a box is left (``arrangements``).
+The conditions: the bounding rectangle of each item lies within one of the region's boxes, and no
+two items overlap at any height. The proof shows for one height that every assignment of the items
+to the boxes fails: the areas are too large, or some items have no arrangement in a box together
+(``arrangements``).
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from galley.domain.scene.stable_poses import allowed_poses
 from galley.skills.placing.arrangements import TOUCHING, Shape, arrange
 from galley.skills.placing.footprints import Footprint, Layer, Upright, area, gaps, padded, placed
 
-GAP = 0.005  # m, between neighbours, at least
-_GAPS = (0.01, GAP)  # m, between packed items; the second where room is scarce
+GAP = 0.005  # m, least gap between neighbours
+_GAPS = (0.01, GAP)  # m, gaps between packed items; the second is tried where room is scarce
 _FEW = 8  # greedy packings with each gap before a proof is tried
 _TRIES = 40  # greedy packings before the answer is "not found"
 _CHUNK = 48  # spots checked together
-_HEIGHTS = 5  # heights tried, at most
-_MOST, _BESIDE = 6, 12  # items whose arrangements are examined together, beside what stands there
-_PAIRS = 200_000  # of items compared for that, at most
-_ASSIGNMENTS = 4096  # of items to boxes that are examined, at most
-_POSES = 81  # combinations of ways in which items may lie that are looked at
+_HEIGHTS = 5  # heights tried for a proof, at most
+_MOST, _BESIDE = 6, 12  # most items arranged together, and most that stand there already
+_PAIRS = 200_000  # pairs of items compared for that, at most
+_ASSIGNMENTS = 4096  # assignments of items to boxes that are examined, at most
+_POSES = 81  # combinations of ways in which items may lie that are examined, at most
 _SLACK = 1e-9
 
 
@@ -42,10 +43,10 @@ def packable(
     """Whether upright items fit into a region together.
 
     Args:
-        items: all of them.
-        region: where.
-        taken: footprints of what stands there and stays.
-        rng: random numbers.
+        items: the items.
+        region: the region in whose boxes they must stand.
+        taken: footprints of the things that stand there and stay.
+        rng: the source of randomness.
 
     Returns:
         True: an arrangement was found. False: ``packing_certificate`` proves that there is none.
@@ -65,30 +66,32 @@ def packable(
 def packing_certificate(
     items: Sequence[Item], region: Region, taken: Sequence[Footprint] = ()
 ) -> dict[str, Any] | None:
-    """Figures that prove that the items don't fit into the region together; None: no proof.
+    """Figures that prove that the items don't fit into the region together; None if none do.
 
-    For each box of the region (``parts``) its sides and what is taken there ``at_height_m``; for
-    each item its size, its area and outline at that height and the boxes that it fits into alone;
-    and which ones can't share a box (``not_together``), with the number of ``cells`` into which
-    their poses were divided to prove it. No assignment of items to boxes respects all of this.
+    The certificate has, for each box of the region (``parts``), its sides and the area taken there
+    ``at_height_m``; for each item, its size, its area and outline at that height, and the boxes
+    that it fits into alone; and the groups that can't share a box (``not_together``), with the
+    number of ``cells`` into which their poses were divided to prove it. No assignment of the items
+    to the boxes respects all of this.
     """
     things = [Upright.of(item) for item in items]
     layers = [layer for thing in things for layer in thing.layers]
     layers += [layer for footprint in taken for layer in footprint.layers]
     for height in _heights(layers):
-        found = _at_height(things, region, taken, height)
-        if found is not None:
-            return found
+        certificate = _at_height(things, region, taken, height)
+        if certificate is not None:
+            return certificate
     return None
 
 
 def in_every_pose(
     items: Sequence[Item], prove: Callable[[Sequence[Item]], dict[str, Any] | None]
 ) -> dict[str, Any] | None:
-    """A certificate that holds however items lie, as they may; None: not proven for some way.
+    """A certificate that holds for every way in which items may lie; None if one has no proof.
 
     Args:
-        items: which ones. prove: a certificate for the items, turned so that they stand upright.
+        items: the items.
+        prove: returns a certificate for items that stand upright, or None.
     """
     proofs = []
     for turned in turned_together(items):
@@ -100,9 +103,9 @@ def in_every_pose(
 
 
 def turned_together(items: Sequence[Item]) -> Iterator[Sequence[Item] | None]:
-    """The items turned in every way in which they may lie; None at the end if these are too many.
+    """Yield the items turned in each way in which they may lie; None last if there are too many.
 
-    Faces on which an item has the same box and no parts to tell them apart count once.
+    Faces on which an item has the same bounding box count once, except for composite items.
     """
     ways = []
     for item in items:
@@ -122,12 +125,13 @@ def pack(
     rng: np.random.Generator,
     tries: int,
 ) -> Array | None:
-    """Poses (n, 4) of x, y, yaw and box for all items, at least ``gap`` apart; None: not found.
+    """Poses x, y, yaw and box (n, 4) for all items, at least ``gap`` (m) apart; None if not found.
 
-    Each try places one after the other, larger ones rather earlier, at the free spot that is
-    furthest towards a random corner. With the smallest gap other yaws follow, in one box.
+    Each of the greedy ``tries`` places one item after the other, the larger ones mostly first, at
+    the free spot that is farthest towards a random corner. For the smallest gap a search over all
+    yaws follows, with all items in one box.
     """
-    found = np.empty((len(things), 4))
+    poses = np.empty((len(things), 4))
     areas = np.array([thing.size[0] * thing.size[1] for thing in things])
     for _ in range(tries):
         order = np.argsort(-areas * np.exp(rng.normal(0.0, 0.4, len(things))))
@@ -139,19 +143,19 @@ def pack(
             row = _first_free(things[k], spots, polygons, gap)
             if row is None:
                 break
-            found[k] = row
+            poses[k] = row
             polygons.append(placed(things[k].outline, row[None])[0])
         else:
-            return found
+            return poses
         if len(polygons) == len(taken):
-            break  # this one doesn't fit alone: no other order helps
+            break  # the first item doesn't fit alone: no other order helps
     return _at_any_yaw(things, region, taken, gap) if gap == GAP else None
 
 
 def _at_any_yaw(
     things: Sequence[Upright], region: Region, taken: Sequence[Array], gap: float
 ) -> Array | None:
-    """``pack``, all in the same box."""
+    """``pack`` by a search over all positions and yaws, with all items in the same box."""
     shapes = [(_grown(thing.outline, gap), thing.outline) for thing in things]
     grown, tallest = [_grown(p, gap) for p in taken], max(thing.size[2] for thing in things)
     for k, box in enumerate(region.boxes):
@@ -173,16 +177,17 @@ def tight_spots(
     insets: Sequence[float],
     rng: np.random.Generator,
 ) -> Array:
-    """Spots (m, 4) of x, y, yaw and box, parallel to the region's sides, next to sides and items.
+    """Spots x, y, yaw and box (m, 4) next to the region's sides and to other items.
 
-    In each coordinate the item is ``insets`` metres from a side of the region, or ``distances``
-    metres from another's bounding box; one coordinate may be random. Spots need not be free.
+    The item is parallel to the sides. In each coordinate it is one of the ``insets`` (m) from a
+    side of the region, or one of the ``distances`` (m) from another item's bounding box; one
+    coordinate may be random. The spots need not be free.
     """
     boxes = region.boxes[:, :, :2]
     if region.kind == "volume" and thing.size[2] > np.ptp(region.boxes[0, :, 2]) + 1e-9:
         return np.empty((0, 4))
     low_high = np.array([(p.min(axis=0), p.max(axis=0)) for p in others]).reshape(-1, 2, 2)
-    found = []
+    batches = []
     first = int(rng.integers(4))
     for turn in (first, first + 1):
         half = thing.size[:2] / 2.0 if turn % 2 == 0 else thing.size[1::-1] / 2.0
@@ -212,8 +217,8 @@ def tight_spots(
             spots[:, :2] = np.clip(points, low, high)
             spots[:, 2] = turn % 4 * np.pi / 2.0
             spots[:, 3] = k
-            found.append(spots)
-    return np.concatenate(found) if found else np.empty((0, 4))
+            batches.append(spots)
+    return np.concatenate(batches) if batches else np.empty((0, 4))
 
 
 def _first_free(
@@ -234,6 +239,12 @@ def _first_free(
 def _at_height(
     uprights: Sequence[Upright], region: Region, taken: Sequence[Footprint], height: float
 ) -> dict[str, Any] | None:
+    """The certificate from one height (m), or None.
+
+    Each item fills a core at this height, or nothing. An assignment of the items to the boxes is
+    refuted if the cores in a box have a larger area than its room, or if one, two or all of them
+    have no arrangement there. The items don't fit if all assignments are refuted.
+    """
     cores = [_core(upright.layers, height) for upright in uprights]
     areas = [0.0 if core is None else area(core) for core in cores]
     boxes = region.boxes
@@ -248,7 +259,7 @@ def _at_height(
     proofs: dict[tuple[int, tuple[int, ...]], int | None] = {}
 
     def cells(part: int, group: tuple[int, ...]) -> int | None:
-        """How many prove that the things of a group can't stand in one box together."""
+        """How many cells prove that a group of items can't share a box; None without a proof."""
         if (part, group) not in proofs:
             shapes = [(c, uprights[i].rim) for i in group if (c := cores[i]) is not None]
             answer = _arranged(shapes, stuck[part], sides[part])
@@ -256,10 +267,11 @@ def _at_height(
         return proofs[part, group]
 
     def refuted(part: int, group: tuple[int, ...]) -> bool:
+        """Whether a group of items surely doesn't fit into a box."""
         if sum(areas[i] for i in group) > room[part] + _SLACK:
             return True
         some = (g for size in (1, 2) for g in combinations(group, size))
-        return any(cells(part, each) is not None for each in (*some, group))
+        return any(cells(part, g) is not None for g in (*some, group))
 
     for assignment in product(*fit):
         groups = [tuple(i for i, p in enumerate(assignment) if p == k) for k in range(len(boxes))]
@@ -295,20 +307,25 @@ def _at_height(
 
 
 def _boxes_for(thing: Upright, region: Region) -> tuple[int, ...]:
-    """The boxes into which it may fit alone, at some yaw."""
-    found = []
+    """Indices of the boxes into which an item may fit alone, at some yaw."""
+    boxes = []
     for k, (lower, upper) in enumerate(region.boxes):
         low = region.kind == "volume" and thing.size[2] > upper[2] - lower[2] + _SLACK
         alone = [(thing.rim, thing.rim)]
         if not low and not isinstance(_arranged(alone, (), (upper - lower)[:2]), int):
-            found.append(k)
-    return tuple(found)
+            boxes.append(k)
+    return tuple(boxes)
 
 
 def _arranged(
     shapes: Sequence[tuple[Array, Array]], fixed: Sequence[Array], sides: Array
 ) -> Array | int | None:
-    """``arrange``, of bodies and rims; None for too many, or none."""
+    """``arrange`` for pairs of body and rim; None if there are too many shapes, or none.
+
+    Args:
+        fixed: polygons (n, 2) that no body may overlap.
+        sides: sides of the box (2,), m.
+    """
     if not 0 < len(shapes) <= _MOST or len(fixed) > _BESIDE:
         return None
     known = tuple(Shape.of(body, rim) for body, rim in shapes)
@@ -317,9 +334,9 @@ def _arranged(
 
 
 def _core(layers: Sequence[Layer], height: float) -> Array | None:
-    """The largest polygon of the layers at a height."""
-    found = [layer.polygon for layer in layers if layer.low <= height <= layer.high]
-    return max(found, key=area) if found else None
+    """The largest polygon that layers fill at a height (m); None if they fill nothing there."""
+    polygons = [layer.polygon for layer in layers if layer.low <= height <= layer.high]
+    return max(polygons, key=area) if polygons else None
 
 
 def _grown(polygon: Array, gap: float) -> Array:
@@ -331,7 +348,7 @@ def _grown(polygon: Array, gap: float) -> Array:
 
 
 def _heights(layers: Sequence[Layer]) -> list[float]:
-    """Heights between the ends of layers, those with the largest total area first."""
+    """A few heights (m) between the ends of layers, those with the largest total area first."""
     ends = sorted({min(v, 1e3) for layer in layers for v in (layer.low, layer.high)})
     middles = [(a + b) / 2.0 for a, b in pairwise(ends) if b - a > 1e-6]
     middles.sort(key=lambda z: -sum(area(p.polygon) for p in layers if p.low <= z <= p.high))

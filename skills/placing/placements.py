@@ -1,6 +1,6 @@
-"""Samples placements: upright poses in a region, clear of others, with room for later items.
+"""Sampling of placements: poses in a region, clear of other items, with room for later ones.
 
-Only footprints are checked here, not whether the robot can reach them.
+Only footprints are checked here, not whether the robot can reach the poses.
 """
 
 from __future__ import annotations
@@ -29,33 +29,38 @@ from galley.skills.placing.footprints import (
 )
 from galley.skills.placing.packing import GAP, pack, tight_spots
 
-FINGERS = 0.025  # m, gap with room for a finger beside the item
-_DISTANCES = (0.03, 0.01)  # m, of tight spots from other items
-_INSETS = (0.0, 0.02)  # m, of tight spots from the region's sides
-_FIRST, _BATCH = 8, 24  # poses drawn together
+FINGERS = 0.025  # m, a gap with room for a finger beside the item
+_DISTANCES = (0.03, 0.01)  # m, distances of tight spots from other items
+_INSETS = (0.0, 0.02)  # m, distances of tight spots from the region's sides
+_FIRST, _BATCH = 8, 24  # poses drawn together, at first and later
 _IDLE = 12  # batches in a row without a free pose, after which the sampling ends
 _RESORT = 3  # batches in a row without a free pose, after which all tight spots are tried
 _SEVERAL = 4  # batches in a row without room for later items, after which these are ignored
-_ENOUGH = 60  # poses yielded, after which some without room for later items are mixed in
+_ENOUGH = 60  # poses yielded, after which poses without room for later items follow, too
 _KEPT = 12  # arrangements of the later items that are cached
 _PACKS = 2  # packings tried for a pose that fits no cached arrangement
 _ARRANGED = (2, 4, 8)  # packings of all items tried with wide, narrow and smallest gaps
-_VAIN = 3  # failures in a row to arrange all items, after which it isn't tried again
+_VAIN = 3  # failures in a row to arrange all items, after which that isn't tried again
 _RARE = 0.1  # share of poses without room for fingers, while there are others
 HEADROOM = 0.20  # m that the hand needs above a volume
-_UPRIGHT = 3  # placements upright for each that lies on one face
+_UPRIGHT = 3  # upright placements for each one in which the item lies on a face
 _LEAST = 0.02  # m, narrower strips are ignored
 
 
 @dataclass(frozen=True)
 class LaterItem:
-    """An item that a later action puts into the region, at ``spot`` if that is given."""
+    """An item that a later action puts into the region.
+
+    Attributes:
+        item: the item.
+        spot: its exact place; None if it may stand anywhere in the region.
+    """
 
     item: Item
     spot: Spot | None = None
 
     def footprint(self, region: Region) -> Footprint:
-        """Its footprint at the spot in a region; with yaw 0 if the spot gives none."""
+        """The item's footprint at its spot in a region, with yaw 0 if the spot gives none."""
         assert self.spot is not None
         pose = np.array([[*self.spot.xy, self.spot.yaw or 0.0]])
         outline = Upright.of(_smallest(self.item, region)).outline
@@ -71,30 +76,32 @@ def placements_in(
     spot: Spot | None,
     rng: np.random.Generator,
 ) -> Iterator[Array]:
-    """Poses X_BI (4, 4) of an item in a region in ``state``, mostly where no furniture is above.
+    """Poses X_BI (4, 4) of an item in a region in ``state``, mostly where no furniture is above it.
 
     Args:
-        scene, state: the world.
-        poses: how it may lie, in turn; if it may stand upright, mostly so.
-        region: B is the frame of its body.
-        later: items that need room in the region afterwards.
-        spot: the exact place; None: anywhere.
-        rng: random numbers.
+        scene: the scene.
+        state: where everything is.
+        poses: the ways in which it may lie, which take turns; upright ones come more often.
+        region: the region; B is the frame of its body.
+        later: items that later actions put into the region.
+        spot: the exact place; None for anywhere.
+        rng: the source of randomness.
     """
 
     def upright(item: Item) -> Iterator[Array]:
+        """Placements of an item, turned so that it stands upright as it may lie."""
         found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
         taken = [footprint for footprint in found if footprint is not None]
         taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
         loose = [_smallest(each.item, region) for each in later if each.spot is None]
-        kept = [each.footprint(region) for each in later if each.spot is not None]
+        reserved = [each.footprint(region) for each in later if each.spot is not None]
         anywhere = placements(item, region, taken, loose, spot, rng)
-        if kept:
-            # Keep the spots of later items clear, if possible.
-            clear = placements(item, region, [*taken, *kept], loose, spot, rng)
+        if reserved:
+            # Keep the exact places of later items clear, if that leaves any placement.
+            clear = placements(item, region, [*taken, *reserved], loose, spot, rng)
             first = next(clear, None)
             if first is not None:
-                taken, anywhere = [*taken, *kept], chain((first,), clear)
+                taken, anywhere = [*taken, *reserved], chain((first,), clear)
         open_to_above = exposed_part(scene, state, region) if spot is None else None
         if open_to_above is None:
             yield from anywhere
@@ -114,32 +121,32 @@ def placements_in(
 
 
 def _turned(X_SI: Array, X_BS: Array) -> Array:
-    """X_BI (4, 4)."""
+    """The pose X_BI (4, 4) of an item, from the pose X_BS of the item as turned by X_SI."""
     return np.asarray(X_BS @ X_SI)
 
 
 def _smallest(item: Item, region: Region) -> Item:
-    """An item, turned as it may lie in a region, with the smallest footprint."""
+    """The item turned to the pose with the smallest footprint in which it may lie in a region."""
     turned = [pose.item for pose in allowed_poses(item)]
     low = [i for i in turned if region.kind == "surface" or not _too_tall(i, region).all()]
     return min(low or turned, key=lambda i: float(np.prod(i.size[:2])))
 
 
 def _too_tall(item: Item, region: Region) -> NDArray[np.bool_]:
-    """Whether an upright item is higher than each of a volume's boxes (k,)."""
+    """For each box of a volume, whether an upright item is higher than it: (k,)."""
     return np.asarray(item.size[2] > region.boxes[:, 1, 2] - region.boxes[:, 0, 2] + 1e-9)
 
 
 def _in_turn(ways: Sequence[Iterator[Array]]) -> Iterator[Array]:
-    """Round robin, until all have ended."""
+    """Take one pose from each iterator in turn, until all have ended."""
     left = list(ways)
     while left:
         for way in tuple(left):
-            found = next(way, None)
-            if found is None:
+            pose = next(way, None)
+            if pose is None:
                 left.remove(way)
             else:
-                yield found
+                yield pose
 
 
 def placements(
@@ -152,17 +159,18 @@ def placements(
 ) -> Iterator[Array]:
     """Poses X_BI (4, 4) of the upright item, its footprint within one of the region's boxes.
 
-    Endless, until no free pose is found. All keep 5 mm from what stands there, most keep enough
-    for the fingers if possible. Poses that leave room for later items come first.
+    Endless, unless no free pose is found any more. All poses keep 5 mm from the things that stand
+    there; most keep enough for the fingers, if possible. Poses that leave room for later items come
+    first.
 
     Args:
-        item: what is placed.
-        region: B is the frame of its body.
-        taken: footprints of what stands there.
-        later: items that are put into the same region afterwards.
+        item: the item to be placed.
+        region: the region; B is the frame of its body.
+        taken: footprints of the things that stand there.
+        later: items that later actions put into the same region.
         spot: the exact place, with or without yaw. On a surface the footprint may then stick out
-            of the region if no yaw keeps it inside.
-        rng: random numbers.
+            of the region, if no yaw keeps it inside.
+        rng: the source of randomness.
     """
     thing = Upright.of(item)
     boxes = region.boxes
@@ -175,6 +183,7 @@ def placements(
     while idle < _IDLE:
         poses = draw.batch(idle == yielded == 0, idle == _RESORT, room)
         idle = 0 if len(poses) else idle + 1
+        # Hold back poses without room for later items, until there seem to be no others.
         if later and len(poses):
             leaves = room.left(thing, poses)
             full = 0 if leaves.any() else full + 1
@@ -190,7 +199,16 @@ def placements(
 
 @dataclass
 class _PoseSampler:
-    """Samples free poses (x, y, yaw, box) of an item in a region."""
+    """Samples free poses (x, y, yaw, box) of an item in a region.
+
+    Attributes:
+        thing: the upright item.
+        region: the region.
+        taken: outlines of the things that stand there.
+        spot: the exact place, or None.
+        rng: the source of randomness.
+        unlucky: whether few poses of the last batch were free, so that tight spots are tried, too.
+    """
 
     thing: Upright
     region: Region
@@ -203,8 +221,8 @@ class _PoseSampler:
         """Free poses (m, 4), possibly none; most have room for the fingers.
 
         Args:
-            first: nothing was yielded yet.
-            resort: try all tight spots.
+            first: whether nothing was yielded yet.
+            resort: whether to try an arrangement of all items, as a last resort.
             room: arranges the later items.
         """
         poses = self._anywhere(_FIRST if first else _BATCH)
@@ -226,7 +244,8 @@ class _PoseSampler:
             others = padded(self.taken)
             gap = gaps(placed(self.thing.outline, poses), others).min(axis=1)
             wide = gap >= FINGERS
-            if wide.any():  # keep few tight ones, and the one that leaves room for later items
+            # Keep few poses without room for a finger, and the one with room for later items.
+            if wide.any():
                 tight = (gap >= GAP) & (self.rng.random(len(poses)) < _RARE)
                 tight[:arranged] = gap[:arranged] >= GAP
                 poses = poses[wide | tight]
@@ -249,8 +268,12 @@ class _PoseSampler:
         return np.column_stack([xy, yaw, k])[(low <= high).all(axis=1)]
 
     def _at_spot(self, spot: Spot, yaw: Array) -> Array:
+        """Poses (m, 4) at an exact place, at the yaws (n,) at which the item stays inside a box.
+
+        If there are none on a surface, all those over a box: there the item may stick out.
+        """
         yaw = yaw[:1] * 0.0 + spot.yaw if spot.yaw is not None else yaw
-        found = np.empty((0, 4))
+        poses = np.empty((0, 4))
         for k in range(len(self.region.boxes)):
             low, high = self._centres(yaw, np.full(len(yaw), k))
             fits = ((spot.xy >= low - 1e-9) & (spot.xy <= high + 1e-9)).all(axis=1)
@@ -260,11 +283,11 @@ class _PoseSampler:
             over = (spot.xy >= self.region.boxes[k, 0, :2]).all()
             over &= (spot.xy <= self.region.boxes[k, 1, :2]).all()
             if over and self.region.kind == "surface":
-                found = rows
-        return found
+                poses = rows
+        return poses
 
     def _centres(self, yaw: Array, k: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Lowest and highest x, y (m, 2) of the centre at each yaw in box k."""
+        """Lowest and highest x, y (m, 2) of the centre, for each yaw (m,) and its box (m,)."""
         if self.thing.composite:
             turned = placed(self.thing.outline, np.column_stack([0.0 * yaw, 0.0 * yaw, yaw]))
             lower, upper = self.region.boxes[k, :, :2].swapaxes(0, 1)
@@ -279,26 +302,35 @@ class _PoseSampler:
 
 @dataclass
 class _RoomForLater:
-    """Checks that later items still find room."""
+    """Checks whether later items still find room.
+
+    Attributes:
+        later: the later items, upright.
+        region: the region.
+        taken: outlines of the things that stand there.
+        rng: the source of randomness.
+        failures: how often in a row no arrangement of all items was found.
+        known: arrangements of the later items found so far, polygons (n, v, 2) each.
+    """
 
     later: list[Upright]
     region: Region
     taken: list[Array]
     rng: np.random.Generator
-    failures: int = 0  # in a row, to arrange all items
-    known: list[Array] = field(default_factory=list)  # arrangements: polygons (n, v, 2) each
+    failures: int = 0
+    known: list[Array] = field(default_factory=list)
 
     def arranged(self, thing: Upright) -> Array:
-        """A pose (1, 4) of the item in an arrangement with all later ones, or none (0, 4)."""
+        """The pose (1, 4) of the item in an arrangement with all later ones, or none (0, 4)."""
         if self.failures == _VAIN:
             return np.empty((0, 4))
         for gap, tries in zip((*_DISTANCES, GAP), _ARRANGED, strict=True):
-            found = pack([thing, *self.later], self.region, self.taken, gap, self.rng, tries)
-            if found is not None:
+            poses = pack([thing, *self.later], self.region, self.taken, gap, self.rng, tries)
+            if poses is not None:
                 self.failures = 0
                 if self.later:
-                    self._remember(found[1:])
-                return found[:1]
+                    self._remember(poses[1:])
+                return poses[:1]
         self.failures += 1
         return np.empty((0, 4))
 
@@ -306,29 +338,32 @@ class _RoomForLater:
         """Which poses (m, 4) of the item leave an arrangement of the later ones: (m,)."""
         polygons = placed(thing.outline, poses)
         leaves = np.zeros(len(poses), dtype=bool)
+        # A pose is good if it is clear of all items of any known arrangement.
         if self.known:
             n = len(self.later)
             clear = gaps(polygons, np.concatenate(self.known)) >= GAP
-            whole = np.all(clear.reshape(len(poses), -1, n), axis=2)
-            leaves |= np.any(whole, axis=1)
+            compatible = np.all(clear.reshape(len(poses), -1, n), axis=2)
+            leaves |= np.any(compatible, axis=1)
+        # For some of the others look for a new arrangement.
         for row in np.flatnonzero(~leaves)[:_PACKS]:
             taken = [*self.taken, polygons[row]]
-            found = pack(self.later, self.region, taken, _DISTANCES[1], self.rng, 1)
-            if found is not None:
+            packed = pack(self.later, self.region, taken, _DISTANCES[1], self.rng, 1)
+            if packed is not None:
                 leaves[row] = True
-                self._remember(found)
+                self._remember(packed)
         return leaves
 
     def _remember(self, poses: Array) -> None:
+        """Cache the outlines of the later items at these poses (n, 4), and forget the oldest."""
         shown = [placed(t.outline, p[None])[0] for t, p in zip(self.later, poses, strict=True)]
         self.known = [*self.known[-_KEPT + 1 :], padded(shown)]
 
 
 def exposed_part(scene: Scene, state: State, region: Region) -> Region | None:
-    """The part of a volume without furniture within HEADROOM above it.
+    """The part of a volume that has no furniture within ``HEADROOM`` above it.
 
-    It is the largest rectangle that one cut leaves beside the bounding box of each. None if all or
-    nothing of it is exposed, or if the region is a surface.
+    For each piece of furniture above, one straight cut beside its bounding box leaves the largest
+    rectangle. None if all or nothing of the volume is exposed, or if the region is a surface.
     """
     if region.kind != "volume":
         return None

@@ -2,14 +2,15 @@
 
 The task is extended by predicates of our own. Actions maintain three of them:
 
-- ``(as-found THING)``: an item that no action has taken or pushed yet; furniture always.
-- ``(stands-open DRAWER)``: opened, and not shut since.
-- ``(stands ITEM PLACE)``: an item that stands on or in a place, wherever there.
+- ``(as-found THING)``: no action has taken or pushed the item yet. It always holds for furniture.
+- ``(stands-open DRAWER)``: the drawer or door was opened, and has not been shut since.
+- ``(stands ITEM PLACE)``: the item stands somewhere on or in the place.
 
-Facts of the others state failures, and delay actions:
+The others are the learned constraints. A fact of one of these states a failure, and becomes a
+precondition that delays actions:
 
 - ``(blocked-by THING ITEM)``: THING, as found, can't be taken, opened, shut or worked on while ITEM
-  stands as found. One for each item in the way.
+  stands as found. There is one fact for each item in the way.
 - ``(no-room ITEM PLACE OTHER)``: ITEM can't be put there while OTHER stands as found.
 - ``(too-small PLACE ITEM OTHER ...)``: PLACE can't hold all of them, wherever they stand.
 - ``(no-stance ITEM PLACE)``: ITEM, as found, can't be reached from any stance of PLACE.
@@ -19,11 +20,11 @@ Facts of the others state failures, and delay actions:
 - ``(kept-open THING OTHER)``: the same while OTHER is shut.
 - ``(way-kept-shut PLACE OTHER)``, ``(way-kept-open PLACE OTHER)``: the base can't drive to PLACE.
 
-Whatever fails everywhere else forbids the action itself.
+A failure that none of these facts states forbids the ground action itself.
 
 The extension only adds preconditions, so every plan of the extended task is a plan of the user's.
-Each constraint adds its own precondition and the task is grounded again, which is quicker than one
-quantified precondition for everything that might be learned.
+Each constraint adds its own precondition to the actions that it concerns, and the task is grounded
+again. That is quicker than one quantified precondition for everything that might be learned.
 
 A constraint is ``proven`` if its failure carries a certificate. The others come from a bounded
 search: they guide the next plan but can't justify a refusal.
@@ -57,7 +58,7 @@ _ARITIES = {
     "way-kept-open": 2,
 }
 Key = Fact | tuple[GroundAction, ...]
-"""Identifies a constraint."""
+"""Identifies a constraint: its fact, or the ground actions that it forbids."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ class ConstrainedTask(TampTask):
     """The user's task, its domain and problem extended by the predicates above.
 
     Attributes:
-        names: what each predicate is called; another name than above where the user's domain has
-            one of that name.
+        names: the name of each added predicate in this domain, by its name above. It differs where
+            the user's domain has a predicate or action of that name.
     """
 
     names: Mapping[str, str]
@@ -77,34 +78,38 @@ class ConstrainedTask(TampTask):
         return Fact(self.names[predicate], args)
 
     def no_stance(self, action: BoundAction, robot: RobotModel) -> Fact:
-        """The fact that what an action takes, as found, can't be reached where it stands.
+        """The fact that the item which an action takes can't be reached where it was found.
 
-        By the hand that acts, of a robot with several.
+        For a robot with several hands it is a fact about the hand that acts.
         """
         role = self.skills[action.name].role
         both = (k for k in (role.takes, role.place) if k is not None)
         names = [action.bindings[k].object for k in both]
-        hands = [each.object for each in action.bindings if each.kind == "hand"]
+        hands = [binding.object for binding in action.bindings if binding.kind == "hand"]
         if robot.views and hands:
             return self.fact("no-stance-of", *names, hands[0])
         return self.fact("no-stance", *names)
 
     def grounded(self, *constraints: Fact) -> Task:
-        """The ground task with these constraints; each set of them is grounded once."""
+        """The ground task with these constraints; each set of them is grounded only once."""
         key = frozenset(constraints)
         if key not in self._tasks:
             actions = tuple(
-                self._waiting(each, tuple(dict.fromkeys(constraints)))
-                for each in self.domain.actions
+                self._constrained(schema, tuple(dict.fromkeys(constraints)))
+                for schema in self.domain.actions
             )
             objects = self.problem.object
+            # Constraints about items that the problem does not name add no facts.
             facts = (f for f in dict.fromkeys(constraints) if all(map(objects, f.args)))
             domain, problem = replace(self.domain, actions=actions), self.problem.with_facts(facts)
             self._tasks[key] = ground(domain, problem)
         return self._tasks[key]
 
-    def _waiting(self, schema: ActionSchema, constraints: Sequence[Fact]) -> ActionSchema:
-        """The action with preconditions for the constraints that concern it."""
+    def _constrained(self, schema: ActionSchema, constraints: Sequence[Fact]) -> ActionSchema:
+        """The action with a precondition for each constraint that concerns it.
+
+        Each precondition reads: a parameter is another object, or the reason is gone.
+        """
         skill = self.skills.get(schema.name)
         if skill is None or not constraints:
             return schema
@@ -113,18 +118,30 @@ class ConstrainedTask(TampTask):
         conditions: list[Formula] = []
         hand = skill.parameters.index("hand") if "hand" in skill.parameters else None
         for fact in constraints:
-            for things, gone in self._waits(known[fact.predicate], fact.args, role, of, hand):
+            for things, gone in self._conditions(known[fact.predicate], fact.args, role, of, hand):
                 others = (Literal("=", pair, False) for pair in things)
                 conditions.append(Or((*others, *gone)))
         return replace(schema, precondition=schema.precondition + tuple(conditions))
 
-    def _waits(
+    def _conditions(
         self, predicate: str, args: Sequence[str], role: Role, of: Sequence[str], hand: int | None
     ) -> Iterator[tuple[list[tuple[str, str]], list[Literal]]]:
-        """Which objects the parameters must be for a constraint to apply, and its conditions."""
+        """When a constraint applies to an action, and what lifts it.
+
+        Args:
+            predicate: the constraint's, by its name above.
+            args: its arguments.
+            role: what the action does to its parameters.
+            of: names of the parameters.
+            hand: position of the parameter for the hand, or None.
+
+        Yields:
+            Pairs of a parameter and the object that it must be for the constraint to apply; and
+            literals of which one must hold then.
+        """
 
         def no_longer(*things: str) -> list[Literal]:
-            """Not as found; an item that the problem does not name always stays."""
+            """Some of these is no longer as found; an item that the problem doesn't name stays."""
             named = [each for each in things if self.problem.object(each) is not None]
             return [Literal(self.names["as-found"], (each,), False) for each in named]
 
@@ -145,29 +162,29 @@ class ConstrainedTask(TampTask):
             opened = Literal(self.names["stands-open"], (args[1],), predicate == "way-kept-open")
             yield [(of[role.goes], args[0])], [opened]
         elif predicate == "no-stance" and takes is not None and place is not None:
-            item, where = args
-            yield [(of[takes], item), (of[place], where)], no_longer(item)
+            item, target = args
+            yield [(of[takes], item), (of[place], target)], no_longer(item)
         elif predicate == "no-stance-of" and takes is not None:
             at = zip((takes, place, hand), args, strict=True)
             yield [(of[k], name) for k, name in at if k is not None], no_longer(args[0])
         elif predicate == "no-room" and puts is not None and place is not None:
-            item, where, other = args
-            yield [(of[puts], item), (of[place], where)], no_longer(other)
+            item, target, other = args
+            yield [(of[puts], item), (of[place], target)], no_longer(other)
         elif predicate == "too-small" and puts is not None and place is not None:
-            where, item, *others = args
-            gone = [Literal(self.names["stands"], (other, where), False) for other in others]
-            yield [(of[puts], item), (of[place], where)], gone
+            target, item, *others = args
+            gone = [Literal(self.names["stands"], (other, target), False) for other in others]
+            yield [(of[puts], item), (of[place], target)], gone
 
 
 def constrained_task(
     task: TampTask, item_places: Iterable[tuple[str, str]], open_furniture: Iterable[str] = ()
 ) -> ConstrainedTask:
-    """The task extended by the predicates above.
+    """The task extended by the predicates above, without any constraints yet.
 
     Args:
-        task: the user's.
-        item_places: object and place of each item that stands somewhere at the start.
-        open_furniture: furniture that stands open at the start.
+        task: the user's task.
+        item_places: PDDL names of each item that stands somewhere at the start, and of its place.
+        open_furniture: PDDL names of the furniture that stands open at the start.
     """
     domain, problem, skills = task.domain, task.problem, task.skills
     taken = domain.predicate_names | {each.name for each in domain.actions}
@@ -194,20 +211,21 @@ def constrained_task(
 
 
 def _unused(name: str, taken: Collection[str], suffix: str) -> str:
+    """The name, with suffixes until it is not among those ``taken``."""
     while name in taken:
         name += suffix
     return name
 
 
 def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) -> ActionSchema:
-    """The action with effects on as-found, stands and stands-open."""
+    """The action with effects that maintain as-found, stands and stands-open."""
     of = [variable.name for variable in schema.parameters]
     effects: list[Effect] = []
     if role.removes is not None:
-        item, where = of[role.removes], Variable(_unused("?where", of, "x"), (OBJECT,))
+        item, other = of[role.removes], Variable(_unused("?where", of, "x"), (OBJECT,))
         effects.append(Literal(names["as-found"], (item,), False))
-        gone = Literal(names["stands"], (item, where.name), False)
-        effects.append(ForEach((where,), (gone,)))
+        gone = Literal(names["stands"], (item, other.name), False)
+        effects.append(ForEach((other,), (gone,)))
     if role.closes is not None:
         effects.append(Literal(names["stands-open"], (of[role.closes],), False))
     if role.opens is not None and role.opens != role.closes:
@@ -222,9 +240,9 @@ class LearnedConstraint:
     """A constraint learned from one failure.
 
     Attributes:
-        fact: for the task planner, with the names of ``ConstrainedTask``.
-        failure: where it comes from.
-        actions: forbidden ones; ``fact`` then is for the report only.
+        fact: the fact for the task planner, with the names of ``ConstrainedTask``.
+        failure: the failure that it was learned from; its certificate is the proof, if any.
+        actions: the ground actions that it forbids; ``fact`` is then for the report only.
         by: the name of the action that it was learned from, where a proof depends on it.
     """
 
@@ -258,7 +276,7 @@ class LearnedConstraints:
     all: dict[Key, LearnedConstraint] = field(default_factory=dict)
 
     def add(self, constraints: Iterable[LearnedConstraint]) -> list[LearnedConstraint]:
-        """Adds constraints, a proven one in place of a suspected one; returns the new ones."""
+        """Add constraints, and return those not known yet. A proof replaces a suspicion."""
         new = []
         for constraint in constraints:
             known = self.all.get(constraint.key)
@@ -269,9 +287,9 @@ class LearnedConstraints:
         return new
 
     def applied_to(self, constrained: ConstrainedTask, without: Iterable[Key] = ()) -> Task:
-        """The ground task with all constraints but those with the keys ``without``."""
+        """The ground task with all constraints except those with the keys ``without``."""
         left_out = set(without)
-        constraints = [each for each in self.all.values() if each.key not in left_out]
-        task = constrained.grounded(*(each.fact for each in constraints if not each.actions))
-        barred = [action for each in constraints for action in each.actions]
+        constraints = [c for c in self.all.values() if c.key not in left_out]
+        task = constrained.grounded(*(c.fact for c in constraints if not c.actions))
+        barred = [action for c in constraints for action in c.actions]
         return task.forbid(*barred) if barred else task

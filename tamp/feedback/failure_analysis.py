@@ -1,10 +1,20 @@
 """Failure analysis: why an action can't be refined, and how to react.
 
-The reaction is a constraint for the task planner, or backtracking to an earlier action. Blocking
-items are found counterfactually: the action is refined in a world without the items that it does
-not name, and its motions are checked against the actual world. What they hit must go first. Of
-several tries the one that hits the fewest items counts. If it fails in that world, too, it is tried
-with all other drawers and doors shut, then with all of them open.
+The reaction is a constraint for the task planner, or backtracking to an earlier action. The steps,
+in order (``FailureAnalyzer.__call__``):
+
+1. If the skill's failure carries a proof, that decides: it names what is in the way, or shows that
+   the item is out of reach.
+2. Else try to prove that the action is impossible whatever is moved, or that an item as found
+   leaves no room for any grasp.
+3. Else find the blocking items counterfactually (``find_blockers``): refine the action in a world
+   without the items that it does not name, and check its motions against the actual world. The
+   items that they hit must go first. Of several tries the one that hits the fewest counts. If the
+   action fails in that world, too, try with all other drawers and doors shut, then with all open.
+4. Blockers that stand as found become constraints. For a blocker that the plan itself has placed,
+   backtrack to that action, so that the item is placed elsewhere.
+5. If the action fails in all these worlds, the other items are not the reason: backtrack, and after
+   some failures drop the plan.
 """
 
 from __future__ import annotations
@@ -32,12 +42,12 @@ from galley.skills.skill import BoundAction, Skill, acting_hand
 from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
 from galley.tamp.refine import Advice, Refinement
 
-_DIAGNOSES = 6  # of one action in one plan; more would give the same result
-_MOST_FAILURES = 4  # of an action without the other items, before the plan is dropped
-_MOST_RETRIES = 1  # of a placement that blocks a later action
-_DIAGNOSIS = 30_000  # of its random streams
+_DIAGNOSES = 6  # diagnoses of one action in one plan; more would give the same result
+_MOST_FAILURES = 4  # failures of an action without the other items, until the plan is dropped
+_MOST_RETRIES = 1  # retries of a placement that blocks a later action
+_DIAGNOSIS = 30_000  # part of the key of a diagnosis's random streams
 TRIES = 6  # refinements without the other items
-_FAILURES = 2  # of these before any success: then the other items are not the reason
+_FAILURES = 2  # of these that fail before any success: then the other items are not the reason
 _STEP = 0.03  # rad or m between the states of a motion that are checked
 
 
@@ -46,9 +56,10 @@ class FailureAnalyzer:
     """Analyzes failed refinements of one search.
 
     Attributes:
-        context: scene, robot, settings. task: with the names of the facts.
-        prove: returns a constraint with a certificate, if one can be found.
-        silent: report proven constraints only.
+        context: the scene, robot and settings.
+        task: the extended task, which names the facts.
+        prove: returns a constraint with a certificate if a proof can be found, else unchanged.
+        silent: only proven constraints are returned, and nothing is diagnosed.
     """
 
     context: PlanningContext
@@ -69,26 +80,29 @@ class FailureAnalyzer:
                 self._furniture.setdefault(joint, binding)
 
     def __call__(self, refinement: Refinement, failure: Failure) -> Advice:
+        """Advice for a refinement whose next action has failed."""
         k = refinement.at
         if failure.proven:
             advice = self._from_proof(refinement, failure)
             if advice is not None:
                 return advice
-        shown = self._shown(refinement, failure)
-        if shown:
-            return shown
+        proven = self._provable(refinement, failure)
+        if proven:
+            return proven
         refinement.notes["asked", k] += 1
         asked = refinement.notes["asked", k]
         if self.silent or asked > _DIAGNOSES:
+            # No further diagnosis: place the item again that was found to block this action.
             culprit = refinement.notes["culprit", k]
             return culprit - 1 if culprit else None
         name = refinement.stream_names[k]
 
         def stream(i: int) -> np.random.Generator:
+            """A random stream for try i of this diagnosis."""
             self.context.effort.spend("diagnoses")
             return self.context.rng(name, _DIAGNOSIS, asked, i)
 
-        found = find_blockers(
+        diagnosis = find_blockers(
             self.context,
             self.task.skills,
             refinement.plan[k:],
@@ -97,16 +111,16 @@ class FailureAnalyzer:
             self._furniture,
             TRIES if asked == 1 else _FAILURES,
         )
-        if found is None:
+        if diagnosis is None:
             return self._unblocked_failure(refinement, failure)
-        if found.joints:
-            return self._by_furniture(refinement.states[-1], found.subject, found.joints)
-        if not found.items:
-            return None
-        return self._blocked(refinement, found.subject, found.items)
+        if diagnosis.joints:
+            return self._by_furniture(refinement.states[-1], diagnosis.subject, diagnosis.joints)
+        if not diagnosis.items:
+            return None  # it works in the actual world, too: a matter of luck, so try again
+        return self._blocked(refinement, diagnosis.subject, diagnosis.items)
 
     def _from_proof(self, refinement: Refinement, failure: Failure) -> Advice:
-        """The reaction to a failure with a certificate; None where it proves nothing here."""
+        """The reaction to a failure with a certificate; None if the proof settles nothing here."""
         subject = self._subject(refinement)
         scene, named = self.context.scene, set(failure.objects)
         hit = [j for j in self._furniture if named & {*scene.moved_by(scene.joints[j].name)}]
@@ -116,53 +130,66 @@ class FailureAnalyzer:
             return self._by_furniture(refinement.states[-1], subject, hit)
         if subject is None:
             return None
+        # The proof names the items in the way.
         if failure.kind is FailureKind.BLOCKED and named & set(scene.item_index):
             blockers = frozenset(scene.item_index[n] for n in named if n in scene.item_index)
             return self._blocked(refinement, subject, blockers, failure)
         if not passage and any(b.name in named for b in scene.bodies if scene.carried(b.name)):
-            return None  # a drawer or door, which may stand otherwise: a diagnosis tells how
+            return None  # a drawer or door is in the way: a diagnosis tells how it should stand
         if not refinement.as_found or failure.kind is FailureKind.CONTRADICTION:
-            return None  # a proof for this state, and not for the next
+            return None  # the proof holds for this state only, not for all that the plan can reach
         return (self.out_of_reach(subject, failure),)
 
-    def _shown(self, refinement: Refinement, failure: Failure) -> tuple[LearnedConstraint, ...]:
-        """What a proof shows: no way whatever is moved, or which items as found leave no room."""
+    def _provable(self, refinement: Refinement, failure: Failure) -> tuple[LearnedConstraint, ...]:
+        """Constraints that can be proven at once; empty if none can.
+
+        Either the action is impossible whatever is moved, or it is impossible while certain items
+        stand as found. Actions that put something down are not looked at.
+        """
         subject = self._subject(refinement)
         if subject is None or self.task.skills[subject.name].role.sets is not None:
             return ()
+        # A certificate of the failure may hold for this state only: ask for a new one.
         never = self.prove(self.out_of_reach(subject, replace(failure, certificate=None)))
         if never.proven:
             return (never,)
         named = {binding.target for binding in subject.bindings}
+        # Each item that stands as found and that the action doesn't name may be the reason.
         suspects = (
-            self._waits(subject, index, None)
+            self._blocked_by(subject, index, None)
             for index in self._objects
             if refinement.states[-1].items[index] is refinement.start.items[index]
             and index not in refinement.start.in_hands
             and self.context.scene.items[index].name not in named
         )
-        found = tuple(each for each in map(self.prove, suspects) if each.proven)
-        self._remember(subject, found)
-        return found
+        proven = tuple(constraint for constraint in map(self.prove, suspects) if constraint.proven)
+        self._remember(subject, proven)
+        return proven
 
     def _by_furniture(self, at: State, subject: BoundAction, joints: Iterable[int]) -> Advice:
-        """Drawers and doors are in the way while they are open, or while they are shut."""
+        """Constraints: drawers and doors are in the way while they are open, or while shut.
+
+        Those that are open now must be shut, and the others must be opened.
+        """
         role = self.task.skills[subject.name].role
         part = role.place if role.sets is not None else None
         part = next(i for i in (part, *role.works_on, role.goes, 0) if i is not None)
-        thing, found = subject.bindings[part].object, []
-        kept = "kept" if role.works_on else "way-kept"
+        subject_name, constraints = subject.bindings[part].object, []
+        prefix = "kept" if role.works_on else "way-kept"
         for joint in sorted(joints):
             other, moved = self._furniture[joint].object, self.context.scene.joints[joint].name
             how, wanted = ("open", "shut") if abs(at.scene_q[joint]) > CLOSED else ("shut", "open")
-            what = f"{other} is in the way of ({subject}) while it is {how}"
-            fact = self.task.fact(f"{kept}-{wanted}", thing, other)
-            failure = Failure(FailureKind.BLOCKED, what, (moved,))
-            found.append(LearnedConstraint(fact, failure, by=subject.name))
-        return tuple(found)
+            message = f"{other} is in the way of ({subject}) while it is {how}"
+            fact = self.task.fact(f"{prefix}-{wanted}", subject_name, other)
+            failure = Failure(FailureKind.BLOCKED, message, (moved,))
+            constraints.append(LearnedConstraint(fact, failure, by=subject.name))
+        return tuple(constraints)
 
     def _subject(self, refinement: Refinement) -> BoundAction | None:
-        """The action that fails: the present one, or the next if this one only prepares it."""
+        """The action that really fails: this one, or the one that it only prepares.
+
+        None if there is none, or if it works on nothing.
+        """
         k = refinement.at
         while k < len(refinement.plan) and self.task.skills[refinement.plan[k].name].prepares:
             k += 1
@@ -172,7 +199,10 @@ class FailureAnalyzer:
         return action if self.task.skills[action.name].role.works_on else None
 
     def out_of_reach(self, subject: BoundAction, failure: Failure) -> LearnedConstraint:
-        """No stance for an action: a fact if it takes an item; else the action is forbidden."""
+        """The constraint that an action has no stance.
+
+        If the action takes an item from a place, a fact states that. Any other is forbidden.
+        """
         role = self.task.skills[subject.name].role
         first = role.works_on[0]
         names = [subject.bindings[first].object]
@@ -188,7 +218,12 @@ class FailureAnalyzer:
         return LearnedConstraint(Fact(predicate, tuple(names)), failure, (action,), by=subject.name)
 
     def _unblocked_failure(self, refinement: Refinement, failure: Failure) -> Advice:
-        """The other items are not the reason: try another grasp, then stance, then plan."""
+        """Advice if the other items are not the reason for a failure.
+
+        With an item in the hand every other time the grasp is to blame: backtrack to the action
+        that took it. Else backtrack chronologically, to another stance. After several failures
+        blame the action that placed the item, if there is one, or drop the plan.
+        """
         k = refinement.at
         refinement.notes["no way", k] += 1
         times = refinement.notes["no way", k]
@@ -198,7 +233,7 @@ class FailureAnalyzer:
                 put = self._placing_action(refinement, k, subject)
                 if put is not None:
                     return put
-                # A certificate would hold for this state only, or have been used before.
+                # Its certificate holds for this state only; else it would have been used before.
                 return (self.out_of_reach(subject, replace(failure, certificate=None)),)
         hand = acting_hand(self.context.robot, refinement.plan, k)
         held = seen_by(self.context.robot.acting(hand), refinement.states[-1]).held
@@ -207,7 +242,7 @@ class FailureAnalyzer:
         return None
 
     def _placing_action(self, refinement: Refinement, k: int, subject: BoundAction) -> int | None:
-        """The action that placed what ``subject`` takes; None if it stands as found."""
+        """Index of the action that placed the item which ``subject`` takes; None if none did."""
         removes = self.task.skills[subject.name].role.removes
         if removes is None:
             return None
@@ -221,7 +256,11 @@ class FailureAnalyzer:
         items: frozenset[int],
         failure: Failure | None = None,
     ) -> Advice:
-        """Constraints if all items concerned stand as found; else backtrack to their placing."""
+        """Advice if items block an action.
+
+        If the blockers and the item that the action takes all stand as found, each blocker gives a
+        constraint. If the plan has placed some of them, backtrack to the last of these placements.
+        """
         k, scene = refinement.at, self.context.scene
         role = self.task.skills[subject.name].role
         concerned = set(items)
@@ -237,19 +276,23 @@ class FailureAnalyzer:
         ):
             # It may depend on what has been moved, or on a drawer that could be moved.
             failure = replace(failure, certificate=None)
-        found = tuple(self._waits(subject, index, failure) for index in sorted(items))
-        self._remember(subject, found)
-        return found
+        constraints = tuple(self._blocked_by(subject, index, failure) for index in sorted(items))
+        self._remember(subject, constraints)
+        return constraints
 
-    def _remember(self, subject: BoundAction, lessons: Iterable[LearnedConstraint]) -> None:
-        """What stands in the way of taking something from a place."""
+    def _remember(self, subject: BoundAction, constraints: Iterable[LearnedConstraint]) -> None:
+        """Remember which items stand in the way of taking something from a place."""
         role = self.task.skills[subject.name].role
         if role.takes is not None and role.place is not None:
             item, place = (subject.bindings[i].object for i in (role.takes, role.place))
-            self._in_the_way |= {(each.fact.args[-1], place, item): None for each in lessons}
+            self._in_the_way |= {(c.fact.args[-1], place, item): None for c in constraints}
 
     def _retry_placement(self, refinement: Refinement, put: int, subject: BoundAction) -> Advice:
-        """Place it elsewhere; after some retries, only after what it blocks has been taken."""
+        """Advice if the action at index ``put`` placed an item where it blocks ``subject``.
+
+        Backtrack to it, so that the item is placed elsewhere. After some retries learn that the
+        item can't be put there before the items have been taken that it would block.
+        """
         refinement.notes["again", put] += 1
         refinement.notes["culprit", refinement.at] = put + 1
         if refinement.notes["again", put] <= _MOST_RETRIES:
@@ -257,31 +300,34 @@ class FailureAnalyzer:
         action, takes = refinement.plan[put], self.task.skills[subject.name].role.takes
         role = self.task.skills[action.name].role
         if takes is None or role.sets is None or role.place is None:
-            return put  # tried again as often as any action, then what is before it
+            return put  # no fact states this; the attempts of that action will run out
         if self._placing_action(refinement, refinement.at, subject) is not None:
             return put
         thing, place = action.bindings[role.sets].object, action.bindings[role.place].object
         pairs = {(thing, subject.bindings[takes].object): None}
-        # What stood in the way of an item there would do so again.
-        pairs |= {(item, of): None for item, where, of in self._in_the_way if where == place}
-        found = []
+        # An item that stood in the way of another one there would do so again.
+        pairs |= {(item, of): None for item, there, of in self._in_the_way if there == place}
+        constraints = []
         for item, of in pairs:
-            what = f"{item}, put on {place}, leaves no way to take {of}"
-            failure = Failure(FailureKind.BLOCKED, what, (of,))
+            message = f"{item}, put on {place}, leaves no way to take {of}"
+            failure = Failure(FailureKind.BLOCKED, message, (of,))
             fact = self.task.fact("no-room", item, place, of)
-            found.append(LearnedConstraint(fact, failure, by=action.name))
-        return tuple(found)
+            constraints.append(LearnedConstraint(fact, failure, by=action.name))
+        return tuple(constraints)
 
-    def _waits(
+    def _blocked_by(
         self, subject: BoundAction, index: int, failure: Failure | None
     ) -> LearnedConstraint:
-        """The action must wait until an item that stands as found has been moved."""
+        """The constraint that the action must wait until an item, as found, has been moved.
+
+        With ``failure`` as its reason, or a new one without a certificate.
+        """
         role = self.task.skills[subject.name].role
         item = self.context.scene.items[index].name
         blocker = self._objects.get(index, item)
-        what = f"{item} stands in the way of ({subject})"
-        by_skill = failure is not None  # of a drawer that meets it, say
-        failure = failure or Failure(FailureKind.BLOCKED, what, (item,))
+        message = f"{item} stands in the way of ({subject})"
+        by_skill = failure is not None  # the skill named the blocker: a drawer would meet it, say
+        failure = failure or Failure(FailureKind.BLOCKED, message, (item,))
         args = tuple(b.object for b in subject.bindings)
         names: tuple[str, ...]
         if by_skill and role.opens is not None:
@@ -293,12 +339,17 @@ class FailureAnalyzer:
             names, predicate = (args[role.works_on[0]], blocker), "blocked-by"
         return LearnedConstraint(self.task.fact(predicate, *names), failure, by=subject.name)
 
-    def _last_action_on(self, refinement: Refinement, k: int, index: int, what: str) -> int | None:
-        """The last action before ``k`` that took or put an item, by its index in the scene."""
+    def _last_action_on(self, refinement: Refinement, k: int, index: int, part: str) -> int | None:
+        """The last action before ``k`` that took or put an item.
+
+        Args:
+            index: of the item in the scene.
+            part: the attribute of ``Role`` for what was done: ``takes`` or ``sets``.
+        """
         name = self.context.scene.items[index].name
         for i in range(k - 1, -1, -1):
             action = refinement.plan[i]
-            position = getattr(self.task.skills[action.name].role, what)
+            position = getattr(self.task.skills[action.name].role, part)
             if position is not None and action.bindings[position].target == name:
                 return i
         return None
@@ -306,12 +357,12 @@ class FailureAnalyzer:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What blocks an action.
+    """The result of a diagnosis: the items and furniture that block an action.
 
     Attributes:
         subject: the blocked action: the given one, or the next if that one only prepares it.
         items: indices of the items that its motions hit; empty if some motions hit none.
-        joints: of drawers and doors that they hit.
+        joints: indices of the joints of the drawers and doors that they hit.
     """
 
     subject: BoundAction
@@ -319,6 +370,7 @@ class Diagnosis:
     joints: frozenset[int] = frozenset()
 
 
+# Gives the random stream of a try, by its number.
 Streams = Callable[[int], np.random.Generator]
 
 
@@ -331,21 +383,24 @@ def find_blockers(
     furniture: Mapping[int, Binding] = MappingProxyType({}),
     tries: int = TRIES,
 ) -> Diagnosis | None:
-    """What blocks ``actions[0]`` in ``state``; None if it fails in all counterfactual worlds.
+    """Find the items and furniture that block ``actions[0]`` in ``state``.
+
+    None if the action fails in all counterfactual worlds: then something else is the reason.
 
     Args:
-        context: scene, robot, settings.
-        skills: by the names of the actions.
-        actions: the action and what follows it.
+        context: the scene, robot and settings.
+        skills: the skills by the names of the actions.
+        actions: the action and those after it.
         state: the State before it.
-        rng: gives the stream for each try.
-        furniture: what can be opened and shut, by the index of its joint.
-        tries: in one world.
+        rng: gives the random stream for each try.
+        furniture: the furniture that can be opened and shut, by the index of its joint.
+        tries: number of refinements in one world, at most.
     """
-    # Driving only prepares the next action: what blocks that one counts.
-    length = 2 if [skills[each.name].prepares for each in actions[:2]] == [True, False] else 1
+    # Driving only prepares the next action: what blocks that one counts, so refine both.
+    length = 2 if [skills[action.name].prepares for action in actions[:2]] == [True, False] else 1
     trial = _Counterfactual(context, skills, actions, length, state)
     bare = without(state, trial.other_items())
+    # First the furniture as it stands, then all shut, then all open.
     for scene_q in (state.scene_q, *trial.other_furniture(furniture)):
         hit = trial.fewest_hits(bare.with_scene(scene_q), rng, tries)
         if hit is not None:
@@ -364,8 +419,10 @@ class _Counterfactual:
     """Actions refined in worlds without what may block them.
 
     Attributes:
-        context: scene, robot, settings. skills: by the names of the actions.
-        actions: the ones refined, and what follows. length: how many are refined.
+        context: the scene, robot and settings.
+        skills: the skills by the names of the actions.
+        actions: the actions that are refined, and those after them.
+        length: how many of them are refined.
         state: the actual State before them.
     """
 
@@ -377,7 +434,7 @@ class _Counterfactual:
 
     @property
     def _named(self) -> list[Binding]:
-        """What the refined actions name."""
+        """All arguments of the refined actions."""
         return [b for action in self.actions[: self.length] for b in action.bindings]
 
     def other_items(self) -> list[int]:
@@ -388,7 +445,11 @@ class _Counterfactual:
         return [i for i, item in items if item.name not in named and i not in hands]
 
     def other_furniture(self, furniture: Mapping[int, Binding]) -> Iterator[Array]:
-        """Scene joint values with all furniture that the actions don't use shut, then open."""
+        """Scene joint values (nj,) with all furniture that the actions don't use shut, then open.
+
+        The actions use what they name, and what carries an item that they name. Values equal to
+        the actual ones are left out.
+        """
         scene = self.context.scene
         bodies = {scene.region(b.region).body for b in self._named if b.region}
         items = (scene.item_index[b.target] for b in self._named if b.kind == "item")
@@ -409,28 +470,38 @@ class _Counterfactual:
                 yield scene_q
 
     def fewest_hits(self, bare: State, rng: Streams, tries: int) -> frozenset[_Hit] | None:
-        """What the motions hit that hit least; None if none are found in the world ``bare``."""
+        """The fewest items and joints that motions found in the world ``bare`` hit.
+
+        None if no motions are found there; empty if some hit nothing.
+        """
         best: tuple[tuple[int, int], tuple[_Hit, ...]] | None = None
         for k in range(tries):
             hit = self._one_try(bare, rng(k))
             if hit is None:
+                # Nothing found without the items either: they are hardly the reason.
                 if best is None and k + 1 >= _FAILURES:
                     break
                 continue
             close, any_time = hit
-            # Hits near the grasp count; the motions to it can be routed differently.
-            found = close or any_time
-            rank = ((len(found), len(any_time)), tuple(sorted(found)))
+            # Hits close to the contact count, if there are any: free motions to it can be routed
+            # differently.
+            counted = close or any_time
+            rank = ((len(counted), len(any_time)), tuple(sorted(counted)))
             if best is None or rank < best:
                 best = rank
-            if not found:
+            if not counted:
                 break
         return None if best is None else frozenset(best[1])
 
     def _one_try(
         self, at: State, rng: np.random.Generator
     ) -> tuple[frozenset[_Hit], frozenset[_Hit]] | None:
-        """What is hit on straight lines, and on any motion; None if refinement fails."""
+        """Refine the actions once from the State ``at`` of a counterfactual world.
+
+        Returns:
+            What the motions hit in the actual world on straight lines in contact, and on all
+            motions; or None if the refinement fails.
+        """
         close: set[_Hit] = set()
         all_hit: set[_Hit] = set()
         changed = np.flatnonzero(at.scene_q != self.state.scene_q)
@@ -438,10 +509,10 @@ class _Counterfactual:
             upcoming = tuple(self.actions[k + 1 :])
             context = self.context.acting(acting_hand(self.context.robot, self.actions, k))
             _, at = at_rest(context, at, action.index, rng)
-            found = self.skills[action.name].refine(context, action, upcoming, at, rng)
-            if isinstance(found, Failure):
+            motions = self.skills[action.name].refine(context, action, upcoming, at, rng)
+            if isinstance(motions, Failure):
                 return None
-            for motion in (replace(each, hand=each.hand or context.robot.hand) for each in found):
+            for motion in (replace(each, hand=each.hand or context.robot.hand) for each in motions):
                 hit = self._hits(motion, at, changed)
                 all_hit |= hit
                 if motion.group != "base" and motion.record.planner in ("straight", "direct"):
@@ -450,9 +521,12 @@ class _Counterfactual:
         return frozenset(close), frozenset(all_hit)
 
     def _hits(self, motion: Motion, at: State, changed: NDArray[np.int64]) -> set[_Hit]:
-        """What a motion planned in ``at`` would touch of the actual world.
+        """The items and joints that a motion would hit in the actual world.
 
-        ``changed``: scene joints that are at other values in ``at``.
+        Args:
+            motion: planned in a counterfactual world.
+            at: the State of that world when it begins.
+            changed: indices of the scene joints that have other values there.
         """
         context, scene = self.context.acting(motion.hand), self.context.scene
         at = seen_by(context.robot, at)
@@ -460,11 +534,13 @@ class _Counterfactual:
         along = [started.at(q) for q in motion.path.resampled(_STEP).waypoints]
         back = started.state
         names: dict[str, _Hit] = {}
+        # Bring the removed items back to where they really stand.
         for index, placement in enumerate(at.items):
             if placement.parent == WORLD and placement.X_PI[2, 3] == AWAY:
                 back = back.with_item(index, self.state.items[index])
                 names[scene.items[index].name] = ("item", index)
-        Q, moved = np.array([each.q for each in along]), np.array([each.scene_q for each in along])
+        Q, moved = np.array([pose.q for pose in along]), np.array([pose.scene_q for pose in along])
+        # Likewise the drawers and doors that were shut or opened.
         moved[:, changed] = self.state.scene_q[changed]
         for joint in changed:
             names |= dict.fromkeys(scene.moved_by(scene.joints[joint].name), ("joint", int(joint)))
@@ -473,8 +549,8 @@ class _Counterfactual:
         hit: set[_Hit] = set()
         if motion.slide is not None:  # the pushed item runs into things, too
             pushed, world = scene.item_index[motion.slide.item], self.context.world
-            for each in along:
-                world.set_state(back.with_item(pushed, each.items[pushed]))
+            for pose in along:
+                world.set_state(back.with_item(pushed, pose.items[pushed]))
                 near = world.near_pairs(margin, (pushed,))
                 touched = {n for pair in near if motion.slide.item in pair for n in pair}
                 hit |= {names[n] for n in touched & set(names)}

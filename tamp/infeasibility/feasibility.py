@@ -1,7 +1,9 @@
 """Feasibility checks of a plan before any motion is planned: impossible actions, reach, and room.
 
-For each placement, the footprints of what stands there and of what the plan has put there must fit
-into the region. A plan without room is dropped at once and yields constraints.
+The checks, in order: can any ground action of the plan be done at all; is each item that the plan
+takes in reach where it was found; and is there room for each placement? For the last, the
+footprints of the items that stand in the region, and of those that the plan has put there before,
+must fit together. A plan that fails a check is dropped at once and yields constraints.
 """
 
 from __future__ import annotations
@@ -50,17 +52,19 @@ _PREDICATE = {
     FailureKind.UNREACHABLE: "no-stance",
     FailureKind.BLOCKED: "blocked-by",
 }
-_MOST = 3  # items removed together to find out what makes room
-_SEED = 20_000  # of packing's own random stream
+_MOST = 3  # items left out together, at most, to find out which ones must make room
+_SEED = 20_000  # part of the key of the random streams of packing
 
 
 @dataclass
 class FeasibilityCheck:
-    """Checks plans without a search; answers are kept.
+    """Checks plans without a search; answers are cached.
 
     Attributes:
-        context: scene, robot, settings. task: with the names of the facts.
-        start: the State at the start. room: that plans need.
+        context: the scene, robot and settings.
+        task: the extended task, which names the facts.
+        start: the State at the start of the task.
+        room: the check of the room that plans need.
     """
 
     context: PlanningContext
@@ -72,25 +76,31 @@ class FeasibilityCheck:
         self.room = Occupancy(self.task, self.start, self.context.settings.seed)
 
     def constraints(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
-        """Why the plan is infeasible: constraints, perhaps none; None if it may be feasible."""
-        found: list[LearnedConstraint] = []
+        """Why the plan is infeasible, as constraints; None if it may be feasible.
+
+        An empty list also rejects the plan: no fact states the reason.
+        """
+        constraints: list[LearnedConstraint] = []
         for name in dict.fromkeys(action.name for action in plan):
+            # If one action of this name is impossible, reject all that are. Else the next plan
+            # would try another one.
             if any(self._impossible(a) for a in plan if a.name == name):
-                found += self._all_impossible(name)
+                constraints += self._all_impossible(name)
         moved: set[str] = set()  # no longer as found
         for action in plan:
             role = self.task.skills[action.name].role
             if role.removes is not None:
                 thing = action.bindings[role.removes].object
-                found += self._out_of_reach(action) if thing not in moved else []
+                constraints += self._out_of_reach(action) if thing not in moved else []
                 moved.add(thing)
-        return found or self.room.constraints(plan)
+        return constraints or self.room.constraints(plan)
 
     def goal_conflict(self) -> Failure | None:
         """A proof that the goal needs more room than there is, or None."""
         return self.room.goal_conflict(self.task.problem.goal)
 
     def _impossible(self, action: BoundAction) -> Failure | None:
+        """The skill's proof that an action is impossible at any time, or None; cached."""
         ground = GroundAction(action.name, tuple(b.object for b in action.bindings))
         if ground not in self._asked:
             context = self.context.acting(acting_hand(self.context.robot, (action,)))
@@ -100,8 +110,8 @@ class FeasibilityCheck:
         return self._asked[ground]
 
     def _all_impossible(self, name: str) -> list[LearnedConstraint]:
-        """All ground actions of one name that are impossible, so that the next plan has none."""
-        found = []
+        """Constraints that forbid all impossible ground actions of one name."""
+        constraints = []
         for operator in self.task.grounded().operators:
             if operator.action.name == name:
                 (action,) = bind_plan((operator.action,), self.task.bindings)
@@ -110,14 +120,15 @@ class FeasibilityCheck:
                     args = [b.object for b in action.bindings if b.kind != "hand"]
                     args += failed.objects if failed.kind is FailureKind.BLOCKED else ()
                     takes = self.task.skills[name].role.takes is not None
+                    # A taken item that does not fit the hand is no matter of room.
                     fits = failed.kind is not FailureKind.DOES_NOT_FIT or not takes
                     known = _PREDICATE.get(failed.kind, "impossible") if fits else "impossible"
                     fact = Fact(known, tuple(args))
-                    found.append(LearnedConstraint(fact, failed, (operator.action,)))
-        return found
+                    constraints.append(LearnedConstraint(fact, failed, (operator.action,)))
+        return constraints
 
     def _out_of_reach(self, action: BoundAction) -> list[LearnedConstraint]:
-        """Constraint for an item that can't be reached where it stands as found."""
+        """The constraint if an item can't be reached where it was found, else none."""
         role = self.task.skills[action.name].role
         if role.takes is None or role.place is None:
             return []
@@ -132,7 +143,7 @@ class FeasibilityCheck:
 
 @dataclass(frozen=True)
 class _PlannedPlacement:
-    """An item that a plan places: its PDDL name, index in the scene and the place."""
+    """An item that a plan puts down: its PDDL name, its index in the scene, and the place."""
 
     thing: str
     index: int
@@ -144,9 +155,10 @@ class Occupancy:
     """Checks the room that plans need.
 
     Attributes:
-        task: with the names of the facts. start: where things stand as found.
-        seed: of the run.
-        crowded: why the last plan lacked room, if no constraint states it.
+        task: the extended task, which names the facts.
+        start: the State at the start, with all items as found.
+        seed: the seed of the run.
+        crowded: why the last plan lacked room, if no constraint states it; else empty.
     """
 
     task: ConstrainedTask
@@ -156,9 +168,14 @@ class Occupancy:
     _known: dict[str, bool | None] = field(default_factory=dict)
 
     def constraints(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
-        """Why the plan lacks room: constraints, perhaps none; None if there is room."""
+        """Why the plan lacks room, as constraints; None if there is room for all placements.
+
+        An empty list: there is no room, but no fact states the reason.
+        """
         put: dict[int, _PlannedPlacement] = {}
         moved: set[int] = set()
+        # Follow the plan: ``put`` are the items that it has placed and not taken since, ``moved``
+        # all that no longer stand as found.
         for action in plan:
             role = self.task.skills[action.name].role
             if role.removes is not None:
@@ -169,7 +186,7 @@ class Occupancy:
                 thing, place = action.bindings[role.sets], action.bindings[role.place]
                 new = _PlannedPlacement(thing.object, self._index(thing), place)
                 moved.add(new.index)
-                there = [each for each in put.values() if each.place.region == place.region]
+                there = [other for other in put.values() if other.place.region == place.region]
                 if place.region is not None and self._room(new, there, moved) is not True:
                     return self._why(action, new, there, moved)
                 put[new.index] = new
@@ -187,28 +204,36 @@ class Occupancy:
 
     @property
     def _everything(self) -> set[int]:
-        """All items, to be left out of a region as found."""
+        """Indices of all items: with these gone, a region is empty as found."""
         return set(range(len(self.task.scene.items)))
 
     def _outlines(self, region: Region, gone: set[int]) -> dict[int, Footprint]:
-        """Footprints of the items that stand in the region as found, ``gone`` left out."""
+        """Footprints of the items that stand in the region as found, without those ``gone``."""
         scene, start = self.task.scene, self.start
         left = self._everything - gone
-        found = {index: Footprint.from_item(scene, start, index, region) for index in sorted(left)}
-        return {index: outline for index, outline in found.items() if outline is not None}
+        shapes = {i: Footprint.from_item(scene, start, i, region) for i in sorted(left)}
+        return {i: footprint for i, footprint in shapes.items() if footprint is not None}
 
     def _furniture(self, region: Region, height: float) -> list[Footprint]:
-        """Footprints of furniture in a region, whatever is opened or shut meanwhile."""
-        found = furniture_on(self.task.scene, self.start.scene_q, region, height)
+        """Footprints of the furniture in a region that is there whatever is opened or shut.
+
+        Args:
+            height: of the highest item to be placed, m; furniture above it doesn't count.
+        """
+        footprints = furniture_on(self.task.scene, self.start.scene_q, region, height)
         if self.task.scene.carried(region.body):
-            return list(found)  # it rides along
-        return [each for each in found if not self.task.scene.carried(each.name)]
+            return list(footprints)  # it rides along
+        return [f for f in footprints if not self.task.scene.carried(f.name)]
 
     def _room(
         self, new: _PlannedPlacement, there: Sequence[_PlannedPlacement], gone: set[int]
     ) -> bool | None:
-        """Whether all can stand together: True, False (proven) or None (not found)."""
-        everyone = sorted((each.index, each.place.object) for each in (*there, new))
+        """Whether a new item fits beside others that the plan has put there; cached.
+
+        True: an arrangement was found. False: proven that there is none. None: neither. ``gone``
+        are the items that no longer stand as found.
+        """
+        everyone = sorted((put.index, put.place.object) for put in (*there, new))
         question = repr((everyone, sorted(gone)))
         if question not in self._known:
             rng = np.random.default_rng((self.seed, _SEED, zlib.crc32(question.encode())))
@@ -218,18 +243,19 @@ class Occupancy:
     def _pack(
         self, everyone: Sequence[_PlannedPlacement], gone: set[int], rng: np.random.Generator
     ) -> bool | None:
-        """``packable`` beside what has exact places, in any of the ways in which items may lie."""
+        """Whether the items fit together, lying as they may; those with exact places go first."""
         region = self._region(everyone[-1].place)
 
         def upright(items: Sequence[Item]) -> bool | None:
+            """Whether the items, turned so that they stand upright, fit together."""
             taken = list(self._outlines(region, gone).values())
             taken += self._furniture(region, max(float(item.size[2]) for item in items))
             loose: list[Item] = []
-            for each, item in zip(everyone, items, strict=True):
-                if each.place.spot is None:
+            for put, item in zip(everyone, items, strict=True):
+                if put.place.spot is None:
                     loose.append(item)
                     continue
-                X_BI = next(placements(item, region, taken, (), each.place.spot, rng), None)
+                X_BI = next(placements(item, region, taken, (), put.place.spot, rng), None)
                 if X_BI is None:
                     return None
                 yaw = float(np.arctan2(X_BI[1, 0], X_BI[0, 0]))
@@ -238,7 +264,7 @@ class Occupancy:
             return packable(loose, region, taken, rng) if loose else True
 
         answers = []
-        for turned in turned_together([self._item(each) for each in everyone]):
+        for turned in turned_together([self._item(put) for put in everyone]):
             answers.append(None if turned is None else upright(turned))
             if answers[-1]:
                 return True
@@ -251,7 +277,11 @@ class Occupancy:
         there: Sequence[_PlannedPlacement],
         gone: set[int],
     ) -> list[LearnedConstraint]:
-        """Constraints: no room at all, a pair that never fits, or what must be moved first."""
+        """Constraints that state why there is no room for a new item.
+
+        Either there never is room, whatever is moved; or the items that the plan puts on one place
+        don't fit together, even on an empty region; or items as found must be moved first.
+        """
         region, place = self._region(new.place), new.place.object
         sure = self._never(action, new, region)
         if sure is not None:
@@ -263,10 +293,11 @@ class Occupancy:
         if self._room(new, there, nobody) is not True:
             self.crowded = f"no room was found for {new.thing} at {place}, {1e3 * GAP:.0f} mm "
             self.crowded += "from what stands there"
-            return []  # with exact places in one region: no fact states that
+            return []  # several places share the region: no fact states that
         names = {i: item.name for i, item in enumerate(self.task.scene.items)}
         names |= {self._index(b): b.object for b in self.task.bindings.values() if b.kind == "item"}
         standing = list(self._outlines(region, gone))
+        # The fewest items as found without which there is room must be moved first.
         for count in range(1, min(len(standing), _MOST) + 1):
             for some in combinations(standing, count):
                 if self._room(new, there, gone | set(some)) is True:
@@ -276,14 +307,17 @@ class Occupancy:
     def _too_small(
         self, new: _PlannedPlacement, beside: Sequence[_PlannedPlacement], region: Region
     ) -> list[LearnedConstraint]:
-        """Constraints: the place can't hold these items, of which none can be left out."""
-        kept = list(beside)
+        """Constraints that a place can't hold these items together.
+
+        Items without which the others don't fit either are left out first.
+        """
+        needed = list(beside)
         for other in beside:
-            fewer = [each for each in kept if each is not other]
+            fewer = [put for put in needed if put is not other]
             if fewer and self._room(new, fewer, self._everything) is not True:
-                kept = fewer
-        failure = self._failure(region, [new, *kept])
-        things = sorted(each.thing for each in [new, *kept])
+                needed = fewer
+        failure = self._failure(region, [new, *needed])
+        things = sorted(put.thing for put in [new, *needed])
         facts = (
             self.task.fact("too-small", new.place.object, thing, *(t for t in things if t != thing))
             for thing in things
@@ -293,15 +327,19 @@ class Occupancy:
     def _never(
         self, action: BoundAction, new: _PlannedPlacement, region: Region
     ) -> LearnedConstraint | None:
-        """A proof that there is no room beside what can't be moved, or None."""
+        """The constraint that an action is impossible, with a proof, or None.
+
+        There is no room for the item even if all that can be moved is moved.
+        """
         item, place = self._item(new), new.place
         stuck = self._outlines(region, movable_items(self.task, self.start) | {new.index})
         beside: dict[str, None] = {}
 
         def proof(turned: Sequence[Item]) -> dict[str, Any] | None:
+            """A certificate for the item turned as given; notes what it names in ``beside``."""
             fixed = [*stuck.values(), *self._furniture(region, float(turned[0].size[2]))]
             if place.spot is None or region.kind != "surface":
-                beside.update(dict.fromkeys(each.name for each in fixed))
+                beside.update(dict.fromkeys(footprint.name for footprint in fixed))
                 return packing_certificate(turned, region, fixed)
             there, certificate = _taken_spot(turned[0], place.spot, fixed)
             beside.update(dict.fromkeys(there))
@@ -309,21 +347,21 @@ class Occupancy:
 
         certificate, names = in_every_pose([item], proof), tuple(beside)
         if place.spot is not None and region.kind == "surface":
-            what = f"{place.object} has no room for {new.thing}: {', '.join(names)} stands there"
+            message = f"{place.object} has no room for {new.thing} beside {', '.join(names)}"
             where = place.object
         else:
-            where, what = region.name, f"{region.name} has no room for {new.thing}"
-            what += f" beside {', '.join(names)}" if names else ""
+            where, message = region.name, f"{region.name} has no room for {new.thing}"
+            message += f" beside {', '.join(names)}" if names else ""
         if certificate is None:
             return None
         kind = FailureKind.BLOCKED if names else FailureKind.DOES_NOT_FIT
-        failure = Failure(kind, what, (*names, new.thing, where), certificate=certificate)
+        failure = Failure(kind, message, (*names, new.thing, where), certificate=certificate)
         args = tuple(binding.object for binding in action.bindings)
         fact = Fact("no-room", (new.thing, place.object))
         return LearnedConstraint(fact, failure, (GroundAction(action.name, args),))
 
     def goal_conflict(self, goal: Sequence[Formula]) -> Failure | None:
-        """A proof that items of the goal can't stand in one region together, or None."""
+        """A proof that the goal puts items into one region that don't fit there, or None."""
         wanted: dict[str, dict[int, _PlannedPlacement]] = {}
         for part in goal:
             if not isinstance(part, Literal) or not part.positive:
@@ -346,42 +384,44 @@ class Occupancy:
         return None
 
     def _no_room(self, new: _PlannedPlacement, other: str, region: Region) -> LearnedConstraint:
+        """The suspicion that a new item has no room while another stands as found."""
         where = region.name if new.place.spot is None else new.place.object
-        what = f"no room for {new.thing} on {where} beside {other} where it stands"
-        failure = Failure(FailureKind.BLOCKED, what, (other,))
+        text = f"no room for {new.thing} on {where} beside {other} where it stands"
+        failure = Failure(FailureKind.BLOCKED, text, (other,))
         return LearnedConstraint(
             self.task.fact("no-room", new.thing, new.place.object, other), failure
         )
 
     def _failure(self, region: Region, puts: Sequence[_PlannedPlacement]) -> Failure:
-        """Items can't stand in a region together; with a certificate if that can be proven."""
-        items = [self._item(each) for each in puts]
-        names = tuple(each.thing for each in puts)
+        """A Failure: items can't stand in a region together; certified if that can be proven."""
+        items = [self._item(put) for put in puts]
+        names = tuple(put.thing for put in puts)
         sized = [f"{p.thing} ({_millimetres(i.size)})" for p, i in zip(puts, items, strict=True)]
         said = ", ".join(sized[:-1]) + f" and {sized[-1]}"
         certificate = self._one_spot(puts)
         where: tuple[str, ...] = (region.name,)
-        exact = [each.place.object for each in puts if each.place.spot is not None]
+        exact = [put.place.object for put in puts if put.place.spot is not None]
         if certificate is not None:
             names = tuple(certificate["things"])
             where = tuple(dict.fromkeys(p.place.object for p in puts if p.thing in names))
-            what = f"{' and '.join(names)} can't both stand at {' and '.join(where)}"
-        elif not exact or region.kind != "surface":  # exactly placed things may stick out
+            text = f"{' and '.join(names)} can't both stand at {' and '.join(where)}"
+        elif not exact or region.kind != "surface":  # an exactly placed item may stick out
 
             def proof(turned: Sequence[Item]) -> dict[str, Any] | None:
+                """A certificate for the items turned as given."""
                 shortest = min(float(item.size[2]) for item in turned)
                 return packing_certificate(turned, region, self._furniture(region, shortest))
 
             certificate = in_every_pose(items, proof)
             parts = " and ".join(_millimetres(high - low) for low, high in region.boxes)
-            what = f"{region.name} ({parts}) can't hold {said} together"
+            text = f"{region.name} ({parts}) can't hold {said} together"
         if certificate is None:
             where = tuple(exact) or where
-            what = f"no way found for {said} to stand together on {' and '.join(where)}"
-        return Failure(FailureKind.DOES_NOT_FIT, what, (*names, *where), certificate=certificate)
+            text = f"no way found for {said} to stand together on {' and '.join(where)}"
+        return Failure(FailureKind.DOES_NOT_FIT, text, (*names, *where), certificate=certificate)
 
     def _one_spot(self, puts: Sequence[_PlannedPlacement]) -> dict[str, Any] | None:
-        """Certificate: two items overlap on exact spots, however they are turned; or None."""
+        """A certificate that two items on exact spots overlap however they are turned, or None."""
         for a, b in combinations(puts, 2):
             one, other = a.place.spot, b.place.spot
             if one is None or other is None or a.place.region != b.place.region:
@@ -395,7 +435,10 @@ class Occupancy:
 
 
 def _overlap(things: list[str], apart: float, items: Sequence[Item]) -> dict[str, Any] | None:
-    """Figures that show that two upright items overlap if their centres are not farther apart."""
+    """A certificate that two upright items overlap if their centres are ``apart`` (m) or nearer.
+
+    They do if circles that both fill at one height overlap. None if no such circles do.
+    """
     for (low, high, r), (other_low, other_high, other_r) in product(*map(_inner_circles, items)):
         if low < other_high and other_low < high and r + other_r > apart:
             radii = [r, other_r]
@@ -409,39 +452,42 @@ def _overlap(things: list[str], apart: float, items: Sequence[Item]) -> dict[str
 
 
 def _millimetres(size: Array) -> str:
-    """``89 x 38 mm``, of a size (2 or 3,) in metres."""
+    """The first two sides of a size (2 or 3,) in metres as ``89 x 38 mm``."""
     return f"{1e3 * size[0]:.0f} x {1e3 * size[1]:.0f} mm"
 
 
 def _taken_spot(
     item: Item, spot: Spot, fixed: Sequence[Footprint]
 ) -> tuple[tuple[str, ...], dict[str, Any] | None]:
-    """What overlaps an item at its exact place however it is turned, and figures; or nothing."""
-    for each in fixed:
+    """The name of what overlaps an item on its exact spot however it is turned, and a certificate.
+
+    An empty tuple and None if nothing does.
+    """
+    for footprint in fixed:
         for _, _, radius in _inner_circles(item):
             inner = radius - SPOT_RADIUS
-            if inner <= 0.0 or not each.layers:
+            if inner <= 0.0 or not footprint.layers:
                 continue
             disc = spot.xy + circle(inner, outside=False)
-            if gaps(disc[None], each.outline[None])[0, 0] < 0.0:
-                return (each.name,), {
+            if gaps(disc[None], footprint.outline[None])[0, 0] < 0.0:
+                return (footprint.name,), {
                     "kind": "spot",
                     "spot_m": spot.xy.tolist(),
                     "inner_radius_m": inner,
-                    "outline_m": each.outline.tolist(),
+                    "outline_m": footprint.outline.tolist(),
                 }
     return (), None
 
 
 def _inner_circles(item: Item) -> list[tuple[float, float, float]]:
-    """Lower and upper height and radius (m) of circles about its axis that an upright item fills.
+    """Circles about its axis that an upright item fills: lower and upper height, and radius, m.
 
-    A polygon that it fills holds one as large as the nearest of its edges is far from the axis.
+    For each layer the radius is the distance from the axis to the nearest edge of its polygon.
     """
-    found = []
+    circles = []
     for layer in Upright.of(item).layers:
         after = np.roll(layer.polygon, -1, axis=0)
         edges, across = after - layer.polygon, layer.polygon
         twice = across[:, 0] * after[:, 1] - across[:, 1] * after[:, 0]
-        found.append((layer.low, layer.high, float((twice / np.hypot(*edges.T)).min())))
-    return found
+        circles.append((layer.low, layer.high, float((twice / np.hypot(*edges.T)).min())))
+    return circles

@@ -1,13 +1,13 @@
 """Proofs of infeasibility: a minimal unsatisfiable set of constraints, each with a certificate.
 
-Constraints are removed while the task stays unsolvable. The refusal names the most important of
-those that remain and carries the certificates of all.
+``minimal_core`` removes constraints one by one as long as the task stays unsolvable. The refusal
+names the most important of those that remain and carries the certificates of all.
 
-A suspected constraint is proven by a covering bound: no grasp of the family is possible for the
-hand alone, or within the arm's reach. The proof must hold in every state of the task: after other
-items have been moved, with drawers and doors in any position. So it is made in a counterfactual
-world without the items that a plan could move and the bodies that a plan could open. What is
-impossible there is impossible in any state of the task.
+A suspected constraint is proven by a covering bound (``skills.infeasibility.covering``): each grasp
+of the family is impossible for the hand alone, or beyond the arm's reach. The proof must hold in
+every state of the task: after other items have been moved, with drawers and doors in any position.
+So it is made in a counterfactual world without the items that a plan could move and the bodies that
+a plan could open. An action that is impossible there is impossible in any state of the task.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from galley.tamp.feedback.constraints import (
 from galley.tamp.task import TampTask
 
 _NODES = 20_000  # states expanded to decide solvability
+# Kinds of failures, the one that a refusal names first at the front.
 _WEIGHT = (
     FailureKind.BLOCKED,
     FailureKind.UNREACHABLE,
@@ -51,28 +52,35 @@ def minimal_core(
 ) -> list[LearnedConstraint]:
     """A minimal set of constraints that leaves no plan, as far as bounded searches can tell.
 
-    Constraints with the keys ``but`` are left out. Each is removed in turn, for good if there is no
-    plan without it either.
+    Each constraint is removed in turn. If there is no plan without it either, it stays removed;
+    else it is part of the core.
+
+    Args:
+        task: the extended task.
+        constraints: constraints that together leave no plan.
+        but: keys of constraints to leave out from the start.
     """
 
-    def unsolvable(kept: list[LearnedConstraint]) -> bool:
-        keys = {each.key for each in kept}
+    def unsolvable(core: list[LearnedConstraint]) -> bool:
+        """Whether search proves that the task has no plan under these constraints alone."""
+        keys = {each.key for each in core}
         left_out = [key for key in constraints.all if key not in keys]
         less = constraints.applied_to(task, left_out)
-        found = search(less, "bfs", SearchLimits(nodes=_NODES))
-        return isinstance(found, Failure) and found.kind is not FailureKind.BUDGET
+        plan = search(less, "bfs", SearchLimits(nodes=_NODES))
+        return isinstance(plan, Failure) and plan.kind is not FailureKind.BUDGET
 
-    # Prefer proven constraints: remove the suspected ones first.
-    kept = [constraint for key, constraint in constraints.all.items() if key not in but]
-    kept.sort(key=lambda constraint: constraint.proven)
-    sure = [constraint for constraint in kept if constraint.proven]
-    if len(sure) < len(kept) and unsolvable(sure):
-        kept = sure
-    for constraint in tuple(kept):
-        fewer = [each for each in kept if each is not constraint]
+    # Try to remove the suspected constraints first, so that the core has few of them.
+    core = [constraint for key, constraint in constraints.all.items() if key not in but]
+    core.sort(key=lambda constraint: constraint.proven)
+    # If the proven ones suffice, all suspected ones go at once.
+    sure = [constraint for constraint in core if constraint.proven]
+    if len(sure) < len(core) and unsolvable(sure):
+        core = sure
+    for constraint in tuple(core):
+        fewer = [each for each in core if each is not constraint]
         if unsolvable(fewer):
-            kept = fewer
-    keys = {each.key for each in kept}
+            core = fewer
+    keys = {each.key for each in core}
     return [constraint for key, constraint in constraints.all.items() if key in keys]
 
 
@@ -83,7 +91,7 @@ def refusal(
 
     Args:
         constraints: a minimal unsatisfiable set.
-        prove: returns a constraint with a certificate, if one can be found.
+        prove: returns a constraint with a certificate if a proof can be found, else unchanged.
     """
     proven: list[LearnedConstraint] = []
     for constraint in constraints:
@@ -110,9 +118,10 @@ class _Question:
     """Can an item be taken, or a drawer opened, from any of some stance sets?
 
     Attributes:
-        subject: its PDDL name. stances: names of the sets.
-        blockers: names of the items that stay; others that a plan could move are gone.
-        hand: by which; empty: by any.
+        subject: PDDL name of the item or drawer.
+        stances: names of the stance sets.
+        blockers: names of the items that stay; the others that a plan could move are left out.
+        hand: name of the hand that takes or opens it; empty for any hand.
     """
 
     subject: str
@@ -123,11 +132,12 @@ class _Question:
 
 @dataclass
 class Prover:
-    """Proves constraints; answers are kept.
+    """Proves constraints; answers are cached.
 
     Attributes:
-        context: robot, settings. task: what is to be refused.
-        start: the State at the start.
+        context: the scene, robot and settings.
+        task: the user's task, which may be refused.
+        start: the State at the start of the task.
     """
 
     context: PlanningContext
@@ -136,29 +146,34 @@ class Prover:
     _known: dict[_Question, Failure | None] = field(default_factory=dict)
 
     def prove(self, constraint: LearnedConstraint) -> LearnedConstraint:
-        """The constraint with a certificate, or unchanged if none was found."""
+        """The constraint with a certificate, or unchanged if no proof was found."""
         if "kept-" in constraint.fact.predicate:
-            return self._barred(constraint)
+            return self._closed_way(constraint)
         question = self._question(constraint)
         if question is None:
             return constraint
         if question not in self._known:
             self._known[question] = self._proof(question)
-        found = self._known[question]
-        return constraint if found is None else replace(constraint, failure=found)
+        proof = self._known[question]
+        return constraint if proof is None else replace(constraint, failure=proof)
 
-    def _barred(self, constraint: LearnedConstraint) -> LearnedConstraint:
-        """Proven if what stays as it is closes the base's way, with all else moved away."""
+    def _closed_way(self, constraint: LearnedConstraint) -> LearnedConstraint:
+        """The proof of a fact ``kept-open`` or ``kept-shut``, or the constraint unchanged.
+
+        It is proven if a drawer or door that no action can open (or shut) closes the base's way to
+        the furniture, even with all else moved away.
+        """
         scene, skills = self.context.scene, self.task.skills
         thing, other = (self.task.bindings[name] for name in constraint.fact.args)
         does = "open" if "kept-open" in constraint.fact.predicate else "close"
         why, ours = f"the domain has no action to {does} it", set(map(type, SKILLS.values()))
         if skills[constraint.by].role.uses is not None or {*map(type, skills.values())} - ours:
-            return constraint  # the base need not be near
+            return constraint  # such an action may not need the base near
+        # Could any action of the task open it, or shut it?
         for operator in ground(self.task.domain, self.task.problem).operators:
             (action,) = bind_plan((operator.action,), self.task.bindings)
             role = skills[action.name].role
-            # What opens it and shuts it again leaves it shut when the base drives on.
+            # An action that opens it and shuts it again leaves it shut when the base drives on.
             opens = role.opens if role.opens != role.closes else None
             part = opens if does == "open" else role.closes
             if part is None or action.bindings[part] != other:
@@ -172,15 +187,15 @@ class Prover:
         stances = [scene.stance(each.target) for each in near if each.kind == "furniture"]
         away = [scene.item_index[name] for name in self._movable(other, frozenset())]
         context = self.context.without(left_out := self._openable(other))
-        found = no_passage(context, without(self.start, away), stances) if stances else None
-        if found is None:
+        proof = no_passage(context, without(self.start, away), stances) if stances else None
+        if proof is None:
             return constraint
-        certificate = {**(found.certificate or {}), "left_out": sorted(left_out)}
-        failure = replace(found, message=f"{found.message}, and {why}", certificate=certificate)
+        certificate = {**(proof.certificate or {}), "left_out": sorted(left_out)}
+        failure = replace(proof, message=f"{proof.message}, and {why}", certificate=certificate)
         return replace(constraint, failure=failure)
 
     def _question(self, constraint: LearnedConstraint) -> _Question | None:
-        """What is to be proven; None if it is not about taking or opening."""
+        """The question that a proof must answer; None if it is not about taking or opening."""
         fact, bindings = constraint.fact, self.task.bindings
         things = [bindings[name] for name in fact.args if name in bindings]
         if not fact.predicate.startswith(("blocked-by", "no-stance")) or not things:
@@ -189,7 +204,7 @@ class Prover:
         roles = [self.task.skills[name].role for name in names | {constraint.by} - {""}]
         does = "takes" if subject.kind == "item" else "opens"
         if any(getattr(role, does) is None for role in roles) or not self._only_ours(does):
-            return None  # a proof about taking says nothing about placing, nor of own skills
+            return None  # the bound covers neither placing nor the skills of users
         if subject.kind == "item":
             if not self._stands(subject):
                 return None
@@ -205,16 +220,19 @@ class Prover:
         return _Question(subject.object, stances, blockers, "".join(hands[:1]))
 
     def _only_ours(self, does: str) -> bool:
-        """Whether all skills that take, or open, are among those that the bound covers."""
+        """Whether all skills that do this (``takes``, ``opens``) use the grasps of the bound."""
         doing = (each for each in self.task.skills.values() if getattr(each.role, does) is not None)
         return all(skill.standard_grasps for skill in doing)
 
     def _stands(self, thing: Binding) -> bool:
-        """Whether no drawer can carry the item elsewhere."""
+        """Whether the item stands on fixed furniture, so that no drawer can carry it away."""
         return self.start.items[self.context.scene.item_index[thing.target]].parent == WORLD
 
     def _proof(self, question: _Question) -> Failure | None:
-        """The covering bound in a world in which all is moved and opened that could be."""
+        """The covering bound without the items and bodies that a plan could move, or None.
+
+        It must hold for each hand that might do it.
+        """
         from galley.skills.infeasibility.covering import handle_holds, item_grasps, prove_no_grasp
 
         scene, subject = self.context.scene, self.task.bindings[question.subject]
@@ -223,7 +241,7 @@ class Prover:
         left_out = self._openable(subject)
         context = self.context.without(left_out) if left_out else self.context
         state = without(self.start, [scene.item_index[name] for name in away])
-        found: Failure | None = None
+        proof: Failure | None = None
         for hand in (question.hand,) if question.hand else self.context.robot.views or ("",):
             own = context.acting(hand)
             if subject.kind == "item":
@@ -233,21 +251,22 @@ class Prover:
                 least = min(MIN_OPENING, intended_opening(own, subject))
                 families = handle_holds(own, state, subject, least)
                 what, item = f"open {subject.object}", None
-            found = prove_no_grasp(own, seen_by(own.robot, state), families, stances, what, item)
-            if found is None:
+            proof = prove_no_grasp(own, seen_by(own.robot, state), families, stances, what, item)
+            if proof is None:
                 break
-        if found is None:
+        if proof is None:
             return None
         removed = {"moved_away": list(away), "left_out": sorted(left_out)}
-        return replace(found, certificate={**(found.certificate or {}), **removed})
+        return replace(proof, certificate={**(proof.certificate or {}), **removed})
 
     def _movable(self, subject: Binding, blockers: frozenset[str]) -> tuple[str, ...]:
-        """Items that a plan could move, without ``blockers``; and all that stand in drawers.
+        """Names of the items to leave out of a proof about ``subject``.
 
-        A blocker goes, too, with a drawer that could be opened.
+        These are the items that a plan could move, and all that stand in drawers; except the
+        ``blockers``, unless a blocker would be moved along with a drawer that could be opened.
         """
         can_go, goes = movable_items(self.task, self.start), self._openable(subject)
-        parents = [each.parent for each in self.start.items]
+        parents = [placement.parent for placement in self.start.items]
         return tuple(
             item.name
             for index, (item, parent) in enumerate(
@@ -259,10 +278,10 @@ class Prover:
         )
 
     def _openable(self, subject: Binding) -> frozenset[str]:
-        """Bodies that move when something other than the subject is opened."""
+        """Names of the bodies that move when furniture other than the subject is opened."""
         scene = self.context.scene
-        found: set[str] = set()
+        bodies: set[str] = set()
         for binding in self.task.bindings.values():
             if binding.handle is not None and binding.handle != subject.handle:
-                found |= set(scene.moved_by(scene.handle(binding.handle).joint))
-        return frozenset(found)
+                bodies |= set(scene.moved_by(scene.handle(binding.handle).joint))
+        return frozenset(bodies)

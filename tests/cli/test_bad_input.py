@@ -98,9 +98,9 @@ def test_an_object_that_is_not_in_the_scene(refused, problem):
     file = problem("(on sugar countertop)", objects="suggar moon - objective")
     faults = refused("run", "--problem", file)
     assert len(faults) == 2
-    assert faults[0].startswith(f"{file}:4:38: object 'suggar' maps to nothing in ")
+    assert faults[0].startswith(f"{file}:4:38: object 'suggar' has no binding in ")
     assert faults[0].endswith("; did you mean 'sugar'?")
-    assert faults[1].startswith(f"{file}:4:45: object 'moon' maps to nothing in ")
+    assert faults[1].startswith(f"{file}:4:45: object 'moon' has no binding in ")
 
 
 def test_initial_facts_that_the_scene_contradicts(refused, problem):

@@ -226,7 +226,7 @@ def test_a_skill_that_does_nothing_is_missed_by_the_next(outcome, problem, tmp_p
     both = problem("(and (on sugar countertop) (on spam countertop))")
     done, report, _ = outcome(both, "--execute", "none", "--skills", tmp_path / "idle.py")
     assert done.status == 1
-    said = r"the hand must hold \w+ here, but the actions before leave nothing in it"
+    said = r"the hand must hold \w+ here, but the earlier actions leave nothing in it"
     assert re.search(said, report["failure"]["message"])
     assert re.search(said, done.err)
 

@@ -36,7 +36,7 @@ def test_a_policy_that_does_nothing_does_not_succeed(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("def policy(a b):", "stay.py:1: is no Python"),
+        ("def policy(a b):", "stay.py:1: is not valid Python"),
         ("x = 1", "defines no function policy(observation, task)"),
         ("def policy(o, t):\n    return o['no']", "stay.py:2: fails: KeyError: 'no'"),
         ("def policy(o, t):\n    return [1]", "must be (11,) finite numbers"),

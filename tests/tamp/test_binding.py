@@ -53,7 +53,7 @@ def test_every_unknown_object_is_named_with_its_place(scene, domain, problem):
         bind(scene, domain, problem("sugar suger - objective\n  moon - furniture"))
     errors = caught.value.errors
     assert [(e.line, e.column) for e in errors] == [(3, 7), (4, 3)]
-    assert errors[0].what.startswith("object 'suger' maps to nothing in ")
+    assert errors[0].what.startswith("object 'suger' has no binding in ")
     assert errors[0].what.endswith("; did you mean 'sugar'?")
     assert "did you mean" not in errors[1].what
 

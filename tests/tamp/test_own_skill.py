@@ -89,7 +89,7 @@ def test_two_files_of_one_name_do_not_clash_and_leave_nothing_behind(tmp_path):
     ("text", "line", "says"),
     [
         ("x = 1\n", None, "needs SKILLS = {'wipe': Wipe()}"),
-        ("x = 1\n\ndef f(:\n", 3, "is no Python"),
+        ("x = 1\n\ndef f(:\n", 3, "is not valid Python"),
         ("import math\nmath.sqrt(-1)\n", 2, "fails while it is read: ValueError"),
         ("\nimport no_such_module_here\n", 2, "ModuleNotFoundError"),
         ("import sys\n\nsys.exit(3)\n", 3, "SystemExit"),
@@ -102,7 +102,7 @@ def test_two_files_of_one_name_do_not_clash_and_leave_nothing_behind(tmp_path):
         (SKILL + "SKILLS = {7: Wave()}\n", 9, "not the name of a PDDL action"),
         (SKILL + "Wave.parameters = ('foot',)\nSKILLS = {'wave': Wave()}\n", 10, "parameters"),
         (SKILL.replace("def refine", "def renamed") + "SKILLS = {'w': Wave()}\n", 9, "TypeError"),
-        ("SKILLS = {'a': '\x00'}\n", None, "is no Python"),
+        ("SKILLS = {'a': '\x00'}\n", None, "is not valid Python"),
         (b"\xff\xfe\x00", None, "UTF-8"),
     ],
 )

@@ -153,4 +153,4 @@ def test_a_log_of_another_scene_is_refused_in_words(check, stored, small_text, t
     status, _, err = check(stored / "states.npz", "--scene", scene)
     assert status in (1, 2)
     assert "Traceback" not in err
-    assert "maps to nothing" in err or "shape" in err
+    assert "has no binding" in err or "shape" in err

@@ -159,7 +159,7 @@ def test_the_base_does_not_drive_off_with_an_item_or_from_under_it(task, lying):
     goal = fallen.q[context.robot.slice("base")] + [0.2, 0.0, 0.0]
     failed = builder.move_base(goal, "")
     assert failed.objects == (SUGAR,)
-    assert failed.message == f"{SUGAR} on the robot's base would drive along"
+    assert failed.message == f"{SUGAR} on the robot's base would be carried along"
     refused = task.replan(k, fallen)  # too wide for the hand as it lies, and no edge near
     assert refused.message.startswith(f"{SUGAR} lies on the robot itself, on its chassis")
     away = task.moved(fallen, SUGAR, lying(task.scene.item(SUGAR).size, 1, 1.0, 0.0, 2.0, 2.0, 0.0))

@@ -82,7 +82,7 @@ def test_a_policy_that_fails_keeps_what_was_simulated(tmp_path, capsys):
         ("f.csv", "time,force\n0,1\n1,nan\n", "f.csv:3: (1.0, nan) is not finite"),
         ("f.csv", "0,1\n1\n", "f.csv:2: expected a time and a force"),
         ("f.csv", "\n", "f.csv: is empty, expected a time and a force a line"),
-        ("f.py", "def policy(sense:\n", "f.py:1: is no Python: "),
+        ("f.py", "def policy(sense:\n", "f.py:1: is not valid Python: "),
         ("f.py", "a = 1\nb = 1 / 0\n", "f.py:2: fails while it is read: ZeroDivisionError"),
         ("f.py", "a = 1\n", "f.py: defines no function policy(sense)"),
         ("f.txt", "", "f.txt: must be a profile, .csv, or a policy, .py"),

@@ -281,5 +281,5 @@ def test_sizes_near_the_hands_opening(side, other, high, x):
         assert {grasp.width for grasp in grasps_of(item, PANDA_GRIPPER)} == {side}
     else:
         assert failure.kind is FailureKind.DOES_NOT_FIT
-        assert "it takes 0.078 m" in str(failure)
+        assert "for the hand (0.078 m)" in str(failure)
         assert failure.numbers["width_m"] == side

@@ -151,7 +151,7 @@ def test_a_handle_that_the_hand_can_not_hold_is_refused_with_its_size(kitchen, w
     context = PlanningContext(replace(kitchen, handles=thick), world.robot, world, Settings())
     failed = refused(context, action(context.scene, 0, "open", "drawer", "h1"))
     assert failed.kind is FailureKind.DOES_NOT_FIT
-    assert failed.message.endswith("is 0.090 m thick, the hand takes 0.000 to 0.078 m")
+    assert failed.message.endswith("is 0.090 m thick, but the hand takes 0.000 to 0.078 m")
     assert failed.certificate["thickness_m"] > failed.certificate["widest_m"]
 
 
