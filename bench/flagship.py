@@ -67,7 +67,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "full": ("(nothing)", {}),
     "bases": (
         "scored base placement: a base is drawn, none compared",
-        {"galley.skills.manipulation.reach._BASES": 1},
+        {"galley.skills.manipulation.step._BASES": 1},
     ),
     "feedback": (
         "geometric feedback: a failure says only that this plan failed",

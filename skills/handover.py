@@ -21,9 +21,9 @@ from galley.domain.state import State, base_pose
 from galley.motion.effects import after, attached, seen_by
 from galley.motion.motion import Attachment, Motion
 from galley.skills.infeasibility.refusals import wrong_in_hand
-from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import (
+    ManipulationSolution,
     Tally,
     proven_line,
     stroke_motion,
@@ -36,9 +36,10 @@ from galley.skills.manipulation.manipulation import (
     backed_off,
     straight,
 )
+from galley.skills.manipulation.motion_builder import MotionBuilder, at_rest
 from galley.skills.manipulation.proof import CONTACT_CLEARANCE, holding_contact_pairs
-from galley.skills.manipulation.reach import ManipulationSolution, solve_manipulation
-from galley.skills.manipulation.step import MotionBuilder, at_rest, can_be_placed_later
+from galley.skills.manipulation.step import can_be_placed_later, solve_manipulation
+from galley.skills.pick import pick_manipulations
 from galley.skills.skill import BoundAction, LookaheadSkill, Role
 
 _MEETINGS = 400  # poses of the item that are tried, at most

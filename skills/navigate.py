@@ -20,13 +20,9 @@ from galley.skills.infeasibility.refusals import out_of_reach_as_found
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.manipulation.motion_builder import MotionBuilder, folded_configurations
 from galley.skills.manipulation.proof import holding_contact_pairs
-from galley.skills.manipulation.reach import solve_from_stances, widest_first
-from galley.skills.manipulation.step import (
-    MotionBuilder,
-    folded_configurations,
-    from_current_stance,
-)
+from galley.skills.manipulation.step import from_current_stance, solve_from_stances, widest_first
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, acting_hand, stance_of
 
 _GOALS = 2  # stances to which a drive is planned, at most

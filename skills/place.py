@@ -20,11 +20,7 @@ from galley.skills.infeasibility.refusals import (
     region_out_of_reach,
     wrong_in_hand,
 )
-from galley.skills.manipulation.contacts import (
-    may_lie_aside,
-    pick_manipulations,
-    place_manipulations,
-)
+from galley.skills.manipulation.contacts import may_lie_aside, place_manipulations
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.step import (
@@ -35,6 +31,7 @@ from galley.skills.manipulation.step import (
     carry_out,
     placed_later,
 )
+from galley.skills.pick import pick_manipulations
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
 
 

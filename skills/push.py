@@ -27,21 +27,22 @@ from galley.skills.infeasibility.refusals import (
     region_out_of_reach,
     wrong_in_hand,
 )
-from galley.skills.manipulation.contacts import pick_manipulations, with_room
+from galley.skills.manipulation.contacts import with_room
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasps import grasps_at, is_upright
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.manipulation.motion_builder import MotionBuilder
 from galley.skills.manipulation.overhang import is_flat, overhanging, top_below
 from galley.skills.manipulation.pushes import STRONGEST, Pushed, half_width, surface_about
-from galley.skills.manipulation.reach import solve_from_stances
 from galley.skills.manipulation.step import (
-    MotionBuilder,
     SkillStep,
     can_be_placed_later,
     placed_later,
     plan_step,
+    solve_from_stances,
 )
+from galley.skills.pick import pick_manipulations
 from galley.skills.place import is_placed
 from galley.skills.placing.footprints import gaps, padded
 from galley.skills.placing.placements import FINGERS

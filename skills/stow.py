@@ -26,14 +26,11 @@ from galley.skills.drawer import (
     possible_opening,
 )
 from galley.skills.infeasibility.refusals import does_not_fit, no_such_region, region_out_of_reach
-from galley.skills.manipulation.contacts import (
-    handle_manipulations,
-    pick_manipulations,
-    place_manipulations,
-)
+from galley.skills.manipulation.contacts import handle_manipulations, place_manipulations
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.step import SkillStep, any_reachable, carry_out, placed_later
+from galley.skills.pick import pick_manipulations
 from galley.skills.place import is_placed
 from galley.skills.placing.placements import LaterItem
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of

@@ -14,7 +14,7 @@ from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.step import at_rest
+from galley.skills.manipulation.motion_builder import at_rest
 from galley.skills.skill import BoundAction, Skill, acting_hand
 from galley.tamp.feedback.constraints import LearnedConstraint
 

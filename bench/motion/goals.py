@@ -10,14 +10,11 @@ import numpy as np
 from galley.domain.frames import Array, rotation_about, rotation_z, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, State
-from galley.skills.manipulation.contacts import (
-    handle_manipulations,
-    pick_manipulations,
-    place_manipulations,
-)
+from galley.skills.manipulation.contacts import handle_manipulations, place_manipulations
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
 from galley.skills.manipulation.manipulation import shifted
+from galley.skills.pick import pick_manipulations
 
 Goals = Iterator[tuple[Array, State]]
 """Hand poses X_WH (4, 4), each with the world in which the hand is brought there."""

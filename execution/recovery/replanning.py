@@ -28,12 +28,13 @@ from galley.motion.motion import Motion
 from galley.planning import GroundAction, Semantics, validate_actions
 from galley.planning.checks.validation import bound_action
 from galley.robots.catalog import robot_of
-from galley.skills.manipulation.contacts import near_to, pick_manipulations
+from galley.skills.manipulation.contacts import near_to
 from galley.skills.manipulation.context import OnBase, PlanningContext
 from galley.skills.manipulation.escape import escape
 from galley.skills.manipulation.grasps import is_upright
 from galley.skills.manipulation.overhang import is_flat
 from galley.skills.manipulation.step import any_reachable
+from galley.skills.pick import pick_manipulations
 from galley.skills.skill import Role, acting_hand
 from galley.tamp.binding import bind_plan
 from galley.tamp.checks import AuditedMotions, optimize_and_audit

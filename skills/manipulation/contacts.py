@@ -2,7 +2,7 @@
 
 The generators are lazy and endless. They yield grasps, placements and handle grasps in random
 order, so that a caller can go on until one can be solved. Checks of the hand alone (``with_room``)
-put those first that leave it room; the arm is left to ``reach``.
+put those first that leave it room; the arm is left to ``step``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from galley.domain.frames import Array, inverse, transform
 from galley.domain.log import CLOSE, OPEN
 from galley.domain.predicates import corners
 from galley.domain.scene.model import (
-    HAND,
     Grasp,
     Handle,
     Item,
@@ -37,10 +36,6 @@ from galley.motion.thresholds import THRESHOLDS
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.fans import CLEARANCE, widest_opening
 from galley.skills.manipulation.grasps import (
-    grasps_at,
-    hand_in_item,
-    item_in_hand,
-    leaning_grasps,
     may_turn,
 )
 from galley.skills.manipulation.hand import hand_bounds, obstacles, overlapping
@@ -63,109 +58,12 @@ _FORCE_RATE = 1000.0  # Hz, readings of the force: the control rate of many arms
 _TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
 _OVER = 0.02  # m, an item is lifted this far above its neighbours
 _ROUNDING = 0.0005  # m, tolerance for what stands exactly the margin away
-_ALIKE = math.cos(math.radians(2.0))  # two grasps turned by less than this are the same
-_SAME_PLACE = 0.002  # m, the same for their positions
 _NEAR_LOST = 0.03  # m, a placement nearer than this to one that failed counts as failed, too
-_UNCHECKED = 6  # grasps and placements tried before the hand's room is checked
+UNCHECKED = 6  # grasps and placements tried before the hand's room is checked
 _MOST_VAIN = 48  # placements in a row without room for the hand, after which the search ends
-_FEW = 16  # leaning grasps checked in one turn
+BATCH = 16  # leaning grasps checked in one turn
 _UPWARDS = 0.2  # most upward part of the direction of a hand that puts an item down
 _COMPARED = 48  # placements drawn together, of which the deepest are tried first
-
-
-def pick_manipulations(
-    context: PlanningContext, state: State, index: int, rng: np.random.Generator
-) -> Iterator[Manipulation]:
-    """Ways to pick an item that stands or lies: approach, close, lift. Empty if no grasp exists.
-
-    Grasps come in the order of ``_grasps_in_turns``; the lift is short and high in turn, the
-    fingers open widely and narrowly in turn. Items that stand too near for a free motion to start
-    beside them may touch the picked item during the lift, which then ends above them.
-    """
-    scene, fingers, openings = context.scene, context.robot.fingers, _openings(context)
-    item = scene.items[index]
-    X_WI = item_pose(scene, state, index, np.eye(4))
-    under, near = supports_of(context, state, index), touching_items(context, state, index)
-    spacing = context.robot.spacing
-    high = max(spacing.lift, height_over(context, state, index, under))
-    lifts = cycle((high,) if near else dict.fromkeys((spacing.lift, high)))
-    grip = pairs(fingers, (item.name,))
-    touch = grip | pairs((item.name,), (*under, *near))
-    held = (Attachment("item", item.name),)
-    for grasp in _grasps_in_turns(context, state, index, rng):
-        exact = X_WI @ hand_in_item(grasp, context.robot.p_HT)
-        # An arm on a fixed base may only have a pose near that of the grasp.
-        X_WH = context.nearest(exact, state)
-        X_HI = item_in_hand(grasp, context.robot.p_HT) if X_WH is exact else inverse(X_WH) @ X_WI
-        up = straight(X_WH, shifted(X_WH, np.array([0.0, 0.0, next(lifts)])), spacing.step)
-        most = widest_opening(item, grasp.X_IT, grasp.width, context.robot.gripper) / 2.0
-        opening = min(most, next(openings)(grasp.width / 2.0))
-        inside = state.with_item(index, Placement(HAND, X_HI))
-        yield Manipulation(
-            f"pick {item.name} ({grasp.name})",
-            (
-                *_approach(context, X_WH, opening - grasp.width / 2.0, state, grip),
-                Stroke(CLOSE, grasp.width / 2.0, touch, (), _grip(context, X_WH)),
-                Line("lift", up, inside, touch, held, CARRY_SPEED),
-            ),
-            opening,
-        )
-
-
-def _grasps_in_turns(
-    context: PlanningContext, state: State, index: int, rng: np.random.Generator
-) -> Iterator[Grasp]:
-    """Grasps of an item in the order in which they are tried, endlessly.
-
-    1. A few random standard grasps, without a check of the hand's room.
-    2. The other standard grasps at which the hand alone has room.
-    3. For an item that may lie, those away from its centre of mass that leave the hand room.
-    4. In turns: some leaning grasps that leave the hand room, and then all of the above again.
-
-    Grasps that closed on nothing in execution, whichever way round the hand was, are left out
-    while there are others.
-    """
-
-    missed = [X_IT for k, X_IT in context.failed.grasps if k == index]
-
-    def untried(grasp: Grasp) -> bool:
-        """Whether the grasp is none of those that failed."""
-        return not any(_same_grasp(X_IT, grasp.X_IT) for X_IT in missed)
-
-    gripper = context.robot.gripper
-    every = grasps_at(context.scene, state, index, gripper)
-    standard = list(filter(untried, every))
-    unchecked = [standard[k] for k in rng.permutation(len(standard))[:_UNCHECKED]]
-    yield from unchecked
-    first, checked = list[Grasp](), list[Grasp]()
-    for grasp in with_room(context, state, index, standard, rng):
-        first.append(grasp)
-        if not any(grasp is each for each in unchecked):
-            yield grasp
-    if may_turn(context.scene.items[index]):
-        others = grasps_at(context.scene, state, index, gripper, turning=False)
-        for grasp in with_room(context, state, index, list(filter(untried, others)), rng):
-            first.append(grasp)
-            yield grasp
-    leaning = list(filter(untried, leaning_grasps(context.scene, state, index, gripper)))
-    further = with_room(context, state, index, leaning, rng)
-    while True:
-        more = list(islice(further, _FEW))
-        checked += more
-        if not first and not checked:
-            if not every:
-                return
-            # No grasp leaves the hand room: try them all, so that the failure names the reason.
-            first = list(every)
-        yield from more or (checked[k] for k in rng.permutation(len(checked)))
-        yield from (first[k] for k in rng.permutation(len(first)))
-
-
-def _same_grasp(X_IA: Array, X_IB: Array) -> bool:
-    """Whether the fingers close alike at grasp frames X_IA and X_IB (4, 4), either way round."""
-    R_AB = X_IA[:3, :3].T @ X_IB[:3, :3]
-    turned = R_AB[2, 2] < _ALIKE or abs(R_AB[1, 1]) < _ALIKE
-    return not turned and float(np.linalg.norm(X_IA[:3, 3] - X_IB[:3, 3])) < _SAME_PLACE
 
 
 def with_room(
@@ -189,8 +87,8 @@ def with_room(
         context, state, (), hand_bounds(robot, (X_WT[:, :3, 3] - ways).reshape(-1, 3))
     )
     order = rng.permutation(len(grasps))
-    for begin in range(0, len(grasps), _FEW):
-        lot = order[begin : begin + _FEW]
+    for begin in range(0, len(grasps), BATCH):
+        lot = order[begin : begin + BATCH]
         hit = np.zeros(len(lot), dtype=bool)
         for way, width in product(ways, {grasps[k].width for k in lot}):
             rows = np.array([not hit[n] and grasps[k].width == width for n, k in enumerate(lot)])
@@ -230,7 +128,7 @@ def place_manipulations(
     down, body = pairs((item.name,), (region.body,)), scene.body(region.body)
     X_WB = scene.body_pose(region.body, state.scene_q)
     moves, thin = body.joint is not None, any(map(_is_plate, body.shapes))
-    openings = _openings(context)
+    openings = finger_openings(context)
     spacing = context.robot.spacing
     landing = _landing(item, spacing.lift)
     X_IT = inverse(X_HI) @ transform(None, context.robot.p_HT)
@@ -334,9 +232,9 @@ def _checked_later(
     The check pays off only where room is scarce, which shows when the first tries fail. The
     sampling ends after many poses in a row without room.
     """
-    yield from islice(poses, _UNCHECKED)
+    yield from islice(poses, UNCHECKED)
     vain = 0
-    while vain < _MOST_VAIN and (some := list(islice(poses, _FEW))):
+    while vain < _MOST_VAIN and (some := list(islice(poses, BATCH))):
         free = room(np.array(some))
         vain = 0 if free.any() else vain + len(some)
         yield from (X for X, good in zip(some, free, strict=True) if good)
@@ -368,8 +266,8 @@ def handle_manipulations(
             yield Manipulation(
                 f"{verb} {handle.name}",
                 (
-                    *_approach(context, X_WH, aside, state, touch),
-                    Stroke(CLOSE, handle.thickness / 2.0, touch, (), _grip(context, X_WH)),
+                    *approach_lines(context, X_WH, aside, state, touch),
+                    Stroke(CLOSE, handle.thickness / 2.0, touch, (), grip_guard(context, X_WH)),
                     Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q, guard),
                     Stroke(OPEN, wide, touch, ()),
                     *_withdraw(context, poses[-1], aside, state.with_scene(after), touch),
@@ -378,7 +276,7 @@ def handle_manipulations(
             )
 
 
-def _approach(
+def approach_lines(
     context: PlanningContext, X_WH: Array, gap: float, state: State, touch: frozenset[Pair]
 ) -> tuple[Line, ...]:
     """Lines straight to the contact with open fingers.
@@ -411,7 +309,7 @@ def _beside(context: PlanningContext, X_WH: Array, gap: float) -> Array:
     return shifted(X_WH, -min(gap, CLEARANCE) * X_WH[:3, 1])
 
 
-def _grip(context: PlanningContext, X_WH: Array) -> Guard:
+def grip_guard(context: PlanningContext, X_WH: Array) -> Guard:
     """The guard that ends a closing stroke when both fingers press with a share of their force."""
     force = THRESHOLDS.grip_force * context.scene.physics.finger_force
     return Guard(X_WH[:3, 1], force, 0.1)
@@ -446,7 +344,7 @@ def _stuck_or_shut(joint: Joint, start: float, value: float, p_WQ: Array) -> Gua
     return Guard(direction, THRESHOLDS.pull_force, CARRY_SPEED)
 
 
-def _openings(context: PlanningContext) -> Iterator[Callable[[float], float]]:
+def finger_openings(context: PlanningContext) -> Iterator[Callable[[float], float]]:
     """Functions from an item's half width to each finger's opening (m): wide and narrow in turn.
 
     Narrow openings fit between items that stand close together; wide ones tolerate more error.

@@ -22,10 +22,14 @@ from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.free_motion import held_attachment
 from galley.skills.manipulation.lines import Tally, proven_line, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
-from galley.skills.manipulation.proof import CONTACT_CLEARANCE, holding_contact_pairs, prove
+from galley.skills.manipulation.proof import (
+    CONTACT_CLEARANCE,
+    held_attachment,
+    holding_contact_pairs,
+    prove,
+)
 
 _LENGTHS = (0.10, 0.05, 0.02)  # m, lengths of a leg; the first that the arm can follow is tried
 _LEAST = 0.02  # m, least length of a leg

@@ -118,6 +118,43 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class ManipulationSolution:
+    """A Manipulation with base and arm configurations.
+
+    Attributes:
+        manipulation: the lines and strokes.
+        base: the base pose (3,).
+        segments: the arm's segment for each Line, in order.
+        reason: why this base pose was chosen, if there was a choice.
+    """
+
+    manipulation: Manipulation
+    base: Array
+    segments: tuple[Segment, ...]
+    reason: str = ""
+
+    @property
+    def margin(self) -> float:
+        """The margin (m) kept where the free motions before and after it connect."""
+        return min(self.segments[0].margin, self.segments[-1].margin)
+
+    @property
+    def before(self) -> Array:
+        """The arm configuration (7,) at the beginning of the first line."""
+        return self.segments[0].path.start
+
+    def state_after(self, robot: RobotModel) -> State:
+        """The State after the last line, but with base and arm where they were before it all."""
+        last = self.manipulation.steps[-1]
+        assert isinstance(last, Line)
+        strokes = [s for s in self.manipulation.steps if isinstance(s, Stroke)]
+        q = last.state.q.copy()
+        opening = strokes[-1].opening if strokes else self.manipulation.opening
+        q[robot.slice("fingers")] = robot.fingers_at(opening)
+        return last.state.with_robot(q)
+
+
+@dataclass(frozen=True)
 class ManipulationPart:
     """A Line, or a Stroke at the end of one, with the openings of the fingers.
 

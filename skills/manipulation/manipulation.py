@@ -1,6 +1,6 @@
 """The description of a manipulation: lines of the hand and strokes of the fingers, in contact.
 
-Skills describe manipulations by hand poses; ``reach`` finds base and arm configurations for them.
+Skills describe manipulations by hand poses; ``step`` finds base and arm configurations for them.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from galley.domain.frames import Array
 from galley.domain.predicates import corners
 from galley.domain.state import State
 from galley.motion.certify import CAP, Certificate, at, certify
+from galley.motion.motion import Attachment
 from galley.motion.path import Path
 from galley.skills.manipulation.context import PlanningContext
 
@@ -98,6 +99,13 @@ def free_view(
 def holding_contact_pairs(context: PlanningContext, state: State) -> frozenset[Pair]:
     """Pairs of the held item and the fingers, which always touch; empty if none is held."""
     return held_pairs(context.scene, context.robot, state)
+
+
+def held_attachment(context: PlanningContext, state: State) -> tuple[Attachment, ...]:
+    """The attachment of the held item; empty if none is held."""
+    if state.held is None:
+        return ()
+    return (Attachment("item", context.scene.items[state.held].name),)
 
 
 def held_reach(context: PlanningContext, state: State) -> float:

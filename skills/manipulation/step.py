@@ -1,211 +1,45 @@
-"""Plans the Motions of an action's manipulations, and looks ahead to the actions after it.
+"""One step of an action: which manipulation, from which base pose, with which arm configurations.
 
-``plan_step`` is the core: it goes through solved manipulations (``reach``), those from the current
-stance first, then those from other stances of the furniture's stance set. It drops those after
-which the next step is impossible, and plans the free motions to the others. The first for which
-all Motions are found is taken.
+``plan_step`` is the core. It goes through solved manipulations, those from the current stance
+first, then those from other stances of the furniture's stance set. It drops those after
+which the next step is impossible, and plans the free motions to the others (``motion_builder``).
+The first for which all Motions are found is taken.
+
+``solve_manipulation`` finds the arm configurations of a manipulation from a given base pose:
+inverse kinematics at the contact, then the lines (``lines``). ``solve_from_stances`` draws base
+poses of a stance set and ranks them first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
-from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, nearest_turn
-from galley.domain.scene.model import Binding
+from galley.domain.failure import Failure
+from galley.domain.frames import Array
+from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State
-from galley.motion.effects import after, seen_by
 from galley.motion.motion import Motion
+from galley.skills.base_placement.placement import facing, score_bases
+from galley.skills.base_placement.stances import in_ring, sample_stances
 from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.escape import escape
-from galley.skills.manipulation.free_motion import free_motion
-from galley.skills.manipulation.lines import Tally, stroke_motion, stroke_states
-from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
-from galley.skills.manipulation.proof import holding_contact_pairs
-from galley.skills.manipulation.reach import (
+from galley.skills.manipulation.lines import (
+    OUT_OF_REACH,
     ManipulationSolution,
-    solve_from_stances,
-    solve_manipulation,
-    widest_first,
+    Tally,
+    follow_lines,
+    free_at_contact,
+    manipulation_parts,
 )
+from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.manipulation.motion_builder import MotionBuilder, folded_configurations
+from galley.skills.manipulation.proof import holding_contact_pairs
 from galley.skills.placing.placements import LaterItem
 from galley.skills.skill import BoundAction, Skill, acting_hand, region_of, stance_of
-
-
-@dataclass
-class MotionBuilder:
-    """Plans an action's Motions one by one.
-
-    Methods return None if they have added their Motions, else a Failure.
-
-    Attributes:
-        context: the scene, robot, world and settings.
-        state: the State after the last Motion added.
-        action_index: position of the action in the plan.
-        rng: the source of randomness.
-        motions: the Motions added so far.
-    """
-
-    context: PlanningContext
-    state: State
-    action_index: int
-    rng: np.random.Generator
-    motions: list[Motion] = field(default_factory=list)
-
-    def add(self, motion: Motion) -> None:
-        """Append a Motion, and update the State to the one after it."""
-        touching = self.context.always_touching(self.state)
-        hand, allowed = self.context.robot.hand, motion.allowed | touching
-        if touching or hand:
-            motion = replace(motion, allowed=allowed, hand=hand)
-        self.motions.append(motion)
-        self.state = after(self.context.scene, self.context.robot, motion, self.state)
-
-    def move_base(self, goal: Array, step: str, reason: str = "") -> Failure | None:
-        """Fold the arm if necessary, then drive to the base pose ``goal`` (3,).
-
-        Nothing moves if the base is there.
-
-        Args:
-            step: prefix of the phases' names.
-            reason: why this goal was chosen, for the report.
-        """
-        q = self.state.q[self.context.robot.slice("base")]
-        base = self.context.robot.group("base")
-        heading = nearest_turn(goal[2], q[2], base.lower[2], base.upper[2])
-        goal = np.array([*goal[:2], heading])
-        if np.abs(q - goal).max() < 1e-9:
-            return None
-        lying = self.context.lying_on_base(self.state)
-        if lying:
-            names = tuple(sorted(set().union(*lying) & set(self.context.scene.item_index)))
-            message = f"{' and '.join(names)} on the robot's base would be carried along"
-            return Failure(FailureKind.BUDGET, message, names).within(f"{step}drive")
-        aside = escape(self.context, self.state)  # the robot may start too near to something
-        if isinstance(aside, Failure):
-            return aside.within(f"{step}give way")
-        for motion in aside:
-            self.add(replace(motion, action_index=self.action_index, phase=step + motion.phase))
-        failed = self.fold(f"{step}fold the arm", goal)
-        return failed or self.free("base", goal[None], f"{step}drive", reason)
-
-    def fold(self, phase: str, base: Array | None = None) -> Failure | None:
-        """Move the arm into a folded configuration, unless it is in one.
-
-        If possible, into one that is free of collision at another base pose ``base`` (3,), too.
-        """
-        context, robot = self.context, self.context.robot
-        arm, goals = self.state.q[robot.slice("arm")], folded_configurations(context, self.state)
-        if base is not None and len(goals):
-            checker = context.checker(self.state, holding_contact_pairs(context, self.state))
-            there = checker.free_many(robot.with_groups(self.state.q, base=base, arm=goals))
-            goals = goals[there] if there.any() else goals
-        if len(goals) and np.abs(goals - arm).max(axis=1).min() <= 1e-6:
-            return None
-        return self.free("arm", goals, phase) if len(goals) else _no_room(phase)
-
-    def free(self, group: str, goals: Array, phase: str, reason: str = "") -> Failure | None:
-        """Move a joint group to one of the goals (m, k), without contact."""
-        motion = free_motion(
-            self.context, self.state, group, goals, phase, self.action_index, self.rng
-        )
-        if isinstance(motion, Failure):
-            return motion
-        self.add(replace(motion, record=replace(motion.record, reason=reason)))
-        return None
-
-    def run(self, reached: ManipulationSolution, step: str = "") -> Failure | None:
-        """Add the Motions of a whole manipulation: drive, reach, lines and strokes."""
-        opening = reached.manipulation.opening
-        failed = self.move_base(reached.base, step, reached.reason)
-        if failed is not None:
-            return failed
-        # Where obstacles are close, the fingers open only after the arm has moved.
-        opens_first = self._room_for(opening)
-        if opens_first:
-            self.move_fingers(opening, step)
-        failed = self.free("arm", reached.before[None], f"{step}reach")
-        if failed is not None:
-            return failed
-        if not opens_first:
-            if not self._room_for(opening):
-                return Failure(
-                    FailureKind.BUDGET, "no room to open the fingers, before or after the reach"
-                ).within(f"{step}open fingers")
-            self.move_fingers(opening, step)
-        segments = iter(reached.segments)
-        for part in reached.manipulation.steps:
-            if isinstance(part, Line):
-                line = next(segments).motion(part, self.action_index, step + part.phase)
-                self.add(line)
-            else:
-                self._stroke(part, step)
-        return None
-
-    def move_fingers(self, opening: float, step: str) -> None:
-        """Move the empty fingers until each is ``opening`` (m) from the middle."""
-        robot = self.context.robot
-        q = self.state.q[robot.slice("fingers")]
-        if self.state.held is None and np.abs(q - robot.fingers_at(opening)).max() > 1e-9:
-            verb = "open" if opening > robot.half_width(q) else "partly close"
-            self._stroke(Stroke(f"{verb} fingers", opening, frozenset(), ()), step)
-
-    def _stroke(self, part: Stroke, step: str) -> None:
-        """Add the Motion of a stroke."""
-        q = self.state.q
-        self.add(stroke_motion(self.context, q, part, self.action_index, step + part.phase))
-
-    def _room_for(self, opening: float) -> bool:
-        """Whether the empty fingers can move to ``opening`` (m) where the hand is."""
-        Q = stroke_states(self.context, self.state.q, opening)
-        if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
-            return True
-        return bool(self.context.checker(self.state).free_many(Q).all())
-
-
-def _no_room(phase: str) -> Failure:
-    """The Failure if no folded configuration is free of collision."""
-    return Failure(FailureKind.BUDGET, "the folded arm has no room").within(phase)
-
-
-def at_rest(
-    context: PlanningContext, state: State, action_index: int, rng: np.random.Generator
-) -> tuple[tuple[Motion, ...], State]:
-    """Motions that fold the arms of the hands which don't act, and the State after them.
-
-    The arm of the hand that acted last is folded first. An arm for which no path is found stays
-    where it is.
-    """
-    robot, motions = context.robot, list[Motion]()
-    for hand in dict.fromkeys((state.hand, *robot.views)):
-        if hand != robot.hand:
-            other = context.acting(hand)
-            builder = MotionBuilder(other, seen_by(other.robot, state), action_index, rng)
-            builder.fold(f"rest the {hand} arm")
-            motions, state = motions + builder.motions, builder.state
-    return tuple(motions), seen_by(robot, state)
-
-
-def folded_configurations(context: PlanningContext, state: State) -> Array:
-    """Folded arm configurations (m, n) that are free at the current stance, best first.
-
-    They are variants of the arm's configuration at the start, which leave room for a held item.
-    Empty if none is free.
-    """
-    checker = context.checker(state, holding_contact_pairs(context, state))
-    group = context.robot.group("arm")
-    for arms in context.robot.kinematics.folded(context.folded_arm):
-        arms = arms[((arms >= group.lower) & (arms <= group.upper)).all(axis=1)]
-        arms = arms[checker.free_many(context.robot.with_groups(state.q, arm=arms))]
-        if len(arms):
-            break
-    return arms
-
 
 HERE = 16  # manipulations tried from the current stance before others are sampled
 PATHS = 4  # solved manipulations for which free motions are planned
@@ -213,6 +47,13 @@ RETRIES = 3  # of a step of a compound action
 _AHEAD = 60  # tries to solve the next step when looking ahead
 _REJECTIONS = 12  # solutions that ``accepts`` may reject. After that any is accepted, and the next
 # step fails and says why
+_REDUNDANT = 12  # values of the redundant joint tried at a contact
+_REDUNDANT_FIRST = 6  # the same when base poses are scored
+_SOLUTIONS = 6  # free arm configurations from which the lines are tried
+_BASES = 16  # free base poses compared for one manipulation
+_DRAWN = 128  # base poses drawn at a time
+_MOST_DRAWN = 4096  # base poses drawn for all manipulations of one step, at most
+_RANK = ("best", "second best")  # the base poses of a comparison that are tried
 
 Contacts = Callable[[State, np.random.Generator], Iterator[Manipulation]]
 """Yields the possible manipulations in a State, lazily, in random order."""
@@ -354,6 +195,160 @@ def any_reachable(
         context, contacts, stance, context.folded_arm, state, rng, Tally(), _AHEAD
     )
     return next(solutions, None) is not None
+
+
+def solve_from_stances(
+    context: PlanningContext,
+    manipulations: Iterator[Manipulation],
+    stance: Stance,
+    arm_q: Array,
+    state: State,
+    rng: np.random.Generator,
+    tally: Tally,
+    limit: int | None = None,
+    forward: int = 0,
+) -> Iterator[ManipulationSolution]:
+    """Solve manipulations from random base poses of a stance set, lazily.
+
+    For each manipulation many base poses are compared, and the best two are tried.
+
+    Args:
+        arm_q: the folded arm (7,) with which the base arrives; it must be free of collision there.
+        limit: number of tries; by default that of the settings.
+        forward: number of first tries in which the base has the heading of a straight drive from
+            ``state``; later any heading is drawn.
+    """
+    limit = context.settings.placements if limit is None else limit
+    ahead, bases = tally.tried < forward, None
+    for manipulation in manipulations:
+        if tally.tried >= limit:
+            return
+        # A new sampler when the first tries, which arrive forward, are used up.
+        if bases is None or (ahead and tally.tried >= forward):
+            ahead = tally.tried < forward
+            bases = _FreeBases(context, stance, arm_q, state, rng, ahead)
+        for base, reason in bases.best(manipulation, tally):
+            reached = solve_manipulation(context, manipulation, base, rng, tally)
+            if reached is not None:
+                yield replace(reached, reason=reason)
+                if reached.margin == context.robot.spacing.margin:
+                    break
+
+
+class _FreeBases:
+    """Base poses of a stance set at which the robot is free with its arm folded, drawn as needed.
+
+    Poses drawn for one manipulation serve the next, too: most ways to take an item are possible
+    from the same places, and few of the places drawn have room for the base.
+
+    Args:
+        arm_q: the folded arm (7,).
+        forward: whether the base is turned as a straight drive from ``state`` arrives there.
+    """
+
+    def __init__(
+        self,
+        context: PlanningContext,
+        stance: Stance,
+        arm_q: Array,
+        state: State,
+        rng: np.random.Generator,
+        forward: bool,
+    ) -> None:
+        self._robot, self._stance, self._rng = context.robot, stance, rng
+        self._forward, self._arm, self._q = forward, arm_q, state.q
+        self._checker = context.checker(state, holding_contact_pairs(context, state))
+        self._bases, self._drawn = np.empty((0, 3)), 0
+        self._all = self._bases
+
+    def best(self, manipulation: Manipulation, tally: Tally) -> list[tuple[Array, str]]:
+        """The best two base poses (3,) of at most 16, with the reason for each.
+
+        The score (``base_placement.placement``) prefers high manipulability and joint margin at the
+        contact, and a short drive with little turning, forward rather than backwards. Poses from
+        which the arm doesn't reach are left out; if none reaches, ``tally`` counts a try.
+        """
+        X_WH, robot = manipulation.contact, self._robot
+        near = self._near(X_WH)
+        if len(near) < _BASES and self._drawn < _MOST_DRAWN:
+            self._draw(X_WH)
+            near = self._near(X_WH)
+        if len(near) > _BASES:
+            near = near[self._rng.choice(len(near), _BASES, replace=False)]
+        redundant = robot.kinematics.redundant_values(_REDUNDANT_FIRST, self._rng)
+        options = score_bases(robot, X_WH, near, self._q[robot.slice("base")], redundant)
+        if not len(options):
+            tally.tried += 1
+            blocked = not len(near) and bool(in_ring(X_WH, self._all, robot).any())
+            tally.reasons["no room for the base" if blocked else OUT_OF_REACH] += 1
+        draws = f"of the free draws ({len(options)}) for '{manipulation.name}'"
+        ranked = zip(_RANK, options, strict=False)
+        return [(option.base, f"{rank} {draws}, {option.reason()}") for rank, option in ranked]
+
+    def _near(self, X_WH: Array) -> Array:
+        """The free base poses (n, 3) near enough to X_WH (4, 4) for the stretched arm."""
+        return np.asarray(self._bases[in_ring(X_WH, self._bases, self._robot)])
+
+    def _draw(self, X_WH: Array) -> None:
+        """Draw more base poses around X_WH (4, 4), and keep those free of collision."""
+        bases = sample_stances(X_WH, self._stance, self._robot, _DRAWN, self._rng)
+        self._drawn += _DRAWN
+        if self._robot.standing_links and len(bases):  # a base that stands has no other pose
+            self._drawn = _MOST_DRAWN
+        if self._forward:
+            bases = facing(bases, self._q[self._robot.slice("base")], self._stance)
+        free = self._checker.free_many(self._robot.with_groups(self._q, base=bases, arm=self._arm))
+        self._bases = np.vstack([self._bases, bases[free]])
+        self._all = np.vstack([self._all, bases])
+
+
+def solve_manipulation(
+    context: PlanningContext,
+    manipulation: Manipulation,
+    base: Array,
+    rng: np.random.Generator,
+    tally: Tally,
+) -> ManipulationSolution | None:
+    """Solve a Manipulation from one base pose (3,); None if no solution is found.
+
+    Inverse kinematics gives arm configurations at the contact. Those free of collision are tried
+    as starts of the lines, until one keeps the full margin at both ends. ``tally`` counts why
+    candidates are rejected.
+    """
+    tally.tried += 1
+    context.effort.spend("ways")
+    kinematics = context.robot.kinematics
+    solution: ManipulationSolution | None = None
+    redundant = kinematics.redundant_values(_REDUNDANT, rng)
+    options = kinematics.configurations(manipulation.contact, base, redundant)
+    if len(options):
+        # The contact is checked first, for it is the likeliest to collide.
+        parts = manipulation_parts(manipulation)
+        options = free_at_contact(context, parts[0], base, rng.permutation(options), tally)
+        for q in options[:_SOLUTIONS]:
+            segments = follow_lines(context, parts, base, q, tally)
+            if segments is not None:
+                solution = ManipulationSolution(manipulation, base, segments)
+                # With less than the full margin look on, but keep this one.
+                if solution.margin == context.robot.spacing.margin:
+                    break
+    else:
+        tally.reasons[OUT_OF_REACH] += 1
+    context.listener.tried(base, manipulation.contact, solution is not None)
+    return solution
+
+
+def widest_first(
+    found: Iterator[ManipulationSolution], most: float
+) -> Iterator[ManipulationSolution]:
+    """Yield solutions as they come, but those with a smaller margin than ``most`` (m) last."""
+    narrow = []
+    for solution in found:
+        if solution.margin == most:
+            yield solution
+        else:
+            narrow.append(solution)
+    yield from narrow
 
 
 def placed_later(

@@ -37,7 +37,7 @@ from galley.motion.motion import Motion
 from galley.planning import GroundAction
 from galley.skills.drawer import intended_opening
 from galley.skills.manipulation.context import AWAY, PlanningContext, without
-from galley.skills.manipulation.step import at_rest
+from galley.skills.manipulation.motion_builder import at_rest
 from galley.skills.skill import BoundAction, Skill, acting_hand
 from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
 from galley.tamp.refine import Advice, Refinement

@@ -12,8 +12,8 @@ from galley.robots.catalog import description_of
 from galley.robots.gripper import find_gripper
 from galley.robots.panda.description import PANDA_GRIPPER
 from galley.robots.urdf_reader import link_shapes, read_tree
-from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.context import PlanningContext
+from galley.skills.pick import pick_manipulations
 
 FINGERS = {"panda_finger_joint1": (0.0, 0.04), "panda_finger_joint2": (0.0, 0.04)}
 

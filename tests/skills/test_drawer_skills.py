@@ -18,7 +18,7 @@ from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import handle_manipulations
 from galley.skills.manipulation.lines import Tally
-from galley.skills.manipulation.reach import solve_manipulation
+from galley.skills.manipulation.step import solve_manipulation
 from galley.skills.pick import Pick
 from galley.tamp.checks import audit
 

@@ -17,9 +17,9 @@ from galley.motion.effects import after
 from galley.optimization.smooth import smooth
 from galley.robots.catalog import robot_of
 from galley.skills.manipulation.context import PlanningContext, Settings
+from galley.skills.manipulation.motion_builder import MotionBuilder
 from galley.skills.manipulation.optimize import optimize_trajectories
 from galley.skills.manipulation.proof import free_view
-from galley.skills.manipulation.step import MotionBuilder
 from galley.tamp.search import Search
 
 SEEDS = range(2)

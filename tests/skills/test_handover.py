@@ -17,7 +17,7 @@ from galley.motion.effects import after, seen_by
 from galley.motion.trajectory.store import load_motions, save_trajectories
 from galley.robots.catalog import robot_of
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.step import at_rest
+from galley.skills.manipulation.motion_builder import at_rest
 from galley.validation import validate_run
 
 HANDS = ("left", "right")

@@ -14,10 +14,11 @@ from galley.execution.recovery.replanning import _lying, _on_base, within_limits
 from galley.motion.effects import after
 from galley.planning import validate_actions
 from galley.robots.panda.mobile import DEFAULT_BASE, hand_pose
-from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
+from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.context import FailedContacts
 from galley.skills.manipulation.grasps import grasps_at
-from galley.skills.manipulation.step import MotionBuilder
+from galley.skills.manipulation.motion_builder import MotionBuilder
+from galley.skills.pick import pick_manipulations
 from galley.tests.effort import quick_first
 from galley.tests.execution.physics.by_hand import with_item
 

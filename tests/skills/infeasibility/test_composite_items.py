@@ -14,11 +14,11 @@ from galley.domain.frames import transform
 from galley.domain.state import initial_state
 from galley.skills import SKILLS, BoundAction
 from galley.skills.infeasibility.refusals import does_not_fit, out_of_reach_as_found
-from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.fans import CLEARANCE, widest_opening
 from galley.skills.manipulation.grasps import grasps_at, grasps_of, leaning_grasps
 from galley.skills.manipulation.lines import Tally
-from galley.skills.manipulation.reach import solve_from_stances
+from galley.skills.manipulation.step import solve_from_stances
+from galley.skills.pick import pick_manipulations
 from galley.skills.placing.packing import packing_certificate
 from galley.skills.placing.placements import placements
 from galley.tests.effort import examples, quick_first

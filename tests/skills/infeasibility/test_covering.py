@@ -14,11 +14,11 @@ from galley.domain.state import Placement, initial_state
 from galley.robots.panda.description import PANDA_GRIPPER
 from galley.skills.infeasibility.covering import handle_holds, item_grasps, prove_no_grasp
 from galley.skills.infeasibility.refusals import too_wide
-from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.grasps import grasp_fans, grasps_at, grasps_of, leaning_grasps
 from galley.skills.manipulation.hand import hand_parts, obstacles, overlaps
 from galley.skills.manipulation.lines import Tally
-from galley.skills.manipulation.reach import solve_from_stances
+from galley.skills.manipulation.step import solve_from_stances
+from galley.skills.pick import pick_manipulations
 from galley.tests.effort import examples, quick_first
 from galley.tests.skills.infeasibility.hand_oracle import BulletHand
 from galley.tests.skills.infeasibility.scenes import WALLS, cleft, crate, square, walls

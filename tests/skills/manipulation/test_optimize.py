@@ -15,7 +15,7 @@ from galley.motion.path import Path
 from galley.motion.planners.rrt import joint_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext, Settings
-from galley.skills.manipulation.free_motion import free_motion
+from galley.skills.manipulation.motion_builder import free_motion
 from galley.skills.manipulation.optimize import optimize_trajectories
 from galley.skills.manipulation.proof import prove
 from galley.tamp.checks import audit

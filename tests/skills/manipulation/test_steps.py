@@ -14,13 +14,8 @@ from galley.motion.effects import after
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
-from galley.skills.manipulation.step import (
-    MotionBuilder,
-    SkillStep,
-    can_be_placed_later,
-    carry_out,
-    placed_later,
-)
+from galley.skills.manipulation.motion_builder import MotionBuilder
+from galley.skills.manipulation.step import SkillStep, can_be_placed_later, carry_out, placed_later
 
 
 @pytest.fixture

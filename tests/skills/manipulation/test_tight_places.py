@@ -12,8 +12,9 @@ from galley.domain.state import initial_state, item_pose
 from galley.motion.effects import after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
-from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
+from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.context import without
+from galley.skills.pick import pick_manipulations
 from galley.skills.placing.placements import LaterItem
 
 

@@ -16,12 +16,12 @@ from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import (
     height_over,
     held_item_contacts,
-    pick_manipulations,
     place_manipulations,
     supports_of,
     touching_items,
 )
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
+from galley.skills.pick import pick_manipulations
 
 SUGAR, SPAM = "sugar_box", "potted_meat_can"
 STOVE = 0.921  # m

@@ -12,10 +12,10 @@ from galley.domain.state import Placement, initial_state
 from galley.motion.effects import after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
-from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.lines import Tally
-from galley.skills.manipulation.reach import solve_manipulation
-from galley.skills.manipulation.step import MotionBuilder
+from galley.skills.manipulation.motion_builder import MotionBuilder
+from galley.skills.manipulation.step import solve_manipulation
+from galley.skills.pick import pick_manipulations
 
 WALLS = """\
   walls:

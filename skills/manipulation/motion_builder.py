@@ -1,24 +1,27 @@
-"""Free motions: the arm or the base moves to a goal, and keeps the full margin to everything.
+"""Plans the Motions of an action one by one: free motions, lines in contact, gripper motions.
 
-RRT-Connect or the baseline RRT searches for a path and checks sampled states of its edges, on the
-kernel or in PyBullet. ``proof`` then certifies the whole path.
+``MotionBuilder`` keeps the State after the last Motion. A free motion (``free_motion``) moves the
+arm or the base to a goal with the full margin to everything: RRT-Connect or the baseline RRT
+searches for a path and checks sampled states of its edges, on the kernel or in PyBullet; the path
+is shortcut, and then proven free between its states (``PathPlanner.prove``).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from galley.collision.view import View
 from galley.compiled.build import PLANNERS, ensure
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, transform
+from galley.domain.frames import Array, nearest_turn, transform
 from galley.domain.state import State
 from galley.motion.certify import Certificate
-from galley.motion.motion import Attachment, Motion, Record
+from galley.motion.effects import after, seen_by
+from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
@@ -27,11 +30,189 @@ from galley.motion.planners.planning import search
 from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free, view_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.proof import free_view, holding_contact_pairs, prove
+from galley.skills.manipulation.escape import escape
+from galley.skills.manipulation.lines import ManipulationSolution, stroke_motion, stroke_states
+from galley.skills.manipulation.manipulation import Line, Stroke
+from galley.skills.manipulation.proof import (
+    free_view,
+    held_attachment,
+    holding_contact_pairs,
+    prove,
+)
 
 BOTH = "base+arm"
 _RADIUS = 0.6  # longest edge of a tree, in the metric of the group
 _FINENESS = (1.0, 0.5, 0.25)  # edge resolution of each search, relative to that of the space
+
+
+@dataclass
+class MotionBuilder:
+    """Plans an action's Motions one by one.
+
+    Methods return None if they have added their Motions, else a Failure.
+
+    Attributes:
+        context: the scene, robot, world and settings.
+        state: the State after the last Motion added.
+        action_index: position of the action in the plan.
+        rng: the source of randomness.
+        motions: the Motions added so far.
+    """
+
+    context: PlanningContext
+    state: State
+    action_index: int
+    rng: np.random.Generator
+    motions: list[Motion] = field(default_factory=list)
+
+    def add(self, motion: Motion) -> None:
+        """Append a Motion, and update the State to the one after it."""
+        touching = self.context.always_touching(self.state)
+        hand, allowed = self.context.robot.hand, motion.allowed | touching
+        if touching or hand:
+            motion = replace(motion, allowed=allowed, hand=hand)
+        self.motions.append(motion)
+        self.state = after(self.context.scene, self.context.robot, motion, self.state)
+
+    def move_base(self, goal: Array, step: str, reason: str = "") -> Failure | None:
+        """Fold the arm if necessary, then drive to the base pose ``goal`` (3,).
+
+        Nothing moves if the base is there.
+
+        Args:
+            step: prefix of the phases' names.
+            reason: why this goal was chosen, for the report.
+        """
+        q = self.state.q[self.context.robot.slice("base")]
+        base = self.context.robot.group("base")
+        heading = nearest_turn(goal[2], q[2], base.lower[2], base.upper[2])
+        goal = np.array([*goal[:2], heading])
+        if np.abs(q - goal).max() < 1e-9:
+            return None
+        lying = self.context.lying_on_base(self.state)
+        if lying:
+            names = tuple(sorted(set().union(*lying) & set(self.context.scene.item_index)))
+            message = f"{' and '.join(names)} on the robot's base would be carried along"
+            return Failure(FailureKind.BUDGET, message, names).within(f"{step}drive")
+        aside = escape(self.context, self.state)  # the robot may start too near to something
+        if isinstance(aside, Failure):
+            return aside.within(f"{step}give way")
+        for motion in aside:
+            self.add(replace(motion, action_index=self.action_index, phase=step + motion.phase))
+        failed = self.fold(f"{step}fold the arm", goal)
+        return failed or self.free("base", goal[None], f"{step}drive", reason)
+
+    def fold(self, phase: str, base: Array | None = None) -> Failure | None:
+        """Move the arm into a folded configuration, unless it is in one.
+
+        If possible, into one that is free of collision at another base pose ``base`` (3,), too.
+        """
+        context, robot = self.context, self.context.robot
+        arm, goals = self.state.q[robot.slice("arm")], folded_configurations(context, self.state)
+        if base is not None and len(goals):
+            checker = context.checker(self.state, holding_contact_pairs(context, self.state))
+            there = checker.free_many(robot.with_groups(self.state.q, base=base, arm=goals))
+            goals = goals[there] if there.any() else goals
+        if len(goals) and np.abs(goals - arm).max(axis=1).min() <= 1e-6:
+            return None
+        return self.free("arm", goals, phase) if len(goals) else _no_room(phase)
+
+    def free(self, group: str, goals: Array, phase: str, reason: str = "") -> Failure | None:
+        """Move a joint group to one of the goals (m, k), without contact."""
+        motion = free_motion(
+            self.context, self.state, group, goals, phase, self.action_index, self.rng
+        )
+        if isinstance(motion, Failure):
+            return motion
+        self.add(replace(motion, record=replace(motion.record, reason=reason)))
+        return None
+
+    def run(self, reached: ManipulationSolution, step: str = "") -> Failure | None:
+        """Add the Motions of a whole manipulation: drive, reach, lines and strokes."""
+        opening = reached.manipulation.opening
+        failed = self.move_base(reached.base, step, reached.reason)
+        if failed is not None:
+            return failed
+        # Where obstacles are close, the fingers open only after the arm has moved.
+        opens_first = self._room_for(opening)
+        if opens_first:
+            self.move_fingers(opening, step)
+        failed = self.free("arm", reached.before[None], f"{step}reach")
+        if failed is not None:
+            return failed
+        if not opens_first:
+            if not self._room_for(opening):
+                return Failure(
+                    FailureKind.BUDGET, "no room to open the fingers, before or after the reach"
+                ).within(f"{step}open fingers")
+            self.move_fingers(opening, step)
+        segments = iter(reached.segments)
+        for part in reached.manipulation.steps:
+            if isinstance(part, Line):
+                line = next(segments).motion(part, self.action_index, step + part.phase)
+                self.add(line)
+            else:
+                self._stroke(part, step)
+        return None
+
+    def move_fingers(self, opening: float, step: str) -> None:
+        """Move the empty fingers until each is ``opening`` (m) from the middle."""
+        robot = self.context.robot
+        q = self.state.q[robot.slice("fingers")]
+        if self.state.held is None and np.abs(q - robot.fingers_at(opening)).max() > 1e-9:
+            verb = "open" if opening > robot.half_width(q) else "partly close"
+            self._stroke(Stroke(f"{verb} fingers", opening, frozenset(), ()), step)
+
+    def _stroke(self, part: Stroke, step: str) -> None:
+        """Add the Motion of a stroke."""
+        q = self.state.q
+        self.add(stroke_motion(self.context, q, part, self.action_index, step + part.phase))
+
+    def _room_for(self, opening: float) -> bool:
+        """Whether the empty fingers can move to ``opening`` (m) where the hand is."""
+        Q = stroke_states(self.context, self.state.q, opening)
+        if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
+            return True
+        return bool(self.context.checker(self.state).free_many(Q).all())
+
+
+def _no_room(phase: str) -> Failure:
+    """The Failure if no folded configuration is free of collision."""
+    return Failure(FailureKind.BUDGET, "the folded arm has no room").within(phase)
+
+
+def at_rest(
+    context: PlanningContext, state: State, action_index: int, rng: np.random.Generator
+) -> tuple[tuple[Motion, ...], State]:
+    """Motions that fold the arms of the hands which don't act, and the State after them.
+
+    The arm of the hand that acted last is folded first. An arm for which no path is found stays
+    where it is.
+    """
+    robot, motions = context.robot, list[Motion]()
+    for hand in dict.fromkeys((state.hand, *robot.views)):
+        if hand != robot.hand:
+            other = context.acting(hand)
+            builder = MotionBuilder(other, seen_by(other.robot, state), action_index, rng)
+            builder.fold(f"rest the {hand} arm")
+            motions, state = motions + builder.motions, builder.state
+    return tuple(motions), seen_by(robot, state)
+
+
+def folded_configurations(context: PlanningContext, state: State) -> Array:
+    """Folded arm configurations (m, n) that are free at the current stance, best first.
+
+    They are variants of the arm's configuration at the start, which leave room for a held item.
+    Empty if none is free.
+    """
+    checker = context.checker(state, holding_contact_pairs(context, state))
+    group = context.robot.group("arm")
+    for arms in context.robot.kinematics.folded(context.folded_arm):
+        arms = arms[((arms >= group.lower) & (arms <= group.upper)).all(axis=1)]
+        arms = arms[checker.free_many(context.robot.with_groups(state.q, arm=arms))]
+        if len(arms):
+            break
+    return arms
 
 
 def free_motion(
@@ -178,7 +359,11 @@ class Finder:
     def prove(self, path: Path) -> Certificate:
         """Certify that the path keeps half of the margin."""
         required = 0.5 * self.margin
-        return prove(self.context, self.state, path, self.allowed, required, margin=self.margin)
+        if self._view is None:
+            return prove(self.context, self.state, path, self.allowed, required, margin=self.margin)
+        unproven = self._view.unproven(path.waypoints, required)  # (edge, share of it)
+        hit = None if unproven is None else sum(unproven)
+        return Certificate(hit, required, len(path.waypoints))
 
     def free(self, path: Path) -> bool:
         """Whether the path's sampled states are free."""
@@ -249,10 +434,3 @@ def _optimized(path: Path, finder: Finder, record: Record) -> tuple[Path | None,
                 )
     spent = 1e3 * (time.perf_counter() - began)
     return proven, replace(record, optimizer=outcome, optimization_ms=spent)
-
-
-def held_attachment(context: PlanningContext, state: State) -> tuple[Attachment, ...]:
-    """The attachment of the held item; empty if none is held."""
-    if state.held is None:
-        return ()
-    return (Attachment("item", context.scene.items[state.held].name),)
