@@ -91,7 +91,7 @@ def test_a_full_disk_is_told_with_the_folder(here, errand, name):
     words = [name, "run", *errand, "--out", here / "run"]
     done = python("-c", LIMITED, *words, env=environment())
     assert done.status == 1
-    assert done.err.startswith("can't go on: ")
+    assert done.err.startswith("cannot continue: ")
     assert f"{here}/run" in done.err
     assert "file too large" in done.err.lower()
     assert done.err.count("\n") == 1

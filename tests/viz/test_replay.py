@@ -242,7 +242,7 @@ def test_galley_replay_writes_beside_the_states_of_a_run_that_ended(stored, caps
     [
         (["nowhere"], "no such file"),
         ([str(KITCHEN)], "it is no run"),
-        (["RUN", "--out", "film.mp4"], "--out writes a file that ends in .html"),
+        (["RUN", "--out", "film.mp4"], "--out needs a name that ends in .html"),
         (["RUN", "--out", "nowhere/replay.html"], "nowhere"),
     ],
 )
