@@ -50,9 +50,7 @@ class Options:
     node_limit: Count | None = more(None, "Stop after expanding N states.")
     time_limit: Positive | None = more(None, "Stop after S seconds of search.", "S")
     memory_limit: Positive | None = more(
-        None,
-        "Stop when the process uses this much memory. Default: half of the machine's.",
-        "MIB",
+        None, "Stop when the process uses this much memory. Default: half of the machine's.", "MIB"
     )
 
     def __post_init__(self) -> None:

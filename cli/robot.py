@@ -34,9 +34,7 @@ _KEYS = dict.fromkeys(("robot.start", "robot.start.arm"), "folded")
 class Options:
     """Options of ``galley robot``."""
 
-    file: Path = argument(
-        "Robot file (YAML), or the name of a shipped robot.",
-    )
+    file: Path = argument("Robot file (YAML), or the name of a shipped robot.")
     out: Path | None = option(None, "File to write, .html or .png. Default: the robot's name.")
     view: bool = option(True, "Open the page in the browser; without a display, draw a picture.")
 

@@ -39,12 +39,7 @@ class Options:
     urdf: str = argument("URDF of the robot: a file, or package://NAME/PATH.", "URDF")
     out: Path | None = option(None, "Robot file to write. Default: NAME.yaml, by the robot's name.")
     start: str = option("", "First link of the arm. Default: the root.", "LINK", flag="--from")
-    end: str = option(
-        "",
-        "Last link of the arm. Default: the link where it branches.",
-        "LINK",
-        flag="--to",
-    )
+    end: str = option("", "Last link of the arm. Default: the branch.", "LINK", flag="--to")
 
 
 def command(options: Options) -> int:

@@ -49,9 +49,7 @@ def explain(
     """
     certificate = failure.get("certificate")
     if not isinstance(certificate, dict):
-        sentences = [
-            "Nothing is proven: the search stopped before a solution or a proof was found."
-        ]
+        sentences = ["Nothing is proven: a limit was reached before a solution or a proof."]
         if recoveries:
             rows = [list(row) for _, row in groupby(recoveries, key=mishap)]
             sentences = ["The run recovered from these mishaps until it gave up."]
