@@ -40,10 +40,7 @@ REPORT: dict[str, Any] = {
     "status": str,
     "goal_reached": bool,
     "plan": [str],
-    "plan_replay": (
-        {"own_validator": str, "pddlgym": str, "message": str, "steps": int},
-        None,
-    ),
+    "plan_replay": ({"own_validator": str, "pddlgym": str, "message": str, "steps": int}, None),
     "failure": (
         {
             "kind": str,

@@ -57,15 +57,11 @@ class Options:
     """Options of ``galley compare``."""
 
     query: tuple[str, ...] = option(
-        ("seed",),
-        "Query or queries, see below. Default: seed.",
-        ("QUERY", "N"),
+        ("seed",), "Query or queries, see below. Default: seed.", ("QUERY", "N")
     )
     scene: Path | None = scene_option()
     distance: Positive | None = more(
-        None,
-        "With --query seed, least motion of the hand along world x, in m. Default: 0.6.",
-        "M",
+        None, "With --query seed, least motion of the hand along world x, in m. Default: 0.6.", "M"
     )
     motion: Motion = group(Motion())
 

@@ -281,14 +281,7 @@ class _Pen:
         return text.rstrip() + "..."
 
     def tag(
-        self,
-        text: str,
-        top: int,
-        room: float,
-        color: Color,
-        ground: Color,
-        *,
-        right: bool = False,
+        self, text: str, top: int, room: float, color: Color, ground: Color, *, right: bool = False
     ) -> float:
         """A text on a coloured ground at one side, at most a share ``room`` of the width wide.
 
