@@ -48,7 +48,7 @@ def test_files_of_two_runs_in_one_folder_are_noticed(cli, here, errand):
     done = cli("verify", "run", here / "a")
     assert done.status == 1
     assert done.faults == [
-        f"failed: plan.txt is not the file that {here}/a/report.json tells of: it was changed, or "
+        f"failed: plan.txt is not the file that {here}/a/report.json describes: it was changed, or "
         "comes from another run"
     ]
     cli("verify", "run", here / "a", "--json", here / "verdict.json")

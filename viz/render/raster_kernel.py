@@ -1,4 +1,4 @@
-"""The rasteriser's compiled code: points into a camera's picture, triangles into sample buffers.
+"""The rasteriser's kernel: projects points into a camera's picture, and draws triangles.
 
 Each pixel has four samples, on a rotated grid: a buffer has four rows for each row of pixels, and
 each of those takes its samples at its own place within the pixel. Depth is kept as 1 / z, which is
