@@ -151,7 +151,7 @@ class Stored:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Action and phase of each planned motion, ``(pick a b h1) | approach``; empty if unknown."""
+        """Action and phase of each planned motion, ``(pick a b h1) | approach``, or empty texts."""
         plan = dict(enumerate(self.report.get("plan", ())))
         texts = (f"{plan.get(m.action_index, '')} | {m.phase}" for m in self.planned)
         return tuple(texts) if self.complete else ("",) * len(self.planned)

@@ -224,7 +224,7 @@ def test_real_runs_drive_to_the_burner_under_noise_and_faults(cli, here, near):
     [
         (("--faults", "explode"), "fault: no fault 'explode'"),
         (("--faults", "nudge:piano"), "there is no 'piano'"),
-        (("--amounts", 5), "--amounts: 5 times the moderate noise is too much"),
+        (("--amounts", 5), "--amounts: 5 times moderate noise is too much"),
         (("--amounts", -1), "an amount must be a number, 0 or more"),
         (("--scene", "nowhere.yaml"), "nowhere.yaml: no such file"),
     ],

@@ -1,6 +1,6 @@
 """3D views of runs, robots and motions in the browser, by Drake's Meshcat: files, or live.
 
-- ``recording``: ``replay_html``, a log as one page that needs nothing else, and ``Replay``, that page
+- ``recording``: ``replay_html``, a log as one self-contained page, and ``Replay``, that page
   as a value that notebooks display
 - ``bodies``: robot and scene as Meshcat's objects, with simplified meshes
 - ``robot_page``: a robot alone, with a slider for each joint
