@@ -60,7 +60,7 @@ class TaskSymbols:
     domain: Path | None = option(
         None, "PDDL domain file. Default: the shipped domain that the problem names."
     )
-    problem: Path | None = option(None, "PDDL problem file. Default: the kitchen's.")
+    problem: Path | None = option(None, "PDDL problem file. Default: the kitchen task.")
     skills: Path | None = option(None, "Python file with skills for your own actions.")
 
     def read(self) -> tuple[Domain, Problem]:
@@ -131,7 +131,7 @@ class Motion(FilmSize):
     """The options of commands that plan motions and film them."""
 
     video: bool = video_option()
-    speed: Positive = more(1.0, "Speed of the film, which shows a speed other than 1.", "X")
+    speed: Positive = more(1.0, "Playback speed, marked in the film if not 1.", "X")
     seed: Seed = seed_option()
     out: Path | None = out_option()
 
