@@ -6,13 +6,13 @@
     run = galley.execute(solution)
     print(run.verdict)
 
-The functions are those of ``galley.engine`` (docs/python.md). They load when they are first used:
-importing ``galley`` imports nothing else, so that ``galley plan`` starts in milliseconds.
+The functions are those of ``galley.engine`` (docs/python.md). Each is imported when it is first
+used, so that ``import galley`` and ``galley plan`` take milliseconds.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # ``typing`` takes longer to import than all of this
+TYPE_CHECKING = False  # importing ``typing`` would take longer than this module
 if TYPE_CHECKING:
     from typing import Any
 
@@ -60,7 +60,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """One of the names above, imported now."""
+    """Import one of the public names when it is first used."""
     if name not in _HOME:
         raise AttributeError(f"module 'galley' has no attribute '{name}'")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""``python -m galley``, and the entry of the console script ``galley``."""
+"""``python -m galley``, and the entry point of the console script ``galley``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _INTERRUPTED = 130
-_LATER = 0.02  # s
+_LATER = 0.02  # s until an interrupt is tried again
 
 
 def main() -> int:
-    """Run the command line, whose Ctrl-C is one line and status 130 while it is imported too."""
-    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not by nohup
+    """Run the command line; Ctrl-C ends it with one line and status 130, also during imports."""
+    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not under nohup
     if interruptible:
         signal.signal(signal.SIGINT, _leave)
     try:
@@ -29,7 +29,7 @@ def main() -> int:
     except KeyboardInterrupt:
         _leave()
     finally:
-        if interruptible:  # a command that is done ends as it was done
+        if interruptible:  # a late Ctrl-C doesn't change the status of a finished command
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -40,10 +40,10 @@ def _leave(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoRet
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt, but only after an import or Numba; a second Ctrl-C doesn't wait.
+    """Raise KeyboardInterrupt, but not inside an import or Numba; a second Ctrl-C doesn't wait.
 
-    An import may turn it into another error. Numba's tables are broken by it, and the report of
-    what was interrupted still needs them.
+    An import may turn the exception into another error. Inside Numba it would corrupt tables that
+    the report of the interrupted run still needs.
     """
     waits = signal.getitimer(signal.ITIMER_REAL)[0] > 0.0
     while frame is not None:

@@ -1,14 +1,15 @@
 """The pipeline as functions: load, solve, execute, judge, film, report (docs/python.md).
 
-Each returns a value that the next one takes (``galley.stages``). They compose the other folders and
-define no algorithm; nothing is written unless a path is given. ``record_run`` is all of them, into
-a folder: ``galley run``. ``python engine.py`` is the same as the console script ``galley``.
+Each function returns a value that the next one takes (``galley.stages``). They combine the other
+packages and contain no algorithms; nothing is written unless a path is given. ``record_run``
+runs all stages and writes the results into a folder, as ``galley run`` does. ``python
+engine.py`` is the same as the console script ``galley``.
 """
 
 from __future__ import annotations
 
 if __name__ == "__main__":
-    # First of all: the command decides what is imported, and ``plan`` needs nothing heavy.
+    # Before the imports below: each command imports what it needs, and ``plan`` needs little.
     from galley.__main__ import main
 
     raise SystemExit(main())
@@ -66,12 +67,12 @@ from galley.tamp.checks import check_plan, optimize_and_audit
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 
-if TYPE_CHECKING:  # slow to import: only what needs them does
+if TYPE_CHECKING:  # slow to import, so imported where it is used
     from galley.studies.comparison.runner import ComparisonResult
 
 COMPILED = (KERNEL, PLANNERS, REACH, KINEMATICS, TIMING)
 """The compiled parts that every run needs (``compiled.build``)."""
-ROBOT_FILES = "robot"  # folder in a run's folder
+ROBOT_FILES = "robot"  # folder for the files of a real arm, in the run's folder
 
 File = str | Path
 _log = logging.getLogger(__name__)
@@ -90,17 +91,19 @@ def load(
     robot: File | None = None,
     goal: str = "",
 ) -> TampTask:
-    """Read a task and check it; by default the kitchen's.
+    """Read a task and check it; without arguments, the default kitchen task.
 
     Args:
         scene, domain, problem: files; shipped ones also by their bare names. The problem may be
-            PDDL text. Of a problem's file, the domain that it names and the scene of its name.
+            PDDL text. With a problem's file, the defaults are the shipped domain that it names
+            and the scene beside it that has its name.
         skills: Python file with skills of your own, which take precedence.
         robot: a robot file, in place of the scene's robot (docs/robots.md).
         goal: a formula such as ``(on box left)``, in place of the problem's goal.
 
     Raises:
-        BadInput: a file is malformed, or the files disagree; with all faults of one kind.
+        BadInput: a file is malformed, the files disagree, or the scene starts in collision; with
+            all errors of one kind.
     """
     beside = {} if problem is None else companions(problem)
     geometry = load_scene(scene or beside.get("scene", KITCHEN / "kitchen.yaml"), robot)
@@ -114,10 +117,11 @@ def load(
     model = robot_of(geometry.robot)
     with PyBulletWorld(geometry, model) as world:
         check_start(world)
-        if geometry.robot.file is not None:  # another robot's scene, perhaps: what is near goes on
-            for place in out_of_reach(task, PlanningContext(geometry, model, world)):
-                _log.warning("%s", place)
-        if check_init(task):  # items that lie: they are planned with from where they lie
+        # The scene may be made for another robot: warn of places that this one can't reach.
+        if geometry.robot.file is not None:
+            for warning in out_of_reach(task, PlanningContext(geometry, model, world)):
+                _log.warning("%s", warning)
+        if check_init(task):  # items that lie: plan with the facts of their observed poses
             context = PlanningContext(geometry, model, world)
             task = observed_task(context, task, task.start, task.problem.init)
     return task
@@ -131,17 +135,19 @@ def solve(
     listener: Listener = SILENT,
     **changes: Any,
 ) -> Solution | Failure:
-    """A plan with smooth motions, checked in PDDLGym and in Drake; or why there is none.
+    """Plan a task: actions and smooth motions, checked in PDDLGym and Drake; or a Failure.
 
     Args:
-        task: see ``load``. seed: of every random stream; the same seed gives the same solution.
-        options: of the run; None: the defaults.
-        listener: hears of progress.
-        changes: of the options, by name: ``planner``, ``checker``, ``optimize``, ``arrival`` or
+        task: see ``load``.
+        seed: seed of every random stream; the same seed gives the same solution.
+        options: options of the run; None: the defaults.
+        listener: receives the progress.
+        changes: options to change, by name: ``planner``, ``checker``, ``optimize``, ``arrival`` or
             ``effort``, see ``stages.Options``.
 
     Raises:
-        BadInput: a value that is none of the option's choices. TypeError: no such option.
+        BadInput: a value is none of the option's choices.
+        TypeError: there is no such option.
     """
     check_names(changes, "planner", "checker", "optimize", "arrival", "effort")
     options = replace(options or Options(), seed=seed, **changes)
@@ -152,20 +158,20 @@ def solve(
         context = PlanningContext(task.scene, robot, world, options.settings, listener=listener)
         search = Search(context, task, task.start)
         try:
-            found = search.solve()
+            solved = search.solve()
         finally:
             listener.finished(search.record)
-        if isinstance(found, Failure):
-            return found
+        if isinstance(solved, Failure):
+            return solved
         listener.stage("replaying the plan in PDDLGym")
-        facts, check = check_plan(task, found.plan)
+        facts, check = check_plan(task, solved.plan)
         listener.finished(check)
         if check.pddlgym == "missing":
             listener.stage(f"PDDLGym is {check.message}")
         if check.failure is not None:
             return check.failure
         listener.stage(f"trajectories ({options.optimize}), audited in Drake")
-        audited = optimize_and_audit(context, found.refined.motions, task.start)
+        audited = optimize_and_audit(context, solved.refined.motions, task.start)
         listener.finished(audited)
     if audited.failure is not None:
         return audited.failure
@@ -175,7 +181,7 @@ def solve(
         "motion": search.record.motion_s + audited.checks_s,
         "optimization": audited.optimization_s,
     }
-    plan = MotionPlan(found.plan, audited.motions, task.start, facts)
+    plan = MotionPlan(solved.plan, audited.motions, task.start, facts)
     return Solution(task, options, plan, search.record, check, audited, timing)
 
 
@@ -187,21 +193,22 @@ def execute(
     listener: Listener = SILENT,
     **changes: Any,
 ) -> Execution:
-    """Run the motions; replan where the world is not as planned.
+    """Execute the motions; replan where the observed world differs from the planned one.
 
     Args:
         solution: see ``solve``; a Failure is raised.
-        executor: ``physics``, ``kinematic`` (no forces: what is planned happens) or ``files``
-            (that, and files for a real arm); None: that of the solution's options, ``physics`` by
-            default.
-        folder: for ``files``.
-        listener: hears of progress.
-        changes: of the solution's options, by name: ``noise`` (also as text), ``fault`` or
+        executor: ``physics``, ``kinematic`` (no forces: motions run as planned) or ``files``
+            (kinematic, plus files for a real arm); None: the executor in the solution's options,
+            ``physics`` by default.
+        folder: folder that the executor ``files`` writes.
+        listener: receives the progress.
+        changes: options of the solution to change, by name: ``noise`` (also as text), ``fault`` or
             ``recoveries``, see ``stages.Options``.
 
     Raises:
         BadInput: no such executor, noise or fault; noise or a fault without physics.
-        FailureError: there is no solution to execute. TypeError: no such option.
+        FailureError: there is no solution to execute.
+        TypeError: there is no such option.
     """
     if isinstance(solution, Failure):
         solution.raise_()
@@ -229,7 +236,7 @@ def execute(
         runner: Executor
         if executor == "physics":
             scene, start, sensor = task.scene, task.start, None
-            if options.noise is not None:  # it perturbs the scene and what is seen of it
+            if options.noise is not None:  # noise perturbs the true scene and the observations
                 scene = options.noise.true_scene(scene, stream(seed, "world"))
                 start = initial_state(scene)
                 sensor = partial(options.noise.observed, scene, rng=stream(seed, "looks"))
@@ -246,7 +253,7 @@ def execute(
         aborted = None
         try:
             aborted = monitor.run(solution.motion_plan)
-        finally:  # what was executed counts, also if interrupted
+        finally:  # an interrupted execution is recorded, too
             log = runner.log()
             runner.close()
             run = Execution(
@@ -274,12 +281,13 @@ def plan_task(
     node_limit: int | None = None,
     seconds: float | None = None,
 ) -> Plan | Failure:
-    """A plan for any PDDL task, without geometry; or why there is none: ``galley plan``.
+    """Plan any PDDL task without geometry, as ``galley plan`` does; a Failure if there is no plan.
 
     Args:
-        domain, problem: files; those of the kitchen also by their bare names.
+        domain, problem: files; shipped ones also by their bare names.
         search: ``bfs``, ``astar`` or ``gbfs`` (docs/planning.md).
-        node_limit, seconds: when to give up; None: never.
+        node_limit: most states to expand; None: no limit.
+        seconds: time limit of the search; None: no limit.
 
     Raises:
         BadInput: a file is malformed, or there is no such search.
@@ -303,13 +311,18 @@ def compare(
     out: File | None = None,
     listener: Listener = SILENT,
 ) -> ComparisonResult | Failure:
-    """RRT and optimised trajectories on the same queries (docs/comparison.md); why not, if not.
+    """Compare RRT and optimised trajectories on the same queries (docs/comparison.md).
 
     Args:
-        query: ``seed`` (the turn-around), ``random``, or a query file. count: of random queries.
-        scene: a file; None: the query's own, or the kitchen. seed: of every random stream.
-        out: folder for what ``galley compare`` writes, but for films; None writes nothing.
-        listener: hears of progress.
+        query: ``seed`` (the turn-around), ``random``, or a query file.
+        count: number of random queries.
+        scene: scene file; None: the query's scene, or the kitchen.
+        seed: seed of every random stream.
+        out: folder for the files of ``galley compare``, without films; None writes nothing.
+        listener: receives the progress.
+
+    Returns:
+        The results; a Failure if no query could be made.
 
     Raises:
         BadInput: a scene or a query is malformed, or ``out`` can't be written.
@@ -340,14 +353,14 @@ def report(
     html: bool = True,
     listener: Listener = SILENT,
 ) -> Report:
-    """What happened and why (docs/report.md).
+    """Report what happened and why (docs/report.md).
 
     Args:
-        result: a solution, or a run of it.
-        folder: where to write ``report.json`` with plan, trajectories and states, as ``galley run``
-            does; None writes nothing.
-        html: also write ``report.html``, the page for people; takes a few seconds.
-        listener: hears of progress.
+        result: a solution, or an execution of it.
+        folder: folder for ``report.json``, plan, trajectories and states, as ``galley run`` writes
+            them; None writes nothing.
+        html: whether to write ``report.html``, too, which takes a few seconds.
+        listener: receives the progress.
 
     Raises:
         BadInput: the folder holds other files, or can't be written.
@@ -369,7 +382,7 @@ def report(
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run's task and report, and the folder that holds the report with all other files."""
+    """A recorded run: its task, its report, and the folder with the report and all other files."""
 
     task: TampTask
     report: Report
@@ -377,14 +390,15 @@ class RecordedRun:
 
 
 def record_run(options: Options, listener: Listener = SILENT) -> RecordedRun:
-    """Run the whole pipeline and write what comes of it into ``options.out``: ``galley run``.
+    """Run the whole pipeline and write the results into ``options.out``, as ``galley run`` does.
 
     Args:
-        options: what to run. listener: hears of progress.
+        options: the task and the options of the run.
+        listener: receives the progress.
 
     Raises:
-        BadInput: a file is malformed, or the scene starts in collision; nothing is written then.
-        KeyboardInterrupt: after what was finished has been kept in the folder.
+        BadInput: a file is malformed, or the scene starts in collision; nothing is written.
+        KeyboardInterrupt: raised again after the finished results were written.
     """
     check_destination(options.out, options.problem.stem)
     listener.stage("reading the scene and the task")
@@ -415,7 +429,7 @@ def record_run(options: Options, listener: Listener = SILENT) -> RecordedRun:
 
 
 def _stages(options: Options, task: TampTask, recorder: ReportRecorder, folder: Path) -> None:
-    """All stages in order, as far as they succeed."""
+    """Run the stages in order until one fails; each records its result."""
     made = recorder.report
     films = options.video and options.execute != "none"
     parts = compiled_parts(task) + ((RENDERER,) if films or options.html else ())
@@ -437,18 +451,18 @@ def _stages(options: Options, task: TampTask, recorder: ReportRecorder, folder: 
         try:
             info = film(run, folder / "simulation.mp4", listener=recorder)
             made.video = {k: v for k, v in asdict(info).items() if k != "path"}
-        except (RuntimeError, ValueError) as error:  # a run without its film is still a run
+        except (RuntimeError, ValueError) as error:  # a run is valid without its film
             made.video = {"error": str(error)}
         made.timing_s["video"] = time.perf_counter() - began
 
 
 def _page(folder: Path, listener: Listener) -> None:
-    """Write ``report.html``."""
+    """Write ``report.html``; if its states can't be drawn, say so and go on."""
     from galley.results.page.page import write_page
 
     listener.stage(f"writing {PAGE}")
     ensure(RENDERER, listener=None if listener is SILENT else listener)
     try:
         write_page(folder)
-    except BadInput as bad:  # what was executed ended in numbers that nobody can draw
+    except BadInput as bad:  # the executed states are too broken to be drawn
         listener.stage(f"no {PAGE}: {bad.errors[0]}")

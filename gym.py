@@ -8,7 +8,7 @@
     gymnasium.make("galley/Kitchen-v0")  # galley.learning.environment
 
 or in one step, ``gymnasium.make("galley.gym:galley/Push-v0")``. An environment is imported when it
-is made. ``as_gym_pusht`` registers ``gym_pusht/PushT-v0`` too, for scripts that are to run
+is made. ``as_gym_pusht`` also registers ``gym_pusht/PushT-v0``, so that scripts for gym-pusht run
 unchanged.
 """
 
@@ -21,11 +21,11 @@ from pathlib import Path
 from types import ModuleType
 
 PUSH, FINGER, KITCHEN = "galley/Push-v0", "galley/Finger-v0", "galley/Kitchen-v0"
-_PEER = ModuleType("gym_pusht", "Stands for gym-pusht: see ``galley.gym.as_gym_pusht``.")
+_PEER = ModuleType("gym_pusht", "Replaces gym-pusht: see ``galley.gym.as_gym_pusht``.")
 
 
 def as_gym_pusht() -> None:
-    """Let ``import gym_pusht`` and ``gymnasium.make("gym_pusht/PushT-v0")`` mean our environment.
+    """Make ``import gym_pusht`` and ``gymnasium.make("gym_pusht/PushT-v0")`` use our environment.
 
     Raises:
         RuntimeError: gym-pusht is installed.

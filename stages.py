@@ -1,7 +1,7 @@
-"""The values of the pipeline's stages: ``Options``, ``Solution``, ``Execution``.
+"""The values that the stages of the pipeline return: ``Options``, ``Solution``, ``Execution``.
 
-``galley.engine`` makes them and ``galley.results`` writes them down. All can be pickled. What they
-need is imported when it is used: the command line reads ``Options`` without the planners.
+``galley.engine`` makes them and ``galley.results`` stores them. All can be pickled. Heavy modules
+are imported only when they are used: the command line reads ``Options`` without the planners.
 """
 
 from __future__ import annotations
@@ -49,35 +49,35 @@ SILENT = Listener()
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a run; the defaults are the default kitchen task.
+    """The options of a run; the defaults are those of the default kitchen task.
 
     Attributes:
-        scene: file of the scene.
-        domain: file of the PDDL domain.
-        problem: file of the PDDL problem.
+        scene: scene file.
+        domain: PDDL domain file.
+        problem: PDDL problem file.
         skills: Python file with skills of your own, or None.
         robot: robot file in place of the scene's robot, or None.
-        seed: of every random stream.
+        seed: seed of every random stream, 0 or more.
         out: folder for the results; None: a new one in ``runs/``.
-        planner: of free arm motions, see ``skills.Settings``.
-        checker: of collisions, see ``skills.Settings``.
-        optimize: makes trajectories, see ``skills.Settings``.
+        planner: planner of free arm motions, see ``skills.Settings``.
+        checker: collision checker, see ``skills.Settings``.
+        optimize: trajectory optimizer, see ``skills.Settings``.
         arrival: goal region of the baseline RRT: ``box``, or ``l1`` for the L1 norm.
-        execute: the executor: ``physics``, ``kinematic`` (no forces: what is planned happens),
-            ``files`` (that, and files for a real arm), or ``none``.
-        noise: of the simulated world and of observations; needs physics.
-        fault: that is injected (docs/disturbances.md); needs physics.
-        recoveries: how often to replan before giving up.
+        execute: the executor: ``physics``, ``kinematic`` (no forces: motions run as planned),
+            ``files`` (kinematic, plus files for a real arm), or ``none``.
+        noise: random errors of the simulated world and of observations; needs physics.
+        fault: the faults to inject (docs/disturbances.md); needs physics.
+        recoveries: how often to recover before giving up.
         video: whether to film the execution.
-        height: of the film, pixels.
+        height: height of the film, pixels.
         fps: pictures per second of film.
         speed: seconds of the run per second of film.
-        html: whether to write the page for people; the command line does by default.
-        effort: multiplies how much is tried before the answer is ``budget``.
+        html: whether to write ``report.html``; the command line does so by default.
+        effort: multiplier of the search effort after which the answer is ``budget``.
 
     Raises:
-        BadInput: a value that is none of the option's choices, or out of bounds; noise or a fault
-            without physics.
+        BadInput: a value that is none of the option's choices, or out of bounds; or noise or a
+            fault without physics.
     """
 
     scene: Path = KITCHEN / "kitchen.yaml"
@@ -117,7 +117,7 @@ class Options:
 
     @property
     def settings(self) -> Settings:
-        """What refinement reads of them."""
+        """The settings of refinement and trajectories, from these options."""
         from galley.skills import Settings
 
         return Settings(
@@ -131,10 +131,10 @@ class Options:
 
 
 def check_names(values: Iterable[str], *known: str) -> None:
-    """Check options that are given by name.
+    """Check the names of options that are given as keyword arguments.
 
     Raises:
-        TypeError: one is none of those known.
+        TypeError: a name is none of the ``known`` ones.
     """
     for name in values:
         if name not in known:
@@ -154,9 +154,12 @@ class Solution:
     """A plan with smooth, audited motions.
 
     Attributes:
-        task: what was solved. options: how, the seed among them.
+        task: the task that was solved.
+        options: the options of the solver, with the seed.
         motion_plan: the plan, its motions, and the facts before each action.
-        search: what the search tried and learned. check: of the plan. audited: the motions.
+        search: record of what the search tried and learned.
+        check: the check of the plan in PDDLGym.
+        audited: the motions, with the verdict of Drake's audit.
         timing_s: seconds by stage: ``compile``, ``task``, ``motion``, ``optimization``.
     """
 
@@ -174,19 +177,19 @@ class Solution:
 
     @property
     def plan(self) -> tuple[GroundAction, ...]:
-        """The actions, in order."""
+        """The actions of the plan, in order."""
         return self.motion_plan.plan
 
     @property
     def motions(self) -> tuple[Motion, ...]:
-        """The motions, in order; ``action_index`` counts in ``plan``."""
+        """The motions of all actions, in order; ``action_index`` is an index into ``plan``."""
         return self.motion_plan.motions
 
     def replay(self, fps: int = 15) -> Replay:
-        """The planned motions as a page, to turn and play; a notebook shows it.
+        """A 3D replay of the planned motions as a web page; a notebook shows it.
 
         Args:
-            fps: poses a second that are looked at.
+            fps: poses per second.
         """
         from galley.collision.backends.pybullet_world import PyBulletWorld
         from galley.execution.kinematic import KinematicExecutor, execute_all
@@ -201,15 +204,18 @@ class Solution:
 
 @dataclass(frozen=True)
 class Execution:
-    """A solution that was executed.
+    """The execution of a solution.
 
     Attributes:
-        solution: what was to be executed. options: how it was.
-        log: every state, with contacts and forces.
-        motions: how many were run, those of recoveries included.
-        recoveries, releases: in order. replanned: motions of the recoveries that found some.
-        facts: that hold at the end, as far as symbols can say.
-        faults: a sentence for each fault that was injected.
+        solution: the solution that was executed.
+        options: the options of the execution.
+        log: every executed state, with contacts and forces.
+        motions: number of executed motions, those of recoveries included.
+        recoveries: what was done about deviations, in order.
+        releases: released items, observed against expected poses, in order.
+        replanned: the motions of the recoveries that planned some.
+        facts: the symbolic facts at the end.
+        faults: one sentence per fault that was injected.
         aborted: why execution gave up, or None.
         timing_s: seconds by stage: ``motion``, ``optimization``, ``execution``.
     """
@@ -234,7 +240,7 @@ class Execution:
 
     @property
     def goal(self) -> Goal:
-        """What validation judges the last state by."""
+        """The goal against which validation checks the last state."""
         from galley.validation import Goal
 
         task = self.solution.task
@@ -242,29 +248,32 @@ class Execution:
         return Goal(task.domain, task.problem, self.facts, tuple(judges))
 
     def judge(self, listener: Listener = SILENT) -> Verdict:
-        """Validate what was executed, from the log and the scene alone.
+        """Validate the executed states, from the log and the scene alone.
 
-        It is done once: what asks again has the same verdict.
+        Later calls return the same verdict without validating again.
+
+        Args:
+            listener: receives the progress.
         """
         from galley.validation import validate_run
 
         if not self._judged:
             listener.stage("validation")
-            scene, told = self.solution.task.scene, "validating"
-            found = validate_run(
-                scene, self.log, self.goal, lambda share: listener.fraction(told, share)
+            scene, text = self.solution.task.scene, "validating"
+            verdict = validate_run(
+                scene, self.log, self.goal, lambda share: listener.fraction(text, share)
             )
-            self._judged.append(found)
+            self._judged.append(verdict)
         return self._judged[0]
 
     @property
     def verdict(self) -> Verdict:
-        """The result of ``judge``."""
+        """The verdict of ``judge``, which is called if it has not been."""
         return self.judge()
 
     @property
     def failure(self) -> Failure | None:
-        """Why it did not succeed, or None: execution gave up, or validation found something."""
+        """Why the run did not succeed, or None: execution gave up, or validation failed."""
         wrong = self.aborted is None and self.verdict.faults
         if not wrong:
             return self.aborted
@@ -276,14 +285,14 @@ class Execution:
 
     @property
     def success(self) -> bool:
-        """Whether the goal was reached and validation found nothing wrong."""
+        """Whether the goal was reached and validation found no violation."""
         return self.failure is None
 
     def replay(self, fps: int = 15) -> Replay:
-        """The executed states as a page, to turn and play; a notebook shows it.
+        """A 3D replay of the executed states as a web page; a notebook shows it.
 
         Args:
-            fps: poses a second that are looked at.
+            fps: poses per second.
         """
         return _replay(self.log, self.solution.task.scene, fps=fps)
 
@@ -291,8 +300,8 @@ class Execution:
         """Film the executed states into an MP4 or GIF file, 16 to 9.
 
         Args:
-            path: of the film.
-            listener: hears of progress.
+            path: file of the film.
+            listener: receives the progress.
             options: ``height`` (pixels), ``fps`` (Hz) or ``speed``, see ``Options``.
 
         Raises:
@@ -305,7 +314,7 @@ class Execution:
 
         check_names(options, "height", "fps", "speed")
         if Path(path).suffix.lower() not in (".mp4", ".gif"):
-            raise BadInput.one(path, "a film's name ends in .mp4 or .gif")
+            raise BadInput.one(path, "the name of a film must end in .mp4 or .gif")
         ensure(RENDERER, listener=None if listener is SILENT else listener)
         listener.stage("filming")
         chosen, scene = replace(self.options, **options), self.solution.task.scene

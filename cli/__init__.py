@@ -1,13 +1,13 @@
 """The command line: ``galley``, ``python -m galley`` and ``python engine.py``.
 
-One file per command: its work, ``command(options) -> int``, takes a dataclass that declares the
-options (``domain.options``), and ``EPILOG`` ends the help; or a folder with one file per
-subcommand and their table (``COMMANDS``, ``EPILOG``). Only the called command is imported, and
-heavy libraries only when it runs.
+Each command is a file. Its function ``command(options) -> int`` takes a dataclass that declares the
+options (``domain.options``), and its text ``EPILOG`` ends the help. A command with subcommands is a
+folder with one file per subcommand and their table (``COMMANDS``, ``EPILOG``). Only the command
+that was called is imported, and heavy libraries only when it runs.
 
-- ``common/``: parsers, options that several share, the terminal, sweeps
+- ``common/``: parsers, shared options, terminal output, sweeps
 
-The planar systems, learning and studies bring their own commands (``galley.planar.commands``).
+The planar systems, learning and the studies have their own commands (``galley.planar.commands``).
 """
 
 from __future__ import annotations
@@ -29,46 +29,46 @@ from galley.domain.errors import BadInput, did_you_mean
 DONE, NOT_ACHIEVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 _EXIT_CODES = """exit status:
-  0    done; what the command judges holds
-  1    well-formed input, but not achieved, or what is judged fails; stderr says why
-  2    malformed input or usage; stderr lists every fault as file:line: what
-  130  interrupted; finished results are kept"""
+  0    success: every check passed
+  1    the input is valid, but the task or a check failed; stderr says why
+  2    invalid input or usage; stderr lists every error as file:line: message
+  130  interrupted; completed results are kept"""
 
 _EXAMPLES = """examples:
   galley                                the kitchen task, from PDDL to video
   galley run --seed 3 --no-video        another seed, no film
   galley run --problem my_task.pddl     another task in the same kitchen
-  galley verify run runs/NAME           judge a stored run again
+  galley verify run runs/NAME           verify a stored run again
   galley plan --problem my_task.pddl    task planning only, for any PDDL task
   galley new kitchen my_kitchen         a scene, domain and task to start from
   galley new robot my_arm.urdf          a robot file for your own arm
   galley COMMAND --help                 options and examples of a command"""
 
 
-# Each command in a sentence, in the order of the help; a heading stands before some.
+# One sentence per command, in the order of the help, and the headings before some commands.
 _HEADINGS = {"compare": "studies", "touch": "planar systems", "push": "learning"}
 _COMMANDS = {
-    "run": "Solve and execute a task: plan, motions, physics, film, report (the default command).",
-    "plan": "Plan any PDDL task in symbols alone, or say why there is no plan.",
-    "verify": "Verify a plan, or a stored run from its executed states and the scene alone.",
-    "new": "Write a commented scene, domain and task of your own, or a robot file from a URDF.",
+    "run": "Plan and execute a task, then film it and write a report (the default command).",
+    "plan": "Solve any PDDL task symbolically, or explain why it has no plan.",
+    "verify": "Verify a plan, or a stored run from nothing but its states and the scene.",
+    "new": "Create a commented scene, domain and task, or a robot file from a URDF.",
     "scene": "Check a scene file and draw it with labels.",
-    "robot": "Check a robot file, say what is known of the robot, and show it in the browser.",
+    "robot": "Check a robot file, summarize the robot, and show it in the browser.",
     "trajectory": "Show a run's trajectories with limits and torques; export or film them.",
-    "replay": "Write a stored run as a page to turn and play in the browser.",
-    "report": "Make the page of a stored run again, report.html.",
-    "completion": "Print a script by which a shell completes commands, options and files.",
+    "replay": "Write a 3D replay of a stored run as a web page.",
+    "report": "Write the report page of a stored run again (report.html).",
+    "completion": "Print a shell script that completes commands, options and file names.",
     "compare": "Compare RRT, shortcut, QP, smooth and time-optimal trajectories on one query.",
     "scenarios": "Run the scenario suite or your own; print expected and actual outcomes.",
-    "disturb": "Measure success rates under physics with noise and faults.",
-    "touch": "Push an object with a finger in one dimension: events, felt force, figure and film.",
+    "disturb": "Measure success rates in physics simulation, with noise and faults.",
+    "touch": "Push an object with a finger in one dimension: events, sensor force, figure, film.",
     "contact": "Lift, tilt and push bodies in the plane, with gradients through contact.",
-    "reach": "Sample, draw and learn where a robot can stand to reach a target.",
-    "push": "Push a body over a table to a goal: collect, learn, film, or push by mouse.",
-    "demos": "Collect runs as demonstrations that learners read; show and export them.",
+    "reach": "Sample, draw and learn the base poses from which a robot reaches a target.",
+    "push": "Push a body over a table to a goal: collect data, train, film, or use the mouse.",
+    "demos": "Collect runs as demonstrations for learning; show and export them.",
 }
-# Where the commands of a room beside the kitchen are.
-_ROOMS = {
+# The packages of the commands that are not in this folder.
+_PACKAGES = {
     **dict.fromkeys(("compare", "scenarios", "disturb"), "galley.studies.commands"),
     **dict.fromkeys(("touch", "contact", "reach"), "galley.planar.commands"),
     **dict.fromkeys(("push", "demos"), "galley.learning.commands"),
@@ -76,7 +76,7 @@ _ROOMS = {
 
 
 class _Help(argparse.HelpFormatter):
-    """Fills paragraphs to the terminal's width; an indented line begins on a line of its own."""
+    """Fills paragraphs to the terminal's width; an indented line stays a line of its own."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines = re.sub(r"(?m)^(\S.*)\n(?=\S)", r"\1 ", text).splitlines()
@@ -84,7 +84,7 @@ class _Help(argparse.HelpFormatter):
 
 
 def _wrapped(line: str, width: int) -> str:
-    """A line, continued in its second column, or below its first where that leaves no room."""
+    """Wrap a line: it goes on in its second column, or below the first if that leaves no room."""
     column = len(re.sub(r"^( *(?:\S.*?  +)?).*", r"\1", line))
     if len(line) > width < column + 26:
         return f"{line[:column].rstrip()}\n{_wrapped(' ' * 8 + line[column:], width)}"
@@ -92,7 +92,7 @@ def _wrapped(line: str, width: int) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Suggests the command or the value that may have been meant; a fault is one line."""
+    """A parser whose errors take one line and suggest the command or value that was meant."""
 
     def __init__(self, **how: Any) -> None:
         super().__init__(formatter_class=_Help, **how)
@@ -110,16 +110,16 @@ class _Parser(argparse.ArgumentParser):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            error.message += did_you_mean(str(value), [str(each) for each in action.choices or ()])
+            error.message += did_you_mean(str(value), list(map(str, action.choices or ())))
             raise
 
 
 def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
-    """The parser of the command line; only the command that ``words`` begin with gets its options.
+    """The parser of the command line, in which only the command of ``words`` has its options.
 
     Args:
         words: a command; a command and its subcommand; or the whole command line.
-        whole: give all commands their options.
+        whole: whether all commands get their options, which imports every command's module.
     """
     top = _Parser(
         prog="galley",
@@ -141,24 +141,28 @@ def _add_commands(
     """Add the commands of a package, the first of ``words`` with its options or subcommands."""
     group = p.add_subparsers(metavar="COMMAND", required=True)
     for name, text in commands.items():
-        each = group.add_parser(name, help=text, description=text)
+        child = group.add_parser(name, help=text, description=text)
         if name not in words[:1] and not whole:
             continue
-        room = _ROOMS.get(name, package) if package == __name__ else package
-        module = import_module(f"{room}.{name}")
-        each.epilog = f"{module.EPILOG}\n\n{_EXIT_CODES}".strip()
-        each.set_defaults(parser=each)
+        home = _PACKAGES.get(name, package) if package == __name__ else package
+        module = import_module(f"{home}.{name}")
+        child.epilog = f"{module.EPILOG}\n\n{_EXIT_CODES}".strip()
+        child.set_defaults(parser=child)
         if hasattr(module, "COMMANDS"):
-            _add_commands(each, module.__name__, module.COMMANDS, words[1:], whole)
+            _add_commands(child, module.__name__, module.COMMANDS, words[1:], whole)
         else:
             from galley.cli.common.options import add_options, options_of
 
-            add_options(each, options_of(module.command))
-            each.set_defaults(command=module.command)
+            add_options(child, options_of(module.command))
+            child.set_defaults(command=module.command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status."""
+    """Run a command and return the exit status.
+
+    Args:
+        arguments: the words after ``galley``; None: those of this process.
+    """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     # ``galley --seed 3`` is short for ``galley run --seed 3``.
     if not arguments or (
@@ -166,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ):
         arguments = ["run", *arguments]
     if not _open_streams():
-        _say("can't go on: standard output is closed; redirect it to a file or to /dev/null")
+        _say("cannot continue: standard output is closed; redirect it to a file or to /dev/null")
         return NOT_ACHIEVED
     status = DONE
     try:
@@ -181,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not place and isinstance(error, FileNotFoundError):  # os.getcwd
             place = "the working folder: "
         notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-        _say(f"can't go on: {place}{error.strerror or error}{notes}")
+        _say(f"cannot continue: {place}{error.strerror or error}{notes}")
         return NOT_ACHIEVED
     finally:
         _leave_streams()
@@ -189,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    """Read the command line and run its command."""
+    """Parse the command line, run its command and report its errors in one line each."""
     read, unknown = parser(*arguments).parse_known_args(arguments)
     if unknown:
         known = re.findall(r"--[a-z][a-z-]*", read.parser.format_help())
@@ -208,18 +212,19 @@ def _run(arguments: list[str]) -> int:
         _say(f"{read.parser.prog}: error: {error}")
         return BAD_INPUT
     except KeyboardInterrupt:
-        keep = ("run", "compare", "scenarios", "disturb", "reach", "demos", "push")
-        _say("interrupted" + ("; what was finished is kept" if arguments[0] in keep else ""))
+        keeping = ("run", "compare", "scenarios", "disturb", "reach", "demos", "push")
+        _say("interrupted" + ("; completed results are kept" if arguments[0] in keeping else ""))
         return INTERRUPTED
 
 
 def _open_streams() -> bool:
-    """Open to null what is closed of stdin, stdout and stderr; returns whether stdout was open.
+    """Open those of stdin, stdout and stderr that are closed to null; True if stdout was open.
 
-    Else the next file to be opened would get the descriptor, and whatever is printed there.
+    Otherwise the next file to be opened would get the free descriptor, and with it all that is
+    printed.
     """
     was_open = sys.stdout is not None
-    for name in ("stdin", "stdout", "stderr"):  # the lowest free descriptor is taken first
+    for name in ("stdin", "stdout", "stderr"):  # open() takes the lowest free descriptor
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
     return was_open

@@ -1,4 +1,4 @@
-"""``galley plan``: task planning without geometry; starts fast, for it imports little."""
+"""``galley plan``: task planning without geometry. It imports little and so starts fast."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from galley.domain.options import group, more, option
 if TYPE_CHECKING:
     from galley.planning import Plan, SearchLimits, Task
 
-_SILENT_S = 2.0  # before progress is shown
+_SILENT_S = 2.0  # before the progress line appears
 
-_SEARCHES = ("bfs", "astar", "gbfs")  # of galley.planning.search, which is imported late
+_SEARCHES = ("bfs", "astar", "gbfs")  # those of galley.planning.search, which is imported later
 
 EPILOG = """searches:
   bfs      breadth-first search: fewest actions (default)
@@ -31,37 +31,35 @@ examples:
   galley plan --top-k 5    the five cheapest plans in the kitchen
   galley plan --domain domain.pddl --problem problem.pddl --time-limit 60
 
-PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,
-conditional and universal effects, action costs."""
+Supported PDDL: STRIPS, types, constants, equality, negation, disjunction,
+quantifiers, conditional and universal effects, action costs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley plan``.
+    """Options of ``galley plan``.
 
     Raises:
-        ValueError: options that don't go together.
+        ValueError: both ``search`` and ``top_k`` are given.
     """
 
     task: TaskSymbols = group(TaskSymbols())
-    search: str | None = option(None, "Use this search (below). Default: bfs.", choices=_SEARCHES)
+    search: str | None = option(None, "Search method, see below. Default: bfs.", choices=_SEARCHES)
     top_k: Count | None = option(None, "Print the K cheapest plans that visit no state twice.", "K")
-    json: Path | None = json_option("plan and statistics")
-    node_limit: Count | None = more(None, "Give up after expanding N states.")
-    time_limit: Positive | None = more(None, "Give up after S seconds of search.", "S")
+    json: Path | None = json_option("the plan and statistics")
+    node_limit: Count | None = more(None, "Stop after expanding N states.")
+    time_limit: Positive | None = more(None, "Stop after S seconds of search.", "S")
     memory_limit: Positive | None = more(
-        None,
-        "Give up when the process uses this much. Default: half of the machine's memory.",
-        "MIB",
+        None, "Stop when the process uses this much memory. Default: half of the machine's.", "MIB"
     )
 
     def __post_init__(self) -> None:
         if self.top_k is not None and self.search is not None:
-            raise ValueError("--top-k has its own search; leave out --search")
+            raise ValueError("--top-k uses a search of its own: remove --search")
 
 
 def command(options: Options) -> int:
-    """Print a plan or the K cheapest, one action per line, then statistics."""
+    """Print a plan, or the K cheapest plans, one action per line; then print statistics."""
     from galley.planning import LimitReached, SearchLimits, ground, search
     from galley.planning.limits import default_memory_mib
 
@@ -145,15 +143,16 @@ def _top_k(
         "search_s": spent,
     }
     write_json(options.json, data | figures)
-    tail = "; there are no more" if complete else ""
+    tail = "; there are no other plans" if complete else ""
     print(f"; {plural(len(found), 'plan')} in {1e3 * spent:.1f} ms{tail}")
     if limit:
-        print(f"limit: {len(found)} of {most} plans; {stopped}", file=sys.stderr)
+        print(f"limit: {len(found)} of {most} plans found; {stopped}", file=sys.stderr)
         return 1
     return 0
 
 
 def _refuse(failure: Failure, options: Options, empty: dict[str, Any]) -> int:
+    """Print why there is no plan, write it as JSON, and return exit status 1."""
     status = "limit" if failure.kind is FailureKind.BUDGET else "unsolvable"
     write_json(options.json, {"status": status, **empty, "failure": failure.as_json()})
     print(f"{status}: {failure}", file=sys.stderr)
@@ -181,7 +180,7 @@ class _Progress:
         print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Erase the line."""
+        """Erase the progress line, if it was printed."""
         if self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self._shown = False

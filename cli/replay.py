@@ -1,4 +1,4 @@
-"""``galley replay``: a stored run as a page that turns and plays."""
+"""``galley replay``: writes a 3D replay of a stored run as a web page."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from galley.cli.common.shared import scene_option
 from galley.domain.options import argument, more, option
 
 EPILOG = """examples:
-  galley replay runs/mine --view    and opens it in the browser
+  galley replay runs/mine --view    write it and open it in the browser
   galley replay states.npz --scene my_kitchen.yaml --out mine.html
 
-The page opens from a file, without network: drag to turn, scroll to zoom, space to play."""
+The page is one file and needs no network: drag to rotate, scroll to zoom, space to play."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley replay``."""
+    """Options of ``galley replay``."""
 
-    run: Path = argument("Read this run: its folder, or a states.npz.", "RUN")
-    scene: Path | None = scene_option("the run's own")
-    out: Path | None = option(None, "Write this page. Default: replay.html beside the states.")
-    fps: Count = more(15, "Show this many poses a second.")
+    run: Path = argument("Folder of a run, or its states.npz.", "RUN")
+    scene: Path | None = scene_option("the run's scene")
+    out: Path | None = option(None, "Page to write. Default: replay.html beside the states.")
+    fps: Count = more(15, "Poses per second of motion.")
     view: bool = option(False, "Open the page in the browser.")
 
 
 def command(options: Options) -> int:
-    """Write the page, say where it is."""
+    """Write the page and print its path and size."""
     from galley.results.stored import read_run
 
     stored = read_run(options.run, options.scene)
@@ -42,7 +42,7 @@ def command(options: Options) -> int:
     from galley.viz.replay import Replay, replay_html
 
     printer = Printer()
-    printer.stage("making the replay")
+    printer.stage("writing the replay")
     page = replay_html(log, stored.scene, stored.robot, fps=options.fps)
     Replay(page).save(path)
     printer.console.print(f"replay: {path} ({len(page) / 1e6:.1f} MB)")

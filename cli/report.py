@@ -1,4 +1,4 @@
-"""``galley report``: makes the page of a stored run again."""
+"""``galley report``: writes the report page of a stored run again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from galley.cli.common.arguments import check_output
 from galley.cli.common.shared import scene_option
 from galley.domain.options import argument, option
 
-EPILOG = """The page needs no other file and no network; docs/report.md says what it shows.
+EPILOG = """The page is one file and needs no network; docs/report.md describes it.
 
 examples:
   galley report runs/task-20260101-120000    writes report.html into the folder
@@ -18,16 +18,16 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley report``."""
+    """Options of ``galley report``."""
 
-    run: Path = argument("Read this run: its folder.", "RUN")
-    out: Path | None = option(None, "Write this page. Default: RUN/report.html.")
-    scene: Path | None = scene_option("the run's own")
-    replay: bool = option(True, "Put the 3D replay into it, nearly half of its size.")
+    run: Path = argument("Folder of a run.", "RUN")
+    out: Path | None = option(None, "Page to write. Default: RUN/report.html.")
+    scene: Path | None = scene_option("the run's scene")
+    replay: bool = option(True, "Include the 3D replay, nearly half of the page's size.")
 
 
 def command(options: Options) -> int:
-    """Write the page and say where it is; 0 also for a run that failed."""
+    """Write the page and print its path; the exit status is 0 for a run that failed, too."""
     from galley.cli.common.progress import Printer
     from galley.domain.errors import BadInput
     from galley.results.page.page import write_page
@@ -36,9 +36,9 @@ def command(options: Options) -> int:
     run = options.run
     out = options.out or run / PAGE
     if not run.is_dir():
-        raise BadInput.one(run, f"is no run's folder: it has no {REPORT}")
+        raise BadInput.one(run, f"is not the folder of a run: it has no {REPORT}")
     if options.out is None and (run / UNFINISHED).exists():
-        what = f"its run has not ended, or was cut short (see {UNFINISHED}): write elsewhere, --out"
+        what = f"the run has not ended, or was cut short (see {UNFINISHED}): use --out FILE"
         raise BadInput.one(run, what)
     check_output(out, ".html", ".htm")
     with Printer() as printer:

@@ -1,4 +1,4 @@
-"""``galley robot``: checks a robot file, says what is known of the robot, and shows it."""
+"""``galley robot``: checks a robot file, summarizes the robot, and shows it."""
 
 from __future__ import annotations
 
@@ -21,28 +21,26 @@ if TYPE_CHECKING:
 
 EPILOG = """examples:
   galley robot robot.yaml                     check it, and move its joints in the browser
-  galley robot robot.yaml --no-view           draw its looks and collision shapes instead
+  galley robot robot.yaml --no-view           draw its visual and collision shapes instead
 
-'galley new robot URDF' writes such a file. It passes if file and URDF are without fault, and the
-robot collides with nothing where it is folded."""
+'galley new robot URDF' writes such a file. The check passes if the file and its URDF are valid, and
+the folded robot is free of collision."""
 
-# Where a robot file has what scenes have in their own keys.
+# Keys of a scene, and the key of a robot file that states the same.
 _KEYS = dict.fromkeys(("robot.start", "robot.start.arm"), "folded")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley robot``."""
+    """Options of ``galley robot``."""
 
-    file: Path = argument(
-        "Read this robot file, YAML, or take a shipped robot by its name.",
-    )
-    out: Path | None = option(None, "Write this .html or .png. Default: the robot's name.")
-    view: bool = option(True, "Open the page in the browser; without a display, draw.")
+    file: Path = argument("Robot file (YAML), or the name of a shipped robot.")
+    out: Path | None = option(None, "File to write, .html or .png. Default: the robot's name.")
+    view: bool = option(True, "Open the page in the browser; without a display, draw a picture.")
 
 
 def command(options: Options) -> int:
-    """Check the file, print what is known, write page or picture."""
+    """Check the file, print joints, grippers and kinematics, write the page or the picture."""
     from galley.collision.backends.pybullet_world import PyBulletWorld
     from galley.collision.scene_check import check_start
     from galley.domain.files import read_bytes, write_atomically
@@ -94,7 +92,7 @@ def command(options: Options) -> int:
 
 @contextmanager
 def _placed(scene: Scene) -> Iterator[None]:
-    """Faults in what the robot file says get their line in it."""
+    """Point errors that the robot file causes to their line in that file."""
     try:
         yield
     except BadInput as bad:
@@ -111,7 +109,7 @@ def _placed(scene: Scene) -> Iterator[None]:
 
 
 def _joints(robot: RobotModel) -> PlainTable:
-    """One row a joint of arm and fingers."""
+    """The limits of the joints of arm and fingers, one row per joint."""
     table = PlainTable("joint", ">from", ">to", ">speed", "unit")
     for group in robot.groups[1:]:
         rows = zip(group.joints, *group.turn, group.velocity, group.units, strict=True)

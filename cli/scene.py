@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 
 EPILOG = """examples:
   galley scene --scene my_kitchen.yaml    check it, draw my_kitchen.png
-  galley scene --scene my_kitchen.yaml --view    turn it in the browser
+  galley scene --scene my_kitchen.yaml --view    inspect it in the browser
   galley scene --scene my_kitchen.yaml --domain domain.pddl --problem problem.pddl
   galley scene --schema > scene.schema.json    for editors (docs/scene.md#in-an-editor)
 
-A scene passes if it is well-formed, and nothing collides at the start; with --domain, --problem
-or --skills, if the task fits it, too."""
+A scene passes if it is well-formed and free of collision at the start. With --domain, --problem or
+--skills, the task must fit the scene, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley scene``."""
+    """Options of ``galley scene``."""
 
     task: TaskFiles = group(TaskFiles())
-    schema: bool = option(False, "Only print the JSON Schema of scenes, for editors.")
-    out: Path | None = option(None, "Draw this .png. Default: the scene's name.", "PNG")
+    schema: bool = option(False, "Only print the JSON Schema of scene files, for editors.")
+    out: Path | None = option(None, "Picture to write (.png). Default: the scene's name.", "PNG")
     picture: bool = option(True, "Draw the scene.")
     view: bool = option(
         False,
-        "Then show the scene in the browser, at an address that only this machine can open, until "
-        "Ctrl-C.",
+        "Also show the scene in the browser until Ctrl-C, at an address that only this machine can "
+        "open.",
     )
 
 
 def command(options: Options) -> int:
-    """Check the scene and the task's objects, print the objects, write the picture."""
+    """Check the scene, and the task if one is given; print the objects and draw the picture."""
     if options.schema:
         from galley.domain.scene.schema import schema_text
 
@@ -76,14 +76,14 @@ def command(options: Options) -> int:
 
         meshcat = open_meshcat()
         Bodies(meshcat, scene, robot).show_start(scene)
-        print(f"in the browser: {meshcat.web_url()} (Ctrl-C ends)", flush=True)
+        print(f"in the browser: {meshcat.web_url()} (Ctrl-C to stop)", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()
     return 0
 
 
 def _checked(task: TaskFiles) -> Scene:
-    """The scene, fit for a start, and for the task if one is given."""
+    """Read the scene and check its start for collisions; check that it fits the task, if given."""
     if task != TaskFiles(scene=task.scene, robot=task.robot):
         from galley.engine import load
 
@@ -107,7 +107,7 @@ def _objects(scene: Scene, robot: RobotModel) -> PlainTable:
 
 
 def _grasps(scene: Scene, robot: RobotModel, item: Item) -> str:
-    """How many grasps of an item there are as it stands or lies, by where the hand comes from."""
+    """The number of grasps of an item in its starting pose, by direction of approach."""
     from galley.domain.state import initial_state
     from galley.skills.manipulation.grasps import grasps_at, leaning_grasps
 
@@ -132,5 +132,5 @@ def _details(scene: Scene, robot: RobotModel, binding: Binding) -> str:
     if binding.handle:
         parts.append(f"handle {binding.handle}, opened {binding.opening:.2f} m")
     if binding.staging:
-        parts.append(f"put down meanwhile on {binding.staging}")
+        parts.append(f"things in the way are put down on {binding.staging}")
     return ", ".join(parts)

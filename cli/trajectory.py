@@ -1,4 +1,4 @@
-"""``galley trajectory``: a run's trajectories against the robot's limits; export and film."""
+"""``galley trajectory``: compares a run's trajectories with the limits; exports and films them."""
 
 from __future__ import annotations
 
@@ -20,55 +20,55 @@ if TYPE_CHECKING:
     from galley.optimization.torques import TorqueCheck
     from galley.results.stored import Stored
 
-_SLACK = 1e-3  # share of a limit allowed for rounding
-_MOST = 5e6  # samples of one motion: 80 minutes at 1 kHz
+_SLACK = 1e-3  # fraction of a limit by which rounding may exceed it
+_MOST = 5e6  # samples of one motion, 80 minutes at 1 kHz
 INERTIALS = "identified"  # the default masses for torques
 _OUTPUTS = (("csv", ".csv"), ("ros", ".json"), ("mp4", ".mp4"))
 
 EPILOG = """examples:
-  galley trajectory runs/NAME --motion 5 --csv m.csv --ros m.json   export one for a real arm
+  galley trajectory runs/NAME --motion 5 --csv m.csv --ros m.json   export for a real arm
   galley trajectory runs/NAME --motion 4 --mp4 lift.mp4    film it
 
-The exit status is 1 also if a trajectory exceeds a limit of the robot."""
+The exit status is also 1 if a trajectory exceeds a limit of the robot."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley trajectory``."""
+    """Options of ``galley trajectory``."""
 
-    run: Path = argument("Read this run: its folder, or a trajectory's .npz.", "RUN")
-    motion: Index | None = option(None, "Take only motion K, counted from 0.", "K")
-    scene: Path | None = scene_option("the run's own, or the kitchen")
-    csv: Path | None = option(None, "Write one motion as CSV.")
-    ros: Path | None = option(None, "Write one motion as a ROS JointTrajectory in JSON.")
-    rate: SampleRate | None = more(None, "Sample at this rate. Default: CSV 1000, ROS 100.")
-    mp4: Path | None = option(None, "Film the motions as .mp4.")
+    run: Path = argument("Folder of a run, or a trajectory's .npz file.", "RUN")
+    motion: Index | None = option(None, "Only motion K, counted from 0.", "K")
+    scene: Path | None = scene_option("the run's scene, or the kitchen")
+    csv: Path | None = option(None, "Export one motion as CSV.")
+    ros: Path | None = option(None, "Export one motion as a ROS JointTrajectory in JSON.")
+    rate: SampleRate | None = more(None, "Samples per second. Default: CSV 1000, ROS 100.")
+    mp4: Path | None = option(None, "Film the motions as MP4.")
     torques: bool = more(True, "Compute joint torques with Drake.")
     inertials: Literal["identified", "urdf"] | None = more(
         None,
-        "Take published identified masses and inertias of the arm, or the URDF's. Default: "
+        "Masses and inertias of the arm: published identified values, or the URDF's. Default: "
         "identified.",
     )
 
 
 def command(options: Options) -> int:
-    """Print the table, write the outputs; 1 if a motion exceeds a limit."""
+    """Print the table and write the outputs; the exit status is 1 if a motion exceeds a limit."""
     from galley.cli.common.progress import Printer
     from galley.motion.trajectory.export import CSV_RATE
     from galley.results.stored import read_run
 
     if options.rate is not None and not (options.csv or options.ros):
-        raise argparse.ArgumentTypeError("argument --rate: belongs to --csv and --ros")
+        raise argparse.ArgumentTypeError("argument --rate: needs --csv or --ros")
     if options.inertials is not None and not options.torques:
         raise argparse.ArgumentTypeError("argument --inertials: not allowed with --no-torques")
     _check_outputs(options)
     stored = read_run(options.run, options.scene, STORE)
     chosen = _chosen(stored, options.motion)
     if (options.csv or options.ros) and len(chosen) != 1:
-        what = f"holds {len(chosen)} motions and --csv and --ros write one: name it with --motion"
+        what = f"holds {len(chosen)} motions, but --csv and --ros write one: add --motion"
         raise BadInput.one(stored.file, what)
     if options.mp4 and len(chosen) > 1 and not stored.complete:
-        raise BadInput.one(stored.file, "does not say what happens between: choose a --motion")
+        raise BadInput.one(stored.file, "has only motions, no run: choose one with --motion")
     for k in chosen:
         seconds = stored.planned[k].trajectory.duration
         if seconds * max(options.rate or 0.0, CSV_RATE) > _MOST:
@@ -91,7 +91,15 @@ def command(options: Options) -> int:
 
 @dataclass(frozen=True)
 class Row:
-    """Figures of one motion; ``faults`` has a sentence for each limit that it exceeds."""
+    """The figures of one motion in the table.
+
+    Attributes:
+        duration: seconds.
+        length: path length in joint space.
+        ratios: highest velocity, acceleration and jerk, as fractions of their limits.
+        torque: the joint torques, or None if they are not computed.
+        faults: one sentence per limit that the motion exceeds.
+    """
 
     duration: float
     length: float
@@ -101,11 +109,11 @@ class Row:
 
 
 def _check_outputs(options: Options) -> None:
-    """Refuse outputs that can't be written, before writing any."""
+    """Refuse outputs that can't be written, before any is written."""
     for name, suffix in _OUTPUTS:
         path: Path | None = getattr(options, name)
         if path is not None and path.name == REPORT:
-            raise BadInput.one(path, "is a run's report; choose another name")
+            raise BadInput.one(path, "is a run's report: choose another name")
         check_output(path, suffix, option=f"--{name}")
 
 
@@ -114,12 +122,12 @@ def _chosen(stored: Stored, motion: int | None) -> tuple[int, ...]:
     if motion is None:
         return tuple(range(count))
     if motion >= count:
-        raise BadInput.one(stored.file, f"has no motion {motion}, they are 0 to {count - 1}")
+        raise BadInput.one(stored.file, f"has no motion {motion}: its motions are 0 to {count - 1}")
     return (motion,)
 
 
 def _row(stored: Stored, k: int, inertials: str | None) -> Row:
-    """Figures of motion k; torques only with ``inertials``."""
+    """The figures of motion k; with torques unless ``inertials`` is None."""
     import numpy as np
 
     from galley.motion.trajectory.trajectory import limit_ratios
@@ -136,7 +144,7 @@ def _row(stored: Stored, k: int, inertials: str | None) -> Row:
         faults.append(f"{group.joints[j]} goes {beyond[j]:.2g} {group.units[j]} beyond its limit")
     ratios = limit_ratios(trajectory, group)
     for name, ratio in zip(("velocity", "acceleration", "jerk"), ratios, strict=True):
-        if not ratio <= 1.0 + _SLACK:  # also if it is NaN
+        if not ratio <= 1.0 + _SLACK:  # true for NaN, too
             faults.append(f"uses {100 * ratio:.1f} % of the {name} limit")
     torque = None
     if inertials is not None:
@@ -174,14 +182,14 @@ def _table(stored: Stored, rows: dict[int, Row]) -> PlainTable:
 
 
 def _about_torques(stored: Stored, rows: dict[int, Row]) -> str:
-    """The highest torque, and the source of the masses."""
+    """A sentence about the highest torque, the source of the masses, and what it leaves out."""
     checks = {k: row.torque for k, row in rows.items() if row.torque is not None}
     k = max(checks, key=lambda k: float(checks[k].ratio.max()))
     source = "published identified" if checks[k].inertials == "identified" else "the URDF's"
     load = (
         ""
         if stored.complete
-        else "; assumes an empty hand, as the file does not say what the hand holds"
+        else "; the hand is assumed empty, as the file does not record what it holds"
     )
     where = f"motion {k}: " if len(rows) > 1 else ""
     return f"torques: {where}{checks[k]}; {source} masses and inertias, no friction{load}"

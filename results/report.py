@@ -1,6 +1,6 @@
-"""The report of a run: ``report.json``, schema version 2 (docs/report.md), and who writes it.
+"""The report of a run: ``report.json``, schema version 2 (docs/report.md), and its recorder.
 
-The recorder collects the stages' results and, given a folder, writes files as they come.
+The recorder collects the results of the stages and, if it has a folder, writes files at once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from galley.tamp.record import SearchRecord
 from galley.tamp.task import TampTask
 from galley.validation.verdict import Verdict
 
-_OURS = ("audit", "executed-states")  # certificates of faults of Galley, not of the task
+_OURS = ("audit", "executed-states")  # certificates of errors of Galley, not of the task
 _PACKAGES = ("numpy", "pybullet", "drake", "pddlgym", "imageio", "imageio-ffmpeg")
 _FORK = {"pybullet": "pybullet-arm64"}  # installed in its place where it has no wheel
 
@@ -44,14 +44,17 @@ class Report:
 
     Attributes:
         scene, domain, problem: files of the task.
-        options: of the run, as plain data.
-        inputs, skills: SHA-256 of the files of the task, and of the user's skills, by name.
+        options: options of the run, as plain data.
+        inputs: SHA-256 of the files of the task, by name.
+        skills: SHA-256 of the user's skill files, by name.
         status: ``unfinished``, or how the run ended (docs/report.md).
-        failure: why it did not succeed.
-        search: for plan and motions. check: of the plan.
-        audited: the motions of the plan, then of each recovery that found some.
-        run: what was executed. validation: the verdict on it.
-        video: figures of the film, or why there is none.
+        failure: why the run did not succeed, or None.
+        search: record of the search for plan and motions.
+        check: the check of the plan in PDDLGym.
+        audited: the motions of the plan, then of each recovery that planned some.
+        run: the execution.
+        validation: the verdict on the execution.
+        video: figures of the film, or the error.
         timing_s: seconds of the stages ``compile`` and ``video``.
     """
 
@@ -76,9 +79,9 @@ class Report:
 
     @classmethod
     def of(cls, task: TampTask, options: Options) -> Report:
-        """A report that knows the task and no more."""
+        """A new report, with the task and the options only."""
         files = (task.scene.source, task.domain.file, task.problem.file)
-        own = map(os.path.abspath, task.own_skills)  # the others lie in the run's folder
+        own = map(os.path.abspath, task.own_skills)  # these are not copied
         plain = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(options).items()}
         plain |= zip(("scene", "domain", "problem"), files, strict=True)
         return cls(*files, plain, digests(task.files), digests(own))
@@ -95,7 +98,7 @@ class Report:
 
     @property
     def recoveries(self) -> tuple[Recovery, ...]:
-        """What was done about deviations."""
+        """The recoveries of the execution: what was done about deviations."""
         return () if self.run is None else self.run.recoveries
 
     @property
@@ -105,17 +108,17 @@ class Report:
 
     @property
     def spent_s(self) -> dict[str, float]:
-        """Seconds of each stage."""
+        """Seconds of wall time by stage, recoveries included."""
         search, first, run = self.search, self.audited[:1], self.run
         parts = [self.timing_s, {} if run is None else run.timing_s]
         if search is not None:
             parts.append({"task": search.task_s, "motion": search.motion_s})
-        # Those of recoveries come with the execution's.
+        # The execution's timing includes the recoveries.
         parts += [{"motion": a.checks_s, "optimization": a.optimization_s} for a in first]
-        return {stage: sum(each.get(stage, 0.0) for each in parts) for stage in FORM["timing_s"]}
+        return {stage: sum(part.get(stage, 0.0) for part in parts) for stage in FORM["timing_s"]}
 
     def fail(self, failure: Failure) -> None:
-        """Record why there is no solution; the status follows from the kind."""
+        """Record why there is no solution, and set the status by the kind of failure."""
         self.failure = failure
         kind = (failure.certificate or {}).get("kind")
         if failure.kind is FailureKind.BUDGET:
@@ -126,7 +129,7 @@ class Report:
             self.status = "refused"
 
     def interrupted(self) -> None:
-        """Record that the user ended the run; if only the film is missing the verdict stands."""
+        """Record an interruption by the user; if only the film is missing, the verdict stays."""
         what = "interrupted by the user"
         if self.validation is None:
             self.fail(Failure(FailureKind.BUDGET, what))
@@ -134,7 +137,7 @@ class Report:
             self.video = {"error": what}
 
     def judged(self, run: Execution) -> None:
-        """Record the verdict, and with it how the run ended."""
+        """Record the verdict on an execution, and set the status by it."""
         self.validation, self.failure = run.verdict, run.failure
         self.status = "success" if run.failure is None else "failed"
 
@@ -143,7 +146,7 @@ class Report:
         search, verdict = self.search, self.validation
         lessons = () if search is None else search.constraints
         reasons = () if search is None else search.reasons
-        found = {
+        data = {
             **vars(self),
             "schema_version": SCHEMA_VERSION,
             "goal_reached": verdict is not None and verdict.goal_reached,
@@ -155,8 +158,8 @@ class Report:
             "plans_tried": 0 if search is None else len(search.tried),
             "effort": None if search is None else search.effort_as_json(),
             "lessons": [
-                {"fact": str(each.fact), "why": str(each.failure), "proven": each.proven}
-                for each in lessons
+                {"fact": str(lesson.fact), "why": str(lesson.failure), "proven": lesson.proven}
+                for lesson in lessons
             ],
             "reasons": [{"action_index": k, "why": why} for k, why in reasons],
             "motions": self._motions(0, self.motions),
@@ -166,22 +169,22 @@ class Report:
             "seed": self.options["seed"],
             "versions": versions(),
         }
-        return {key: found[key] for key in FORM if key in found}
+        return {key: data[key] for key in FORM if key in data}
 
     def _execution(self) -> dict[str, Any]:
-        """What was executed, with every recovery."""
+        """The execution and its recoveries as plain data."""
         run, later = self.run, iter(self.audited[1:])
         if run is None:
             return {"motions": 0, "recoveries": [], "released": [], "faults": [], "facts": []}
         recoveries = []
-        for number, each in enumerate(run.recoveries, 1):
-            found = next(later, None) if each.motions else None
-            motions = self._motions(number, () if found is None else found.motions)
-            recoveries.append({**each.as_json(), "motions": motions})
+        for number, recovery in enumerate(run.recoveries, 1):
+            audited = next(later, None) if recovery.motions else None
+            motions = self._motions(number, () if audited is None else audited.motions)
+            recoveries.append({**recovery.as_json(), "motions": motions})
         return {
             "motions": run.motions,
             "recoveries": recoveries,
-            "released": [asdict(each) for each in run.releases],
+            "released": [asdict(release) for release in run.releases],
             "faults": list(run.faults),
             "facts": sorted(map(str, run.facts)),
         }
@@ -196,7 +199,7 @@ class Report:
 
     def _audit(self) -> dict[str, int]:
         """How many motions Drake checked, and how many of them it found in collision."""
-        every = [motion.record.audit for each in self.audited for motion in each.motions]
+        every = [motion.record.audit for part in self.audited for motion in part.motions]
         verdicts = [audit for audit in every if audit is not None]
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
@@ -209,11 +212,12 @@ class Report:
 
 
 class ReportRecorder(Relay):
-    """Keeps what each stage comes to, also where it is interrupted, and passes progress on.
+    """Records each stage's result at once, so that an interruption loses none; passes progress on.
 
     Args:
-        report: is completed. folder: for the files; None writes none.
-        listener: hears of progress, too.
+        report: the report to complete.
+        folder: folder for the files; None writes none.
+        listener: receives the progress, too.
     """
 
     def __init__(
@@ -223,7 +227,7 @@ class ReportRecorder(Relay):
         self.report, self.folder = report, None if folder is None else Path(folder)
 
     def finished(self, result: Any) -> None:
-        """Record a stage's result."""
+        """Record the result of a stage in the report, and write its files."""
         report, folder = self.report, self.folder
         if isinstance(result, SearchRecord):
             report.search = result
@@ -244,7 +248,7 @@ class ReportRecorder(Relay):
 
 
 def record(result: Solution | Execution, recorder: ReportRecorder) -> None:
-    """Tell a recorder of a result as if its stages had just ended."""
+    """Pass the results of all stages of a solution or an execution to a recorder."""
     solution = result.solution if isinstance(result, Execution) else result
     recorder.report.timing_s["compile"] = solution.timing_s["compile"]
     parts: list[object] = [solution.search, solution.check, solution.audited]
@@ -260,7 +264,7 @@ def record(result: Solution | Execution, recorder: ReportRecorder) -> None:
 
 def _motion(motion: Motion, start: float | None) -> dict[str, Any]:
     record = motion.record
-    found = {
+    data = {
         **vars(record),
         "action_index": motion.action_index,
         "phase": motion.phase,
@@ -275,20 +279,20 @@ def _motion(motion: Motion, start: float | None) -> dict[str, Any]:
         "duration_s": motion.trajectory.duration,
         "declared_contacts": [list(names) for names in sorted(motion.allowed)],
     }
-    return {key: found[key] for key in MOTION}
+    return {key: data[key] for key in MOTION}
 
 
 def versions() -> dict[str, str]:
     """Versions of Python, Galley and the packages that results depend on."""
-    found = {"python": platform.python_version(), "galley": __version__}
+    numbers = {"python": platform.python_version(), "galley": __version__}
     for name in _PACKAGES:
-        found[name] = "missing"
+        numbers[name] = "missing"
         with suppress(PackageNotFoundError):
             if name in _FORK:
-                found[name] = f"{version(_FORK[name])} ({_FORK[name]})"
+                numbers[name] = f"{version(_FORK[name])} ({_FORK[name]})"
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            numbers[name] = version(name)
+    return numbers
 
 
 def _plain(value: object) -> object:

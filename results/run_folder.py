@@ -1,4 +1,4 @@
-"""A run's folder: one run at a time writes there, and as long as it does a mark says so."""
+"""The folder of a run: one process at a time writes to it, and a locked file marks it meanwhile."""
 
 from __future__ import annotations
 
@@ -19,36 +19,37 @@ from galley.domain.files import read_bytes, write_atomically, write_fault
 REPORT, STATES, STORE = "report.json", "states.npz", "trajectories.npz"
 """Files of a run: what happened and why, every executed state, the motions of the plan."""
 INPUTS = "inputs"
-"""Folder for copies of what a run was made from: what reads the run again needs no other file."""
+"""Folder for copies of the input files, so that a stored run needs no files outside its folder."""
 SCENE, DOMAIN, PROBLEM = "scene.yaml", "domain.pddl", "problem.pddl"
-NO_SCENE = "has no copy of its scene: it is of an older version, or no run; name one: --scene"
+NO_SCENE = "has no copy of its scene: it is from an older version, or no run; add --scene FILE"
 PAGE = "report.html"
-"""Made from the other files: it can be made again, and no digest of it is kept."""
+"""The page is made from the other files and can be made again, so no digest of it is kept."""
 UNFINISHED = "UNFINISHED"
-"""File in a folder that is written to. A run that ended, however, has removed it."""
+"""Lock file in a folder while a run writes to it; removed when the run ends, also in failure."""
 EARLIER = "earlier"
-"""Folder for what an earlier run left, until the new one has ended."""
+"""Folder to which the files of an earlier run are moved until the new run has ended."""
 
 
 @contextlib.contextmanager
 def run_folder(path: Path | str | None, stem: str, marker: str = REPORT) -> Iterator[Path]:
-    """``with run_folder(path, stem) as folder:`` a folder for the files of one run, and no others.
+    """``with run_folder(path, stem) as folder:`` a folder for the files of one run only.
 
-    What an earlier run left there is put away at once, so that it is never taken for this run's;
-    it is removed when this one has ended, and put back if that wrote nothing or raised BadInput.
+    The files of an earlier run are moved away at once, so that they are never taken for this run's.
+    They are removed when this run has ended, and restored if it wrote nothing or raised BadInput.
 
     Args:
-        path: of the folder; None: a new one, ``new_names(stem)``.
-        marker: a file that only such a folder has.
+        path: the folder; None: a new one, ``new_names(stem)``.
+        stem: beginning of a new folder's name.
+        marker: name of a file that only a folder of this kind has.
 
     Raises:
-        BadInput: it can't be made, or another run writes there.
+        BadInput: the folder can't be made, or another run is writing to it.
     """
     with claimed(path, stem, marker) as folder:
         earlier = folder / EARLIER
-        if earlier.is_symlink():  # whoever made it: nothing is put away elsewhere
+        if earlier.is_symlink():  # not ours: never move files through a link
             earlier.unlink()
-        if earlier.is_dir():  # a run was killed here: what it put away stays
+        if earlier.is_dir():  # an earlier run was killed here: keep what it had moved away
             _remove(_entries(folder))
         else:
             old = _entries(folder)
@@ -63,26 +64,26 @@ def run_folder(path: Path | str | None, stem: str, marker: str = REPORT) -> Iter
                 earlier.rmdir()
             elif isinstance(error, KeyboardInterrupt):
                 _settle(folder)
-            raise  # of other errors the evidence is left where it is
+            raise  # after other errors the files stay, as evidence
         _settle(folder)
 
 
 @contextlib.contextmanager
 def claimed(path: Path | str | None, stem: str, marker: str) -> Iterator[Path]:
-    """``with claimed(path, stem, marker) as folder:`` a folder that no other process has.
+    """``with claimed(path, stem, marker) as folder:`` a folder that no other process writes to.
 
-    The mark in it is locked, which ends with the process. It stays where the block is cut short by
-    anything but an interrupt or BadInput: what lies there is incomplete.
+    The file ``UNFINISHED`` in it is locked until the process ends. If the block raises anything but
+    KeyboardInterrupt or BadInput, the file stays and marks the folder as incomplete.
 
-    Args: as ``run_folder``.
+    Args: as for ``run_folder``.
 
     Raises:
-        BadInput: it can't be made, or another run writes there.
+        BadInput: the folder can't be made, or another run is writing to it.
     """
     path = None if path is None else Path(path)
-    # Folders that are not there yet are removed again if nothing comes of them.
+    # Folders that are made here are removed again if they stay empty.
     above = (Path("runs"),) if path is None else (path, *path.parents)
-    made = [each for each in above if not os.path.lexists(each)]
+    made = [folder for folder in above if not os.path.lexists(folder)]
     if path is None:
         path = _new_folder(stem)
         made.insert(0, path)
@@ -95,19 +96,19 @@ def claimed(path: Path | str | None, stem: str, marker: str) -> Iterator[Path]:
     except BaseException as error:
         complete = set(path.iterdir()) == before
         if isinstance(error, OSError) and not complete:
-            error.add_note(f"what was finished lies in {path}")
+            error.add_note(f"completed results are in {path}")
         raise
     finally:
         if complete:
             os.unlink(path / UNFINISHED)
         lock.close()
         for folder in made:
-            with contextlib.suppress(OSError):  # something lies there
+            with contextlib.suppress(OSError):  # it is not empty
                 folder.rmdir()
 
 
 def _lock(folder: Path, marker: str) -> IO[bytes]:
-    """The locked mark in a folder, which is made if need be."""
+    """Lock ``UNFINISHED`` in a folder, which is made if necessary, and return the open file."""
     mark = folder / UNFINISHED
     while True:
         try:
@@ -121,14 +122,14 @@ def _lock(folder: Path, marker: str) -> IO[bytes]:
             lock.seek(0)
             who = lock.read().decode().partition(": ")[2].strip() or "another run"
             lock.close()
-            what = f"{who} writes here; wait for its end, or choose another --out"
+            what = f"{who} is writing here: wait until it ends, or choose another --out"
             raise BadInput.one(folder, what) from None
         except OSError:
             pass  # a file system without locks
         with contextlib.suppress(OSError):
             if os.path.samestat(os.fstat(lock.fileno()), os.stat(mark)):
                 break
-        lock.close()  # the run that had it has ended, and removed it
+        lock.close()  # its run has ended and removed the file: try again
     lock.truncate(0)
     began = time.strftime("%Y-%m-%d %H:%M:%S")
     try:
@@ -140,7 +141,7 @@ def _lock(folder: Path, marker: str) -> IO[bytes]:
 
 
 def _new_folder(stem: str) -> Path:
-    """A folder of a name that nobody has, made."""
+    """Make a folder with an unused name."""
     for path in new_names(stem):
         try:
             path.mkdir(parents=True)
@@ -153,42 +154,43 @@ def _new_folder(stem: str) -> Path:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """What a run has written to its folder."""
-    return [each for each in folder.iterdir() if each.name not in (UNFINISHED, EARLIER)]
+    """The files and folders that a run has written, without the lock and ``EARLIER``."""
+    return [entry for entry in folder.iterdir() if entry.name not in (UNFINISHED, EARLIER)]
 
 
 def _settle(folder: Path) -> None:
-    """Remove what was half written when an interrupt came, and what an earlier run left."""
-    _remove(each for each in folder.iterdir() if ".partial" in each.name)
+    """Remove files that an interrupt left half written, and the files of an earlier run."""
+    _remove(entry for entry in folder.iterdir() if ".partial" in entry.name)
     shutil.rmtree(folder / EARLIER)
 
 
 def _move(entries: Iterable[Path], to: Path) -> None:
-    for each in entries:
-        os.rename(each, to / each.name)
+    for entry in entries:
+        os.rename(entry, to / entry.name)
 
 
 def _remove(entries: Iterable[Path]) -> None:
-    for each in entries:
-        if each.is_dir() and not each.is_symlink():
-            shutil.rmtree(each)
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
         else:
-            each.unlink()
+            entry.unlink()
 
 
 def check_destination(path: Path | str | None, stem: str, marker: str = REPORT) -> None:
-    """Refuse a destination that would overwrite something that is not a run.
+    """Check that a destination holds nothing but a run, and can be written.
 
     Args:
-        path: of a folder; None: ``new_names(stem)``.
-        marker: a file that only such a folder has.
+        path: the folder; None: ``new_names(stem)``.
+        stem: beginning of a new folder's name.
+        marker: name of a file that only a folder of this kind has.
 
     Raises:
-        BadInput: ``path`` is a file, a folder with other things in it, or can't be written.
+        BadInput: ``path`` is a file, a folder with other files in it, or can't be written.
     """
     path = next(new_names(stem)) if path is None else Path(path)
     if path.name in ("", ".."):
-        raise BadInput.one(path, "can't be replaced; --out names a folder of its own")
+        raise BadInput.one(path, "can't be replaced; --out needs a folder of its own")
     if os.path.lexists(path) and not os.path.isdir(path):
         raise BadInput.one(path, "is a file; --out names a folder")
     if os.path.isdir(path) and any(path.iterdir()) and not _is_ours(path, marker):
@@ -201,27 +203,30 @@ def check_destination(path: Path | str | None, stem: str, marker: str = REPORT) 
 
 
 def _is_ours(folder: Path, marker: str) -> bool:
-    """Whether a run of this kind ended in a folder, or was cut short there."""
+    """Whether a folder was written by a run of this kind, which has ended or was cut short."""
     mark = folder / UNFINISHED
     if (folder / marker).is_file() or not mark.is_file():
         return (folder / marker).is_file()
-    text = mark.read_bytes()  # empty: cut short while it was written
+    text = mark.read_bytes()  # empty if the run was killed while writing it
     return not text or text.startswith(f"{marker}: ".encode())
 
 
 def new_names(stem: str) -> Iterator[Path]:
-    """``runs/<stem>-<date>-<time>``, in the folder where the user is; with numbers, if taken."""
+    """Names ``runs/<stem>-<date>-<time>`` in the working folder, then the same with numbers."""
     name = f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     yield Path("runs") / name
     yield from (Path("runs") / f"{name}-{k}" for k in itertools.count(2))
 
 
 def keep_inputs(folder: Path | str, scene: str, domain: str, problem: str, robot: str = "") -> None:
-    """Copy the files of a task into a run's folder; the user's skills are code, and are not copied.
+    """Copy the files of a task into a run's folder, except the user's skills, which are code.
 
-    ``robot``, a robot file, takes the place of the scene's robot in the copy.
+    A pipe is not copied, as it can be read only once.
 
-    A pipe is left out: it was read to its end.
+    Args:
+        folder: of the run.
+        scene, domain, problem: the files.
+        robot: a robot file that replaces the scene's robot in the copy, or empty.
 
     Raises:
         BadInput, OSError: a file can't be read any more, or its copy can't be written.
@@ -233,25 +238,25 @@ def keep_inputs(folder: Path | str, scene: str, domain: str, problem: str, robot
     if os.path.isfile(scene):
         text, others = standalone(scene, robot or None)
         copies |= others | {SCENE: text.encode()}
-    kept = Path(folder) / INPUTS
-    kept.mkdir()
+    target = Path(folder) / INPUTS
+    target.mkdir()
     for name, data in copies.items():
-        write_atomically(kept / name, data)
+        write_atomically(target / name, data)
 
 
 def kept_input(folder: Path | str, name: str) -> Path | None:
-    """The copy of a file that a run was made from; None where there is none."""
+    """The copy of an input file of a run, by its name in ``INPUTS``; None if there is none."""
     path = Path(folder) / INPUTS / name
     return path if path.is_file() else None
 
 
 def digests(files: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of the files that a run was made from, so that a later check sees a change."""
+    """SHA-256 of the input files of a run by name, so that later changes are noticed."""
     return {file: hashlib.sha256(read_bytes(file)).hexdigest() for file in sorted(files)}
 
 
 def folder_digests(folder: Path | str) -> dict[str, str]:
-    """SHA-256 of the files that a run wrote, by their names in its folder; not of its reports."""
+    """SHA-256 of the files that a run wrote, except its reports, by their paths in its folder."""
     folder = Path(folder)
     return {
         str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
@@ -262,5 +267,5 @@ def folder_digests(folder: Path | str) -> dict[str, str]:
 
 
 def store_name(recovery: int) -> str:
-    """The file with the motions of the N-th recovery that found some; 0: of the plan."""
+    """Name of the file with the motions of the plan (0), or of the N-th recovery with motions."""
     return f"trajectories_recovery_{recovery}.npz" if recovery else STORE

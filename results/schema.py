@@ -1,4 +1,4 @@
-"""The form of ``report.json`` (docs/report.md): what a report that is read again must have."""
+"""The schema of ``report.json`` (docs/report.md), against which stored reports are checked."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from galley.domain.files import read_text
 from galley.motion.motion import Record
 from galley.validation.verdict import GoalFact, Verdict
 
-_LARGEST = 1e12  # of a number that is not whole, in any unit
+_LARGEST = 1e12  # magnitude of any float, in any unit
 MAYBE = (float, None)
-_PLAIN: dict[Any, Any] = {each: each for each in (int, float, bool, str)}
+_PLAIN: dict[Any, Any] = {kind: kind for kind in (int, float, bool, str)}
 _PLAIN |= {float | None: MAYBE, str | None: (str, None)}
 
 
 def _form(kind: type, *but: str) -> dict[str, Any]:
-    """The form of a dataclass as plain data: its fields of a plain type, ``but`` some."""
+    """The schema of a dataclass as plain data: its fields of plain types, except ``but``."""
     types = get_type_hints(kind).items()
-    return {name: _PLAIN[each] for name, each in types if each in _PLAIN and name not in but}
+    return {name: _PLAIN[t] for name, t in types if t in _PLAIN and name not in but}
 
 
 _EVENT = {"time_s": float, "kind": str, "what": str}
@@ -40,10 +40,7 @@ REPORT: dict[str, Any] = {
     "status": str,
     "goal_reached": bool,
     "plan": [str],
-    "plan_replay": (
-        {"own_validator": str, "pddlgym": str, "message": str, "steps": int},
-        None,
-    ),
+    "plan_replay": ({"own_validator": str, "pddlgym": str, "message": str, "steps": int}, None),
     "failure": (
         {
             "kind": str,
@@ -128,10 +125,10 @@ _WORDS = {str: "text", float: "a number", int: "a whole number", bool: "true or 
 
 
 def read_report(path: Path | str) -> dict[str, Any]:
-    """The report at ``path``, of the form of ``REPORT``; it may have more keys.
+    """Read the report at ``path`` and check it against ``REPORT``; further keys are allowed.
 
     Raises:
-        BadInput: it is missing, no JSON, or of another form; with the first key that is.
+        BadInput: the file is missing, is not JSON, or does not match; with the first key at fault.
     """
     text = read_text(path)
     try:
@@ -148,14 +145,16 @@ def read_report(path: Path | str) -> dict[str, Any]:
         what = f"is a report of version {report['schema_version']}, expected {SCHEMA_VERSION}"
         raise BadInput.one(path, what)
     if wrong:
-        raise BadInput.one(path, f"{wrong}: it is no report of a run")
+        raise BadInput.one(path, f"{wrong}: this is not the report of a run")
     return report
 
 
 def mismatch(value: Any, form: Any, key: str) -> str:
-    """What the value at ``key`` has of another form, the first of it; empty: nothing.
+    """The first mismatch between a value and its schema, as a sentence; empty if it matches.
 
     Args:
+        value: from the JSON file.
+        key: dotted key of the value, for the message.
         form: a type; ``[form]`` for a list; ``{key: form}``, with ``str`` for any other key;
             ``(form, None)`` where null may stand; ``object`` for anything.
     """
@@ -164,21 +163,21 @@ def mismatch(value: Any, form: Any, key: str) -> str:
     if isinstance(form, list):
         if not isinstance(value, list):
             return f"'{key}' must be a list"
-        found = (mismatch(each, form[0], f"{key}[{k}]") for k, each in enumerate(value))
-        return next(filter(None, found), "")
+        faults = (mismatch(item, form[0], f"{key}[{k}]") for k, item in enumerate(value))
+        return next(filter(None, faults), "")
     if isinstance(form, dict):
         if not isinstance(value, dict):
             return f"'{key}' must be an object"
         dot = f"{key}." if key else ""
         for name in sorted(form.keys() - {str, *_LATER} - value.keys()):
             return f"'{dot}{name}' is missing"
-        found = (
-            mismatch(each, form.get(name, form.get(str, object)), dot + name)
-            for name, each in value.items()
+        faults = (
+            mismatch(item, form.get(name, form.get(str, object)), dot + name)
+            for name, item in value.items()
         )
-        return next(filter(None, found), "")
+        return next(filter(None, faults), "")
     if form is float:
-        holds = type(value) in (int, float) and abs(value) < _LARGEST  # nor NaN
+        holds = type(value) in (int, float) and abs(value) < _LARGEST  # false for NaN
     else:
         holds = form is object or type(value) is form
     return "" if holds else f"'{key}' must be {_WORDS[form]}"

@@ -1,4 +1,4 @@
-"""Reads what a run left behind: its report, what it executed, and the motions that it planned."""
+"""Reads the folder of a run: its report, the executed states, and the planned motions."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ _FACT = re.compile(r"\(([^()]+)\)")
 
 @dataclass(frozen=True)
 class Stored:
-    """A run's folder, or one of its files, read as far as it is asked for.
+    """A run's folder, or one of its files; the parts are read when they are first used.
 
     Attributes:
-        file: the one that was asked for.
+        file: the file that was given, or the one in the given folder.
         part: what that file is: ``STATES``, ``STORE`` or ``REPORT``.
-        report: ``report.json``; empty for a file that stands for itself.
-        scene: what it ran in.
-        robot: what ran.
+        report: ``report.json``; empty for a single file.
+        scene: the scene of the run.
+        robot: the robot of the run.
     """
 
     file: Path
@@ -70,7 +70,7 @@ class Stored:
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """The folder of ``file``, which is the run's unless the file stands alone."""
         return self.file.parent
 
     def _at(self, part: str) -> Path:
@@ -78,15 +78,15 @@ class Stored:
 
     @cached_property
     def log(self) -> Log | None:
-        """What was executed, or None.
+        """The executed states, or None if nothing was executed.
 
         Raises:
-            BadInput: it is malformed, or does not fit the scene; with every column that does not.
+            BadInput: the log is malformed, or does not fit the scene; with every bad column.
         """
         file = self._at(STATES)
         log = Log.load(file) if file.is_file() else None
         if log is None or not (len(log.time) or len(log.q)):
-            return None  # it was cut short before the first state
+            return None  # the run was cut short before the first state
         wrong = check_format(self.scene, self.robot, log)
         if wrong:
             raise BadInput([InputError(str(file), None, None, each.what) for each in wrong])
@@ -94,10 +94,10 @@ class Stored:
 
     @property
     def executed(self) -> Log:
-        """What was executed.
+        """The executed states.
 
         Raises:
-            BadInput: nothing was; or as for ``log``.
+            BadInput: nothing was executed; or as for ``log``.
         """
         if self.log is None:
             raise BadInput.one(self.file, "holds no state: nothing was executed")
@@ -108,7 +108,7 @@ class Stored:
         """The motions of the plan, then of each recovery; empty where there are none.
 
         Raises:
-            BadInput: they are malformed, or another robot's.
+            BadInput: they are malformed, or belong to another robot.
         """
         numbers, files = count(1), [self._at(STORE)]
         for recovery in self.report["execution"]["recoveries"] if self.report else ():
@@ -133,10 +133,10 @@ class Stored:
 
     @cached_property
     def planned(self) -> tuple[Motion, ...]:
-        """The motions of the plan, or the trajectories that stand for themselves.
+        """The motions of the plan, or the trajectories of a file without a run.
 
         Raises:
-            BadInput: there are none, or another run's; or as for ``motions``.
+            BadInput: there are none, or they are from another run; or as for ``motions``.
         """
         if not self.motions[0]:
             raise BadInput.one(self._at(STORE), "holds no motion: the goal held already")
@@ -146,19 +146,19 @@ class Stored:
 
     @cached_property
     def complete(self) -> bool:
-        """Whether the plan's motions are known with what they are for and what the hand holds."""
+        """Whether the file of motions records their actions and what the hand holds."""
         return has_motions(read_trajectories(self._at(STORE))[1])
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Of each motion of the plan, ``(pick sugar burner h1) | approach``; empty if unknown."""
+        """Action and phase of each planned motion, ``(pick a b h1) | approach``, or empty texts."""
         plan = dict(enumerate(self.report.get("plan", ())))
         texts = (f"{plan.get(m.action_index, '')} | {m.phase}" for m in self.planned)
         return tuple(texts) if self.complete else ("",) * len(self.planned)
 
     @cached_property
     def states(self) -> tuple[State, ...]:
-        """Where each motion of the plan begins, with what is in the hand if that is known.
+        """The state at the start of each planned motion, with the held item if that is recorded.
 
         Raises:
             BadInput: the motions do not fit the scene.
@@ -178,11 +178,12 @@ class Stored:
         problem_file: Path | str | None = None,
         judges: Iterable[Callable[..., tuple[bool, str] | None]] = (),
     ) -> Goal | None:
-        """The run's goal, or that of other files; None where no problem is known.
+        """The run's goal, or the goal in other files; None where no problem is known.
 
         Args:
-            domain_file, problem_file: None: the run's own.
-            judges: ``judge`` of own skills; without, symbols decide what has no geometric meaning.
+            domain_file, problem_file: files to use; None: those of the run.
+            judges: ``judge`` of the user's skills. Facts without geometric meaning for which no
+                judge answers are decided by the symbolic state.
 
         Raises:
             BadInput: a file is malformed, does not fit the scene, or only one is known.
@@ -197,7 +198,7 @@ class Stored:
             return None
         if domain_file is None or problem_file is None:
             given, missing = ("domain", "problem")[:: 1 if domain_file else -1]
-            what = f"a goal needs both: --{given} is given, name --{missing} too"
+            what = f"a goal needs both files: --{given} is given, add --{missing}"
             raise BadInput.one(self.file, what)
         domain = read_domain(domain_file)
         problem = read_problem(problem_file, domain)
@@ -218,9 +219,9 @@ class Stored:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """A sentence for each file of own skills that is not as the run read it.
+        """A sentence for each of the user's skill files that has changed since the run.
 
-        They are the only ones that are not copied.
+        They are the only input files of which the run has no copy.
         """
         found = []
         for name, digest in self.report.get("skills", {}).items():
@@ -231,14 +232,14 @@ class Stored:
         return tuple(found)
 
     def mixed(self, *only: str) -> tuple[str, ...]:
-        """A sentence for each file of the folder that is not the one its report tells of.
+        """A sentence for each file of the folder that differs from the one in its report.
 
         Args:
-            only: these files; none: all. One that is gone may be.
+            only: names of files to check; none: all. Missing files are no fault.
         """
         path, why = self.folder / REPORT, "it was changed, or comes from another run"
         return tuple(
-            f"{name} is not the file that {path} tells of: {why}"
+            f"{name} is not the file that {path} describes: {why}"
             for name, digest in self.report.get("files", {}).items()
             if (not only or name in only)
             and os.path.isfile(self.folder / name)
@@ -247,28 +248,30 @@ class Stored:
 
 
 def read_run(path: Path | str, scene_file: Path | str | None = None, part: str = STATES) -> Stored:
-    """A run's folder, or one of its files.
+    """Read a run's folder, or one of its files.
 
-    The report is read where ``path`` is the run's folder, or the file in it that is asked for;
-    beside any other file it belongs to something else.
+    The report is read if ``path`` is the folder, or the file ``part`` in it. Beside a file of
+    another name, a report would not be about that file.
 
     Args:
         path: the folder or the file.
-        scene_file: instead of the run's own.
-        part: the file that is asked for: ``STATES``, ``STORE`` or ``REPORT``. Only the report of a
-            run that has not ended is read, and a ``STORE`` alone belongs to the kitchen.
+        scene_file: used instead of the run's scene.
+        part: the file that is needed: ``STATES``, ``STORE`` or ``REPORT``. Of a run that has not
+            ended only the report can be read. A ``STORE`` alone is taken to be the kitchen's.
 
     Raises:
-        BadInput: something is missing, malformed, or does not fit together.
+        BadInput: a file is missing or malformed, or the files don't fit together.
     """
     path = Path(path)
     file = path / part if os.path.isdir(path) else path
     folder, own = file.parent, file.name == part
     if own and part != REPORT and os.path.exists(folder / UNFINISHED):
-        what = f"its run has not ended, or was cut short (see {UNFINISHED}): files may be missing"
+        what = f"the run has not ended, or was cut short (see {UNFINISHED}): files may be missing"
         raise BadInput.one(folder, what)
     if not os.path.exists(file):
-        what = "no such file" if file == path else f"holds no {part}: it is no run, or ended before"
+        what = (
+            "no such file" if file == path else f"holds no {part}: no run, or one that ended before"
+        )
         raise BadInput.one(path, what)
     report = read_report(folder / REPORT) if own and os.path.exists(folder / REPORT) else {}
     alone = KITCHEN / "kitchen.yaml" if part == STORE else None
@@ -284,6 +287,6 @@ def _has_digest(file: Path | str, digest: str) -> bool:
 
 
 def _alone(trajectory: Trajectory) -> Motion:
-    """A trajectory as a motion of which nothing more is known."""
+    """A motion made of a trajectory of which nothing else is known."""
     path = JointPath(trajectory.group, np.array([trajectory.start, trajectory.end]))
     return Motion(0, "", trajectory.group, path, trajectory)

@@ -1,4 +1,4 @@
-"""Looks at the whole pipeline from above: many runs, compared and counted.
+"""Studies of the whole pipeline: many runs, compared and counted.
 
 - ``comparison/``: several planners and optimizers on the same query
 - ``scenarios/``: tasks with an expected outcome

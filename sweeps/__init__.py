@@ -9,11 +9,4 @@ journal   job, digest, result    -> a line of a JSONL file    read by the next c
 from galley.sweeps.engines import ENGINES, LostJob, available_cores, sweep
 from galley.sweeps.journal import Journal, digest
 
-__all__ = [
-    "ENGINES",
-    "Journal",
-    "LostJob",
-    "available_cores",
-    "digest",
-    "sweep",
-]
+__all__ = ["ENGINES", "Journal", "LostJob", "available_cores", "digest", "sweep"]

@@ -133,7 +133,9 @@ def _run_in_processes(
                     pool = _one_process()
                     result = LostJob("its worker process died")
                 except Exception as error:  # it can't be pickled
-                    result = LostJob(f"it can't be sent: {error}", traceback.format_exc())
+                    result = LostJob(
+                        f"the job or its result can't be sent: {error}", traceback.format_exc()
+                    )
                 idle.append(pool)
                 done(index, result)
     finally:

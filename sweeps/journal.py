@@ -1,4 +1,4 @@
-"""The journal of a sweep: finished jobs in a file, from which a killed sweep resumes."""
+"""The journal of a sweep: results of finished jobs in a file, from which the sweep resumes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Journal:
             raise write_fault(self.path, error) from None
 
     def clear(self) -> None:
-        """Delete all results."""
+        """Delete the file with all results."""
         self.path.unlink(missing_ok=True)
 
     def _lines(self) -> list[dict[str, Any]]:

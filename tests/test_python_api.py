@@ -186,7 +186,7 @@ def test_a_failure_is_a_value_that_can_be_raised(refusal):
         ),
         (
             lambda task, solution: galley.execute(solution, "kinematic").film("run.avi"),
-            "run.avi: a film's name ends in .mp4 or .gif",
+            "run.avi: the name of a film must end in .mp4 or .gif",
         ),
         (
             lambda task, solution: galley.load(problem="(define (problem", goal="(on sugar left)"),

@@ -1,7 +1,8 @@
-"""What several commands share.
+"""Code that several commands share.
 
-- ``options``: a command's parser; ``shared``: the options that several commands have
-- ``arguments``: their types
-- ``progress``, ``tables``: the terminal
-- ``study``: the base of commands that run a sweep
+- ``options``: makes a command's parser of its dataclass of options
+- ``shared``: the options that several commands have
+- ``arguments``: the types of option values, and checks of them
+- ``progress``, ``tables``: terminal output
+- ``study``: the base class of commands that run a sweep
 """

@@ -1,4 +1,4 @@
-"""Types of arguments, each with its own error message, and what refuses a usage."""
+"""Types of option values, each with an error message of its own, and checks of the usage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from galley.domain.words import plural as plural  # for commands
 
 
 def whole(text: str) -> int:
-    """An integer."""
+    """Read an integer from the command line.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is not a whole number.
+    """
     try:
         return int(text)
     except ValueError:
@@ -25,7 +29,7 @@ def whole(text: str) -> int:
 
 
 def checked(fault: str, good: Callable[[float], bool]) -> Callable[[str], float]:
-    """Reads a finite number that is ``good``; ``fault`` is the message for others."""
+    """A type of argument: a finite number that is ``good``; ``fault`` is the message for others."""
 
     def read(text: str) -> float:
         try:
@@ -40,7 +44,7 @@ def checked(fault: str, good: Callable[[float], bool]) -> Callable[[str], float]
 
 
 def _whole(fault: str, low: int, high: float = math.inf) -> Callable[[str], int]:
-    """Reads an integer from ``low`` to ``high``; ``fault`` is the message for others."""
+    """A type of argument: an integer in ``low`` to ``high``; ``fault`` is the error message."""
 
     def read(text: str) -> int:
         value = whole(text)
@@ -53,30 +57,30 @@ def _whole(fault: str, low: int, high: float = math.inf) -> Callable[[str], int]
 
 count = _whole("must be 1 or more", 1)
 number = checked("must be a finite number", lambda value: True)
-multiple = checked("an amount is a number from 0", lambda value: value >= 0)
+multiple = checked("an amount must be a number, 0 or more", lambda value: value >= 0)
 
-# Types of options, with what their value is called in the help.
+# Types of options, with the name of the value in the help.
 Index = Annotated[int, _whole("must be 0 or more", 0), "N"]
-Seed = Annotated[int, _whole("a seed is a whole number from 0", 0), "N"]
+Seed = Annotated[int, _whole("a seed must be a whole number, 0 or more", 0), "N"]
 Count = Annotated[int, count, "N"]
-Height = Annotated[int, _whole("a film is 120 to 2160 pixels high", 120, 2160), "PIXELS"]
-FrameRate = Annotated[int, _whole("a film has 1 to 120 frames per second", 1, 120), "N"]
+Height = Annotated[int, _whole("the height must be 120 to 2160 pixels", 120, 2160), "PIXELS"]
+FrameRate = Annotated[int, _whole("the frame rate must be 1 to 120 Hz", 1, 120), "N"]
 Positive = Annotated[float, checked("must be a number greater than 0", lambda value: value > 0)]
 Multiple = Annotated[float, multiple]
 SampleRate = Annotated[
     float,
-    checked("a rate is 0.1 to 100000 samples a second", lambda value: 0.1 <= value <= 100_000),
+    checked("a sample rate must be 0.1 to 100000 Hz", lambda value: 0.1 <= value <= 100_000),
     "HZ",
 ]
 
 
 def need(extra: str, *libraries: str) -> None:
-    """Refuse to go on without the libraries of an extra of Galley, before any is imported.
+    """Check that the libraries of an extra of Galley are installed, before any is imported.
 
     Raises:
-        argparse.ArgumentTypeError: with how to install them.
+        argparse.ArgumentTypeError: one is missing; the message says how to install it.
     """
-    missing = [each for each in libraries if find_spec(each) is None]
+    missing = [name for name in libraries if find_spec(name) is None]
     if missing:
         raise argparse.ArgumentTypeError(
             f"needs {', '.join(missing)}: pip install 'galley-tamp[{extra}]'"
@@ -84,31 +88,36 @@ def need(extra: str, *libraries: str) -> None:
 
 
 def check_output(path: Path | None, *endings: str, option: str = "--out") -> None:
-    """Refuse a file that has another ending or can't be written, before the work for it.
+    """Check the ending of an output file, and that it can be written, before the work for it.
+
+    Args:
+        path: the file, or None for no check.
+        endings: allowed suffixes; the first one is the usual one.
+        option: the option that names the file, for the message.
 
     Raises:
-        BadInput: with what is wrong.
+        BadInput: the file has another ending or can't be written.
     """
     if path is None:
         return
     if path.suffix.lower() not in endings:
-        raise BadInput.one(path, f"{option} writes a file that ends in {endings[0]}")
+        raise BadInput.one(path, f"{option} needs a name that ends in {endings[0]}")
     check_writable(path, endings[0])
 
 
 def write_json(path: Path | None, data: Any) -> None:
-    """Write data where ``--json`` says, if it says so."""
+    """Write data as JSON to the file of ``--json``; nothing if ``path`` is None."""
     if path is not None:
         write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
 @contextmanager
 def usage(option: str = "") -> Iterator[None]:
-    """What is refused within is a fault of the usage; ``option``: of which one.
+    """Turn a ValueError of the ``with`` block into an error of usage, about ``option`` if given.
 
     Raises:
-        BadInput: as raised within.
-        argparse.ArgumentTypeError: for any other ValueError or ArgumentTypeError.
+        BadInput: as raised within the block.
+        argparse.ArgumentTypeError: the block raised another ValueError or an ArgumentTypeError.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The parser of a command, made of the dataclass of its options (``domain.options``)."""
+"""Makes the parser of a command from the dataclass of its options (``domain.options``)."""
 
 from __future__ import annotations
 
@@ -25,30 +25,32 @@ def add_options(
     """Add a dataclass's options to a parser.
 
     Args:
-        p: the parser. model: the dataclass. defaults: an instance, in place of its own.
-        last: takes the options for the heading "more", which the caller adds.
+        p: the parser.
+        model: the dataclass.
+        defaults: an instance whose values replace the dataclass's defaults; None for the latter.
+        last: list that collects the options for the heading "more"; None if this call adds them.
     """
     hints = get_type_hints(model, include_extras=True)
     later = [] if last is None else last
     alternatives: dict[str, argparse._ActionsContainer] = {}
-    for each in fields(model):
-        default = each.default if defaults is None else getattr(defaults, each.name)
-        how = dict(each.metadata)
+    for item in fields(model):
+        default = item.default if defaults is None else getattr(defaults, item.name)
+        how = dict(item.metadata)
         if "title" in how:
             inner = p.add_argument_group(how["title"]) if how["title"] else p
             add_options(inner, type(default), default, later)
         elif "about" in how:
-            how = {**_settings(hints[each.name], default), **how}
+            how = {**_settings(hints[item.name], default), **how}
             if how.pop("more", False):
-                later.append((each.name, default, how))
+                later.append((item.name, default, how))
                 continue
-            where = p
+            parent = p
             if either := how.pop("either", ""):
                 required = how.pop("required", False)
                 if either not in alternatives:
                     alternatives[either] = p.add_mutually_exclusive_group(required=required)
-                where = alternatives[either]
-            _add(where, each.name, default, how)
+                parent = alternatives[either]
+            _add(parent, item.name, default, how)
     if last is None and later:
         p = p.add_argument_group("more")
         for name, default, how in later:
@@ -68,10 +70,10 @@ def _add(p: argparse._ActionsContainer, name: str, default: Any, how: dict[str, 
 
 
 def _settings(hint: Any, default: Any) -> dict[str, Any]:
-    """What ``add_argument`` gets for a type."""
+    """The keyword arguments of ``add_argument`` for the type of a field."""
     inner = get_args(hint)
     if get_origin(hint) in (Union, UnionType):
-        return _settings(next(each for each in inner if each is not NoneType), default)
+        return _settings(next(kind for kind in inner if kind is not NoneType), default)
     if get_origin(hint) is tuple and get_origin(inner[0]) is tuple:
         return {**_settings(inner[0], default), "action": "append"}
     if get_origin(hint) is tuple:
@@ -88,34 +90,34 @@ def _settings(hint: Any, default: Any) -> dict[str, Any]:
 
 
 def _described(about: str, default: Any) -> str:
-    """A description with the default, unless it says it."""
-    if "Default: " in about or any(default is each for each in (REQUIRED, None, False, ())):
+    """The help of an option: its description, followed by the default unless it is stated there."""
+    if "Default: " in about or any(default is unset for unset in (REQUIRED, None, False, ())):
         return about
     if default is True:
         return f"{about} Default: yes."
     values = default if isinstance(default, tuple) else (default,)
-    shown = " ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in values)
+    shown = " ".join(f"{v:g}" if isinstance(v, float) else str(v) for v in values)
     return f"{about} Default: {shown}."
 
 
 def options_of(command: Callable[[Any], int]) -> type[Any]:
-    """The dataclass that a command takes."""
+    """The dataclass of options that a command takes, from its annotation."""
     model: type[Any] = get_type_hints(command)["options"]
     return model
 
 
 def read_options(model: type[_Model], arguments: argparse.Namespace) -> _Model:
-    """The options that were given, with the defaults of the others.
+    """An instance of the dataclass from the parsed command line.
 
     Raises:
-        argparse.ArgumentTypeError: they don't go together, says the dataclass.
+        argparse.ArgumentTypeError: the dataclass refuses this combination of options.
     """
     values = {}
-    for each in fields(model):  # type: ignore[arg-type]
-        if "title" in each.metadata:
-            values[each.name] = read_options(type(each.default), arguments)
-        elif "about" in each.metadata:
-            values[each.name] = _frozen(getattr(arguments, each.name))
+    for item in fields(model):  # type: ignore[arg-type]
+        if "title" in item.metadata:
+            values[item.name] = read_options(type(item.default), arguments)
+        elif "about" in item.metadata:
+            values[item.name] = _frozen(getattr(arguments, item.name))
     with usage():
         return model(**values)
 
@@ -125,13 +127,13 @@ def _frozen(value: Any) -> Any:
 
 
 def given(options: Any, kind: type[Any]) -> dict[str, Any]:
-    """The options, those of groups too, that are fields of the dataclass ``kind``, but for None."""
-    known = {each.name for each in fields(kind)}
-    found: dict[str, Any] = {}
-    for each in fields(options):
-        value = getattr(options, each.name)
-        if "title" in each.metadata:
-            found |= given(value, kind)
-        elif each.name in known and value is not None:
-            found[each.name] = value
-    return found
+    """The options, also those in groups, that are fields of ``kind`` and not None, by name."""
+    known = {item.name for item in fields(kind)}
+    values: dict[str, Any] = {}
+    for item in fields(options):
+        value = getattr(options, item.name)
+        if "title" in item.metadata:
+            values |= given(value, kind)
+        elif item.name in known and value is not None:
+            values[item.name] = value
+    return values

@@ -1,4 +1,4 @@
-"""Progress on the console: lines, and on a terminal a bar for long steps."""
+"""Progress output: a line per step, and on a terminal a bar for long steps."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from galley.results.report import Report
 
 _FILE_WIDTH = 140  # columns
-_QUIET_STEP = 0.1  # share of a long step between two lines, without a terminal
+_QUIET_STEP = 0.1  # fraction of a long step between two lines, if stdout is no terminal
 
 
 class _Console(Console):
-    """Goes silent when the reader of the output leaves (head, a pager); the run continues."""
+    """A console that goes silent when the reader of its output ends (head, a pager)."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -33,16 +33,16 @@ class _Console(Console):
 
 
 def _console() -> Console:
-    """Prints strings literally, for names may hold brackets or colons; Text is styled."""
+    """A console that prints strings literally, as names may hold brackets; Text is styled."""
     console = _Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-    # Files and pipes have no width, unless COLUMNS states one: don't squeeze tables.
+    # A file or pipe has no width unless COLUMNS sets one; a wide one keeps tables whole.
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _FILE_WIDTH
     return console
 
 
 class Printer(Listener):
-    """Prints stages, plan, refinements and the motions' table; as a context, it removes its bar."""
+    """Prints stages, plans, refinements and the motions; as a context it removes its bar."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or _console()
@@ -55,26 +55,26 @@ class Printer(Listener):
         self._what = ""
 
     def stage(self, text: str) -> None:
-        """Print the name of a stage."""
+        """Print the name of a stage after the elapsed time."""
         self.close()
         self.console.print(Text.assemble((self._clock(), "dim"), " ", (text, "bold")))
 
     def skeleton(self, actions: tuple[str, ...]) -> None:
-        """Print a plan, numbered."""
+        """Print a plan's number and its actions, one numbered line each."""
         self._plans += 1
         self.console.print(f"        plan {self._plans}, {plural(len(actions), 'action')}:")
         for k, action in enumerate(actions, 1):
             self.console.print(f"        {k:2d}  {action}")
 
     def learned(self, text: str) -> None:
-        """Print a learned constraint, once: a recovery may learn it again."""
+        """Print a learned constraint, but only once: a recovery may learn it again."""
         if text in self._learned:
             return
         self._learned.add(text)
         self.console.print(Text.assemble(("        learned ", "yellow"), text))
 
     def action(self, index: int, total: int, text: str, event: str) -> None:
-        """Print an action once it is refined, or why it is not."""
+        """Print an action when its refinement ends, with its time, or why it failed."""
         if event == "start":
             self._action = time.perf_counter()
             return
@@ -85,7 +85,7 @@ class Printer(Listener):
         self.console.print(f"        {index + 1:2d}/{total}  {text}  ({how})")
 
     def motions(self, report: Report) -> None:
-        """Print which actions make way for others, and the table of motions."""
+        """Print why actions were added that clear the way, and the table of motions."""
         self.close()
         for index, why in report.search.reasons if report.search else ():
             self.console.print(f"        why {report.plan[index]}: {why}")
@@ -93,13 +93,13 @@ class Printer(Listener):
             self.console.print(_motion_table(report))
 
     def goal(self, facts: Sequence[Any]) -> None:
-        """Print whether each of a verdict's goal facts holds, and why."""
+        """Print for each goal fact of a verdict whether it holds, and why."""
         for fact in facts:
             mark = ("holds", "green") if fact.holds else ("does not hold", "red")
             self.console.print(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))
 
     def fraction(self, text: str, done: float, note: str = "") -> None:
-        """Move the bar, with a note after it; without a terminal, print a line at every tenth."""
+        """Update the bar and its note; without a terminal, print a line at every tenth."""
         if text != self._what:
             self.close()
             self._what, self._shown = text, 0.0
@@ -122,13 +122,14 @@ class Printer(Listener):
             self.console.print(f"{self._clock()}   {text} {100 * done:3.0f}%  {note}".rstrip())
 
     def film(self, make: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
-        """Film with a bar: ``make(*arguments, progress=..., **more)``.
+        """Call ``make(*arguments, progress=..., **more)``, which writes a film, and show a bar.
 
         Returns:
-            What ``make`` does, or True; None if there is no film, and stderr says why.
+            The result of ``make``, or True if that is falsy; None if the film failed, with the
+            reason on stderr.
 
         Raises:
-            BadInput: as ``make``.
+            BadInput: ``make`` raised it.
         """
         self.stage("filming")
         try:
@@ -142,7 +143,7 @@ class Printer(Listener):
             return None
 
     def close(self) -> None:
-        """Remove the bar."""
+        """Remove the bar, if there is one."""
         self._what = ""
         if self._bar is not None:
             self._bar.stop()
@@ -159,7 +160,7 @@ class Printer(Listener):
 
 
 def _motion_table(report: Report) -> PlainTable:
-    """One row a motion: phase, planner, times, lengths, duration, clearance."""
+    """The table of motions: phase, planner, planning time, path lengths, duration, clearance."""
     figures = (">plan ms", ">RRT", ">shortcut", ">optimised", ">s", ">clear mm")
     spare = ("RRT", "shortcut", "plan ms", "optimised", "planner")
     table = PlainTable("action", "phase", "planner", *figures, spare=spare)

@@ -1,4 +1,4 @@
-"""Commands that run a sweep: prints and stores each result as it comes, resumes a stopped sweep."""
+"""The base class of commands that run a sweep: stores every result at once, and can resume."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _Result = TypeVar("_Result")
 
 @contextmanager
 def results_folder(path: Path | None, stem: str, marker: str) -> Iterator[Path]:
-    """A folder for a sweep's results; it may hold those of an earlier sweep.
+    """The folder for a sweep's results; it may hold the results of an earlier call.
 
     Raises:
-        BadInput: it can't be made, holds something else (no file ``marker``), or another sweep
-            writes there.
+        BadInput: the folder can't be made, holds other files (and no file ``marker``), or another
+            sweep writes into it.
     """
     from galley.results.run_folder import check_destination, claimed
 
@@ -40,10 +40,11 @@ def results_folder(path: Path | None, stem: str, marker: str) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class NamedJob(Generic[_Job]):
-    """A job of a study.
+    """A job of a study, with the name under which the journal keeps its result.
 
     Attributes:
-        job: what the study's function takes. name: unique in the study.
+        job: the argument of the study's function.
+        name: unique in the study.
         settings: a digest of everything that the result depends on.
     """
 
@@ -56,14 +57,16 @@ class NamedJob(Generic[_Job]):
 class Study(ABC, Generic[_Job, _Result]):
     """The runs of one command, and their results so far.
 
-    What it prints at the end and its summary do not depend on ``sweep``.
+    The final table and the summary do not depend on ``sweep``.
 
     Attributes:
         printer: prints progress and results.
-        function: maps a job to a result, a ``result_type``: a dataclass of plain data.
-        jobs: all jobs.
-        folder: holds the journal. summaries: files that get the summary.
-        sweep: how many jobs at a time, and by what.
+        function: computes the result of a job.
+        result_type: the type of results, a dataclass of plain data.
+        jobs: all jobs, those with results included.
+        folder: holds the journal.
+        summaries: files to which the summary is written.
+        sweep: how many jobs run at a time, and where.
     """
 
     JOURNAL: ClassVar[str]
@@ -78,7 +81,7 @@ class Study(ABC, Generic[_Job, _Result]):
     sweep: Sweep
     _by_index: dict[int, _Result | LostJob] = field(default_factory=dict, init=False)
 
-    # -- what each command defines -----------------------------------------------------------------
+    # -- defined by each command ------------------------------------------------------------------
 
     @abstractmethod
     def lost_record(self, job: _Job, lost: LostJob) -> dict[str, Any]:
@@ -86,7 +89,7 @@ class Study(ABC, Generic[_Job, _Result]):
 
     @abstractmethod
     def announcement(self, runs: int, workers: int) -> str:
-        """What is about to run, in a sentence."""
+        """The line printed before the runs start."""
 
     @abstractmethod
     def result_line(self, job: _Job, result: _Result | LostJob) -> Text:
@@ -102,12 +105,12 @@ class Study(ABC, Generic[_Job, _Result]):
 
     @abstractmethod
     def status(self) -> int:
-        """The command's exit status."""
+        """The exit status of the command, once all jobs have ended or were interrupted."""
 
     def conclude(self) -> None:
-        """Called after the table is printed."""
+        """Hook that is called after the table is printed, for figures and final lines."""
 
-    # -- what all share ----------------------------------------------------------------------------
+    # -- shared by all -----------------------------------------------------------------------------
 
     @property
     def finished(self) -> bool:
@@ -125,7 +128,7 @@ class Study(ABC, Generic[_Job, _Result]):
         return [(self.jobs[index].job, self._by_index[index]) for index in sorted(self._by_index)]
 
     def run(self) -> int:
-        """Run the jobs that have not ended in an earlier call; returns the exit status."""
+        """Run the jobs that have no result from an earlier call, and return the exit status."""
         self._journal = Journal(self.folder / self.JOURNAL)
         self._resume()
         try:
@@ -136,21 +139,22 @@ class Study(ABC, Generic[_Job, _Result]):
 
     def _resume(self) -> None:
         """Load the results of an unfinished earlier call with the same settings."""
-        stored = self._journal.read({each.name: each.settings for each in self.jobs})
-        for index, each in enumerate(self.jobs):
-            if each.name in stored and not stored[each.name].pop(_LOST):
-                self._by_index[index] = self.result_type(**stored[each.name])
+        stored = self._journal.read({job.name: job.settings for job in self.jobs})
+        for index, job in enumerate(self.jobs):
+            # A lost job has an entry, so that the journal is not empty, but runs again.
+            if job.name in stored and not stored[job.name].pop(_LOST):
+                self._by_index[index] = self.result_type(**stored[job.name])
         say, ended = self.printer.console.print, len(self._by_index)
         if ended and not self.finished:
-            say(f"resuming: {ended} of {len(self.jobs)} runs had ended in {self.folder}")
+            say(f"resuming: {ended} of {len(self.jobs)} runs were completed in {self.folder}")
             return
         if not ended and not self._journal.empty:
-            say(f"the runs in {self.folder} had other settings: starting over")
+            say(f"the runs in {self.folder} have other settings: starting over")
         self._by_index.clear()
         self._journal.clear()
 
     def _compile(self) -> None:
-        """Compile once, instead of in each worker's first run."""
+        """Compile here once, so that the workers don't each do so in their first run."""
         from galley.compiled.build import ensure
         from galley.engine import COMPILED
 
@@ -170,17 +174,17 @@ class Study(ABC, Generic[_Job, _Result]):
         sweep(self.function, jobs, workers, self.sweep.engine, add)
 
     def _add(self, index: int, result: _Result | LostJob) -> None:
-        """Store a result first, then print it."""
+        """Store a result, then print it: a result that was printed is never lost."""
         self._by_index[index] = result
-        each = self.jobs[index]
-        line = {_LOST: isinstance(result, LostJob), **self.record(each.job, result)}
-        self._journal.add(each.name, each.settings, line)
+        named = self.jobs[index]
+        line = {_LOST: isinstance(result, LostJob), **self.record(named.job, result)}
+        self._journal.add(named.name, named.settings, line)
         count = f"{len(self._by_index):4d}/{len(self.jobs)}  "
-        self.printer.console.print(Text(count).append_text(self.result_line(each.job, result)))
+        self.printer.console.print(Text(count).append_text(self.result_line(named.job, result)))
         self._save()
 
     def _finish(self) -> None:
-        """Print the table and write the summary, also of an interrupted sweep."""
+        """Print the table and write the summary, after an interruption too."""
         self.printer.close()
         if not self._by_index:
             return

@@ -1,4 +1,4 @@
-"""Tables on the terminal: whole columns, fewer of them where not all fit."""
+"""Tables on the terminal, which leave out whole columns where not all of them fit."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from rich.table import Table
 from rich.text import Text
 
 Cell = str | Text
-_LEAST_FOLDED = 20  # columns of a terminal in which folded text is still readable
+_LEAST_FOLDED = 20  # characters: the narrowest column of folded text that is still readable
 
 
 @dataclass
 class _Column:
     name: str
-    how: str  # as ``PlainTable`` is told: ">" to the right, "~" folded; any other: neither
+    how: str  # ">": aligned right; "~": folded at words; anything else: neither
     cells: list[Cell] = field(default_factory=list)
 
     @property
     def width(self) -> int:
-        """Characters that it needs."""
-        lines = [line for each in [self.name, *self.cells] for line in str(each).split("\n")]
+        """The number of characters that the column needs; for a folded one, the fewest."""
+        lines = [line for cell in [self.name, *self.cells] for line in str(cell).split("\n")]
         width = max(map(cell_len, lines))
         words = map(cell_len, " ".join(lines).split())
         return min(width, max([_LEAST_FOLDED, *words])) if self.how == "~" else width
@@ -35,16 +35,16 @@ class PlainTable:
     Args:
         columns: their names; ``>`` before one aligns it right, ``~`` folds its text at words.
         gap: characters between columns.
-        spare: names of the columns that go first where not all fit, the first of them first; then
-            go the others from the right. The first column stays.
+        spare: names of the columns that are left out first where not all fit, in this order; then
+            the others are left out, from the right. The first column stays.
     """
 
     def __init__(self, *columns: str, gap: int = 2, spare: Sequence[str] = ()) -> None:
         self._gap, self._spare = gap, spare
-        self._columns = [_Column(each.lstrip(">~"), each[:1]) for each in columns]
+        self._columns = [_Column(name.lstrip(">~"), name[:1]) for name in columns]
 
     def add_row(self, *cells: Cell) -> None:
-        """A row; cells that are missing at its end are empty."""
+        """Add a row; cells that are missing at its end are empty."""
         row = (*cells, *[""] * (len(self._columns) - len(cells)))
         for column, cell in zip(self._columns, row, strict=True):
             column.cells.append(cell)

@@ -1,11 +1,11 @@
-"""``galley new``: files to start from, that run as they are. One file per subcommand."""
+"""``galley new``: writes files to start from. One file per subcommand."""
 
 from __future__ import annotations
 
-# Each subcommand in a sentence, in the order of the help.
+# One sentence per subcommand, in the order of the help.
 COMMANDS = {
-    "kitchen": "Write a folder with a scene, a domain and a task that run as they are.",
-    "robot": "Write a robot file of what can be found out from a URDF.",
+    "kitchen": "Create a folder with a scene, a domain and a task that can be run at once.",
+    "robot": "Create a robot file from a URDF.",
 }
 
 EPILOG = """examples:

@@ -1,4 +1,4 @@
-"""``galley new kitchen``: a folder to start from, that runs as it is."""
+"""``galley new kitchen``: writes a scene, a domain and a task to start from."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from galley.domain.options import argument
 
 SCHEMA = "scene.schema.json"  # the first line of the template names it
 
-EPILOG = "The schema by which an editor completes the scene is beside them (docs/scene.md)."
+EPILOG = "The folder also has the schema with which editors complete the scene (docs/scene.md)."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley new kitchen``."""
+    """Options of ``galley new kitchen``."""
 
-    folder: Path = argument("Write the files here: it is new, or empty.", "FOLDER")
+    folder: Path = argument("Folder for the files, new or empty.", "FOLDER")
 
 
 def command(options: Options) -> int:
-    """Write the folder and say what to do next."""
+    """Write the folder and print the next steps."""
     from galley.domain.files import atomic_folder
     from galley.domain.scene.schema import schema_text
     from galley.domain.shipped import TEMPLATES
@@ -31,9 +31,9 @@ def command(options: Options) -> int:
         for path in sorted((TEMPLATES / "kitchen").iterdir()):
             (partial / path.name).write_bytes(path.read_bytes())
         (partial / SCHEMA).write_text(schema_text())
-    print(f"""{folder}: kitchen.yaml, domain.pddl, task.pddl. It runs as it is; next:
+    print(f"""{folder}: kitchen.yaml, domain.pddl, task.pddl. Try them:
   cd {shlex.quote(str(folder))}
   galley scene --scene kitchen.yaml --domain domain.pddl --problem task.pddl
   galley run --scene kitchen.yaml --domain domain.pddl --problem task.pddl
-Then change sizes, items and the goal: the comments say how.""")
+Then change sizes, items and the goal as the comments explain.""")
     return 0

@@ -1,4 +1,4 @@
-"""``galley new robot``: a commented robot file from a URDF."""
+"""``galley new robot``: writes a commented robot file from a URDF."""
 
 from __future__ import annotations
 
@@ -22,32 +22,28 @@ if TYPE_CHECKING:
 
 EPILOG = """examples:
   galley new robot my_arm.urdf    writes NAME.yaml
-  galley new robot package://my_arm/arm.urdf --out robot.yaml    of a ROS package
+  galley new robot package://my_arm/arm.urdf --out robot.yaml    in a ROS package
   galley new robot two_arms.urdf --from torso --to left_hand     one arm of several
 
-The file has the arm's joints, the fingers' closed and open positions, limits, and measures of the
-gripper found from its meshes. What is a guess says so; 'galley robot FILE' shows the result."""
+The file has the arm's joints, the fingers' closed and open positions, limits, and dimensions of the
+gripper measured on its meshes. Guesses are marked; 'galley robot FILE' shows the result."""
 
-_SHARES = [0.02, 0.17, 0.33, 0.5, 0.67, 0.83, 0.98]  # of a range, for joints that fold the arm
+# Positions in a joint's range that are tried to fold the arm, as fractions.
+_SHARES = [0.02, 0.17, 0.33, 0.5, 0.67, 0.83, 0.98]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley new robot``."""
+    """Options of ``galley new robot``."""
 
-    urdf: str = argument("Read the robot's URDF: a file, or package://NAME/PATH.", "URDF")
-    out: Path | None = option(None, "Write this file. Default: the robot's name.yaml.")
-    start: str = option("", "Begin the arm at this link. Default: the root.", "LINK", flag="--from")
-    end: str = option(
-        "",
-        "End the arm at this link. Default: where it branches.",
-        "LINK",
-        flag="--to",
-    )
+    urdf: str = argument("URDF of the robot: a file, or package://NAME/PATH.", "URDF")
+    out: Path | None = option(None, "Robot file to write. Default: NAME.yaml, by the robot's name.")
+    start: str = option("", "First link of the arm. Default: the root.", "LINK", flag="--from")
+    end: str = option("", "Last link of the arm. Default: the branch.", "LINK", flag="--to")
 
 
 def command(options: Options) -> int:
-    """Write the file and say what to do next."""
+    """Draft the file from the URDF, fold the arm, write it and print the next step."""
     import numpy as np
     from jinja2 import StrictUndefined, Template
 
@@ -72,14 +68,14 @@ def command(options: Options) -> int:
     name = re.sub(r"\W+", "_", draft.file.name)
     out = options.out or Path(f"{name}.yaml")
     if out.exists():
-        raise BadInput.one(out, "exists already; choose another name by --out, or remove it")
+        raise BadInput.one(out, "exists already: choose another name with --out, or remove it")
     check_output(out, ".yaml", ".yml")
     file, arm, free = replace(draft.file, source=str(out.absolute()), name=name), None, False
     if draft.found:
         printer.stage("folding the arm")
         try:
             arm, folded, free = _folded(file)
-        except BadInput as bad:  # no robot yet, by faults of its URDF
+        except BadInput as bad:  # faults of the URDF, so that there is no robot
             said = [each.what.removeprefix(f"{path}: ") for each in bad.errors]
             raise BadInput([InputError(options.urdf, None, None, line) for line in said]) from bad
         file = replace(file, folded=tuple(folded))
@@ -89,16 +85,18 @@ def command(options: Options) -> int:
     more = {"file": file, "arm": arm, "free": free, "stated": dict(file.limits), "row": _row}
     pose = {"xyz": X[:3, 3], "angles": rpy(X[:3, :3])}
     write_atomically(out, template.render(vars(draft) | more | pose) + "\n")
-    print(f"{out}: {len(file.arm)} joints of the arm, {len(file.gripper.joints)} of fingers")
-    do = "Look at what it calls a guess" if draft.found else "Complete its section gripper"
+    print(f"{out}: {len(file.arm)} arm joints, {len(file.gripper.joints)} finger joints")
+    do = "Check the guesses in it" if draft.found else "Complete its section gripper"
     print(f"{do}, then: galley robot {shlex.quote(str(out))}")
     return 0
 
 
 def _folded(file: RobotFile) -> tuple[JointGroup, Array, bool]:
-    """The arm, its most compact configuration (n,) that collides with nothing, and if there is one.
+    """The arm, its most compact collision-free configuration (n,), and whether there is one.
 
-    Of those with two joints moved from zero, or from the middle of the ranges.
+    The candidates have two joints moved from zero, or from the middle of the ranges. Compact means
+    that the farthest link origin is close to the first one. If all candidates collide, the last
+    one tried is returned.
     """
     import numpy as np
 

@@ -1,11 +1,11 @@
-"""``galley verify``: judge a plan or a stored run again. One file per subcommand."""
+"""``galley verify``: verifies a plan or a stored run. One file per subcommand."""
 
 from __future__ import annotations
 
-# Each subcommand in a sentence, in the order of the help.
+# One sentence per subcommand, in the order of the help.
 COMMANDS = {
-    "plan": "Verify a symbolic plan; if it fails, name the first wrong action and the reason.",
-    "run": "Verify a stored run again, from its executed states and the scene alone.",
+    "plan": "Verify a symbolic plan; if it is invalid, name the first wrong action and why.",
+    "run": "Verify a stored run from nothing but its executed states and the scene.",
 }
 
 EPILOG = """examples:

@@ -1,4 +1,4 @@
-"""``galley verify plan``: a symbolic plan against its domain and problem."""
+"""``galley verify plan``: checks a symbolic plan against its domain and problem."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ The verifier shares no code with the search."""
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley verify plan``."""
+    """Options of ``galley verify plan``."""
 
-    plan: Path = argument("Read this plan, an action per line.", "PLAN")
+    plan: Path = argument("Plan file, one action per line.", "PLAN")
     task: TaskSymbols = group(TaskSymbols())
     pddlgym: bool = option(False, "Also execute the plan in PDDLGym.")
 

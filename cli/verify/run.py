@@ -1,4 +1,4 @@
-"""``galley verify run``: validates a stored run again."""
+"""``galley verify run``: validates the executed states of a stored run."""
 
 from __future__ import annotations
 
@@ -17,34 +17,37 @@ if TYPE_CHECKING:
     from galley.results.stored import Stored
     from galley.validation import Verdict
 
-_SILENT_S = 2.0  # before progress is shown
-_LISTED = 50  # violations printed
+_SILENT_S = 2.0  # before the progress line appears
+_LISTED = 50  # violations that are printed
 
-EPILOG = """Every executed state is loaded into PyBullet and judged from states.npz and the scene
-alone; docs/validation.md has what is checked, and the tolerances.
+EPILOG = """Every executed state is loaded into PyBullet and checked, from states.npz and the scene
+alone; docs/validation.md has the checks and tolerances.
 
 examples:
   galley verify run runs/mine --problem other.pddl      the same run against another goal
-  galley verify run states.npz --scene my_kitchen.yaml  a log alone: no goal is judged
+  galley verify run states.npz --scene my_kitchen.yaml  only a log: no goal is checked
 
-The exit status is 1 also if the run passes but its goal is not reached."""
+The exit status is also 1 if the run passes but its goal is not reached."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley verify run``."""
+    """Options of ``galley verify run``."""
 
-    run: Path = argument("Read this run: its folder, or a states.npz.", "RUN")
-    scene: Path | None = scene_option("the run's own")
-    domain: Path | None = option(None, "Take this PDDL domain. Default: the run's own.")
-    problem: Path | None = option(None, "Judge this problem's goal. Default: the run's own.")
-    skills: Path | None = option(None, "Ask this Python file's skills how the goal is judged.")
+    run: Path = argument("Folder of a run, or its states.npz.", "RUN")
+    scene: Path | None = scene_option("the run's scene")
+    domain: Path | None = option(None, "PDDL domain file. Default: the run's.")
+    problem: Path | None = option(None, "PDDL problem file with the goal. Default: the run's.")
+    skills: Path | None = option(None, "Python file with skills that judge goal facts.")
     json: Path | None = json_option("the verdict")
 
 
 def command(options: Options) -> int:
-    """Validate and print; 0 only without violations, with the goal reached if there is one, and
-    with the files unchanged since the run."""
+    """Validate the run and print the verdict.
+
+    The exit status is 0 only if there are no violations, the goal (if any) is reached, and the
+    run's files are those that its report describes.
+    """
     from galley.cli.common.progress import Printer
     from galley.results.stored import read_run
     from galley.skills.own import load_skills
@@ -111,7 +114,7 @@ def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
             say(f"  {name:32s} {figure}")
     printer.goal(verdict.goal_facts)
     if not verdict.goal_given:
-        say("no goal was judged: name one with --domain and --problem")
+        say("no goal was checked: give one with --domain and --problem")
     found = "passed" if verdict.passed else plural(len(verdict.violations), "violation")
     say(found + (", the goal is reached" if verdict.goal_reached else ""))
 

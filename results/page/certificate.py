@@ -1,4 +1,4 @@
-"""Why a failure is certain: its certificate in words, and what is in the way."""
+"""Explains a failure on the page: its certificate in words, and the objects in the way."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from galley.robots.model import RobotModel
 
 @dataclass
 class Explanation:
-    """A certificate for a person.
+    """A certificate in words.
 
     Attributes:
-        sentences: what it shows.
-        blockers: names of bodies and items that are to be marked in a picture of the scene.
+        sentences: what the certificate proves.
+        blockers: names of the bodies and items that are marked in the picture of the scene.
         also: messages of further proofs.
         raw: the certificate as JSON.
     """
@@ -36,23 +36,33 @@ def explain(
     robot: RobotModel,
     recoveries: Sequence[Mapping[str, Any]] = (),
 ) -> Explanation:
-    """The certificate of a failure of the report; without one, what the run had to recover from."""
+    """Explain a failure by its certificate; without one, by the mishaps that the run had.
+
+    Args:
+        failure: from the report.
+        scene, robot: of the run; they name bodies and items, and the arm's reach.
+        recoveries: from the report.
+
+    Raises:
+        LookupError, TypeError, ValueError, ArithmeticError, AttributeError, jinja2.TemplateError:
+            the certificate lacks what its kind needs.
+    """
     certificate = failure.get("certificate")
     if not isinstance(certificate, dict):
-        said = ["This proves nothing: a limit was reached before a solution or a proof was found."]
+        sentences = ["Nothing is proven: a limit was reached before a solution or a proof."]
         if recoveries:
             rows = [list(row) for _, row in groupby(recoveries, key=mishap)]
-            said = ["The run recovered from these mishaps until it gave up."]
-            said += map(in_sentence, rows)
-        return Explanation(said)
+            sentences = ["The run recovered from these mishaps until it gave up."]
+            sentences += map(in_sentence, rows)
+        return Explanation(sentences)
     kind = str(certificate.get("kind") or certificate.get("reason") or "")
     names = [*map(str, failure.get("objects", [])), "the room"]
     blockers: list[Any] = []
     if failure.get("kind") == "blocked" or "blocker" in certificate:
         blockers = [*failure.get("objects", []), certificate.get("blocker")]
     known = {body.name for body in scene.bodies} | scene.item_index.keys()
-    called = {b.object for b in scene.bindings if b.kind == "item"} | scene.item_index.keys()
-    items = [name for name in names if name in called]
+    item_names = {b.object for b in scene.bindings if b.kind == "item"} | scene.item_index.keys()
+    items = [name for name in names if name in item_names]
     template = templates(mm=mm).get_template("certificate.txt.jinja")
     text = template.render(
         kind=kind,
@@ -75,26 +85,26 @@ def explain(
 
 
 def templates(autoescape: bool = False, **filters: Callable[..., str]) -> Any:
-    """The page's templates, with filters of these names."""
+    """The jinja environment of the page's templates, with these filters by name."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("galley.results.page", ""),
         autoescape=autoescape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= filters
-    return found
+    environment.filters |= filters
+    return environment
 
 
 def mm(metres: float, unit: str = " mm") -> str:
-    """A length in millimetres."""
+    """A length (m) as text in whole millimetres."""
     return f"{1e3 * float(metres):.0f}{unit}"
 
 
 def _across(c: Mapping[str, Any]) -> list[float]:
-    """Horizontal sides of an item as it lies, metres."""
+    """The two horizontal sides of an item's box in the pose of the certificate, metres."""
     up = "xyz".index(c.get("vertical_axis", "z"))
     return [float(side) for axis, side in enumerate(c["item_m"]) if axis != up]

@@ -1,6 +1,6 @@
-"""Curves for the page: joints against their limits, tracking and forces.
+"""Curves for the page: joints and their limits, tracking errors and forces.
 
-They are thinned to what a screen shows. Every extreme value is kept: the instants at which a curve
+Curves are thinned to what a screen can show, but keep their extremes: the instants at which a curve
 is largest and smallest are among those shown.
 """
 
@@ -18,8 +18,8 @@ from galley.robots.model import JointGroup, RobotModel
 
 _SHOWN = 90  # instants of a motion
 _SHOWN_RUN = 400  # instants of a whole run
-_PARTS = 80  # of a whole run, each of which keeps its own extremes
-_SEARCHED = 600  # instants among which the extremes are looked for
+_PARTS = 80  # parts of a whole run, each of which keeps its extremes
+_SEARCHED = 600  # instants of a motion at which its curves are sampled
 _PAIRS = 4  # curves of force, those with the largest peaks
 _ORDERS = ("position", "velocity", "acceleration", "jerk")
 
@@ -32,7 +32,7 @@ def motion_curves(motion: Motion, robot: RobotModel) -> dict[str, Any]:
         upper), ``t`` in seconds, and for each order a list (joints) of lists (instants).
     """
     trajectory, group = motion.trajectory, robot.acting(motion.hand).group(motion.group)
-    # A derivative may jump where pieces meet: both sides are looked at.
+    # A derivative may jump where pieces meet, so both sides are sampled.
     breaks = trajectory.breaks
     sides = np.concatenate([breaks, np.nextafter(breaks[1:], 0.0)])
     dense = np.unique(np.append(np.linspace(0.0, trajectory.duration, _SEARCHED), sides))
@@ -52,7 +52,7 @@ def motion_curves(motion: Motion, robot: RobotModel) -> dict[str, Any]:
 
 
 def peaks(motion: Motion, robot: RobotModel) -> list[dict[str, Any]]:
-    """For each joint the range that it moves in and its exact peaks, beside the limits."""
+    """The range of motion and the exact peaks of the derivatives of each joint, with limits."""
     group, trajectory = robot.acting(motion.hand).group(motion.group), motion.trajectory
     low, high = trajectory.extremes()
     largest = [trajectory.peaks(order) for order in (1, 2, 3)]
@@ -73,11 +73,11 @@ def peaks(motion: Motion, robot: RobotModel) -> list[dict[str, Any]]:
 
 
 def tracking(log: Log, robot: RobotModel, begin: float, end: float) -> dict[str, Any]:
-    """Distance of arm and base from their commands between two times; the largest of each group.
+    """Tracking error of arm and base between two times, the largest over the joints of a group.
 
     Returns:
-        ``t`` in seconds; ``curves`` and ``peaks`` by group and unit, such as ``arm (mrad)``. Those
-        that hardly leave zero are left out; without any, as in kinematic runs, it is empty.
+        ``t`` in seconds; ``curves`` and ``peaks`` by group and unit, such as ``arm (mrad)``. Curves
+        that hardly leave zero are left out; empty if none is left, as in kinematic runs.
     """
     steps = _steps(log, begin, end)
     off = np.abs(log.q[steps] - log.command[steps])
@@ -85,7 +85,7 @@ def tracking(log: Log, robot: RobotModel, begin: float, end: float) -> dict[str,
     for group in robot.groups:
         part = off[:, robot.slice(group.name)]
         for unit, name in (("rad", "mrad"), ("m", "mm")):
-            of = [j for j, each in enumerate(group.units) if each == unit]
+            of = [j for j, own in enumerate(group.units) if own == unit]
             if of:
                 columns[f"{group.name} ({name})"] = 1e3 * part[:, of].max(axis=1)
     return _table(log.time[steps], columns, begin, end, log)
@@ -94,7 +94,7 @@ def tracking(log: Log, robot: RobotModel, begin: float, end: float) -> dict[str,
 def forces(log: Log, begin: float, end: float) -> dict[str, Any]:
     """Normal forces (N) between two times, summed over the contacts of each pair of names.
 
-    Of the pairs the ones with the largest peaks; empty without any, as in kinematic runs.
+    Only the pairs with the largest peaks; empty without forces, as in kinematic runs.
     """
     steps = _steps(log, begin, end)
     first, last = int(steps[0]), int(steps[-1]) + 1
@@ -112,7 +112,7 @@ def forces(log: Log, begin: float, end: float) -> dict[str, Any]:
 
 
 def _steps(log: Log, begin: float, end: float) -> NDArray[np.int64]:
-    """Indices of the samples in [begin, end]; at least one."""
+    """Indices of the log's samples in [begin, end]; at least one."""
     first, last = np.searchsorted(log.time, (begin - 1e-9, end + 1e-9))
     first = min(int(first), len(log.time) - 1)
     return np.arange(first, max(int(last), first + 1), dtype=np.int64)
@@ -121,13 +121,13 @@ def _steps(log: Log, begin: float, end: float) -> NDArray[np.int64]:
 def _table(
     t: Array, columns: dict[str, Array], begin: float, end: float, log: Log
 ) -> dict[str, Any]:
-    # A curve below 0.005 mrad, mm or N would be a flat line.
-    columns = {name: each for name, each in columns.items() if each.max() >= 5e-3}
+    """Curves over ``t`` with their peaks, thinned; without those that would be flat lines."""
+    columns = {name: y for name, y in columns.items() if y.max() >= 5e-3}  # mrad, mm or N
     if not columns:
         return {}
     values = np.stack(list(columns.values()), axis=1)
-    whole = end - begin > 0.9 * log.duration
-    chosen = _chosen(values, _SHOWN_RUN if whole else _SHOWN)
+    long = end - begin > 0.9 * log.duration
+    chosen = _chosen(values, _SHOWN_RUN if long else _SHOWN)
     return {
         "t": _plain(t[chosen], 3),
         "curves": {name: _plain(v[chosen], 2) for name, v in columns.items()},
@@ -136,9 +136,9 @@ def _table(
 
 
 def _chosen(values: Array, count: int) -> Array:
-    """Indices of rows (m, k): some at even steps, and those where a column is extreme.
+    """Indices of rows (m, k) to draw: evenly spaced ones, and those where a column is extreme.
 
-    Of a long record each part of it keeps its own extremes, so that no peak is lost on the screen.
+    In a long record every part keeps its own extremes, so that no peak is lost on the screen.
     """
     rows = np.arange(len(values))
     even = np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(int)
@@ -150,15 +150,16 @@ def _chosen(values: Array, count: int) -> Array:
 
 
 def _limits(group: JointGroup) -> dict[str, list[list[float]]]:
-    found = {"position": np.stack([group.lower, group.upper], axis=1)}
+    """Lower and upper limit of every joint, for position and each derivative."""
+    limits = {"position": np.stack([group.lower, group.upper], axis=1)}
     for name in _ORDERS[1:]:
         most = getattr(group, name)
-        found[name] = np.stack([-most, most], axis=1)
-    return {name: [_plain(row) for row in rows] for name, rows in found.items()}
+        limits[name] = np.stack([-most, most], axis=1)
+    return {name: [_plain(row) for row in rows] for name, rows in limits.items()}
 
 
 def _plain(values: Array, digits: int | None = None) -> list[float]:
-    """Rounded: to so many digits behind the point, or to four significant ones."""
+    """The values rounded to ``digits`` decimals, or to four significant digits."""
     if digits is not None:
         return [round(float(v), digits) for v in values]
     return [float(f"{v:.4g}") for v in values]

@@ -9,7 +9,7 @@
     return node;
   };
 
-  // What is large is stored compressed, and unpacked only when it is needed.
+  // Plotly and the replay are stored compressed, and unpacked when they are needed.
   const unpack = async (id) => {
     const letters = document.getElementById(id).textContent;
     const bytes = Uint8Array.from(atob(letters), (c) => c.charCodeAt(0));
@@ -19,7 +19,7 @@
 
   // -- the replay -------------------------------------------------------------------------------
   let frame = null;
-  let waiting = null; // what the replay is to do once it is there
+  let waiting = null; // called with the replay once it is loaded
   const stage = find(".screen");
   const showReplay = async (what) => {
     if (!document.getElementById("replay")) return;
@@ -33,7 +33,7 @@
     frame.srcdoc = await unpack("replay");
     stage.append(frame);
   };
-  // By a call: a message to Meshcat's window is echoed there for ever.
+  // A direct call: Meshcat's window would echo a message to itself without end.
   const tell = () => frame.contentWindow?.galley && waiting(frame.contentWindow.galley);
   window.addEventListener("message", (event) => {
     const message = event.data;
@@ -100,7 +100,7 @@
     hovermode: "closest",
     dragmode: false,
     font: { family: "system-ui, sans-serif", size: 12 },
-    xaxis: { title: { text: "s into the run", standoff: 6 }, fixedrange: true, zeroline: false },
+    xaxis: { title: { text: "time in the run (s)", standoff: 6 }, fixedrange: true, zeroline: false },
     yaxis: { title: { text: title, standoff: 4 }, fixedrange: true, range },
   });
   const line = (k, t, y, name, texts) => ({
@@ -179,24 +179,24 @@
       charts.push(jointChart(step, "position", "Position", ""), jointChart(step, "velocity", "Velocity", "/s"),
         jointChart(step, "acceleration", "Acceleration", "/s²"), jointChart(step, "jerk", "Jerk", "/s³"));
     }
-    if (step.tracking?.t) charts.push(logChart(step.tracking, "Distance from the command", "mrad or mm"));
+    if (step.tracking?.t) charts.push(logChart(step.tracking, "Tracking error", "mrad or mm"));
     if (step.forces?.t) charts.push(logChart(step.forces, "Contact forces", "N"));
     legend(find("#legend"), step.curves ? step.curves.joints : []);
     const peaks = (table, unit) => Object.entries(table?.peaks ?? {}).map(([name, v]) => `${name} ${short(v)}${unit}`).join(", ");
     const felt = peaks(step.forces, " N");
     const off = peaks(step.tracking, "");
-    const chosen = select.selectedOptions[0]; // named here too, for paper
+    const chosen = select.selectedOptions[0]; // named here too, for print
     const name = run ? "The whole run" : `${chosen.parentNode.label}: ${chosen.textContent}`;
-    find("#about-motion").textContent = name + (run ? "" : `. Joints: ${step.curves?.group ?? "-"}, for ${short(step.end - step.start)} s`)
+    find("#about-motion").textContent = name + (run ? "" : `. Joints: ${step.curves?.group ?? "-"}, ${short(step.end - step.start)} s`)
       + (step.clearance ? `. Least clearance: ${step.clearance}` : "")
-      + (off ? `. At most from the command: ${off}` : "")
+      + (off ? `. Largest tracking error: ${off}` : "")
       + (felt ? `. Largest contact forces: ${felt}` : step.tracking ? ". No contact with a force" : "") + ".";
     await plotly();
     const boxes = charts.map(([title, traces, shape, names]) => {
       const box = make("div", undefined, "chart");
       const plot = make("div", undefined, "plot");
       plot.setAttribute("role", "img");
-      plot.setAttribute("aria-label", `${title} over time; the figures stand in the text and the table`);
+      plot.setAttribute("aria-label", `${title} over time; the values are in the text and the table`);
       box.append(make("h3", title), plot);
       if (names) {
         const list = make("ul", undefined, "legend");
@@ -221,6 +221,6 @@
   });
   select.addEventListener("change", draw);
 
-  // After the first picture of the page, and before anybody prints it.
+  // After the page is first painted, but before it can be printed.
   setTimeout(draw, 100);
 })();

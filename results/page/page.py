@@ -1,4 +1,4 @@
-"""Writes ``report.html`` from what a run left."""
+"""Writes ``report.html`` from the files in a run's folder."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from galley.results.run_folder import PAGE, PROBLEM, REPORT, kept_input
 from galley.results.stored import Stored, read_run
 from galley.validation.verdict import figures
 
-# What reading a certificate raises where it is of another form: each kind has its own.
+# The errors of reading a malformed certificate: every kind has a form of its own.
 _NO_CERTIFICATE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
 _PICTURE = (960, 540)  # pixels of the still pictures
 _HEADLINES = {
     "success": ("✓", "Success"),
-    "refused": ("⊘", "Refused: it is impossible"),
+    "refused": ("⊘", "Refused: the task is impossible"),
     "failed": ("✕", "Failed"),
     "budget": ("?", "Undecided"),
     "unfinished": ("…", "Unfinished"),
 }
 _UNITS = ("m", "rad", "N", "n", "s", "kg", "ms")
-# Options of ``galley run``, by their keys in the report, that decide what comes out.
+# The options of ``galley run`` that the result depends on, by their keys in the report.
 _OPTIONS = (
     *("scene", "domain", "problem", "seed", "skills", "planner", "checker", "optimize", "arrival"),
     *("execute", "fault", "recoveries", "effort"),
@@ -47,13 +47,13 @@ def write_page(
     *,
     replay: bool = True,
 ) -> Path:
-    """Write a run's page atomically; its file.
+    """Write the page of a run atomically, and return its path.
 
     Args:
-        folder: the run's.
+        folder: of the run.
         path: of the page; None: ``report.html`` in the folder.
-        scene_file: instead of the scene that the report names.
-        replay: whether it holds the run in 3D, which is nearly half of its size.
+        scene_file: used instead of the run's scene.
+        replay: whether the page has the run in 3D, which is nearly half of its size.
 
     Raises:
         BadInput: there is no run, or it can't be read; or ``path`` can't be written.
@@ -65,11 +65,14 @@ def write_page(
 
 
 def page_html(source: Stored, replay: str = "") -> str:
-    """The page as HTML that needs no other file.
+    """The page of a run as HTML that needs no other file.
 
     Args:
-        source: what the run left.
-        replay: a page that shows the run in 3D (``viz.replay``); empty for none.
+        source: the run.
+        replay: HTML of a page that shows the run in 3D (``viz.replay``); empty for none.
+
+    Raises:
+        BadInput: the certificate in the report lacks what its kind needs.
     """
     import plotly
     from jinja2 import TemplateError
@@ -82,7 +85,7 @@ def page_html(source: Stored, replay: str = "") -> str:
     try:
         told = explain(failure, source.scene, source.robot, recoveries) if failure else None
     except (*_NO_CERTIFICATE, TemplateError) as error:
-        what = f"'failure.certificate' is not what its kind needs ({type(error).__name__}: {error})"
+        what = f"'failure.certificate' lacks what its kind needs ({type(error).__name__}: {error})"
         raise BadInput.one(source.folder / REPORT, what) from error
     data = _data(source, line)
     script = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
@@ -117,7 +120,7 @@ def page_html(source: Stored, replay: str = "") -> str:
 
 
 def _replay(source: Stored) -> str:
-    """The run in 3D; empty if nothing was executed."""
+    """HTML of the run in 3D; empty if nothing was executed."""
     if source.log is None or len(source.log.time) < 2:
         return ""
     from galley.viz.replay import replay_html
@@ -126,7 +129,7 @@ def _replay(source: Stored) -> str:
 
 
 def _data(source: Stored, line: Timeline) -> dict[str, Any]:
-    """What the page's script draws."""
+    """The data of the page's script: the curves and peaks of each motion and of the run."""
     steps = []
     for step in line.steps:
         motions = source.motions[step.part] if step.part < len(source.motions) else ()
@@ -141,16 +144,16 @@ def _data(source: Stored, line: Timeline) -> dict[str, Any]:
             entry["tracking"] = tracking(source.log, source.robot, step.start, step.end)
             entry["forces"] = forces(source.log, step.start, step.end)
         steps.append(entry)
-    whole = {}
+    run = {}
     if source.log is not None and len(source.log.time):
-        felt = forces(source.log, 0.0, line.duration)
+        force = forces(source.log, 0.0, line.duration)
         off = tracking(source.log, source.robot, 0.0, line.duration)
-        whole = {"tracking": off, "forces": felt} if off or felt else {}
-    return {"duration": line.duration, "steps": steps, "run": whole}
+        run = {"tracking": off, "forces": force} if off or force else {}
+    return {"duration": line.duration, "steps": steps, "run": run}
 
 
 def _sentence(source: Stored) -> str:
-    """The sentence that the problem's file begins with as a comment; empty if with none."""
+    """The comment at the beginning of the problem's file; empty if there is none."""
     file = kept_input(source.folder, PROBLEM)
     text = read_bytes(file).decode("utf-8", "replace").lstrip() if file else ""
     lines = takewhile(lambda line: line[:1] == ";" and line.strip("; "), text.splitlines())
@@ -158,7 +161,7 @@ def _sentence(source: Stored) -> str:
 
 
 def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
-    """A sign and a word for how the run ended."""
+    """A sign and a few words for how the run ended."""
     status = str(report["status"])
     if "interrupted" in str((report.get("failure") or {}).get("message", "")):
         return "◼", "Interrupted"
@@ -166,20 +169,20 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _because(failure: Mapping[str, Any], source: Stored) -> str:
-    """The failure in a sentence."""
+    """The failure in one sentence."""
     message, step = str(failure.get("message", "")), failure.get("step") or []
-    objects = {each.object for each in source.scene.bindings}
-    # An action in words; the template has it in PDDL, too. A run that gave up has what went
+    objects = {binding.object for binding in source.scene.bindings}
+    # Say an action in words; the template shows it in PDDL, too. A run that gave up has what went
     # wrong before in its place.
     if step and objects.issuperset(step[0].split()[1:]):
         rest = message.removeprefix(" > ".join(step) + ": ")
         message = f"{in_words(step[0], source.scene)}: {rest}"
-    named = "_" in message.partition(" ")[0]  # a name stays as it is
+    named = "_" in message.partition(" ")[0]  # a name keeps its small letter
     return (message if named else message[:1].upper() + message[1:]) + "."
 
 
 def _picture(source: Stored, marked: tuple[str, ...]) -> str:
-    """The run's last state, or the start with what is in the way, as an address with its data."""
+    """A picture of the last state, or of the start, as a data URL; ``marked`` bodies are orange."""
     from galley.viz.render.scene_picture import draw_state, start_of
 
     log = source.log
@@ -188,7 +191,7 @@ def _picture(source: Stored, marked: tuple[str, ...]) -> str:
         at = (log.q[-1], log.scene_q[-1], log.items[-1])
     try:
         image = draw_state(source.scene, source.robot, at, *_PICTURE, marked)
-    except ValueError:  # a state that nobody can draw: the page does without
+    except ValueError:  # a state that can't be drawn: leave the picture out
         return ""
     file = io.BytesIO()
     image.save(file, "JPEG", quality=80)
@@ -196,7 +199,7 @@ def _picture(source: Stored, marked: tuple[str, ...]) -> str:
 
 
 def _command(report: Mapping[str, Any]) -> str:
-    """The command that repeats the run."""
+    """The command line that repeats the run."""
     options = {key: report[key] for key in _OPTIONS[:4]} | report["options"]
     words = ["galley", "run"]
     for key in _OPTIONS:
@@ -208,32 +211,32 @@ def _command(report: Mapping[str, Any]) -> str:
 
 
 def _packed(text: str) -> str:
-    """Compressed and as letters, for the page's script to unpack; the same for the same text."""
+    """The text compressed, in base64, for the page's script to unpack; deterministic."""
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
 def _seconds(value: float | None) -> str:
-    """Seconds as a person reads them."""
+    """Seconds with two decimals, or one from 10 s on."""
     if value is None:
         return "-"
     return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
 
 
 def _clearance(metres: float | None) -> str:
-    """As in the table on the terminal: farther than about 6 cm nothing is measured."""
+    """A clearance in millimetres; beyond about 6 cm none is measured."""
     if metres is None:
         return "-"
     return "> 50 mm" if metres >= 0.05 else f"{1e3 * metres:.1f} mm"
 
 
 def _quantity(key: str) -> str:
-    """``height_m`` is "height"."""
+    """The words of a key without its unit: "height" for ``height_m``."""
     name, _, unit = key.rpartition("_")
     return (name if unit in _UNITS else key).replace("_", " ")
 
 
 def _figure(value: object, key: str) -> str:
-    """A number of the report with the unit that ends its key; lengths below 1 m in millimetres."""
+    """A number of the report with the unit in which its key ends; short lengths in millimetres."""
     unit = key.rpartition("_")[2]
     if not isinstance(value, int | float):
         return str(value)
@@ -243,7 +246,7 @@ def _figure(value: object, key: str) -> str:
 
 
 def _first(line: Timeline) -> int:
-    """The motion that the page opens with: the fastest one of the arm."""
+    """The number of the motion that is shown first, the fastest one of the arm; -1 for none."""
     arm = [s for s in line.steps if "arm" in str(s.figures["group"])] or line.steps
     fastest = max(arm, key=lambda s: float(s.figures["velocity_ratio"]), default=None)
     return -1 if fastest is None or fastest.number is None else fastest.number

@@ -1,4 +1,4 @@
-"""The plan as it was executed: actions in words, their motions, recoveries, learned constraints."""
+"""The plan as it was executed: actions in words, with their motions, and recoveries."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from galley.results.stored import Stored
 
 
 def mishap(recovery: Mapping[str, Any]) -> tuple[object, ...]:
-    """What a recovery was from, without figures: the same for the same mishap again."""
-    noticed = tuple((each["kind"], each["name"]) for each in recovery["noticed"])
-    where = RECOVERY.sub("", recovery["motion"], 1)
-    return noticed, where, recovery["ended"].partition(",")[0]
+    """The mishap that a recovery dealt with, without figures, so that repeated ones are equal."""
+    noticed = tuple((deviation["kind"], deviation["name"]) for deviation in recovery["noticed"])
+    motion = RECOVERY.sub("", recovery["motion"], 1)
+    return noticed, motion, recovery["ended"].partition(",")[0]
 
 
 def in_sentence(recoveries: Sequence[Mapping[str, Any]]) -> str:
-    """A mishap that happened once or several times, the last time in figures."""
-    last, times = recoveries[-1], [float(each["time_s"]) for each in recoveries]
+    """A sentence about a mishap that happened once or several times; figures are the last ones."""
+    last, times = recoveries[-1], [float(recovery["time_s"]) for recovery in recoveries]
     often = f"{len(times)} times, from {times[0]:.1f} to {times[-1]:.1f} s"
-    what = "; ".join(str(each["what"]) for each in last["noticed"])
+    what = "; ".join(str(deviation["what"]) for deviation in last["noticed"])
     after = f", after {RECOVERY.sub('', last['motion'], 1)}" if last["motion"] else ""
     ended = f", which ended with: {last['ended']}" if last["ended"] else ""
     return f"{often if len(times) > 1 else f'At {times[0]:.1f} s'}: {what}{after}{ended}."
@@ -35,10 +35,10 @@ class Step:
 
     Attributes:
         part, index: motion ``index`` of the plan (part 0) or of the N-th recovery.
-        number: among those with a start, in order; None for the others.
+        number: index among the motions with a start; None for the others.
         figures: its entry in the report.
         start, end: seconds on the page's clock; None if it was not executed.
-        ended: why it ended early, if it did.
+        ended: why the motion ended early; empty if it did not.
     """
 
     part: int
@@ -57,7 +57,7 @@ class Row:
     Attributes:
         words, pddl: ``pick up the sugar box`` and ``(pick sugar burner h1)``.
         steps: its motions.
-        reasons: why it makes way for a later action, if it does.
+        reasons: why the action was added, if it clears the way for a later one.
     """
 
     words: str
@@ -67,7 +67,7 @@ class Row:
 
     @property
     def planned_s(self) -> float:
-        """Seconds of searching and optimising its motions."""
+        """Seconds spent on planning and optimising its motions."""
         figures = (step.figures for step in self.steps)
         return float(sum(f["planning_ms"] + f["optimization_ms"] for f in figures)) / 1e3
 
@@ -84,9 +84,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Part:
-    """The plan, or a recovery with what follows it.
+    """The plan, or a recovery and the plan that it continued with.
 
     Attributes:
+        number: 0 for the plan, N for the N-th recovery.
         recovery: its entry in the report; None for the plan.
         rows: actions with their motions.
     """
@@ -98,9 +99,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Timeline:
-    """All parts in order; ``duration`` is the end of its clock in seconds.
+    """All parts of a run in order of time.
 
     Without an execution the clock is the plan's: each motion begins when the one before ends.
+
+    Attributes:
+        parts: the plan, then the recoveries.
+        duration: the end of the clock, in seconds.
+        executed: whether there is a log of the run.
     """
 
     parts: tuple[Part, ...]
@@ -109,30 +115,30 @@ class Timeline:
 
     @property
     def groups(self) -> list[tuple[str, list[Part]]]:
-        """The parts in order; recoveries from the same mishap in a row make one, with a title."""
-        found = []
+        """The parts in order; consecutive recoveries from the same mishap form a titled group."""
+        groups = []
         for key, row in groupby(self.parts, key=lambda p: p.recovery and mishap(p.recovery)):
             parts = list(row)
             several = key is not None and len(parts) > 1
             title = in_sentence([p.recovery for p in parts if p.recovery]) if several else ""
-            found.append((title, parts))
-        return found
+            groups.append((title, parts))
+        return groups
 
     @property
     def steps(self) -> list[Step]:
-        """The motions with a start: those that ran, or that would; by their numbers."""
+        """The motions with a start (executed, or planned if nothing was), sorted by number."""
         every = [step for part in self.parts for row in part.rows for step in row.steps]
         return sorted((s for s in every if s.number is not None), key=lambda s: s.number or 0)
 
 
 def timeline(source: Stored) -> Timeline:
-    """The timeline of a run."""
+    """The timeline of a run: from its log if it has one, otherwise from its planned durations."""
     report = source.report
     recoveries = report["execution"]["recoveries"]
-    plans = [(each["plan"], each["motions"]) for each in (report, *recoveries)]
+    plans = [(part["plan"], part["motions"]) for part in (report, *recoveries)]
     reasons: dict[int, list[str]] = {}
-    for each in report.get("reasons", []):
-        reasons.setdefault(each["action_index"], []).append(str(each["why"]))
+    for reason in report.get("reasons", []):
+        reasons.setdefault(reason["action_index"], []).append(str(reason["why"]))
     clock, parts, numbers = 0.0, [], count()
     for number, (plan, motions) in enumerate(plans):
         steps = []

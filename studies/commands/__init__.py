@@ -1,1 +1,1 @@
-"""The commands of studies: ``galley compare``, ``galley scenarios`` and ``galley disturb``."""
+"""The commands of the studies: ``galley compare``, ``galley scenarios`` and ``galley disturb``."""

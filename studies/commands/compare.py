@@ -1,4 +1,4 @@
-"""``galley compare``: runs several planners and optimizers on one query and prints the figures."""
+"""``galley compare``: runs several planners and optimizers on the same queries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from galley.studies.comparison.methods import Attempt
     from galley.studies.comparison.summary import QueryResult
 
-_STOPS = "The RRTs, shortcut and shortest stop at every corner. Solve times are of warm code."
+_STOPS = "The RRTs, shortcut and shortest stop at every corner. Solve times exclude compilation."
 _COLUMNS = {"rrt": "RRT", "rrt-pybullet": "RRT in\nPyBullet", "time-optimal": "time-\noptimal"}
 _VERDICTS = {None: "no path", True: "free", False: "COLLIDES"}
 
@@ -31,12 +31,12 @@ EPILOG = """methods:
   shortcut           the RRT's path, shortened
   shortest           the baseline quadratic program (QP), which ignores obstacles
   smooth             a collision-free spline within all limits, as galley run uses
-  time-optimal       the shortened path with round corners, as fast as the limits allow
+  time-optimal       the shortened path with rounded corners, as fast as the limits allow
 
 queries:
-  seed      turn-around: the hand goes --distance along x, past the arm's base (the default)
-  random N  N random queries at the scene's furniture, every third with an item held
-  FILE      your own, YAML or JSON (docs/comparison.md)
+  seed      turn-around: the hand moves --distance along x, past the arm's base (default)
+  random N  N random queries at the scene's furniture; in every third the hand holds an item
+  FILE      your own queries, YAML or JSON (docs/comparison.md)
 
 examples:
   galley compare --query random 20 --no-video    medians and success rates of 20 queries
@@ -44,9 +44,9 @@ examples:
 results, in --out:
   compare.json                             all figures
   compare.png                              joints, velocities, hand path, clearance
-  trajectory_rrt.npy, _qp.npy, _opt.npy    waypoints, a row each: rrt, shortest, smooth
-  rrt.mp4, qp.mp4, opt.mp4                 films of these three, from one viewpoint
-  side_by_side.mp4                         rrt and smooth on one clock
+  trajectory_rrt.npy, _qp.npy, _opt.npy    waypoints, one per row: rrt, shortest, smooth
+  rrt.mp4, qp.mp4, opt.mp4                 films of these three, from the same viewpoint
+  side_by_side.mp4                         rrt and smooth side by side, synchronized
 
 The exit status is 1 if the smooth trajectory of any query is missing, collides or exceeds a
 limit; the other methods may fail."""
@@ -54,39 +54,38 @@ limit; the other methods may fail."""
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley compare``."""
+    """Options of ``galley compare``."""
 
     query: tuple[str, ...] = option(
-        ("seed",),
-        "Plan seed, random N or FILE, see below. Default: seed.",
-        ("QUERY", "N"),
+        ("seed",), "Query or queries, see below. Default: seed.", ("QUERY", "N")
     )
     scene: Path | None = scene_option()
     distance: Positive | None = more(
-        None,
-        "With --query seed, move the hand at least this far along world x, in m. Default: 0.6.",
-        "M",
+        None, "With --query seed, least motion of the hand along world x, in m. Default: 0.6.", "M"
     )
     motion: Motion = group(Motion())
 
 
 def _query(words: tuple[str, ...]) -> tuple[str, int]:
-    """Kind or file of ``--query``, and the number of queries."""
+    """The kind or file of ``--query``, and the number of queries."""
     if words[0] == "random":
         if len(words) != 2:
             raise argparse.ArgumentTypeError("random needs a number of queries: --query random 20")
         return words[0], count(words[1])
     if len(words) != 1:
-        raise argparse.ArgumentTypeError("seed, random N, or one file")
+        raise argparse.ArgumentTypeError("must be seed, random N, or one file")
     return words[0], 1
 
 
 def command(options: Options) -> int:
-    """Run the comparison, print the tables, write figures and films."""
+    """Run the comparison, print the tables, write figures and films.
+
+    The exit status is 1 if a smooth trajectory is not as it should be.
+    """
     with usage("--query"):
         kind, number = _query(options.query)
     if options.distance is not None and kind != "seed":
-        raise argparse.ArgumentTypeError("argument --distance: belongs to --query seed")
+        raise argparse.ArgumentTypeError("argument --distance: needs --query seed")
     from galley.domain.failure import Failure
     from galley.studies.comparison.runner import ComparisonOptions, run
 
@@ -103,7 +102,7 @@ def command(options: Options) -> int:
 
 
 class _Listener(Printer):
-    """Prints progress, and the tables of the results."""
+    """Prints progress and the tables of results."""
 
     def results(self, results: tuple[QueryResult, ...], summaries: list[dict[str, Any]]) -> None:
         self.close()
@@ -114,8 +113,8 @@ class _Listener(Printer):
         elif results:
             self.console.print(_many(summaries))
             self.console.print(
-                f"{len(results)} queries. Each figure is a median over the successes; below it "
-                "stands the 95th percentile (of clearance the 5th)."
+                f"{len(results)} queries. Each figure is the median over the successes; the line "
+                "below has the 95th percentile (for clearance, the 5th)."
             )
         self.console.print(_STOPS)
 
@@ -135,8 +134,9 @@ def _one(result: QueryResult) -> PlainTable:
     for name, (title, scale, digits) in FIGURES.items():
         cells = []
         for row in rows:
-            far = row and name == "min_clearance_m" and row[name] >= CLEARANCE_CAP
-            cells.append(">" * bool(far) + _figure(scale * row[name] if row else None, digits))
+            # Clearance is measured up to a cap only.
+            capped = row and name == "min_clearance_m" and row[name] >= CLEARANCE_CAP
+            cells.append(">" * bool(capped) + _figure(scale * row[name] if row else None, digits))
         table.add_row(title, *cells)
     verdicts = (None if m is None else m.verdict.free for _, m in result.rows)
     table.add_row("collision", *(_VERDICTS[verdict] for verdict in verdicts))
@@ -144,15 +144,16 @@ def _one(result: QueryResult) -> PlainTable:
 
 
 def _remarks(result: QueryResult) -> Iterable[str]:
-    """Remarks below the table: collisions, fallbacks, reasons."""
+    """The lines below the table: collisions, fallbacks, and why a method failed."""
     from galley.studies.comparison.methods import TITLES
 
     for attempt, measured in result.rows:
-        said = [attempt.reason] if measured is None else _said(attempt, measured)
-        yield from (f"{TITLES[attempt.method]}: {line}" for line in said)
+        lines = [attempt.reason] if measured is None else _facts(attempt, measured)
+        yield from (f"{TITLES[attempt.method]}: {line}" for line in lines)
 
 
-def _said(attempt: Attempt, measured: Measurements) -> Iterable[str]:
+def _facts(attempt: Attempt, measured: Measurements) -> Iterable[str]:
+    """What the figures don't show: another method's path, collisions, exceeded limits."""
     verdict = measured.verdict
     by = "" if attempt.by == attempt.method else f"made by {attempt.by}"
     if by or attempt.note:
@@ -161,10 +162,10 @@ def _said(attempt: Attempt, measured: Measurements) -> Iterable[str]:
         engine = "PyBullet" if hit.engine == "pybullet" else "the kernel"
         yield (
             f"{hit.pair[0]} and {hit.pair[1]} collide after {hit.time:.2f} s, "
-            f"{1e3 * hit.depth:.1f} mm deep, says {engine}"
+            f"{1e3 * hit.depth:.1f} mm deep, according to {engine}"
         )
     if verdict.free and not verdict.proven:
-        yield "no collision found, but not proven free"
+        yield "no collision was found, but freedom from collision is not proven"
     if not measured.within_limits:
         yield f"exceeds the limits by a factor of {max(measured.peaks):.4f}"
 

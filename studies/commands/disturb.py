@@ -1,4 +1,4 @@
-"""``galley disturb``: success rates of the task under physics with noise and faults."""
+"""``galley disturb``: measures success rates in physics simulation, with noise and faults."""
 
 from __future__ import annotations
 
@@ -32,41 +32,41 @@ from galley.sweeps import LostJob, digest
 SUMMARY, LINES, FIGURE = "disturb.json", "disturb.jsonl", "disturb.png"
 SCHEMA_VERSION = 1
 
-EPILOG = """The task is run under physics, once per seed in each setting: without noise; with each
-kind of noise alone, and all kinds together, at each amount; and with --faults, with each fault and
-no noise. An amount is a multiple of --noise moderate (docs/disturbances.md).
+EPILOG = """The task runs in physics simulation, once per seed in each setting: without noise; with
+each kind of noise alone and all kinds together, at each amount; and with --faults, with each fault
+and no noise. An amount is a multiple of --noise moderate (docs/disturbances.md).
 
 examples:
   galley disturb --kinds friction --amounts 1 3  one kind, up to three times moderate
   galley disturb --faults --amounts 0            only the faults
-  galley disturb --faults topple:spam stuck@2    these faults, @2: the second time
-  galley disturb --seeds 10 --out sweep          the same command again resumes a stopped sweep
+  galley disturb --faults topple:spam stuck@2    these faults, @2: at the second occasion
+  galley disturb --seeds 10 --out sweep          if stopped, the same command resumes it
 
 results, in --out:
   disturb.json    all figures
   disturb.jsonl   one line per finished run, from which a stopped sweep resumes
   disturb.png     success rates, with counts
 
-The exit status is 0 once every run was carried out, however each ended."""
+The exit status is 0 once every run has ended, successfully or not."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley disturb``."""
+    """Options of ``galley disturb``."""
 
     task: TaskFiles = group(TaskFiles())
     kinds: tuple[str, ...] = option(
         tuple(KINDS),
-        f"Add noise of these kinds: {', '.join(KINDS)}. Default: each of these.",
+        f"Kinds of noise: {', '.join(KINDS)}. Default: each of these.",
         "KIND",
         choices=tuple(KINDS),
     )
     amounts: tuple[Multiple, ...] = option(
-        (0.0, 0.5, 1.0, 2.0), "Add these multiples of moderate noise.", "X"
+        (0.0, 0.5, 1.0, 2.0), "Amounts of noise, as multiples of moderate noise.", "X"
     )
     faults: tuple[str, ...] | None = option(
         None,
-        "Also run with each of these faults; without names, with one of each kind.",
+        "Also run with each of these faults; without a name, with one of each kind.",
         "FAULT",
         nargs="*",
     )
@@ -77,7 +77,7 @@ class Options:
 
 
 def command(options: Options) -> int:
-    """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
+    """Run the sweep; the exit status is 0 if every run has ended, successfully or not."""
     from galley import engine
     from galley.execution.disturbance.faults import parse_fault
     from galley.stages import Options as RunOptions
@@ -86,7 +86,7 @@ def command(options: Options) -> int:
         **options.task.paths(), optimize=options.optimize, execute="physics", video=False
     )
     faults = FAULTS if options.faults == () else options.faults or ()
-    # Input that every run would refuse is refused before the sweep.
+    # Input that every run would refuse is refused here, before the sweep.
     task = engine.load(**options.task.paths())
     for fault in faults:
         parse_fault(fault, task.scene, 0)
@@ -113,7 +113,9 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
     """The trials of one command.
 
     Attributes:
-        kinds, amounts, faults: the series, in the order of the table.
+        kinds: the kinds of noise, in the order of the table.
+        amounts: the amounts of noise, ascending.
+        faults: the faults, in the order of the table.
     """
 
     JOURNAL: ClassVar[str] = LINES
@@ -127,7 +129,7 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
         return identity | {"status": "lost", "why": lost.why}
 
     def announcement(self, runs: int, workers: int) -> str:
-        return f"{plural(runs, 'run')} under physics, {workers} at a time"
+        return f"{plural(runs, 'run')} in physics simulation, {workers} at a time"
 
     def result_line(self, job: Trial, result: TrialResult | LostJob) -> Text:
         amount = f" {job.amount:g}" if job.amount else ""
@@ -138,10 +140,10 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
         return 1 if lost or not self.finished else 0
 
     def conclude(self) -> None:
-        """Draw the figure and name the files."""
+        """Draw the figure and print the names of the files."""
         trials = [job for job, _ in self.results()]
         missing = len(self.jobs) - len(trials)
-        title = f"{Path(trials[0].options.problem).stem}: {len(trials)} runs under physics"
+        title = f"{Path(trials[0].options.problem).stem}: {len(trials)} runs in physics simulation"
         title += f", {missing} missing" if missing else ""
         rows = {
             f"{kind} x {amount:g}" if amount else UNDISTURBED: count
@@ -153,7 +155,7 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
         self.printer.console.print(f"results: {self.folder}: {names}")
 
     def _counts(self) -> dict[tuple[str, float], SuccessCount]:
-        """Successes for each series and amount of which a run has ended."""
+        """The successes of each series and amount with at least one result."""
         groups: dict[tuple[str, float], list[TrialResult | LostJob]] = {}
         for job, result in self.results():
             groups.setdefault((job.series, job.amount), []).append(result)

@@ -1,4 +1,4 @@
-"""``galley scenarios``: runs scenarios over seeds, prints expected and actual outcomes."""
+"""``galley scenarios``: runs scenarios over seeds and compares outcomes with the expected ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ names a scene, a domain, a problem and the expected outcome; docs/scenarios.md h
 examples:
   galley scenarios --list                        the scenarios and their expected outcomes
   galley scenarios --only swap --seeds 10        one scenario, seeds 0 to 9
-  galley scenarios my_folder --out results       your own; keep each run's folder
+  galley scenarios my_folder --out results       your own; keeps each run's folder
 
 results, in --out:
   scenarios.json        all outcomes, rewritten after every run
@@ -44,30 +44,30 @@ Outcomes do not depend on --jobs and --engine; times do."""
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley scenarios``."""
+    """Options of ``galley scenarios``."""
 
     path: tuple[Path, ...] = argument(
-        "Run this scenario file, or a folder of them.", "PATH", default=(), nargs="*"
+        "Scenario file, or a folder of scenario files.", "PATH", default=(), nargs="*"
     )
     only: tuple[str, ...] | None = option(None, "Run only these.", "NAME", action="extend")
-    list: bool = option(False, "List the scenarios, run nothing.")
+    list: bool = option(False, "List the scenarios and run none.")
     seeds: Seeds = group(Seeds())
     sweep: Sweep = group(Sweep())
     optimize: str = optimize_option()
     execute: Literal["kinematic", "physics"] = option(
         "kinematic",
-        "Execute by physics, as galley run does, or kinematic. Default: kinematic, unlike run's, "
-        "because most outcomes are decided in planning and it is faster.",
+        "Executor: kinematic, which is fast and sufficient where planning decides the outcome, or "
+        "physics, as in galley run.",
     )
-    out: Path | None = option(None, "Keep runs and scenarios.json in this folder.", "FOLDER")
+    out: Path | None = option(None, "Folder for the runs and scenarios.json.", "FOLDER")
     pictures: bool = more(
         False,
-        "Draw each final state, or a refusal's start, into --out or a new folder in runs/.",
+        "Draw each final state, or the start if refused, into --out or a new folder in runs/.",
     )
 
 
 def command(options: Options) -> int:
-    """Run the scenarios; exit status 0 only if every outcome is the expected one."""
+    """Run the scenarios; the exit status is 0 only if every outcome is the expected one."""
     from galley.cli.common.progress import Printer
     from galley.studies.scenarios import check_scenario, find_scenarios
     from galley.studies.scenarios.outcome import ScenarioJob, ScenarioResult, run_scenario
@@ -133,7 +133,7 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
     """The runs of one command.
 
     Attributes:
-        kept: whether to keep the runs' folders.
+        kept: whether the folders of the runs and the summary are kept.
     """
 
     JOURNAL: ClassVar[str] = LINES
@@ -155,7 +155,7 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
         return Text.assemble(f"{_name(job)}: ", _verdict(result.right), f", {_got(result)}")
 
     def conclude(self) -> None:
-        """Print the reasons and the number of expected outcomes."""
+        """Print reasons of unexpected outcomes and failures, and the number of expected ones."""
         console = self.printer.console
         for line in _reasons(self.results()):
             console.print(line)
@@ -175,7 +175,7 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
         return 0 if self.finished and all(map(_is_right, results)) else 1
 
     def table(self) -> PlainTable:
-        """One row per run: expected and actual outcome."""
+        """The table of expected and actual outcomes, one row per run."""
         names = ("scenario", "seed", "~expected", "got", "verdict")
         figures = (">planning s", ">plans", ">actions", ">motion s")
         spare = ("motion s", "plans", "actions", "seed", "planning s", "expected")
@@ -191,7 +191,7 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
         return table
 
     def as_json(self) -> dict[str, Any]:
-        """Counts, then each outcome in order."""
+        """The counts, then all outcomes so far in the order of the jobs."""
         return {
             "schema_version": SCHEMA_VERSION,
             "finished": self.finished,
@@ -218,7 +218,7 @@ def _got(outcome: ScenarioResult) -> str:
 
 
 def _reasons(results: list[tuple[ScenarioJob, ScenarioResult | LostJob]]) -> list[Text]:
-    """Reasons of unexpected outcomes, and failures' messages; equal ones of several seeds once."""
+    """Reasons of unexpected outcomes, and failures' messages; equal ones of seeds share a line."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
     for job, result in results:
         for text, style in _sentences(result):

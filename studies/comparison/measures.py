@@ -64,7 +64,7 @@ class CollisionVerdict:
 
     @property
     def first(self) -> Hit | None:
-        """The earliest collision."""
+        """The earliest collision of both engines, or None."""
         return min(self.hits, key=lambda hit: hit.time, default=None)
 
 

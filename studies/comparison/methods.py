@@ -52,7 +52,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Attempt:
-    """One method's answer to a query.
+    """The result of one method on a query.
 
     Attributes:
         method: one of METHODS.

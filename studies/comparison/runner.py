@@ -83,8 +83,9 @@ def run(
     """Run all methods on all queries.
 
     Args:
-        options: which. listener: hears of progress.
-        write: figures, films and files into a folder; else only the result is made.
+        options: the queries, and the folder and films to write.
+        listener: receives the progress.
+        write: whether to write figures, films and files into a folder.
 
     Returns:
         The result; a Failure, and no folder, if not a single query could be made. Other queries
@@ -200,7 +201,7 @@ class _Comparison:
         from galley.studies.comparison.pictures import film_query
 
         if not all(shown.solution(method) for method in ("rrt", DEFAULT)):
-            self.listener.stage("no film: the RRT or smooth has no path to compare")
+            self.listener.stage("no film: the RRT or smooth has no trajectory")
             return
         self.listener.stage(
             f"filming {shown.query.name}: rrt.mp4, opt.mp4, side_by_side.mp4 and qp.mp4"

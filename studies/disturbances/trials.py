@@ -93,7 +93,7 @@ def scaled_noise(kind: str, amount: float) -> Noise:
     try:
         return MODERATE.only(*KINDS[kind]).scaled(amount)
     except BadInput as error:
-        what = f"{amount:g} times the moderate noise is too much: {error.errors[0].what}"
+        what = f"{amount:g} times moderate noise is too much: {error.errors[0].what}"
         raise BadInput.one("--amounts", what) from None
 
 
@@ -146,8 +146,10 @@ class SuccessCount:
     """How many of some trials succeeded.
 
     Attributes:
-        runs: trials that count. success: of those. recovered: successes with a recovery.
-        not_struck: further trials, not counted, in which the fault found no occasion.
+        runs: number of trials that count.
+        success: successes among them.
+        recovered: successes with a recovery.
+        not_struck: further trials, not counted, in which the fault had no occasion to strike.
     """
 
     runs: int

@@ -169,8 +169,8 @@ def test_the_robot_beyond_its_limits_at_the_start(refused, variant, line_of):
         (["run", "--sedd", "3"], "unrecognized arguments: --sedd 3; did you mean '--seed'?"),
         (["rnu"], "; did you mean 'run'?"),
         (["run", "--execute", "kinematc"], "; did you mean 'kinematic'?"),
-        (["run", "--seed", "-1"], "a seed is a whole number from 0"),
-        (["run", "--fps", "0"], "a film has 1 to 120 frames per second, not 0"),
+        (["run", "--seed", "-1"], "a seed must be a whole number, 0 or more"),
+        (["run", "--fps", "0"], "the frame rate must be 1 to 120 Hz, not 0"),
         (["verify", "plan"], "the following arguments are required: PLAN"),
         (["compare", "--distance", "nan"], "must be a number greater than 0"),
     ],
@@ -183,8 +183,8 @@ def test_usage(refused, arguments, words):
 
 def test_a_compiled_planner_in_pybullet_is_refused(refused):
     assert refused("run", "--checker", "pybullet", "--planner", "rrt-connect") == [
-        "galley run: error: --planner rrt-connect needs --checker kernel; in PyBullet the baseline "
-        "RRT plans: --planner rrt"
+        "galley run: error: --planner rrt-connect needs --checker kernel; "
+        "--checker pybullet needs --planner rrt"
     ]
 
 

@@ -191,7 +191,7 @@ def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here
         os.kill(process.pid, number)
         _, err = process.communicate(timeout=HANGS_S)
     assert process.returncode == 130
-    assert err == "interrupted; what was finished is kept\n"
+    assert err == "interrupted; completed results are kept\n"
     assert [p.name for p in here.iterdir()] == ["run"]
     names = {p.name for p in (here / "run").iterdir()}
     report = json.loads((here / "run" / "report.json").read_text())
@@ -235,11 +235,11 @@ def test_streams_that_nobody_reads(here):
     """A reader that leaves changes no status; a full disk, a closed stdout are told in a line."""
     words = (ROOT / "engine.py", "plan", "--domain", DOMAIN, "--problem", TASK)
     command = shlex.join([sys.executable, *map(str, words)])
-    closed = "can't go on: standard output is closed; redirect it to a file or to /dev/null"
+    closed = "cannot continue: standard output is closed; redirect it to a file or to /dev/null"
     for redirected, expected, told in (
         (f"(sleep 0.2; {command} 2>&1) | true", 0, []),
         (f"{command} 2>&-", 0, []),
-        (f"{command} >/dev/full", 1, ["can't go on: No space left on device"]),
+        (f"{command} >/dev/full", 1, ["cannot continue: No space left on device"]),
         (f"{command} >&-", 1, [closed]),
         (f"{command} >&- 2>&-", 1, []),
     ):
@@ -253,4 +253,4 @@ def test_a_folder_that_was_deleted_is_told(cli, here):
     here.rmdir()
     done = cli("run", "--no-video")
     assert done.status == 1
-    assert done.faults[-1].startswith("can't go on: the working folder: ")
+    assert done.faults[-1].startswith("cannot continue: the working folder: ")

@@ -48,7 +48,7 @@ def test_files_of_two_runs_in_one_folder_are_noticed(cli, here, errand):
     done = cli("verify", "run", here / "a")
     assert done.status == 1
     assert done.faults == [
-        f"failed: plan.txt is not the file that {here}/a/report.json tells of: it was changed, or "
+        f"failed: plan.txt is not the file that {here}/a/report.json describes: it was changed, or "
         "comes from another run"
     ]
     cli("verify", "run", here / "a", "--json", here / "verdict.json")
@@ -91,7 +91,7 @@ def test_a_full_disk_is_told_with_the_folder(here, errand, name):
     words = [name, "run", *errand, "--out", here / "run"]
     done = python("-c", LIMITED, *words, env=environment())
     assert done.status == 1
-    assert done.err.startswith("can't go on: ")
+    assert done.err.startswith("cannot continue: ")
     assert f"{here}/run" in done.err
     assert "file too large" in done.err.lower()
     assert done.err.count("\n") == 1

@@ -101,7 +101,7 @@ def test_top_k_has_its_own_search(cli):
     done = cli("plan", "--top-k", 3, "--search", "gbfs")
     assert done.status == 2
     assert len(done.faults) == 1
-    assert "leave out --search" in done.err
+    assert "remove --search" in done.err
 
 
 def test_faults_are_listed(cli, tmp_path):

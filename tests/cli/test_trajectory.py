@@ -128,7 +128,7 @@ def test_a_trajectory_saved_alone_is_read_too(recorded, cli, here):
     done = cli("trajectory", here / "one.npz", "--csv", "one.csv")
     assert done.status == 0, done.err
     assert list(rows(done.out)) == [0]
-    assert "assumes an empty hand" in done.out  # held, as far as the file says
+    assert "the hand is assumed empty" in done.out  # held, as far as the file says
     assert (here / "one.csv").is_file()
 
 
@@ -159,11 +159,11 @@ def test_positions_beyond_the_limits_are_told(recorded, cli, here):
     ("arguments", "told"),
     [
         (("nowhere",), "nowhere: no such file"),
-        (("RUN", "--motion", 4), "has no motion 4, they are 0 to 3"),
-        (("RUN", "--csv", "a.csv"), "holds 4 motions and --csv and --ros write one"),
-        (("RUN", "--motion", 1, "--csv", "a.txt"), "a.txt: --csv writes a file that ends in .csv"),
+        (("RUN", "--motion", 4), "has no motion 4: its motions are 0 to 3"),
+        (("RUN", "--csv", "a.csv"), "holds 4 motions, but --csv and --ros write one"),
+        (("RUN", "--motion", 1, "--csv", "a.txt"), "a.txt: --csv needs a name that ends in .csv"),
         (("RUN", "--motion", 1, "--ros", "report.json"), "report.json: is a run's report"),
-        (("RUN", "--rate", "5"), "argument --rate: belongs to --csv and --ros"),
+        (("RUN", "--rate", "5"), "argument --rate: needs --csv or --ros"),
         (("RUN", "--no-torques", "--inertials", "urdf"), "not allowed with --no-torques"),
         (("RUN", "--scene", KITCHEN), "'block', which"),
     ],
@@ -232,7 +232,7 @@ def test_a_run_of_an_older_version_is_shown_without_its_load(recorded, cli):
     done = cli("trajectory", folder)
     assert done.status == 0
     assert len(rows(done.out)) == len(motions)
-    assert "does not say what the hand holds" in done.out
+    assert "does not record what it holds" in done.out
     refused = cli("trajectory", folder, "--mp4", "a.mp4")
     assert refused.status == 2
 

@@ -95,7 +95,7 @@ def test_a_run_of_which_nothing_is_kept_changes_nothing(tmp_path, error, files):
 
 def test_a_full_disk_is_told_with_the_folder(tmp_path):
     error = cut_short(tmp_path / "run", OSError(28, "No space left on device"), "plan.txt")
-    assert error.__notes__ == [f"what was finished lies in {tmp_path}/run"]
+    assert error.__notes__ == [f"completed results are in {tmp_path}/run"]
 
 
 HOLDS = """\
@@ -126,7 +126,7 @@ def test_a_second_run_is_refused_while_the_first_lives_and_not_after_it_was_kill
         (tmp_path / "link").symlink_to("run")
         for name in (path, tmp_path / "link"):
             check_destination(name, "run")
-            with pytest.raises(BadInput, match=rf"process {process.pid}\) writes here; .*--out"):
+            with pytest.raises(BadInput, match=rf"{process.pid}\) is writing here: .*--out"):
                 cut_short(name, AssertionError("it was let in"))
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -139,7 +139,7 @@ def test_a_sweep_has_its_folder_for_itself_and_keeps_what_lies_there(tmp_path):
     for _ in range(2):
         with claimed(tmp_path / "s", "sweep", "sweep.json") as folder:
             (folder / "journal").touch()
-            with pytest.raises(BadInput, match="writes here"), claimed(folder, "s", "sweep.json"):
+            with pytest.raises(BadInput, match="writing here"), claimed(folder, "s", "sweep.json"):
                 pass
     assert names(folder) == ["journal"]
     (folder / UNFINISHED).write_text("sweep.json: killed\n")

@@ -106,7 +106,7 @@ def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path):
     jobs = [Job(k, tmp_path / "runs") for k in range(8)]
     assert squares(home, jobs, out=out).run() == 0
     good = [name for name in done if name != "3"]  # what was lost is tried again
-    assert f"resuming: {len(good)} of 8 runs had ended" in out.getvalue()
+    assert f"resuming: {len(good)} of 8 runs were completed" in out.getvalue()
     again = ran(tmp_path)[len(before) :]
     assert again == [k for k in range(8) if str(k) not in good]
 
@@ -141,5 +141,5 @@ def test_other_settings_and_a_finished_sweep_begin_anew(tmp_path):
     out = io.StringIO()
     more = [*jobs, Job(7, tmp_path / "runs")]
     squares(home, more, settings="new", out=out).run()
-    assert "had other settings: starting over" in out.getvalue()
+    assert "have other settings: starting over" in out.getvalue()
     assert ran(tmp_path)[6:] == [0, 1, 2, 7]

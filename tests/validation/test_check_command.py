@@ -118,7 +118,7 @@ def test_a_log_alone_needs_its_scene_and_has_no_goal(check, beginning, tmp_path,
     assert "--scene" in err
     status, out, err = check(alone, "--scene", kitchen_folder / "kitchen.yaml")
     assert (status, err) == (0, "")
-    assert "no goal was judged" in out
+    assert "no goal was checked" in out
     status, _, err = check(
         alone,
         *("--scene", kitchen_folder / "kitchen.yaml"),

@@ -241,8 +241,8 @@ def test_galley_replay_writes_beside_the_states_of_a_run_that_ended(stored, caps
     ("words", "said"),
     [
         (["nowhere"], "no such file"),
-        ([str(KITCHEN)], "it is no run"),
-        (["RUN", "--out", "film.mp4"], "--out writes a file that ends in .html"),
+        ([str(KITCHEN)], "no run, or one"),
+        (["RUN", "--out", "film.mp4"], "--out needs a name that ends in .html"),
         (["RUN", "--out", "nowhere/replay.html"], "nowhere"),
     ],
 )

@@ -35,7 +35,7 @@ _MARGIN = {True: 0.40, False: 0.26}  # m shown around what moves, with the base 
 _MIN_DISTANCE = 1.7  # m
 _STILL = 1e-4  # rad and m, summed over a hand's joints, below which it does not move
 _MOVES = 0.01  # m, from which on an item counts as moving
-_TURN = 0.15  # of the score, for each radian from one viewpoint to the next
+_TURN = 0.15  # penalty in the score per radian from one viewpoint to the next
 
 
 _tree = lru_cache(maxsize=4)(read_tree)
@@ -49,18 +49,18 @@ def link_origins(robot: RobotModel, q: Array) -> Array:
 
 
 def acting(robot: RobotModel, q: Array) -> list[RobotModel]:
-    """In configurations (k, n) that follow each other, the robot with the hand acting that moves.
+    """The robot with the hand acting that moves, for each of consecutive configurations (k, n).
 
-    While none moves, that which moved last.
+    While no hand moves, it is the one that moved last.
     """
-    hands, moved, found = robot.hands, np.abs(np.diff(q, axis=0)), [0] * len(q)
+    hands, moved, chosen = robot.hands, np.abs(np.diff(q, axis=0)), [0] * len(q)
     if len(hands) == 1:  # an arm without a gripper, too
         return [robot] * len(q)
-    own = [np.r_[each.slice("arm"), each.slice("fingers")] for each in hands]
+    own = [np.r_[hand.slice("arm"), hand.slice("fingers")] for hand in hands]
     for k, row in enumerate(moved):
-        far = [float(row[joints].sum()) for joints in own]
-        found[k + 1] = int(np.argmax(far)) if max(far) > _STILL else found[k]
-    return [hands[k] for k in found]
+        motion = [float(row[joints].sum()) for joints in own]
+        chosen[k + 1] = int(np.argmax(motion)) if max(motion) > _STILL else chosen[k]
+    return [hands[k] for k in chosen]
 
 
 def hand_poses(robot: RobotModel, q: Array) -> Array:

@@ -1,7 +1,4 @@
-"""Captions: the texts in each picture of a film, and how they are drawn.
-
-A dark bar at the bottom, and tags in the corners.
-"""
+"""Captions: the texts in each picture of a film, in a bar and in tags."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from galley.viz.render.tags import Color, font
 from galley.viz.render.view import Image
 
 Plans = Sequence[Sequence[str]]
-"""The actions of a run's plan, and of that of each recovery."""
+"""The actions of a run's plan, then those of each recovery's plan."""
 EVENT_TIME = 1.2  # s for which the end of a motion is shown
 _EXPECTED = ("grip", "contact")  # beginnings of the ends that guards are meant to cause
 _BAR: Color = (20, 24, 30)
@@ -43,7 +40,7 @@ _TOO_MUCH = 1.5  # limits of the motors: more force than a grip has
 
 @dataclass(frozen=True)
 class Caption:
-    """The texts of one picture; empty ones are left out.
+    """The texts of one picture; empty texts are not drawn.
 
     Attributes:
         action: in the bar at the bottom, left, such as ``3/8  put the sugar box on the counter``.
@@ -75,24 +72,24 @@ class Caption:
 
 
 def split_recovery(line: str) -> tuple[str, str]:
-    """Split the mention of a recovery or a correction off a log's line.
+    """Split the name of a recovery or a correction from a line of a log.
 
     ``"recovery 1: (pick sugar burner h1) | reach"`` gives ``recovery 1`` and the rest.
     """
-    found = RECOVERY.match(line)
-    return (f"{found[1]} {found[2]}", line[found.end() :]) if found else ("", line)
+    match = RECOVERY.match(line)
+    return (f"{match[1]} {match[2]}", line[match.end() :]) if match else ("", line)
 
 
 def action_captions(
     lines: list[str], scene: Scene, plans: Plans = ()
 ) -> list[tuple[str, str, str]]:
-    """Numbered words, PDDL and phase for each motion's line of a log.
+    """The action in words with its number, the action in PDDL, and the phase, for each motion.
 
     Args:
-        lines: of the log.
-        scene: for the words.
-        plans: the actions of the plan and of each recovery's, those without motions included, by
-            which actions are numbered; without them, only those with motions are counted.
+        lines: the log's line of each motion.
+        scene: for the names of objects.
+        plans: the actions of the plan and of each recovery's plan, by which actions are numbered;
+            without them, only actions with motions are counted.
     """
     captions = []
     for recovery, motions in groupby(map(split_recovery, lines), key=lambda line: line[0]):
@@ -100,20 +97,20 @@ def action_captions(
         number = int(recovery.rpartition(" ")[2] or 0)
         plan = [action for action, _ in groupby(action for action, _ in parts)]
         if number < len(plans):
-            plan = [split_line(each)[0] for each in plans[number]]
-        following = 0  # the first action of the plan that comes next
+            plan = [split_line(action)[0] for action in plans[number]]
+        following = 0  # index in the plan from which the next action is searched
         for action, same in groupby(parts, key=lambda part: part[0]):
-            place = ""
+            position = ""
             if action in plan[following:]:
                 following = plan.index(action, following) + 1
-                place = f"{following}/{len(plan)}  "
-            words = (place + in_words(action, scene), action and f"({action})")
+                position = f"{following}/{len(plan)}  "
+            words = (position + in_words(action, scene), action and f"({action})")
             captions += [(*words, phase) for _, phase in same]
     return captions
 
 
 def speed_badge(speed: float) -> str:
-    """``2x speed``, or nothing at real speed."""
+    """The text ``2x speed``, or empty at real speed."""
     return "" if abs(speed - 1.0) < 1e-9 else f"{speed:g}x speed"
 
 
@@ -161,23 +158,23 @@ def film_captions(
 
 
 def _ends(log: Log) -> list[tuple[float, str, bool]]:
-    """The early ends of motions, in order of time.
+    """Time, text, and whether it was intended, of each early end of a motion, in order of time.
 
-    None was meant that asked for another force, or after which the run had to recover.
+    An end is not intended if the force was another one than expected, or a recovery follows.
     """
     ends, recoveries = [], [split_recovery(str(line))[0] for line in log.motions]
     for k, why in enumerate(log.ends):
         samples = np.flatnonzero(log.motion == k)
         if str(why) and len(samples):
             phase = split_line(split_recovery(str(log.motions[k]))[1])[1]
-            meant = str(why).startswith(_EXPECTED) and " instead of " not in str(why)
-            meant = meant and recoveries[k] == [*recoveries, recoveries[k]][k + 1]
-            ends.append((float(log.time[samples[-1]]), f"{phase}: {why}", meant))
+            intended = str(why).startswith(_EXPECTED) and " instead of " not in str(why)
+            intended = intended and recoveries[k] == [*recoveries, recoveries[k]][k + 1]
+            ends.append((float(log.time[samples[-1]]), f"{phase}: {why}", intended))
     return sorted(ends, key=lambda end: end[0])
 
 
 def finger_force(log: Log, robot: RobotModel) -> Array:
-    """Total normal force (T,), N, on the finger with the larger one."""
+    """Normal force (T,), N, on the finger with the largest sum of its contact forces."""
     names = [str(name) for name in log.names]
     totals = [np.zeros(len(log.time))]
     force = np.nan_to_num(log.contact_force)
@@ -196,7 +193,7 @@ def caption_height(height: int) -> int:
 
 
 def draw_caption(picture: Image, caption: Caption) -> Image:
-    """A copy of a picture (h, w, 3) with its caption."""
+    """A copy of a picture (h, w, 3) with its caption drawn into it."""
     drawn, bar = picture.copy(), caption_height(len(picture))
     strip = 3 * bar
     for part, write in ((drawn[:strip], _write_head), (drawn[-strip:], _write_foot)):
@@ -249,7 +246,7 @@ class _Pen:
         return round(1.7 * self.size)
 
     def length(self, text: str, size: int | None = None) -> float:
-        """Of a text in pixels."""
+        """The length of a text, pixels."""
         length: float = font(size or self.size).getlength(text)
         return length
 
@@ -268,7 +265,7 @@ class _Pen:
         self.draw.text(at, text, fill=color, font=font(size), anchor=anchor)
 
     def ground(self, left: float, top: float, width: float, height: float, color: Color) -> None:
-        """A translucent rectangle."""
+        """Fill a rectangle, in pixels, with a translucent colour."""
         corners = (round(left), round(top), round(left + width) - 1, round(top + height) - 1)
         self.draw.rectangle(corners, fill=(*color, _OPACITY))
 
@@ -281,14 +278,7 @@ class _Pen:
         return text.rstrip() + "..."
 
     def tag(
-        self,
-        text: str,
-        top: int,
-        room: float,
-        color: Color,
-        ground: Color,
-        *,
-        right: bool = False,
+        self, text: str, top: int, room: float, color: Color, ground: Color, *, right: bool = False
     ) -> float:
         """A text on a coloured ground at one side, at most a share ``room`` of the width wide.
 

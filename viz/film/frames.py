@@ -1,4 +1,4 @@
-"""Frames and shots: resamples a log at the times of a film's pictures and cuts it into shots.
+"""Resamples a log at the times of a film's pictures (frames) and cuts the film into shots.
 
 A shot is a part of a run that is filmed from one viewpoint: one step of an action, with the base
 either driving or not.
@@ -110,7 +110,7 @@ def slerp(a: Array, b: Array, u: Array) -> Array:
 
 @dataclass(frozen=True)
 class Shot:
-    """Frames first..last (inclusive) of one step; ``drives``: the base moves."""
+    """The frames of one step of an action, first to last inclusive; ``drives``: the base moves."""
 
     first: int
     last: int
@@ -118,7 +118,7 @@ class Shot:
 
     @property
     def length(self) -> int:
-        """Number of frames."""
+        """The number of frames of the shot."""
         return self.last - self.first + 1
 
     def spread(self, count: int) -> Array:

@@ -62,7 +62,7 @@ _HEIGHT, _SHAPE = 0.36, 4 / 3  # share of the picture's height; width over heigh
 _RIM = (240, 240, 240)
 Progress = Callable[[int, int], None]
 Append = Callable[[Image], None]
-"""Takes the next picture (h, w, 3)."""
+"""A function that takes the next picture (h, w, 3) of a film."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class FilmJob:
 
     @property
     def count(self) -> int:
-        """Number of frames."""
+        """The number of frames of the film."""
         return len(self.frames.time)
 
 
@@ -223,7 +223,7 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
         if not hasattr(mine, "renderer"):
             size = (job.width, job.height)
             mine.renderer = Renderer(job.scene, job.robot, *size, staged=True)
-        mine.renderer.forget()  # that what is drawn does not depend on who draws it
+        mine.renderer.forget()  # so that pictures don't depend on which thread draws them
         return [_picture(job, mine.renderer, k) for k in numbers if not cancelled.is_set()]
 
     pending: deque[Future[list[Image]]] = deque()
@@ -299,7 +299,7 @@ def _check_readable(film: Path) -> None:
 
 @contextlib.contextmanager
 def _gif(path: Path, fps: float) -> Iterator[Append]:
-    """By Pillow alone: imageio's writer writes again when it is collected, after a full disk."""
+    """Write a GIF with Pillow: after a full disk, imageio's writer writes again when collected."""
     pictures: list[PilImage.Image] = []
     palette = PilImage.Palette.ADAPTIVE  # as ``save`` chooses it, in a third of the memory
     yield lambda each: pictures.append(PilImage.fromarray(each).convert("P", palette=palette))
@@ -331,11 +331,11 @@ def _h264(path: Path, fps: float) -> Iterator[Append]:
 
 
 def film_insets(log: Log, job: FilmJob, fps: float) -> tuple[Inset | None, ...]:
-    """The inset of each frame, or None: it is there while the hand, or what it holds, touches.
+    """The inset of each frame, or None: it shows while the hand, or the held item, has contacts.
 
     Args:
-        log: with the contacts.
-        job: its film, as it is without insets.
+        log: of the run, with contacts.
+        job: the film without insets.
         fps: pictures per second of film.
     """
     scene, robot, frames, size = job.scene, job.robot, job.frames, (job.width, job.height)
@@ -385,7 +385,7 @@ def draw_inset(picture: Image, inset: Inset, close: Image) -> Image:
     rim = max(1, round(inset.height / 120))
     framed = np.full((inset.height + 2 * rim, inset.width + 2 * rim, 3), _RIM, np.uint8)
     framed[rim:-rim, rim:-rim] = draw_caption(
-        close, Caption(title="hand, close up" if inset.height > 160 else "hand")
+        close, Caption(title="hand, close-up" if inset.height > 160 else "hand")
     )
     top, left = max(inset.top - rim, 0), max(inset.left - rim, 0)
     part = drawn[top : top + len(framed), left : left + framed.shape[1]]

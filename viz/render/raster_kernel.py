@@ -1,4 +1,4 @@
-"""The rasteriser's compiled code: points into a camera's picture, triangles into sample buffers.
+"""The rasteriser's kernel: projects points into a camera's picture, and draws triangles.
 
 Each pixel has four samples, on a rotated grid: a buffer has four rows for each row of pixels, and
 each of those takes its samples at its own place within the pixel. Depth is kept as 1 / z, which is
@@ -12,10 +12,12 @@ All in one file, as Numba notices changes of a function's own file only.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from galley.compiled.annotations import Float, Int, Point, Points
 from galley.compiled.jit import bare_kernel, entry
 
 ROWS = 4
@@ -25,12 +27,21 @@ _OFFSETS = (0.375, 0.875, 0.125, 0.625)  # of a row's samples within their pixel
 _BIAS = 1.00025  # of 1 / z in the lamp's picture, 25 mm: thin plates have noise in theirs
 _BLUR = 1.5  # pixels of the lamp's picture, width of a shadow's edge
 _DARKNESS = 192  # of 256, of the lamp's light, that a shadow takes
+_Ints: TypeAlias = NDArray[np.int32]
+_Colors: TypeAlias = NDArray[np.uint32]  # of samples, see the module
 
 
 @entry("f4:2 f4:2 i8:1 f4:3 f4:2 f4:1 f4:2 f4:2")
 @bare_kernel
 def place(
-    points: Any, normals: Any, ends: Any, poses: Any, lamps: Any, lens: Any, seen: Any, lit: Any
+    points: Points,
+    normals: Points,
+    ends: Int,
+    poses: Annotated[Float, "bodies 3 4"],
+    lamps: Annotated[Float, "lamps 4"],
+    lens: Point,
+    seen: Annotated[Float, "n 6"],
+    lit: Annotated[Float, "n 2"],
 ) -> None:
     """Points of all bodies in the camera's frame and in its picture, and how much light they get.
 
@@ -54,6 +65,7 @@ def place(
             y = X[1, 0] * a + X[1, 1] * b + X[1, 2] * c + X[1, 3]
             z = X[2, 0] * a + X[2, 1] * b + X[2, 2] * c + X[2, 3]
             seen[k, 0], seen[k, 1], seen[k, 2] = x, y, z
+            # Points behind the near plane get a finite w; draw() clips their triangles itself.
             w = np.float32(1.0) / max(z, np.float32(_NEAR))
             seen[k, 3] = middle_x + focal * x * w
             seen[k, 4] = middle_y + focal * y * w
@@ -63,6 +75,7 @@ def place(
             y = X[1, 0] * a + X[1, 1] * b + X[1, 2] * c
             z = X[2, 0] * a + X[2, 1] * b + X[2, 2] * c
             light = lamps[len(lamps) - 1, 3]
+            # Backwards, so that the first lamp's light is what is left in lit[k, 1].
             for lamp in range(len(lamps) - 2, -1, -1):
                 share = x * lamps[lamp, 0] + y * lamps[lamp, 1] + z * lamps[lamp, 2]
                 lit[k, 1] = max(share, np.float32(0.0)) * lamps[lamp, 3]
@@ -74,19 +87,19 @@ def place(
 @entry("i4:2 f4:2 i4:1 f4:2 f4:2 f4:2 f4:1 i8:2 f4:2 i8:1 f8:2 f4:2 u4:2")
 @bare_kernel
 def draw(
-    triangles: Any,
-    colors: Any,
-    pictures: Any,
-    uvs: Any,
-    seen: Any,
-    lit: Any,
-    lens: Any,
-    textures: Any,
-    texels: Any,
-    window: Any,
-    corner: Any,
-    near: Any,
-    color: Any,
+    triangles: Annotated[_Ints, "t 3"],
+    colors: Annotated[Float, "t 3"],
+    pictures: Annotated[_Ints, "t"],
+    uvs: Annotated[Float, "n 2"],
+    seen: Annotated[Float, "n 6"],
+    lit: Annotated[Float, "n 2"],
+    lens: Point,
+    textures: Annotated[Int, "textures 3"],
+    texels: Annotated[Float, "texels 3"],
+    window: Annotated[Int, "4"],
+    corner: Annotated[Float, "4 6"],
+    near: Annotated[Float, "4h w"],
+    color: Annotated[_Colors, "4h w"],
 ) -> None:
     """Draw triangles into buffers of samples, as far as they lie in a window and face the camera.
 
@@ -110,19 +123,19 @@ def draw(
         a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
         count = 3
         if min(seen[a, 2], seen[b, 2], seen[c, 2]) <= _NEAR:
-            if max(seen[a, 2], seen[b, 2], seen[c, 2]) <= _NEAR:
+            if max(seen[a, 2], seen[b, 2], seen[c, 2]) <= _NEAR:  # all of it is behind the camera
                 continue
             count = _cut(triangles, t, uvs, seen, lit, lens, corner)
         else:
             ax, ay, bx, by = seen[a, 3], seen[a, 4], seen[b, 3], seen[b, 4]
             cx, cy = seen[c, 3], seen[c, 4]
-            if (bx - ax) * (cy - ay) >= (by - ay) * (cx - ax):  # its back
+            if (bx - ax) * (cy - ay) >= (by - ay) * (cx - ax):  # the camera sees its back
                 continue
             if max(min(ax, bx, cx), left) > min(max(ax, bx, cx), right):
                 continue
             above, below = max(min(ay, by, cy), top), min(max(ay, by, cy), bottom)
             half, rows = np.float32(0.5), np.float32(ROWS)
-            # Most triangles of a finely modelled robot lie between two rows of samples.
+            # Most triangles of a finely modelled robot lie between two rows of samples: skip them.
             if np.ceil(rows * above - half) >= np.ceil(rows * below - half):
                 continue
             for k in range(3):
@@ -131,20 +144,28 @@ def draw(
                 corner[k, 0], corner[k, 1], corner[k, 2] = seen[n, 3], seen[n, 4], w
                 corner[k, 3], corner[k, 4], corner[k, 5] = lit[n, 0], uvs[n, 0] * w, uvs[n, 1] * w
         lamp = lit[a, 1] + lit[b, 1] + lit[c, 1]
+        # The first lamp's share of the light is one number for the whole triangle.
         light = max(lit[a, 0] + lit[b, 0] + lit[c, 0], np.float32(1e-6))
         share = np.uint32(np.int32(np.float32(255.0) * lamp / light)) << np.uint32(24)
+        # A part of four corners is a fan of two triangles.
         for k in range(1, count - 1):
             _fill(corner, k, colors[t], share, pictures[t], textures, texels, window, near, color)
 
 
 @bare_kernel
-def _cut(triangles: Any, t: int, uvs: Any, seen: Any, lit: Any, lens: Any, corner: Any) -> int:
-    """Corners of the part of a triangle that lies ahead of the camera, three or four."""
+def _cut(
+    triangles: _Ints, t: int, uvs: Float, seen: Float, lit: Float, lens: Point, corner: Float
+) -> int:
+    """Write the corners of the part of triangle ``t`` that is ahead of the camera; their number.
+
+    The arrays are those of ``draw``. The part has three or four corners: Sutherland and Hodgman's
+    clipping (Reentrant polygon clipping, 1974) at the plane z = ``_NEAR``.
+    """
     count = 0
     for k in range(3):
         n, m = triangles[t, k], triangles[t, (k + 1) % 3]
         here, there = seen[n, 2] - _NEAR, seen[m, 2] - _NEAR
-        for crossing in range(2):  # the corner itself, then where its edge leaves the part
+        for crossing in range(2):  # the corner itself, then where its edge crosses the plane
             if here <= 0.0 if crossing == 0 else (here > 0.0) == (there > 0.0):
                 continue
             u = here / (here - there) if crossing else 0.0
@@ -163,23 +184,28 @@ def _cut(triangles: Any, t: int, uvs: Any, seen: Any, lit: Any, lens: Any, corne
 
 @bare_kernel
 def _fill(
-    corner: Any,
+    corner: Annotated[Float, "4 6"],
     second: int,
-    tint: Any,
-    share: Any,
+    tint: Point,
+    share: np.uint32,
     texture: int,
-    textures: Any,
-    texels: Any,
-    window: Any,
-    near: Any,
-    color: Any,
+    textures: Annotated[Int, "textures 3"],
+    texels: Annotated[Float, "texels 3"],
+    window: Annotated[Int, "4"],
+    near: Annotated[Float, "4h w"],
+    color: Annotated[_Colors, "4h w"],
 ) -> None:
-    """Draw the triangle of corners 0, ``second`` and the one after it, row by row."""
+    """Draw the triangle of corners 0, ``second`` and the one after it, row by row of samples.
+
+    The arrays are those of ``draw``. ``tint`` is the triangle's colour, 0 to 255 in light of 1;
+    ``share`` the last byte of its samples, the share of the first lamp's light; ``texture`` a row
+    of ``textures``, or -1.
+    """
     ax, ay = corner[0, 0], corner[0, 1]
     bx, by = corner[second, 0], corner[second, 1]
     cx, cy = corner[second + 1, 0], corner[second + 1, 1]
     area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-    if area >= -1e-12:  # its back, or seen from the edge
+    if area >= -1e-12:  # the camera sees its back or its edge
         return
     top = max(min(ay, by, cy), float(window[1]))
     bottom = min(max(ay, by, cy), float(window[3]))
@@ -196,7 +222,8 @@ def _fill(
         u_x, u_y = _slopes(corner, second, 4, area)
         v_x, v_y = _slopes(corner, second, 5, area)
         height, width, start = textures[texture, 0], textures[texture, 1], textures[texture, 2]
-    # Each edge from its upper end: neighbours that share it find the same columns along it.
+    # Each edge is followed from its upper end, so that triangles that share it agree on which of
+    # them has a sample: no gaps and no overlaps.
     s_ab = (bx - ax) / (by - ay) if by != ay else 0.0
     s_bc = (cx - bx) / (cy - by) if cy != by else 0.0
     s_ca = (ax - cx) / (ay - cy) if ay != cy else 0.0
@@ -220,7 +247,7 @@ def _fill(
         dx, dy = i + offset - ax, y - ay
         w = corner[0, 2] + w_x * dx + w_y * dy
         light = corner[0, 3] + l_x * dx + l_y * dy
-        if texture < 0:
+        if texture < 0:  # the fast path, vectorised
             _span(near[row, i:end], color[row, i:end], w, w_x, light, l_x, tint, share)
             continue
         u = corner[0, 4] + u_x * dx + u_y * dy
@@ -228,6 +255,7 @@ def _fill(
         for k in range(i, end):
             if w > near[row, k]:
                 near[row, k] = w
+                # u / z and v / z are linear in the picture; dividing by 1 / z gives u and v.
                 x, y = u / w, 1.0 - v / w
                 column = max(0, min(int((x - np.floor(x)) * width), width - 1))
                 line = max(0, min(int((y - np.floor(y)) * height), height - 1))
@@ -240,8 +268,8 @@ def _fill(
 
 
 @bare_kernel
-def _slopes(corner: Any, second: int, column: int, area: float) -> tuple[float, float]:
-    """How a quantity of the corners changes along x and along y in the picture."""
+def _slopes(corner: Float, second: int, column: int, area: float) -> tuple[float, float]:
+    """Slopes along x and y in the picture of a quantity, a column of ``corner``, per pixel."""
     d1 = corner[second, column] - corner[0, column]
     d2 = corner[second + 1, column] - corner[0, column]
     x1, y1 = corner[second, 0] - corner[0, 0], corner[second, 1] - corner[0, 1]
@@ -251,11 +279,21 @@ def _slopes(corner: Any, second: int, column: int, area: float) -> tuple[float, 
 
 @bare_kernel
 def _span(
-    near: Any, color: Any, w: float, w_x: float, light: float, l_x: float, tint: Any, share: Any
+    near: Float,
+    color: _Colors,
+    w: float,
+    w_x: float,
+    light: float,
+    l_x: float,
+    tint: Point,
+    share: np.uint32,
 ) -> None:
-    """Draw samples side by side in light that changes evenly; has no branches, for vector code.
+    """Draw samples side by side, of one colour, in light that changes linearly along the row.
 
-    Unsigned counts, too: with signed ones the compiler makes plain code of it, four times slower.
+    ``near`` and ``color`` (k,) are the samples; ``w`` and ``light`` the values of 1 / z and of
+    light at the first of them, ``w_x`` and ``l_x`` their slopes. The loop has no branches and
+    counts with an unsigned number, so that the compiler vectorises it: with a signed one it is
+    four times slower.
     """
     first, slope = np.float32(w), np.float32(w_x)
     lit, change = np.float32(light), np.float32(l_x)
@@ -272,8 +310,8 @@ def _span(
 
 
 @bare_kernel
-def _packed(red: Any, green: Any, blue: Any) -> Any:
-    """A colour as one number; each part 0 to 255, cut off at both ends."""
+def _packed(red: float, green: float, blue: float) -> np.uint32:
+    """A colour as one number (see the module); each part is clipped to 0 to 255."""
     none, most = np.float32(0.0), np.float32(255.0)
     r = np.uint32(np.int32(min(max(np.float32(red), none), most)))
     g = np.uint32(np.int32(min(max(np.float32(green), none), most)))
@@ -284,7 +322,13 @@ def _packed(red: Any, green: Any, blue: Any) -> Any:
 @entry("i8:1 f4:2 f4:1 f4:1 f4:2 f4:2 u4:2")
 @bare_kernel
 def shadow(
-    window: Any, pose: Any, lens: Any, lamp_lens: Any, lamp_near: Any, near: Any, color: Any
+    window: Annotated[Int, "4"],
+    pose: Annotated[Float, "3 4"],
+    lens: Point,
+    lamp_lens: Point,
+    lamp_near: Annotated[Float, "4h w"],
+    near: Annotated[Float, "4h w"],
+    color: _Colors,
 ) -> None:
     """Take the first lamp's light from samples that it does not reach.
 
@@ -301,6 +345,7 @@ def shadow(
     """
     left, right = window[0], window[2]
     half = np.float32(0.5)
+    # Two rows of samples at a time: one look-up in the lamp's picture serves both.
     for row in range(ROWS * window[1], ROWS * window[3], 2):
         offset = np.float32(_OFFSETS[row % ROWS])
         _shadow_rows(
@@ -320,21 +365,31 @@ def shadow(
 
 @bare_kernel
 def _shadow_rows(
-    near: Any,
-    color: Any,
-    color_below: Any,
-    u: Any,
-    v: Any,
-    step: Any,
-    X: Any,
-    focal: Any,
-    middle_x: Any,
-    middle_y: Any,
-    lamp_near: Any,
+    near: Annotated[Float, "w"],
+    color: Annotated[_Colors, "w"],
+    color_below: Annotated[_Colors, "w"],
+    u: np.float32,
+    v: np.float32,
+    step: np.float32,
+    X: Annotated[Float, "3 4"],
+    focal: np.float32,
+    middle_x: np.float32,
+    middle_y: np.float32,
+    lamp_near: Annotated[Float, "4h w"],
 ) -> None:
-    """Shadow two rows of samples, the first at (u, v, 1) / near; without branches, as ``_span``.
+    """Shadow two rows of samples, by one look-up in the lamp's picture for both; no branches.
 
-    The rows share what is seen of the lamp: less than a shadow's edge.
+    Both rows share the look-up, as they are closer together than a shadow's edge is wide. For the
+    lack of branches see ``_span``.
+
+    Args:
+        near: 1 / z of the upper row's samples.
+        color, color_below: changed, the samples of both rows.
+        u, v: x / z and y / z of the upper row's first sample, in the camera's frame.
+        step: difference of u between neighbours.
+        X: pose of the camera's frame in that of the lamp.
+        focal, middle_x, middle_y: the lamp's lens, shifted for the blur.
+        lamp_near: 1 / z of each sample of the lamp's picture.
     """
     last_line, last_column = np.int32(lamp_near.shape[0] - 1), np.int32(lamp_near.shape[1] - 1)
     one, none, half, eighth = np.float32(1.0), np.int32(0), np.float32(0.5), np.float32(0.125)
@@ -356,8 +411,8 @@ def _shadow_rows(
 
 
 @bare_kernel
-def _darker(packed: Any, taken: Any) -> Any:
-    """A colour without ``taken`` / 256 of the first lamp's share of its light."""
+def _darker(packed: np.uint32, taken: np.uint32) -> np.uint32:
+    """A sample's colour without ``taken`` / 256 of the light that the first lamp gives it."""
     even, odd, bits = np.uint32(0x00FF00FF), np.uint32(0x0000FF00), np.uint32(8)
     part = np.uint32(256) - ((packed >> np.uint32(24)) * taken >> bits)
     outer = ((packed & even) * part >> bits) & even
@@ -366,8 +421,14 @@ def _darker(packed: Any, taken: Any) -> Any:
 
 @entry("i8:1 u4:2 u1:3")
 @bare_kernel
-def resolve(window: Any, color: Any, picture: Any) -> None:
-    """The mean of each pixel's samples, within a window, into ``picture`` (h, w, 3) uint8."""
+def resolve(window: Int, color: _Colors, picture: NDArray[np.uint8]) -> None:
+    """Write the mean of each pixel's four samples, within a window, into a picture.
+
+    Args:
+        window: (4,) int64, as for ``draw``.
+        color: (4 h, w), the samples.
+        picture: changed, (h, w, 3) uint8: red, green, blue.
+    """
     even, odd = np.uint32(0x00FF00FF), np.uint32(0x0000FF00)
     half, quarter = np.uint32(0x00020002), np.uint32(0x00000200)
     for row in range(window[1], window[3]):

@@ -73,11 +73,11 @@ class _Group:
 
 
 class _View:
-    """The samples that one camera sees, of all bodies.
+    """The sample buffers of one camera.
 
     Attributes:
         size: width and height of the picture, pixels.
-        camera: that they are of; None at first.
+        camera: the camera of the samples; None before the first picture.
         near, color: 1 / z and colour of each sample, as the kernel has them.
     """
 
@@ -102,12 +102,12 @@ class _View:
         return np.array([self.camera.focal(height), 0.5 * width, 0.5 * height], dtype=np.float32)
 
     def update(self, poses: Array, camera: Camera, points: Array) -> NDArray[np.int64]:
-        """Draw what changed since the last time; the window (4,) that holds it.
+        """Draw what has changed since the last call, and return the window (4,) that was redrawn.
 
         Args:
             poses: X_WB (nb, 4, 4) of all bodies.
             camera: the viewpoint.
-            points: (k, 3) of the world, around all that moved.
+            points: corners (k, 3) in the world of the boxes of all bodies that moved.
         """
         if self.camera is None or not camera.same(self.camera):
             self.camera, self._behind_holds = camera, False
@@ -191,11 +191,11 @@ class Renderer:
             camera: the viewpoint.
 
         Raises:
-            ValueError: something is infinitely far away.
+            ValueError: a pose is infinite or NaN.
         """
         poses = self._meshes.poses(q, scene_q, items)
         if not (np.abs(poses) < _FARTHEST).all():
-            raise ValueError("something is infinitely far away, or nobody knows where")
+            raise ValueError("a body is infinitely far away, or its pose is NaN")
         # Under physics bodies always vibrate; invisible motion is ignored.
         moved = np.abs(poses - self._poses).max(axis=(1, 2)) > _INVISIBLE
         before, self._poses = self._poses, np.where(moved[:, None, None], poses, self._poses)
@@ -213,7 +213,7 @@ class Renderer:
         return self._picture
 
     def close_up(self, camera: Camera, width: int, height: int) -> Image:
-        """What was drawn last, from another viewpoint and in another size: (height, width, 3)."""
+        """Draw the last state from another viewpoint: a picture (height, width, 3)."""
         if self._close is None or self._close.size != (width, height):
             self._close = _View(self._kernel, self._groups, width, height)
         self._close.camera = None  # to draw all

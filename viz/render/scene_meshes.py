@@ -37,9 +37,9 @@ _MOST_OF_LINK = 25_000
 
 
 class SceneMeshes:
-    """The bodies of a scene with a robot: all static furniture is the first, then what moves.
+    """The bodies of a scene with its robot: first all static furniture as one body, then the rest.
 
-    Links of many triangles are simplified: a film's time goes with their number.
+    Links with many triangles are simplified, as drawing time is proportional to their number.
 
     Attributes:
         meshes: one per body, in the body's own frame.

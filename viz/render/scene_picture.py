@@ -120,12 +120,7 @@ def draw_end(scene: Scene, robot: RobotModel, states: Path | str, path: Path | s
 
 
 def draw_state(
-    scene: Scene,
-    robot: RobotModel,
-    at: State,
-    width: int,
-    height: int,
-    marked: Sequence[str] = (),
+    scene: Scene, robot: RobotModel, at: State, width: int, height: int, marked: Sequence[str] = ()
 ) -> PilImage.Image:
     """A picture of one state, from where most items and regions are seen.
 

@@ -1,12 +1,12 @@
-"""A run in the browser, in three dimensions: Drake's Meshcat, as a file or live.
+"""3D views of runs, robots and motions in the browser, by Drake's Meshcat: files, or live.
 
-- ``recording``: ``replay_html``, a log as one page that needs nothing else, and ``Replay``, the
-  page as a value that a notebook shows
+- ``recording``: ``replay_html``, a log as one self-contained page, and ``Replay``, that page
+  as a value that notebooks display
 - ``bodies``: robot and scene as Meshcat's objects, with simplified meshes
 - ``robot_page``: a robot alone, with a slider for each joint
 - ``motion_page``: a motion of any arm among its obstacles, ``galley.view``
 - ``loopback``: serves pages to this machine's browser
-- ``live``: planning and execution while they happen
+- ``live``: planning and execution as they happen
 """
 
 from galley.viz.replay.recording import Replay, replay_html

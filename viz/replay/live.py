@@ -1,4 +1,4 @@
-"""Planning and execution in the browser while they happen."""
+"""Shows planning and execution in the browser as they happen."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _TICK = np.array([0.0, 0.0, 0.06])  # m, by which a try is marked
 
 
 class LiveView(Relay):
-    """Shows a scene, and what it hears of: tries as ticks, the path found, and execution.
+    """A listener that shows the scene, tried base poses and grasps, the planned path and execution.
 
     A tick stands at the base pose and at the grasp: green if the arm reached it, else red. The
-    hand's path is orange as planned and blue as executed. A bar says what is being done, and what
-    the marks mean. Only this machine can see the page; it is there before there is a scene.
+    hand's path is orange as planned and blue as executed. A bar shows the current step and a
+    legend. Only this machine can open the page, which exists before a scene is loaded.
 
     Args:
-        listener: hears all of it, too.
+        listener: receives all events, too.
 
     Attributes:
         address: of the page.
@@ -72,24 +72,24 @@ class LiveView(Relay):
         self.listener.loaded(scene)
 
     def stage(self, text: str) -> None:
-        """Say what begins."""
+        """Show the name of the stage that begins in the page's bar."""
         self._said = [text, "", ""]
         self.listener.stage(text)
 
     def action(self, index: int, total: int, text: str, event: str) -> None:
-        """Say which action motions are looked for."""
+        """Show the action that is being refined."""
         self._said[1] = f"action {index + 1} of {total}: {in_words(text, self._scene)}"
         self.listener.action(index, total, text, event)
 
     def executing(self, name: str) -> None:
-        """Say which motion is executed."""
+        """Show the motion that is being executed."""
         alert, line = split_recovery(name)
         action, phase = split_line(line)
         self._said = [in_words(action, self._scene), phase, alert]
         self.listener.executing(name)
 
     def skeleton(self, actions: tuple[str, ...]) -> None:
-        """A new plan: nothing of it is found yet."""
+        """Remove the paths of the plan before: none of a new plan is known yet."""
         self._meshcat.Delete(f"{ROOT}/planned")
         self.listener.skeleton(actions)
 
@@ -116,7 +116,7 @@ class LiveView(Relay):
         self.listener.refined(index, state, motions)
 
     def moved(self, q: Any, scene_q: Any, items: Any) -> None:
-        """Show a state, at most some times a second."""
+        """Show the current state and the path so far, at most every ``_EVERY`` seconds."""
         if self._due():
             self._bodies.show(q, scene_q, items)
             before = self._before if self._executed else q

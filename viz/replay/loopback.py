@@ -1,4 +1,4 @@
-"""Pages for a browser on this machine, and on no other."""
+"""Serves pages to browsers on this machine only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ def serve(pages: Mapping[str, Callable[[], str]]) -> tuple[str, threading.Event]
     """Serve pages at any free port of the loopback address, for as long as this process lives.
 
     Args:
-        pages: what makes the page of each path, asked anew each time; of all others, that of ``/``.
+        pages: for each path, a function that makes its page, called at each request; other paths
+            get the page of ``/``.
 
     Returns:
         The address of ``/``, and an event that is set once a browser has got a page.
@@ -29,7 +30,7 @@ def serve(pages: Mapping[str, Callable[[], str]]) -> tuple[str, threading.Event]
                 loaded.set()
 
         def log_message(self, *_: object) -> None:
-            """Silent."""
+            """Log nothing: the base class would print each request."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

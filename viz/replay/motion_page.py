@@ -38,7 +38,7 @@ def view(
     """Show a motion of any arm in the browser, or in the notebook that this is called in.
 
     The page has the obstacles, the arm, where it starts and ends, the tool's path, a slider over
-    time, and how near the arm comes to what. It is served on the loopback address for as long as
+    time, and the clearance with its pair. It is served on the loopback address for as long as
     this process lives; where no browser opens, a warning in the log says where the page is.
 
     Args:

@@ -1,4 +1,4 @@
-"""A log as one page that turns, plays and needs nothing else: Drake's Meshcat with a recording."""
+"""A log as a self-contained page with a 3D recording, made with Drake's Meshcat."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def replay_html(
     Args:
         log: the run.
         scene, robot: what it ran on.
-        fps: poses a second, of which those are kept that can't be interpolated.
-        title: of the page; empty: what the log says of itself.
+        fps: poses per second; those that can be interpolated are left out.
+        title: title of the page; empty: the log's mode and duration.
 
     Raises:
         ValueError: ``fps`` is not positive.
@@ -191,7 +191,7 @@ def page(meshcat: str, data: dict[str, Any], controls: Path | str = _CONTROLS) -
 
 @dataclass(frozen=True)
 class Replay:
-    """A page to turn and play.
+    """A self-contained page with a 3D recording.
 
     Attributes:
         html: the page, which needs nothing else.

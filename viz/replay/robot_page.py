@@ -1,4 +1,4 @@
-"""A robot as a page: in three dimensions, with a slider for each joint."""
+"""A page that shows a robot in 3D, with a slider for each joint."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_malformed_files(name, text, message, tmp_path, capsys):
         (["wall", "--kinetic-friction", "12"], "kinetic_friction = 12 N: must not exceed"),
         (["wall", "--finger-drag", "-1", "0"], "linear = -1.0 N s/m: must be a number from 0"),
         (["wall", "--period", "0.1"], "argument --period: belongs to --force with a policy"),
-        (["wall", "--gif", "--fps", "30"], "argument --fps: a GIF's frames last whole hundredths"),
+        (["wall", "--gif", "--fps", "30"], "argument --fps: a GIF frame lasts whole hundredths"),
         (["--force", "p.py", "--keyboard"], "argument --keyboard: not with --force"),
         (["wall", "--restitution", "2"], "argument --restitution: must be a number from 0 to 1"),
     ],

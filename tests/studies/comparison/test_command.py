@@ -106,7 +106,7 @@ def test_a_goal_out_of_reach_is_refused_in_a_sentence(run, tmp_path):
         (["--query", "random", "0"], "must be 1 or more"),
         (["--query", "seed", "3"], "seed, random N, or one file"),
         (["--query", "nowhere.yaml"], "nowhere.yaml: no such file"),
-        (["--query", "random", "2", "--distance", "0.7"], "belongs to --query seed"),
+        (["--query", "random", "2", "--distance", "0.7"], "needs --query seed"),
         (["--scene", "nowhere.yaml"], "nowhere.yaml: no such file"),
     ],
 )
@@ -148,7 +148,7 @@ def test_an_interrupt_keeps_what_is_finished(run, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "run_methods", solve)
     status, _, err = run("--query", "random", 5, "--no-video", "--out", "out")
     assert status == 130
-    assert err == "interrupted; what was finished is kept\n"
+    assert err == "interrupted; completed results are kept\n"
     told = json.loads((tmp_path / "out" / "compare.json").read_text())
     assert (told["queries_asked"], told["queries_done"]) == (5, 2)
     assert names(tmp_path) == ["out"]

@@ -142,7 +142,7 @@ def test_an_interrupt_keeps_what_was_finished(cli, folder, monkeypatch):
 
     status, out, _ = cli(folder, "--jobs", 2, "--out", "kept")
     assert status == 1
-    assert "resuming: 1 of 2 runs had ended in kept" in out
+    assert "resuming: 1 of 2 runs were completed in kept" in out
     assert "right, seed 0: right" not in out, "it is not run again"
     told = json.loads((folder.parent / "kept" / "scenarios.json").read_text())
     assert told["outcomes"][0] == first
