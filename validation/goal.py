@@ -237,6 +237,7 @@ def _opening(final: FinalState, handle_name: str) -> tuple[str, float, str]:
 
 
 def _on(final: FinalState, thing: Binding, place: Binding) -> tuple[bool, str]:
+    """Whether an item stands on a surface, on an allowed face and its centre over it, and why."""
     region = _region(final, place)
     if region is None or region.kind != "surface":
         return False, f"{place.object} has no surface to put things on"
