@@ -1,7 +1,7 @@
-"""The robot file, version 1, as pydantic models: what a URDF leaves open. See docs/robots.md.
+"""The robot file, version 1, as pydantic models: data that a URDF lacks. See docs/robots.md.
 
-A scene names one (``robot.file``), or holds its entries in place. Files are merged before they are
-read, so that a fault shows its own file and line.
+A scene names a robot file (``robot.file``) or has its entries in place. Files are merged before
+they are read, so that each error has its own file and line.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _LinkPose(Posed):
 
     @property
     def spec(self) -> tuple[str, Numbers, Numbers]:
-        """As ``GripperSpec`` has it."""
+        """The pose as ``GripperSpec`` has it: link, xyz (m), rpy (rad)."""
         return self.link, self.xyz, self.rpy
 
 
@@ -70,7 +70,7 @@ class GripperEntry(FileModel):
 
     @property
     def spec(self) -> GripperSpec:
-        """As plain data."""
+        """The gripper as plain data."""
         measures = self.given("opening", "widest", "pad", "to_palm", "to_finger")
         return GripperSpec(
             joints=tuple((name, ends[0], ends[1]) for name, ends in self.joints.items()),
@@ -83,7 +83,7 @@ class GripperEntry(FileModel):
 
 
 class ChassisEntry(FileModel):
-    """A base that drives every way. What is left out is as in Galley's kitchen."""
+    """A base that drives in every direction; by default that of Galley's kitchen."""
 
     size: Sizes | None = about("[length, width, top], m")
     ground_gap: Positive | None = about("of the chassis, m")
@@ -102,7 +102,7 @@ class ChassisEntry(FileModel):
 
 
 class HolonomicEntry(ChassisEntry):
-    """A base that drives every way: a chassis under the arm, or what the URDF has."""
+    """A base that drives in every direction: a chassis under the arm, or part of the URDF."""
 
     in_urdf: bool = about("the URDF has the base, and its root stands on the floor", False)
 
@@ -145,7 +145,7 @@ class DifferentialEntry(HolonomicEntry):
 
 
 class RobotBaseEntry(FileModel):
-    """What the arm stands on."""
+    """The base on which the arm stands: fixed, or driving."""
 
     one_of = ("fixed", "holonomic", "differential")
 
@@ -155,12 +155,12 @@ class RobotBaseEntry(FileModel):
 
     @property
     def driving(self) -> HolonomicEntry | None:
-        """The base that drives, if it does."""
+        """The entry of a base that drives, or None."""
         return self.holonomic or self.differential
 
 
 class SpacingEntry(FileModel):
-    """Lengths of its motions; the defaults suit an arm of about a metre."""
+    """Clearances and lengths of motions; the defaults suit an arm of about a metre."""
 
     margin: Positive | None = about("m that free motions keep to everything (default: 0.005)")
     retreat: Positive | None = about("m of the lines to a contact and back (default: 0.08)")
@@ -192,14 +192,14 @@ class ArmEntry(FileModel):
 
     @property
     def own(self) -> dict[str, Any]:
-        """What belongs to this arm alone, as ``RobotFile`` has it."""
+        """The values that belong to this arm alone, as fields of ``RobotFile``."""
         limits = tuple(self.given("velocity", "acceleration", "jerk").items())
         own = {"gripper": self.gripper.spec, "limits": limits}
         return self.given("arm", "folded") | own | {"effort": self.effort or ()}
 
 
 class RobotFileEntry(ArmEntry):
-    """A robot file."""
+    """A robot file: the robot's URDF, its base, and its first arm with the hand."""
 
     galley_robot: Annotated[Number, version(ROBOT_VERSION)]
     name: Word = needed("of the robot")
@@ -235,7 +235,7 @@ class RobotFileEntry(ArmEntry):
         return self
 
     def file(self, source: str) -> RobotFile:
-        """As plain data."""
+        """The robot file as plain data; ``source`` is its path."""
         base = self.base
         chassis = {} if base.driving is None else base.driving.spec
         first = RobotFile(
