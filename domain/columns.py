@@ -93,7 +93,7 @@ def read_columns(path: Path | str, refusal: str) -> Iterator[Columns]:
     packed = read_bytes(path, MAX_LOG_BYTES)
     try:
         if not zipfile.is_zipfile(io.BytesIO(packed)):
-            raise ValueError("it is no npz file")
+            raise ValueError("it is not an npz file")
         with np.load(io.BytesIO(packed), allow_pickle=False) as data:
             columns = Columns({name: _column(data, name) for name in data.files})
     except Exception as error:  # numpy raises more than ten kinds for a damaged file

@@ -81,7 +81,7 @@ def as_pose(X: ArrayLike, what: str = "this") -> Array:
         if off <= 1e-6 and last <= 1e-9 and (np.linalg.det(R) > 0.0).all():
             return X
     raise ValueError(
-        f"{what} is no pose (4, 4): finite numbers, a rotation matrix (not mirrored) and a last "
+        f"{what} is not a pose (4, 4): finite numbers, a rotation matrix (not mirrored) and a last "
         "row of 0, 0, 0, 1 are needed"
     )
 
@@ -174,7 +174,7 @@ def rotation_from_quaternion(q: ArrayLike) -> Array:
     """
     values = as_numbers(q, "a quaternion", (4,))
     if not values.any():
-        raise ValueError("a quaternion of zeros is no rotation")
+        raise ValueError("a quaternion of zeros is not a rotation")
     x, y, z, w = values / np.linalg.norm(values)
     return np.array(
         [

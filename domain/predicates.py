@@ -177,7 +177,7 @@ def _at_place(
 ) -> PredicateVerdict:
     """``on``, ``in`` or ``inside`` of an item and a piece of furniture."""
     if place.region is None:
-        return PredicateVerdict(False, f"{place.object} has no region to put things")
+        return PredicateVerdict(False, f"{place.object} has no region to put things in")
     region = scene.region(place.region)
     if name == "on" and region.kind != "surface":
         return PredicateVerdict(False, f"{place.object} has no surface, only an inside")

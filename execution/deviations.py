@@ -114,9 +114,7 @@ def _joints(
     off = observed.q - expected.q
     away, turned = float(np.hypot(*off[base][:2])), abs(float(wrap(off[base][2])))
     if away > limits.base_off:
-        found.append(
-            Deviation("base", "base", away, "m", f"the base stands {1e3 * away:.0f} mm off")
-        )
+        found.append(Deviation("base", "base", away, "m", f"the base is {1e3 * away:.0f} mm off"))
     elif turned > limits.base_turned:
         words = f"the base is turned by {np.degrees(turned):.1f} degrees"
         found.append(Deviation("base", "base", turned, "rad", words))

@@ -74,7 +74,7 @@ def _sideways(robot: RobotModel, log: Log, tolerances: Tolerances) -> list[Viola
     speed = np.abs(step[:, 1] * np.cos(heading) - step[:, 0] * np.sin(heading)) / log.period
 
     def what(j: int) -> str:
-        return f"the base moves sideways at {speed.max():.2f} m/s, which its wheels can't"
+        return f"the base moves sideways at {speed.max():.2f} m/s, which its wheels can't do"
 
     return _faults(log, speed[:, None] > tolerances.sideways, what, "velocity")
 

@@ -82,15 +82,15 @@ def _values(scene: Scene, robot: RobotModel, log: Log) -> Iterator[Violation]:
     numbers = {str(k) for k in range(len(log.motions))}
     unknown = [row for row in log.declared if str(row[0]) not in numbers]
     if unknown:
-        yield _fault(f"contacts are declared for a motion '{unknown[0][0]}'")
+        yield _fault(f"contacts are declared for an unknown motion '{unknown[0][0]}'")
     pushing = np.isfinite(log.contact_force) & (log.contact_force >= 0)
     if log.mode == "physics" and not pushing.all():
-        yield _fault("a contact under physics has no force, or a pulling one")
+        yield _fault("a contact under physics has no force, or a negative one")
     bodies = {OUTSIDE, *robot.links, *(body.name for body in scene.bodies)}
     bodies |= {item.name for item in scene.items}
     strange = sorted({str(name) for name in log.names} - bodies)
     if strange:
-        yield _fault(f"contacts with '{strange[0]}', which is not in the scene")
+        yield _fault(f"a contact names '{strange[0]}', which is not in the scene")
 
 
 def check_completeness(log: Log, tolerances: Tolerances) -> Iterator[Violation]:

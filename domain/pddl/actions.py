@@ -220,7 +220,7 @@ def read_term(node: Node, scope: Scope) -> FunctionTerm | None:
         return None
     declared = scope.domain.function(name.text)
     if declared is None:
-        what = f"'{short(name)}' is no number and no function that :functions declares"
+        what = f"'{short(name)}' is neither a number nor a function that :functions declares"
         known = [each.name for each in scope.domain.functions]
         scope.faults.add(name, what, name.text, known)
         return None

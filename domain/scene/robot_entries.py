@@ -46,18 +46,18 @@ class GripperEntry(FileModel):
     """The hand: two fingers that move together."""
 
     joints: dict[Word, Pair] = needed("joint: [closed, open], m or rad, of every finger joint")
-    fingers: _Links = needed("the two links that touch")
+    fingers: _Links = needed("the two links that touch what is grasped")
     urdf: Word | None = about("the gripper's own URDF (default: the arm's has it)")
     root: Word | None = about("its link that is mounted (default: its root)")
     mount: _LinkPose | None = about("the arm's link that carries it, needed with urdf")
     grasp: _LinkPose | None = about("the grasp frame (default: found from the meshes)")
     opening: Positive | None = about("m between the pads, open (default: found)")
-    widest: Positive | None = about("m, of what it can take (default: 2 mm less)")
+    widest: Positive | None = about("m, widest item it can grasp (default: 2 mm less)")
     pad: Positive | None = about("m that the pads reach from the grasp centre (default: found)")
     to_palm: Positive | None = about("m from the grasp centre to the palm (default: found)")
     to_finger: Positive | None = about("m from a pad to the finger's middle (default: found)")
     force: Positive | None = about("N of each finger (default: the scene's finger_force)")
-    opens_fully: bool = about("it comes to an item fully open only, like one driven by air", False)
+    opens_fully: bool = about("it approaches items fully open only, as pneumatic ones do", False)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -149,8 +149,8 @@ class RobotBaseEntry(FileModel):
 
     one_of = ("fixed", "holonomic", "differential")
 
-    fixed: Posed | None = about("the foot, where the scene starts the base")
-    holonomic: HolonomicEntry | None = about("a base that drives every way")
+    fixed: Posed | None = about("pose of the foot where the scene starts the base")
+    holonomic: HolonomicEntry | None = about("a base that drives in every direction")
     differential: DifferentialEntry | None = about("one that rolls along its heading, and turns")
 
     @property
@@ -162,7 +162,7 @@ class RobotBaseEntry(FileModel):
 class SpacingEntry(FileModel):
     """Clearances and lengths of motions; the defaults suit an arm of about a metre."""
 
-    margin: Positive | None = about("m that free motions keep to everything (default: 0.005)")
+    margin: Positive | None = about("clearance of free motions, m (default: 0.005)")
     retreat: Positive | None = about("m of the lines to a contact and back (default: 0.08)")
     lift: Positive | None = about("m straight up from a support (default: 0.05)")
     step: Positive | None = about("m between the hand poses of a line (default: 0.01)")
@@ -175,7 +175,7 @@ class ArmEntry(FileModel):
     """An arm with its hand."""
 
     arm: Annotated[tuple[Word, ...], Field(min_length=1)] = needed("joints, from the foot on")
-    folded: Annotated[tuple[Number, ...], Field(min_length=1)] = needed("in which it drives")
+    folded: Annotated[tuple[Number, ...], Field(min_length=1)] = needed("angles in which it drives")
     gripper: GripperEntry
     velocity: _Limits | None = about("of the arm, rad/s or m/s (default: the URDF's)")
     acceleration: _Limits | None = about("of the arm, per s^2 (default: full speed in 0.25 s)")
@@ -208,13 +208,13 @@ class RobotFileEntry(ArmEntry):
     hand: Word | None = about("name of the hand, where there are others, as a scene's objects say")
     other_arms: dict[Word, ArmEntry] = about("further arms of the URDF, by their hands' names", {})
     convex_parts: Annotated[int, Field(ge=1, le=64)] | None = about(
-        "most convex hulls that stand for a mesh (default: 8)"
+        "largest number of convex hulls for a mesh (default: 8)"
     )
     convex_slack: Positive | None = about(
         "m by which such a hull may be larger, for fewer corners: faster (default: 0)"
     )
-    spacing: SpacingEntry | None = about("lengths of its motions")
-    without: tuple[Word, ...] = about("links that it lacks, with all that they carry", ())
+    spacing: SpacingEntry | None = about("clearances and lengths of its motions")
+    without: tuple[Word, ...] = about("links to leave out, with all that they carry", ())
     held: dict[Word, Number] = about(
         "joint: rad or m at which it is held (default: nearest to zero), if no arm has it", {}
     )
@@ -225,7 +225,7 @@ class RobotFileEntry(ArmEntry):
         every: tuple[ArmEntry, ...] = (self, *self.other_arms.values())
         joints = [joint for each in every for joint in (*each.arm, *each.gripper.joints)]
         if twice := {name for name in joints if joints.count(name) > 1}:
-            raise ValueError(f"joints that stand twice: {', '.join(sorted(twice))}")
+            raise ValueError(f"joints that are named twice: {', '.join(sorted(twice))}")
         if self.other_arms and self.hand is None:
             raise ValueError("hand is needed beside other_arms: the name of the first arm's hand")
         if self.hand in self.other_arms:

@@ -153,7 +153,7 @@ class ShapeEntry(Posed):
     mesh: Word | None = about("an .obj or .stl file beside the scene file")
     scale: Positive = about("of a mesh", 1.0)
     color: _Color = about("red, green, blue and opacity, 0 to 1", (0.7, 0.7, 0.7, 1.0))
-    collision: Flag = about("false: only seen, never touched", True)
+    collision: Flag = about("false: visual only, without collisions", True)
     texture: Word | None = about("of a box: a .png file beside the scene file")
 
     @property
@@ -335,7 +335,7 @@ class BindingEntry(FileModel):
     stance: Annotated[Word, named("stances")] | None = about("furniture: where the base stands")
     region: _RegionName | None = about("where things are put")
     handle: Annotated[Word, named("handles")] | None = about(
-        "what opens it; a region is then a volume that it moves"
+        "handle that opens it; a region must then be a volume that moves"
     )
     opening: Positive = about("how far it is opened, m or rad", 0.3)
     staging: Annotated[Word, named("surfaces")] | None = about(

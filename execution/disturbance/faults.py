@@ -445,7 +445,7 @@ class InjectedFaults:
         return tuple(
             fault.report
             if fault.struck
-            else f"{fault.spec}{DID_NOT_STRIKE}{fault.report or 'no occasion'}"
+            else f"{fault.spec}{DID_NOT_STRIKE}{fault.report or 'no suitable motion'}"
             for fault in self.faults
         )
 
@@ -475,9 +475,9 @@ def _spec(part: str) -> FaultSpec:
     if kind not in KINDS:
         there = f"there are {', '.join(KINDS)}, as KIND[:NAME][@N]"
         hint = did_you_mean(kind, tuple(KINDS))
-        raise BadInput.one(FLAG, f"no fault '{kind}'{hint}; {there}")
+        raise BadInput.one(FLAG, f"unknown fault '{kind}'{hint}; {there}")
     if colon and not name:
-        raise BadInput.one(FLAG, f"'{part}' names nothing after the colon")
+        raise BadInput.one(FLAG, f"'{part}' has no name after the colon")
     if at and not (number.isascii() and number.isdigit() and int(number) >= 1):
-        raise BadInput.one(FLAG, f"'{part}': after @ comes a whole number from 1")
+        raise BadInput.one(FLAG, f"'{part}': expected a whole number from 1 after @")
     return FaultSpec(kind, name, int(number) if at else 1)

@@ -221,7 +221,7 @@ def parse_noise(text: str) -> Noise:
         if key not in _LARGEST:
             hint = did_you_mean(key, (*LEVELS, *_LARGEST))
             there = f"there are {', '.join(LEVELS)}, or KEY=NUMBER,... of {', '.join(_LARGEST)}"
-            raise BadInput.one(_FLAG, f"no level or key '{key}'{hint}; {there}")
+            raise BadInput.one(_FLAG, f"unknown level or key '{key}'{hint}; {there}")
         try:
             values[key] = float(number)
         except ValueError:

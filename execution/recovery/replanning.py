@@ -320,7 +320,7 @@ def unmet(task: TampTask, state: State, symbolic: Collection[Fact]) -> tuple[str
     for part in task.problem.goal:
         facts = _ObservedFacts(task, state, symbolic)
         if not semantics.holds(part, {}, facts):
-            why = "; ".join(dict.fromkeys(facts.whys)) or "the names of objects say so"
+            why = "; ".join(dict.fromkeys(facts.whys)) or "decided by the objects' names"
             unmet_parts.append(f"{part} does not hold: {why}")
     return tuple(unmet_parts)
 
@@ -350,7 +350,7 @@ class _ObservedFacts:
         bindings = tuple(self.task.bindings[name] for name in fact.args)
         verdict = fact_holds(scene, self.state, fact.predicate, bindings, X_WH)
         if verdict is None:
-            self.whys.append("has no geometric meaning; as the validated plan says")
+            self.whys.append("has no geometric meaning; the plan's symbolic effects decide")
             return fact in self.symbolic
         self.whys.append(verdict.why)
         return verdict.holds
