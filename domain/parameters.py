@@ -94,6 +94,6 @@ def check(model: Any) -> None:
     Raises:
         ValueError: a value is no number or out of bounds; the message has parameter and value.
     """
-    for each in parameters(model):
-        value = each.metadata["quantity"].checked(each.name, getattr(model, each.name))
-        object.__setattr__(model, each.name, value)
+    for own in parameters(model):
+        value = own.metadata["quantity"].checked(own.name, getattr(model, own.name))
+        object.__setattr__(model, own.name, value)  # the dataclass is frozen

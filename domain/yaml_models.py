@@ -386,21 +386,21 @@ class YamlFile:
         """The place in a file of each dotted key, such as ``items.block.pose``."""
         return {key: node_place(node) for key, node in _places(self.root, "")}
 
-    def _record(self, kind: type[BaseModel], found: list[ErrorDetails]) -> None:
+    def _record(self, kind: type[BaseModel], errors: list[ErrorDetails]) -> None:
         """Record pydantic's errors in plain words, without those that follow from others."""
-        for *above, name in [each["loc"] for each in found if each["type"] in _UNKNOWN]:
+        for *above, name in [each["loc"] for each in errors if each["type"] in _UNKNOWN]:
             if _KINDS.fullmatch(str(name)):  # all other errors below follow from this one
                 self.fault((*above, name), "begins another kind of file than is read here")
-                found = [each for each in found if each["loc"][: len(above)] != tuple(above)]
-        broken = {error["loc"][:k] for error in found for k in range(len(error["loc"]))}
-        meant = set()  # a misspelt key is not missing, too
-        for error in found:
+                errors = [each for each in errors if each["loc"][: len(above)] != tuple(above)]
+        broken = {error["loc"][:k] for error in errors for k in range(len(error["loc"]))}
+        meant = set()  # keys that are misspelt, and so not missing
+        for error in errors:
             if error["type"] in _UNKNOWN:
                 *above, name = error["loc"]
                 known = _fields_at(kind, above)
                 meant.add((*above, closest_match(str(name), known)))
                 self.fault(error["loc"], unknown("key", str(name), known))
-        for error in found:
+        for error in errors:
             if error["type"] in ("missing", "missing_argument"):
                 if error["loc"] not in meant:
                     self.fault(error["loc"][:-1], f"needs the key '{error['loc'][-1]}'")

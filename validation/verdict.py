@@ -66,8 +66,8 @@ class Verdict:
         max_slip_m: largest displacement (m) of a held item in the hand during one motion.
         at_rest: whether robot, drawers, doors and items are at rest at the end.
         violations: the violations in the order of time.
-        events: mishaps that led to a recovery, in the order of time: an item that slipped, or that
-            the hand hit. They are not violations.
+        events: incidents that led to a recovery, in the order of time: an item that slipped, or
+            that the hand hit. They are not violations.
         goal_facts: the evaluation of each part of the goal; empty if no goal was given.
         goal_given: whether a goal was given.
     """

@@ -4,5 +4,5 @@
 - ``reader``: reads domain and problem files
 - ``syntax``: s-expressions and sections of a file
 - ``declarations``, ``actions``: the contents of the sections
-- ``texts``: writes PDDL
+- ``texts``: files for problems that are given as text
 """

@@ -128,8 +128,8 @@ def _conjuncts(node: Node, scope: Scope) -> Iterator[Formula]:
     if isinstance(node, SList) and not node.items:
         return
     if isinstance(node, SList) and node.head == "and":
-        for each in node.items[1:]:
-            yield from _conjuncts(each, scope)
+        for conjunct in node.items[1:]:
+            yield from _conjuncts(conjunct, scope)
         return
     formula = read_formula(node, scope)
     if formula is not None:
@@ -310,8 +310,8 @@ def _effects(
         what = f"expected an effect such as (predicate ...), got '{short(node)}'"
         scope.faults.add(node, what)
     elif head == "and":
-        for each in node.items[1:]:
-            yield from _effects(each, scope, costs)
+        for conjunct in node.items[1:]:
+            yield from _effects(conjunct, scope, costs)
     elif head == "when" and len(node.items) != 3:
         count = len(node.items) - 1
         scope.faults.add(node, f"'when' takes a condition and an effect, got {count} parts")

@@ -95,10 +95,10 @@ def _with_robot(file: YamlFile, node: yaml.Node, other: str | Path | None) -> ya
             return each
         if isinstance(each, yaml.ScalarNode) and not is_null(each):
             own = Path(each.start_mark.name).parent
-            found = _linked(file, ("robot", "file"), each, shipped_file(each.value, own))
-            if found is None:
+            linked = _linked(file, ("robot", "file"), each, shipped_file(each.value, own))
+            if linked is None:
                 raise file.bad_input()
-            each = found.root
+            each = linked.root
         return mapped(each, urdf)
 
     return mapped(node, entry)
@@ -120,9 +120,9 @@ def _grasps(file: YamlFile, at: At, node: yaml.Node) -> yaml.Node:
     """
     if at[-1] != "grasps" or not isinstance(node, yaml.ScalarNode) or is_null(node):
         return node
-    found = _linked(file, at, node, beside(node))
-    if found is not None:
-        return found.root
+    linked = _linked(file, at, node, beside(node))
+    if linked is not None:
+        return linked.root
     return yaml.SequenceNode("tag:yaml.org,2002:seq", [], node.start_mark, node.end_mark)
 
 
@@ -162,15 +162,15 @@ def _chain(path: str | Path) -> list[YamlFile]:
             own.fault(("extends",), what, key)
             raise chain[0].bad_input()
         base = shipped_file(node.value, Path(node.start_mark.name).parent)
-        found = None
+        extended = None
         if os.path.abspath(base) in {os.path.abspath(each.path) for each in chain}:
             cycle = " > ".join(each.name for each in (*(each.path for each in chain), base))
             own.fault(("extends",), f"is a cycle: {cycle}", key)
         else:
-            found = _linked(own, ("extends",), key, base)
-        if found is None:  # without the base, its keys would be reported as missing, too
+            extended = _linked(own, ("extends",), key, base)
+        if extended is None:  # without the base, its keys would be reported as missing, too
             raise chain[0].bad_input()
-        chain.append(found)
+        chain.append(extended)
 
 
 def _check_version(file: YamlFile, top: Mapping[str, tuple[yaml.Node, yaml.Node]]) -> None:

@@ -386,8 +386,8 @@ def unit(direction: tuple[float, ...]) -> Array:
 
 def scene_schema() -> dict[str, Any]:
     """The JSON Schema (draft 7) of scene files."""
-    whole = SceneFile.model_json_schema(schema_generator=Draft7)
-    kinds = whole.pop("$defs")
+    full = SceneFile.model_json_schema(schema_generator=Draft7)
+    kinds = full.pop("$defs")
     robot = kinds["RobotEntry"]["properties"]
     robot["file"] = {"anyOf": [robot["file"], {"type": "string"}]}
     return {
@@ -396,18 +396,18 @@ def scene_schema() -> dict[str, Any]:
         "$defs": kinds,
         "required": ["galley_scene"],
         "if": {"required": ["extends"]},
-        "then": _partial(whole, kinds, MERGED),
-        "else": whole,
+        "then": _partial(full, kinds, MERGED),
+        "else": full,
     }
 
 
 def _partial(
-    whole: dict[str, Any], kinds: dict[str, Any], merged: Mapping[str, Any]
+    full: dict[str, Any], kinds: dict[str, Any], merged: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The schema of a file that extends another: keys may be missing, and null removes entries."""
-    partial = {**whole, "required": [], "properties": {**whole["properties"]}}
+    partial = {**full, "required": [], "properties": {**full["properties"]}}
     for name, below in merged.items():
-        entry = whole["properties"][name]
+        entry = full["properties"][name]
         if "$ref" in entry:
             part = _partial(kinds[entry["$ref"].rsplit("/")[-1]], kinds, below)
             part.pop("oneOf", None)

@@ -242,14 +242,14 @@ def _stuck_on_base(context: PlanningContext, task: ObservedTask, state: State) -
     hands = [context.acting(hand) for hand in context.robot.views or ("",)]
     states = [(own, seen_by(own.robot, state)) for own in hands]
     empty = [(own, seen) for own, seen in states if seen.held is None]
-    for each in context.on_base if empty else ():
-        item = context.scene.items[each.index].name
+    for load in context.on_base if empty else ():
+        item = context.scene.items[load.index].name
         names = {name for name, binding in task.bindings.items() if binding.target == item}
         here = next((p.binding for p in task.places if names & set(p.fact.args)), None)
-        rng = context.rng(_ON_BASE, each.index)
-        ways = ((own, seen, pick_manipulations(own, seen, each.index, rng)) for own, seen in empty)
+        rng = context.rng(_ON_BASE, load.index)
+        ways = ((own, seen, pick_manipulations(own, seen, load.index, rng)) for own, seen in empty)
         if here is None or not any(any_reachable(o, way, here, s, rng) for o, s, way in ways):
-            below = " and ".join(sorted(set().union(*each.touching) - {item}))
+            below = " and ".join(sorted(set().union(*load.touching) - {item}))
             what = f"{item} lies on the robot itself, on its {below}, and would be carried along"
             what += "; the hand finds no way to take it from there"
             return Failure(FailureKind.BUDGET, what, (item,))
