@@ -171,7 +171,7 @@ class Joint:
     Attributes:
         kind: ``prismatic`` (m) or ``revolute`` (rad).
         axis: unit vector (3,) of the axis, in the world when all joints are zero.
-        pivot: a point (3,) on the axis of a revolute joint, likewise, m.
+        pivot: a point (3,) on the axis, m, in the world when all joints are zero; revolute only.
         lower: lower limit, m or rad.
         upper: upper limit, m or rad.
         start: initial value, m or rad.

@@ -356,9 +356,9 @@ class BindingEntry(FileModel):
 
 
 class SceneFile(FileModel):
-    """A scene file, with all that it extends."""
+    """A scene file, with everything that it extends."""
 
-    galley_scene: Annotated[Word, WithJsonSchema({"const": VERSION})]  # which was looked at first
+    galley_scene: Annotated[Word, WithJsonSchema({"const": VERSION})]  # already checked
     name: Word = needed("of the scene, a word")
     robot: RobotEntry
     bodies: dict[_FreeKey, BodyEntry] = needed("furniture, the floor included")

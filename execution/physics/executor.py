@@ -1,12 +1,12 @@
 """Physics execution: motors track the trajectories, guards end them, fingers grip by friction.
 
 Arm and base motions follow a trajectory (``PhysicsExecutor._move``) until its end, until its guard
-triggers, or until something pushes the robot with ``stop_force`` (40 N). The fingers open along a
-trajectory (``_open``) and close by force (``_close``):
+triggers, or until anything pushes the robot with ``stop_force`` (also 40 N, but a threshold of its
+own). The fingers open along a trajectory (``_open``) and close by force (``_close``):
 
 - While a hand grips, the motors of each finger close at ``closing_speed`` with at most the scene's
   ``finger_force``: 40 N by default (``domain.scene.schema``), or the ``force`` of the robot file's
-  gripper. This limit is a motor's, so between the pads the item feels at most these 40 N a finger.
+  gripper. Fingers that have met an item can't move on, so they press on it with this force.
 - The grip counts once the weaker finger has felt the guard's force for ``grip_time`` (0.05 s). The
   guard's force is ``grip_force`` (0.5) of ``finger_force``, so 20 N. The motion ends, the fingers
   press on, and no constraint holds the item: friction does.
