@@ -23,10 +23,8 @@ MODES = ("kinematic", "physics", "files")
 OUTSIDE = "outside"
 """Stands in contacts for an injected disturbance, which pushes but is not in the scene."""
 RECOVERY = re.compile(r"(recovery|correction) (\d{1,9}): ")
-"""The beginning of a motion's label in a recovery, or in the correction of a push.
-
-``ExecutionMonitor`` numbers recoveries and corrections together.
-"""
+"""The beginning of a motion's label in a recovery, or in the correction of a push;
+``ExecutionMonitor`` numbers both together."""
 CLOSE, OPEN = "close fingers", "open fingers"
 """The end of the label of a motion with which a grip by force begins, or ends."""
 _NUMBERS: dict[str, tuple[int | None, ...]] = {

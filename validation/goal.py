@@ -35,13 +35,9 @@ from galley.validation.poses import relative, rotated
 from galley.validation.tolerances import GOAL
 from galley.validation.verdict import GoalFact
 
-Lookup = Callable[[Fact], bool]
-"""Whether a ground fact holds."""
+Lookup = Callable[[Fact], bool]  # whether a ground fact holds
 Judge = Callable[[str, tuple[Binding, ...]], tuple[bool, str] | None]
-"""Whether a predicate holds for the scene elements bound to its arguments, and why.
-
-None if the judge doesn't know the predicate.
-"""
+"""Whether a predicate holds for the bindings of its arguments, and why; None: it can't tell."""
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,14 @@
 """Physics execution: motors track the trajectories, guards end them, fingers grip by friction.
 
-Arm and base motions follow a trajectory (``PhysicsExecutor._move``) until its end, until its guard
-triggers, or until anything pushes the robot with ``stop_force`` (also 40 N, but a threshold of its
-own). The fingers open along a trajectory (``_open``) and close by force (``_close``):
+The fingers open along a trajectory (``_open``) and close by force (``_close``). While a hand grips,
+the motors of each finger close with at most the scene's ``finger_force``: 40 N by default
+(``domain.scene.schema``), or the ``force`` of the robot file's gripper. Fingers that have met an
+item can't move on, so they press on it with this force. The grip counts once the weaker finger has
+felt the guard's force, 0.5 (``grip_force``) of these 40 N, for 0.05 s (``grip_time``). Then the
+motion ends, the fingers press on, and friction holds the item. It counts as held while both fingers
+press on it with ``held_force`` (2 N) or more (``sensing.held_item``).
 
-- While a hand grips, the motors of each finger close at ``closing_speed`` with at most the scene's
-  ``finger_force``: 40 N by default (``domain.scene.schema``), or the ``force`` of the robot file's
-  gripper. Fingers that have met an item can't move on, so they press on it with this force.
-- The grip counts once the weaker finger has felt the guard's force for ``grip_time`` (0.05 s). The
-  guard's force is ``grip_force`` (0.5) of ``finger_force``, so 20 N. The motion ends, the fingers
-  press on, and no constraint holds the item: friction does.
-- An item counts as held while both fingers press on it with ``held_force`` (2 N) or more
-  (``sensing.held_item``). The State that the executor observes says so, and the monitor compares.
-
-The ``Stepper`` steps the simulation, sends motor commands and writes the log.
+Any other contact of 40 N (``stop_force``, a separate threshold) stops a motion.
 """
 
 from __future__ import annotations
@@ -65,16 +60,14 @@ class Stepper:
     """Steps the simulation, sends motor commands and writes the log.
 
     Attributes:
-        setpoint: commanded configuration (n,), m and rad. The base's is by its odometry.
-        gripping: names of the hands whose fingers are force-controlled; ``setpoint`` has no effect
-            on these fingers.
+        setpoint: commanded configuration (n,), m and rad; the base's is by its odometry.
+        gripping: names of the hands with force-controlled fingers, which ignore ``setpoint``.
         closing_speed: speed (m/s) of each finger until it presses on something, by hand.
         watching: whether contacts are measured in each step, not only at samples.
         contacts: the contacts measured last, by pair of names.
-        recent: the contacts of the last steps, oldest first: of 1/240 s while ``watching``, of
-            ``PUSH_STEPS`` steps in a push, else of one step.
-        holds: index of the item in each hand at the latest sample, by the hand's name. Empty hands
-            are left out.
+        recent: the contacts of the last steps: of 1/240 s while ``watching``, of ``PUSH_STEPS``
+            steps in a push, else of one step.
+        holds: index of the item in each hand that holds any, at the latest sample, by hand.
         motion: the current motion, or None.
         name: its label in the log.
         t: seconds since it began.
@@ -95,8 +88,7 @@ class Stepper:
         self.watching = False
         self.contacts: dict[Pair, ContactForce] = {}
         self.recent: list[dict[Pair, ContactForce]] = []
-        # Distance (m) and largest force (N) of each pair since the latest sample.
-        self._touched: dict[Pair, tuple[float, float]] = {}
+        self._touched: dict[Pair, tuple[float, float]] = {}  # m, N, since the latest sample
         self.holds: dict[str, int] = {}
         self.motion: Motion | None = None
         self.name = ""
@@ -128,8 +120,7 @@ class Stepper:
     def set_gripping(self, gripping: bool) -> None:
         """Switch the fingers of the acting hand between force control and position control.
 
-        The time step changes, too (``GRIP_SUBSTEPS``). So call this between two samples only: when
-        ``step`` has returned True, or before the first step.
+        The time step changes, too. So call this before any step, or when ``step`` returned True.
         """
         hand = {self.world.robot.hand}
         self.gripping = self.gripping | hand if gripping else self.gripping - hand
@@ -178,10 +169,7 @@ class Stepper:
             self.step_to_sample()
 
     def _measure(self) -> None:
-        """Measure contacts, and note the largest force of each since the latest sample.
-
-        Forces are means over 1/240 s, so that they don't depend on the length of the step.
-        """
+        """Measure contacts, with their forces averaged so that these don't depend on the step."""
         self.contacts = measure_contacts(self.world)
         window = GRIP_SUBSTEPS if self.gripping and self.watching else 1
         pushes = self.motion is not None and self.motion.slide is not None
@@ -228,10 +216,7 @@ class ContactMonitor:
     """Decides from contact forces when a motion ends early: by its guard, or by a collision.
 
     Args:
-        robot: the robot's model, with the acting hand.
-        motion: the motion that is monitored.
         held: name of the item in the hand, or None.
-        limits: thresholds of forces.
         gripping: whether the fingers press on something.
         resting: names of the items in other hands.
 
@@ -240,8 +225,8 @@ class ContactMonitor:
         word: what the guard's force means: ``stuck`` if a handle is pulled, else ``contact``.
         quick: whether the guard is checked in each simulation step, not only at samples.
         pushes: whether the motion pushes an item.
-        yields: whether the arm moves under a guard with an empty hand. Stiff fingers can't give
-            way as a grip by friction does, so the arm's motors are limited instead.
+        yields: whether the arm moves under a guard and grips nothing. Its stiff fingers can't give
+            way, so the arm's motors are limited.
     """
 
     def __init__(
@@ -279,10 +264,7 @@ class ContactMonitor:
     ) -> str:
         """Why the guard ends the motion; empty while it does not.
 
-        Args:
-            contacts: the current contacts, whose force decides unless ``steady``.
-            recent: contacts of the last steps; the message has the mean force over them.
-            steady: whether that mean decides.
+        The force of ``contacts`` decides or, if ``steady``, the mean force of ``recent`` ones.
         """
         guard = self.motion.guard
         if guard is None:
@@ -301,19 +283,14 @@ class ContactMonitor:
     def collision(self, contacts: Mapping[Pair, ContactForce], gripping: bool) -> str:
         """The collision that ends the motion, in words; empty if there is none.
 
-        A collision is a contact of the robot, or of an item that it holds, with anything else, from
-        ``stop_force`` (N) on.
-
-        Args:
-            contacts: the current contacts.
-            gripping: whether the fingers press on what the motion allows them to touch.
+        It is a contact of the robot, or of an item that it holds, with at least ``stop_force`` (N).
+        Those of ``gripping`` fingers don't count: they press on purpose.
         """
         for (a, b), contact in contacts.items():
             a_ours, b_ours = a in self.robot_parts, b in self.robot_parts
             if a_ours == b_ours or contact.normal_force < self.limits.stop_force:
                 continue
             part, other = (a, b) if a_ours else (b, a)
-            # A grip presses with up to 40 N a finger, on purpose.
             if gripping and part in self.fingers and (a, b) in self.motion.allowed:
                 continue
             return f"{part} met {other}, {contact.normal_force:.0f} N"
@@ -329,8 +306,7 @@ class PhysicsExecutor:
         state: the initial State.
         limits: thresholds of guards and sensing.
         fault: faults to inject, or None.
-        sensor: turns the true State into the observed one, for instance by adding noise; None if
-            observations are exact.
+        sensor: maps the true State to the observed one, for instance with noise; None: exact.
         on_sample: called with each sample of the log as it is taken.
     """
 
@@ -386,11 +362,7 @@ class PhysicsExecutor:
     def _move(self, motion: Motion) -> str:
         """Move arm or base along a trajectory, then on until the contact that its guard seeks.
 
-        Each step sends the trajectory's next point and its velocity to the motors. Then the monitor
-        checks the contacts, and may end the motion before its end.
-
-        Returns:
-            Why the motion ended; empty if it arrived.
+        Returns why the motion ended; empty if it arrived.
         """
         world, stepper = self.world, self._stepper
         held = None if stepper.held is None else world.scene.items[stepper.held].name
@@ -428,10 +400,7 @@ class PhysicsExecutor:
         return motion.trajectory(np.arange(steps + 1, dtype=np.float64) * self.world.dt)
 
     def _relocalize(self, base: Array) -> None:
-        """Reset the odometry to the true pose if a base motion doesn't start at the setpoint.
-
-        The motion has then been replanned from the observed base pose (3,), which is the true one.
-        """
+        """Reset the odometry if a base motion doesn't start at the setpoint: it was replanned."""
         if np.abs(base - self._stepper.setpoint[:3]).max() > 1e-6:
             self.world.base_shift[:] = 0.0
             self._stepper.setpoint[:3] = self.world.q()[:3]
@@ -481,9 +450,8 @@ class PhysicsExecutor:
     def _stop(self, where: slice, monitor: ContactMonitor) -> None:
         """Stop the joints where they are now; after a put-down the hand backs off a little.
 
-        Without that, position motors would go on pressing as hard as when they stopped. A motion
-        that may be fast (it has no guard), or that can't press hard (it yields), brakes within the
-        acceleration limits of its joints; any other stops at once.
+        Otherwise position motors would go on pressing. A motion that may be fast (without a guard),
+        or that can't press hard (it yields), brakes within the acceleration limits of its joints.
         """
         stepper, world, guard = self._stepper, self.world, monitor.motion.guard
         if guard is None or monitor.yields:
@@ -499,11 +467,7 @@ class PhysicsExecutor:
             self._stay(where)
 
     def _brake(self, where: slice, monitor: ContactMonitor) -> None:
-        """Bring the joints to rest from the speed that they have after the impact.
-
-        In each step they slow down by the same share, such that the joint that needs the longest
-        brakes with ``_BRAKE_SHARE`` of its acceleration limit.
-        """
+        """Bring the joints to rest, each step by the same share of their speeds."""
         stepper, world = self._stepper, self.world
         limit = _BRAKE_SHARE * world.robot.group(monitor.motion.group).acceleration
         velocities, end = np.zeros(world.robot.size), stepper.t + _BRAKE_TIMEOUT
@@ -524,10 +488,7 @@ class PhysicsExecutor:
             self._stepper.setpoint[:3] -= self.world.base_shift
 
     def _yield(self, monitor: ContactMonitor) -> None:
-        """Limit the force of an empty hand under a guard in the next step.
-
-        The limit is ``push_excess`` (N) above the guard's force.
-        """
+        """Limit an empty hand's force in the next step to ``push_excess`` (N) above its guard's."""
         guard = monitor.motion.guard
         if guard is not None and monitor.yields:
             self.world.yield_along(guard.direction, guard.force + self.limits.push_excess)
@@ -547,11 +508,7 @@ class PhysicsExecutor:
             stepper.step_to_sample()
 
     def _open(self, motion: Motion) -> str:
-        """Move the fingers along the trajectory, then wait until all items are at rest.
-
-        Returns:
-            An empty text, as opening needs no contact.
-        """
+        """Move the fingers along the trajectory, then wait until all items are at rest."""
         world, stepper = self.world, self._stepper
         # For grippers from a robot file only: runs of the shipped robot must not change.
         forget = stepper.grips and bool(world.robot.gripper.table)
@@ -585,12 +542,9 @@ class PhysicsExecutor:
     def _close(self, force: float) -> str:
         """Close until both fingers have pressed with ``force`` (N) for ``grip_time``, or have met.
 
-        ``force`` is the threshold of a grip, 20 N by default. The fingers press with up to
-        ``finger_force`` (40 N) from here on, until a motion opens them.
-
-        Returns:
-            ``grip, ... N``; ``closed on nothing`` if the fingers have met; ``no grip`` if neither
-            happens in time, as when only one finger presses.
+        ``force`` is the threshold of a grip, 20 N by default. From here on the fingers press with
+        up to ``finger_force`` (40 N), until a motion opens them. Returns ``grip, ... N``, ``closed
+        on nothing`` if the fingers have met, or ``no grip`` if neither happens in time.
         """
         world, stepper = self.world, self._stepper
         stepper.step_to_sample()
@@ -620,19 +574,13 @@ class PhysicsExecutor:
 
 
 def closing_speed(robot: RobotModel) -> float:
-    """Speed (m/s) of each finger when it closes: ``CLOSING_SPEED``, or less.
-
-    It is less if the velocity limits of the finger's joints don't allow that at every width.
-    """
+    """m/s of each finger: ``CLOSING_SPEED``, or what its joints' limits allow at every width."""
     rates = np.abs(robot.finger_rates(np.linspace(0.0, robot.gripper.open, 9)))
     return min(CLOSING_SPEED, float((robot.group("fingers").velocity / rates).min()))
 
 
 def _straight(world: PhysicsWorld, arm: slice, v_WT: Array) -> Array:
-    """Joint rates (k,) of the arm that move the grasp centre at v_WT (3,), m/s, in a straight line.
-
-    The hand does not turn. By least squares, as the arm may be redundant or at a singularity.
-    """
+    """Arm joint rates (k,) that move the grasp centre at v_WT (3,), m/s, without turning it."""
     twist = np.concatenate([v_WT, np.zeros(3)])
     return np.asarray(np.linalg.lstsq(grasp_jacobian(world)[:, arm], twist, rcond=None)[0])
 
@@ -640,16 +588,10 @@ def _straight(world: PhysicsWorld, arm: slice, v_WT: Array) -> Array:
 def _early_end(stepper: Stepper, monitor: ContactMonitor, sampled: bool, slow: bool) -> str:
     """Why the motion ends after this step; empty while it goes on.
 
-    While an item is put down or an empty hand seeks contact, the guard is checked in each step:
-    the motors press until they are stopped. With a drawer, a single step may feel its inertia. So
-    the guard is checked at samples only or, while the hand is slow, against the mean force over
-    1/240 s.
-
-    Args:
-        stepper: has just simulated a step.
-        monitor: of the motion.
-        sampled: whether a sample was taken after the step.
-        slow: whether the hand is slow, so that a mean force is no inertia.
+    While an item is put down or an empty hand seeks contact, the guard is checked in each step: the
+    motors press until they are stopped. With a drawer, a single step may feel its inertia. So the
+    guard is checked at samples only (``sampled``) or, while the hand is ``slow``, against the mean
+    force over 1/240 s.
     """
     contacts, ended = stepper.contacts, ""
     if sampled or slow or monitor.quick:
